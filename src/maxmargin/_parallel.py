@@ -1,0 +1,104 @@
+"""Threads: one pool for the whole process, single-threaded BLAS inside a tile, and a fixed tiling.
+
+The same input must give the same bits for any number of threads. So work is cut into tiles whose sizes depend
+on the data only, each tile is computed by one thread with single-threaded BLAS, and no sum crosses a tile's rows.
+A call made from inside a worker runs in that worker: nesting never waits for a pool that waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+_lock = threading.Lock()
+_local = threading.local()
+_pools: dict[int, ThreadPoolExecutor] = {}
+_blas: dict[str, Any] = {"users": 0, "limit": None, "controller": None}
+
+
+def _after_fork() -> None:
+    """A child process has none of its parent's threads: forget the pools and the locks they may hold."""
+    global _lock
+    _lock = threading.Lock()
+    _pools.clear()
+    _blas.update(users=0, limit=None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def effective_threads(n_jobs: int | None) -> int:
+    """Threads to use: ``None`` and -1 mean all cores this process may use, -2 all but one, and so on.
+
+    ``OMP_NUM_THREADS`` caps the default, so that joblib's worker processes do not crowd each other out.
+    """
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cores = os.cpu_count() or 1
+    if n_jobs is None:
+        asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+        return min(cores, int(asked)) if asked.isdigit() and int(asked) > 0 else cores
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """BLAS with one thread while any caller is inside; the limit is the process's, so callers are counted."""
+    with _lock:
+        if _blas["users"] == 0:
+            if _blas["controller"] is None:
+                _blas["controller"] = ThreadpoolController()
+            _blas["limit"] = _blas["controller"].limit(limits=1, user_api="blas")
+            _blas["limit"].__enter__()
+        _blas["users"] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _blas["users"] -= 1
+            if _blas["users"] == 0:
+                _blas["limit"].__exit__(None, None, None)
+
+
+def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None:
+    """Call ``work(0), ..., work(count - 1)``, each once, on up to ``threads`` threads; the first error is raised."""
+    threads = min(threads, count)
+    if threads <= 1 or getattr(_local, "inside", False):
+        for tile in range(count):
+            work(tile)
+        return
+    tiles = iter(range(count))
+    errors: list[BaseException] = []
+
+    def worker() -> None:
+        was_inside, _local.inside = getattr(_local, "inside", False), True
+        try:
+            while not errors:
+                with _lock:
+                    tile = next(tiles, None)
+                if tile is None:
+                    return
+                work(tile)
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            _local.inside = was_inside
+
+    with _lock:
+        if threads not in _pools:
+            _pools[threads] = ThreadPoolExecutor(threads - 1, thread_name_prefix="maxmargin")
+        pool = _pools[threads]
+    helpers = [pool.submit(worker) for _ in range(threads - 1)]
+    worker()
+    for helper in helpers:
+        helper.result()
+    if errors:
+        raise errors[0]

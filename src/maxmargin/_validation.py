@@ -1,0 +1,235 @@
+"""What a user hands in, made into arrays the other layers can trust.
+
+The only caller of scikit-learn's ``validate_data`` and ``check_array``. Points are C-ordered float32 or float64
+arrays, or CSR matrices of either type; labels are coded 0, 1, ...; weights are finite and not negative.
+Every error names the parameter, the value and the remedy.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+import os
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+Array: TypeAlias = npt.NDArray[Any]
+Points: TypeAlias = Any  # an Array, or a scipy CSR matrix or array
+
+_POINTS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
+
+def _sorted_csr(X: Points) -> Points:
+    """CSR with sorted indices and no duplicates; the user's own matrix is never changed."""
+    if sp.issparse(X) and not (X.has_sorted_indices and X.has_canonical_format):
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def check_points(X: Any, name: str = "X") -> Points:
+    """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
+    return _sorted_csr(check_array(X, input_name=name, **_POINTS))
+
+
+def as_objects(X: Any) -> Array | None:
+    """A list of things that are not vectors (strings, sets, ...) as a one-dimensional array of objects; None for what
+    should be read as an array of numbers."""
+    if sp.issparse(X) or hasattr(X, "columns") or not hasattr(X, "__len__") or len(X) == 0:
+        return None
+    if isinstance(X, np.ndarray) and X.ndim != 1:
+        return None
+    first = X[0] if isinstance(X, (list, tuple, np.ndarray)) else None
+    if first is None or isinstance(first, (numbers.Number, list, tuple, np.ndarray)):
+        return None
+    objects = np.empty(len(X), dtype=object)
+    objects[:] = list(X)
+    return objects
+
+
+def check_training_points(estimator: Any, X: Any) -> Points:
+    """Training points of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
+    return _sorted_csr(validate_data(estimator, X, **_POINTS))
+
+
+def check_training(estimator: Any, X: Any, y: Any, *, numeric: bool = False) -> tuple[Points, Array]:
+    """Training points and targets of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
+    X, y = validate_data(estimator, X, y, y_numeric=numeric, **_POINTS)
+    return _sorted_csr(X), column_or_1d(y, warn=True)
+
+
+def check_targets(y: Any, n_samples: int, *, numeric: bool = False) -> Array:
+    """Targets for training points that scikit-learn does not validate."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_samples:
+        raise ValueError(f"X has {n_samples} samples and y has {len(y)}: give one target for each sample.")
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y") if numeric else y
+
+
+def check_new_points(estimator: Any, X: Any) -> Points:
+    """Points to predict for: the columns the estimator was fitted with."""
+    check_is_fitted(estimator)
+    return _sorted_csr(validate_data(estimator, X, reset=False, **_POINTS))
+
+
+def check_new_objects(estimator: Any, X: Any) -> Array:
+    """Things that are not vectors to predict for, where the estimator was fitted on such."""
+    check_is_fitted(estimator)
+    objects = as_objects(X)
+    if objects is None:
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted on objects that are not vectors; give a list of the same kind."
+        )
+    return objects
+
+
+def check_labels(y: Array) -> tuple[Array, npt.NDArray[np.int64]]:
+    """``classes_`` and the code of every sample's class."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"The number of classes has to be greater than one; got 1 class, {classes[0]!r}. "
+            "A single class can be described by OneClassSVM."
+        )
+    return classes, codes.astype(np.int64)
+
+
+def check_weights(sample_weight: Any, n_samples: int) -> Array:
+    """Sample weights as float64: one per sample, finite, none negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    if isinstance(sample_weight, numbers.Number):
+        weights = np.full(n_samples, float(sample_weight))  # type: ignore[arg-type]
+    else:
+        weights = check_array(
+            sample_weight,
+            ensure_2d=False,
+            dtype=np.float64,
+            input_name="sample_weight",
+            ensure_min_samples=0,
+            copy=True,
+        )
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; got {weights.ndim} dimensions.")
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight.shape == {weights.shape}, expected {(n_samples,)}: give one weight for each of the "
+            f"{n_samples} samples."
+        )
+    if not np.isfinite(weights).all():
+        where = int(np.flatnonzero(~np.isfinite(weights))[0])
+        raise ValueError(f"sample_weight[{where}] is {weights[where]}: weights must be finite.")
+    if (weights < 0).any():
+        where = int(np.flatnonzero(weights < 0)[0])
+        raise ValueError(f"sample_weight[{where}] is {weights[where]:g}: weights must not be negative.")
+    weights += 0.0  # -0.0 is 0
+    if not weights.any():
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights. There is nothing to fit: "
+            "give at least one positive weight."
+        )
+    return weights
+
+
+def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights: Array) -> Array:
+    """The weight of each class, in the order of ``classes``.
+
+    ``"balanced"`` counts samples by their weights, so that a weight of two equals a repetition.
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        present = totals > 0
+        balanced = np.zeros(len(classes))
+        balanced[present] = totals.sum() / (np.count_nonzero(present) * totals[present])
+        return balanced
+    if isinstance(class_weight, dict):
+        for label, weight in class_weight.items():
+            if not (isinstance(weight, numbers.Real) and 0 <= float(weight) < math.inf):
+                raise ValueError(f"class_weight[{label!r}] is {weight!r}: a weight must be a finite number >= 0.")
+    elif class_weight is not None:
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}.")
+    return compute_class_weight(class_weight, classes=classes, y=classes[codes]).astype(np.float64)
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    infinite: bool = False,
+    integer: bool = False,
+    remedy: str = "",
+) -> float:
+    """A number inside its bounds, or an error that names the parameter, the value and the remedy."""
+    kind = numbers.Integral if integer else numbers.Real
+    wanted = "an integer" if integer else "a number"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {wanted}; got {value!r} of type {type(value).__name__}.")
+    number = float(value)
+    bounds = [f"> {above:g}"] if above is not None else []
+    bounds += [f">= {least:g}"] if least is not None else []
+    bounds += [f"<= {most:g}"] if most is not None else []
+    inside = (
+        (above is None or number > above)
+        and (least is None or number >= least)
+        and (most is None or number <= most)
+        and (math.isfinite(number) or (infinite and number > 0))
+    )
+    if not inside:
+        finite = "" if infinite else " and finite"
+        rule = " and ".join(bounds)
+        raise ValueError(f"{name} must be {rule}{finite}; got {name}={value!r}.{' ' + remedy if remedy else ''}")
+    return number
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str], extra: str = "") -> str:
+    """One of the given names; otherwise an error with the list and the nearest of them."""
+    known = sorted(choices)
+    if isinstance(value, str) and value in known:
+        return value
+    near = difflib.get_close_matches(str(value).lower(), known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}{extra}; got {name}={value!r}.{hint}")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False, NumPy's included."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {value!r}.")
+    return bool(value)
+
+
+def available_memory() -> float:
+    """Bytes of memory this process may still take, as far as the system tells (infinite where it does not)."""
+    try:
+        with open("/proc/meminfo") as table:
+            for line in table:
+                if line.startswith("MemAvailable"):
+                    return float(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def check_memory(needed: float, purpose: str, remedy: str) -> None:
+    """Refuse, up front and with the estimate, what would get the process killed."""
+    free = available_memory()
+    if needed > 0.9 * free:
+        raise MemoryError(f"{purpose} needs about {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free: {remedy}")

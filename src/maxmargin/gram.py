@@ -1,0 +1,181 @@
+"""Kernel values as an operator.
+
+A solver never sees points: it asks a :class:`Gram` for the diagonal, for blocks K[rows, cols] and for products
+K[rows, cols] @ coefficients, which are computed tile by tile and never stored as a whole. Whether the points are dense
+or sparse, float32 or float64, or whether K was handed in by the user, is decided here and nowhere else. Values are
+float64.
+"""
+
+from __future__ import annotations
+
+import abc
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._parallel import run_tiles, single_threaded_blas
+from maxmargin._validation import Array, Points
+from maxmargin.kernels import Kernel
+
+TILE_ROWS, TILE_COLS = 256, 512  # a float64 tile of 1 MB stays in a core's second-level cache
+
+
+DENSE_ENTRIES = 4_000_000  # a dense copy of at most 32 MB is worth its memory
+
+
+def _tiles(count: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+class Gram(abc.ABC):
+    """The kernel matrix of n rows.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    evaluations : int
+        Kernel values computed so far.
+    """
+
+    n: int
+    evaluations: int = 0
+
+    @abc.abstractmethod
+    def diagonal(self) -> Array:
+        """k(x_i, x_i) for all i."""
+
+    @abc.abstractmethod
+    def block(self, rows: Array, cols: Array) -> Array:
+        """K[rows, cols], a new array."""
+
+    @abc.abstractmethod
+    def product(self, cols: Array, coef: Array, rows: Array | None = None) -> Array:
+        """K[rows, cols] @ coef (all rows by default); ``coef`` is a vector or has one column a problem."""
+
+    @abc.abstractmethod
+    def subset(self, rows: Array) -> Gram:
+        """The kernel matrix of some of the rows."""
+
+
+class KernelGram(Gram):
+    """Kernel values computed from the points on demand.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A resolved kernel.
+    X : array or CSR matrix of shape (n, d)
+    threads : int
+        Threads a block or product may use; the result does not depend on it.
+    """
+
+    def __init__(self, kernel: Kernel, X: Points, threads: int = 1) -> None:
+        self.kernel, self.X, self.threads = kernel, X, threads
+        self.n = X.shape[0]
+
+    def diagonal(self) -> Array:
+        self.evaluations += self.n
+        return self.kernel.self_similarity(self.X)
+
+    def block(self, rows: Array, cols: Array) -> Array:
+        out = np.empty((len(rows), len(cols)))
+        right = self.X[cols]
+        tiles = _tiles(len(rows), TILE_ROWS)
+
+        def work(t: int) -> None:
+            out[tiles[t]] = self.kernel.matrix(self.X[rows[tiles[t]]], right)
+
+        with single_threaded_blas():
+            run_tiles(work, len(tiles), self.threads)
+        self.evaluations += out.size
+        return out
+
+    def product(self, cols: Array, coef: Array, rows: Array | None = None) -> Array:
+        left = self.X if rows is None else self.X[rows]
+        self.evaluations += left.shape[0] * len(cols)
+        return kernel_product(self.kernel, left, self.X[cols], coef, self.threads)
+
+    def subset(self, rows: Array) -> Gram:
+        return KernelGram(self.kernel, self.X[rows], self.threads)
+
+
+def kernel_product(kernel: Kernel, A: Points, B: Points, coef: Array, threads: int = 1) -> Array:
+    """k(A, B) @ coef in tiles, without storing k(A, B)."""
+    out = np.zeros((A.shape[0], *coef.shape[1:]))
+    row_tiles, col_tiles = _tiles(A.shape[0], TILE_ROWS), _tiles(B.shape[0], TILE_COLS)
+    panels = [B[cols] for cols in col_tiles]
+
+    def work(t: int) -> None:
+        left = A[row_tiles[t]]
+        for panel, cols in zip(panels, col_tiles, strict=True):
+            out[row_tiles[t]] += kernel.matrix(left, panel) @ coef[cols]
+
+    with single_threaded_blas():
+        run_tiles(work, len(row_tiles), threads)
+    return out
+
+
+class StoredGram(Gram):
+    """A kernel matrix that is held in memory: the user's own, or a small one computed once and shared.
+
+    Parameters
+    ----------
+    K : array of shape (N, N)
+        Never copied as a whole.
+    index : array or None
+        The rows of K this operator stands for; all by default.
+    evaluations : int
+        Kernel values it took to fill K.
+    """
+
+    def __init__(self, K: Array, index: Array | None = None, evaluations: int = 0) -> None:
+        self.K, self.index = K, index
+        self.n = len(K) if index is None else len(index)
+        self.evaluations = evaluations
+
+    def _at(self, rows: Array) -> Array:
+        return rows if self.index is None else self.index[rows]
+
+    def diagonal(self) -> Array:
+        at = self._at(np.arange(self.n))
+        return self.K[at, at].astype(np.float64)
+
+    def block(self, rows: Array, cols: Array) -> Array:
+        return self.K[np.ix_(self._at(rows), self._at(cols))].astype(np.float64, copy=False)
+
+    def product(self, cols: Array, coef: Array, rows: Array | None = None) -> Array:
+        at = self._at(np.arange(self.n) if rows is None else rows)
+        columns = self._at(cols)
+        out = np.empty((len(at), *coef.shape[1:]))
+        with single_threaded_blas():
+            for tile in _tiles(len(at), TILE_ROWS):
+                out[tile] = self.K[np.ix_(at[tile], columns)].astype(np.float64, copy=False) @ coef
+        return out
+
+    def subset(self, rows: Array) -> Gram:
+        return StoredGram(self.K, self._at(rows))
+
+
+def computing_form(X: Points) -> Points:
+    """The points as kernels compute with them fastest: sparse ones that are small, or hardly sparse, are made dense."""
+    if sp.issparse(X) and (X.shape[0] * X.shape[1] <= DENSE_ENTRIES or X.nnz > 0.25 * X.shape[0] * X.shape[1]):
+        return X.toarray()
+    return X
+
+
+def make_gram(kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.0) -> Gram:
+    """The operator for these points: stored if all of K fits into ``budget`` bytes, else on demand."""
+    gram = KernelGram(kernel, X, threads)
+    if 8.0 * gram.n * gram.n > budget:
+        return gram
+    every = np.arange(gram.n)
+    K = gram.block(every, every)
+    return StoredGram(K, evaluations=gram.evaluations)
+
+
+def precomputed_gram(K: Points, rows: Array) -> StoredGram:
+    """The operator of a user's kernel matrix, restricted to the rows that are used."""
+    if sp.issparse(K):
+        K = K.toarray()
+    return StoredGram(K, None if len(rows) == K.shape[0] and np.array_equal(rows, np.arange(len(rows))) else rows)

@@ -1,0 +1,38 @@
+"""What similarity is: kernels k(x, z), how to combine them, and how to tell whether a matrix is one."""
+
+from __future__ import annotations
+
+from .algebra import Power, Product, Scaled, Sum
+from .base import Kernel
+from .columns import Columns
+from .distance import RBF, Laplacian
+from .dot import Linear, Polynomial, Sigmoid
+from .feature_space import Centered, Normalized
+from .histogram import ChiSquared, HistogramIntersection
+from .other import Callable, Precomputed
+from .registry import KERNELS, as_kernel
+from .validity import GramValidity, validate_gram
+
+__all__ = [
+    "KERNELS",
+    "RBF",
+    "Callable",
+    "Centered",
+    "ChiSquared",
+    "Columns",
+    "GramValidity",
+    "HistogramIntersection",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Normalized",
+    "Polynomial",
+    "Power",
+    "Precomputed",
+    "Product",
+    "Scaled",
+    "Sigmoid",
+    "Sum",
+    "as_kernel",
+    "validate_gram",
+]

@@ -1,0 +1,124 @@
+"""Products, norms and powers of points, dense or CSR, always in float64.
+
+Every kernel of this package is built from
+
+    P_ij  = a_i'b_j                                        products
+    D_ij  = ||a_i - b_j||^2 = ||a_i||^2 + ||b_j||^2 - 2 a_i'b_j   squared_distances
+    K_ij -> K_ij^p                                         power
+
+The expanded distance turns the work into one matrix product, and loses digits where ||a||^2 is much larger than
+||a - b||^2. Distances do not change when both points move, so dense points are first shifted to lie around zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._validation import Array, Points
+
+FARTHEST = float(np.finfo(np.float64).max)
+LARGEST_SQUARED_POWER = 32  # beyond it np.power is as fast as repeated squaring, and rounds only once
+
+
+def as_float64(A: Points) -> Points:
+    """The same points in float64; no copy where they already are."""
+    return A.astype(np.float64, copy=False)
+
+
+def products(A: Points, B: Points) -> Array:
+    """The inner products of the rows of A with the rows of B, as a new dense array in C order."""
+    left = as_float64(A)
+    right = left if B is A else as_float64(B)  # the same object lets BLAS compute one triangle only
+    if sp.issparse(left):
+        P = left @ right.T
+        return np.ascontiguousarray(P.toarray() if sp.issparse(P) else P)
+    if sp.issparse(right):
+        return np.ascontiguousarray((right @ left.T).T)
+    return np.ascontiguousarray(left @ right.T)
+
+
+def squared_norms(A: Points) -> Array:
+    """||a||^2 of each row."""
+    A = as_float64(A)
+    if sp.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()
+    norms: Array = np.einsum("ij,ij->i", A, A)
+    return norms
+
+
+def column_means(X: Points, weights: Array | None) -> Array | None:
+    """The weighted mean of each column of dense points; None for sparse ones, which a shift would fill."""
+    if sp.issparse(X):
+        return None
+    if weights is None:
+        return np.asarray(X.mean(axis=0, dtype=np.float64))
+    return np.asarray((weights / weights.sum()) @ X, dtype=np.float64)
+
+
+def squared_distances(A: Points, B: Points, shift: Array | None = None) -> Array:
+    """||a - b||^2 for the rows of A and B, never negative; dense points are moved by ``-shift`` first.
+
+    A point whose squared length overflows is as far from all others as a number can say.
+    """
+    if shift is not None and not sp.issparse(A) and not sp.issparse(B):
+        moved = A - shift
+        A, B = moved, (moved if B is A else B - shift)
+    with np.errstate(over="ignore", invalid="ignore"):
+        D = products(A, B)
+        D *= -2.0
+        norms_a, norms_b = squared_norms(A), squared_norms(B)
+        D += norms_a[:, None]
+        D += norms_b[None, :]
+    D[~np.isfinite(norms_a)] = FARTHEST
+    D[:, ~np.isfinite(norms_b)] = FARTHEST
+    return np.clip(D, 0.0, FARTHEST, out=D)
+
+
+def is_integer(value: object) -> bool:
+    """Whether a number has no fractional part, like 3, 3.0 and np.int64(3)."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and float(value).is_integer()
+
+
+def power(K: Array, exponent: float, scale: Callable[[], float], name: str) -> Array:
+    """K^exponent elementwise, overwriting K.
+
+    ``scale()`` is the size of the numbers that K was computed from: a base below zero by no more than their
+    rounding error counts as zero when the exponent is not an integer.
+    """
+    if is_integer(exponent):
+        if exponent > LARGEST_SQUARED_POWER:
+            return np.power(K, float(exponent), out=K)
+        return _integer_power(K, int(exponent))
+    lowest = K.min(initial=0.0)
+    if lowest < 0.0:
+        if lowest < -1e-12 * scale():
+            raise ValueError(
+                f"{name}: the base is negative ({lowest:.3g}) and the exponent {exponent!r} is not an integer, so the "
+                "power is not a real number. Use an integer exponent, or make every base positive (a larger coef0, "
+                "or features that are not negative)."
+            )
+        np.maximum(K, 0.0, out=K)
+    return np.power(K, float(exponent), out=K)
+
+
+def _integer_power(K: Array, exponent: int) -> Array:
+    """K^exponent by repeated squaring: K^13 = K^8 K^4 K^1."""
+    if exponent == 0:
+        K.fill(1.0)
+        return K
+    while exponent % 2 == 0:
+        K *= K
+        exponent //= 2
+    if exponent == 1:
+        return K
+    square = K.copy()
+    exponent //= 2
+    while exponent:
+        square *= square
+        if exponent % 2:
+            K *= square
+        exponent //= 2
+    return K

@@ -1,0 +1,257 @@
+"""What a kernel is: a symmetric function k(x, z), and how it meets data.
+
+A kernel goes through three stages.
+
+    RBF(gamma="scale")        parameters only, stored as given
+    kernel.resolve(X)         a new kernel: parameters validated, "scale" a number, reference data in place
+    resolved.matrix(A, B)     the numbers k(a_i, b_j), unchecked and fast
+
+``kernel(A, B)`` does all three on whatever the user holds. k is positive semidefinite (a valid kernel) when
+sum_ij c_i c_j k(x_i, x_j) >= 0 for all points and all c; it is then an inner product of features, and
+
+    |k(x, z)| <= sqrt(k(x, x) k(z, z)),
+
+so that looking at the diagonal is enough to know that no value overflows.
+"""
+
+from __future__ import annotations
+
+import copy
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from maxmargin._validation import Array, Points
+from maxmargin._validation import check_points as validated_points
+
+LARGEST_VALUE = 1e150  # squares of kernel values still fit a float64
+_ASYMMETRY = 1e-5  # what a function computed in float32 may differ from its transpose by, relative to its values
+_DIAGONAL_BLOCK = 32
+
+
+class Kernel(BaseEstimator, ABC):
+    """A similarity k(x, z) of two points.
+
+    The base of all kernels. An author writes ``matrix``; where there is a faster way than the diagonal of small
+    blocks, ``self_similarity``; where it holds, ``psd``; and where parameters or data must be looked at first,
+    ``_resolve``.
+
+    Kernels are combined with ``+``, ``*`` and ``**``, and multiplied by positive numbers. They have scikit-learn's
+    ``get_params``, ``set_params`` and ``clone``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernels import Kernel
+    >>> class Cosine(Kernel):
+    ...     psd = True
+    ...
+    ...     def matrix(self, A, B):
+    ...         A, B = (P / np.linalg.norm(P, axis=1, keepdims=True) for P in (A, B))
+    ...         return A @ B.T
+    >>> Cosine()([[1.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.707],
+           [0.707, 1.   ]])
+    >>> 2 * Cosine() + Cosine() ** 2
+    Sum(kernels=[Scaled(factor=2, kernel=Cosine()),
+                 Power(exponent=2, kernel=Cosine())])
+    """
+
+    takes_objects = False  # whether points may be things that are not vectors, in an array of dtype object
+    __array_ufunc__ = None  # np.float64(2) * kernel is left to kernel.__rmul__
+
+    def __call__(self, A: Any, B: Any = None) -> Array:
+        """The kernel matrix of the rows of A with the rows of B.
+
+        Parameters
+        ----------
+        A : array-like, table or sparse matrix of shape (n, d)
+            Points, one a row.
+        B : array-like, table or sparse matrix of shape (m, d), optional
+            Points to compare with; A itself when not given, and the matrix is then exactly symmetric.
+
+        Returns
+        -------
+        ndarray of shape (n, m), float64
+            Whatever depends on data, like ``gamma="scale"``, is taken from all rows given, those of A and B together.
+        """
+        names = _column_names(A)
+        A = validated_points(A, "A")
+        if B is None:
+            kernel = self.resolve(A, feature_names=names)
+            return _symmetric(kernel, kernel.matrix(A, A), A)
+        other_names = _column_names(B)
+        B = validated_points(B, "B")
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(f"A has {A.shape[1]} columns and B has {B.shape[1]}: give points of the same features.")
+        if names is not None and other_names is not None and names != other_names:
+            raise ValueError(f"the columns of A and B differ: {names} and {other_names}. Put them in the same order.")
+        kernel = self.resolve(_stacked(A, B), feature_names=names if names is not None else other_names)
+        return kernel.matrix(A, B)
+
+    def diagonal(self, A: Any) -> Array:
+        """The similarity k(x, x) of each row of A with itself.
+
+        Parameters
+        ----------
+        A : array-like, table or sparse matrix of shape (n, d)
+            Points, one a row.
+
+        Returns
+        -------
+        ndarray of shape (n,), float64
+        """
+        names = _column_names(A)
+        A = validated_points(A, "A")
+        return self.resolve(A, feature_names=names).self_similarity(A)
+
+    def resolve(
+        self, X: Points, sample_weight: Array | None = None, feature_names: Sequence[str] | None = None
+    ) -> Self:
+        """The kernel made ready for ``matrix`` by looking at the training points.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n, d), float32 or float64
+            The training points.
+        sample_weight : ndarray of shape (n,), optional
+            Their weights; a weight of two equals a repetition.
+        feature_names : sequence of str, optional
+            The names of the columns.
+
+        Returns
+        -------
+        Kernel
+            A new kernel; this one is not changed. Resolving a resolved kernel gives the same kernel again: numbers
+            stay as they are, and reference data is kept.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter is out of its range, the points are not in the kernel's domain, or its values overflow.
+        """
+        self.check_points(X)
+        kernel = self._resolve(X, sample_weight, feature_names)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sizes = kernel._sizes(X)
+        if sizes is not None and not (np.abs(sizes) <= LARGEST_VALUE).all():
+            raise ValueError(
+                "kernel values overflow: scale the data or lower degree, exponent, gamma or factor "
+                f"of {self!r}; k(x, x) reaches {np.abs(sizes).max():.3g}."
+            )
+        return kernel
+
+    @abstractmethod
+    def matrix(self, A: Points, B: Points) -> Array:
+        """The numbers k(a_i, b_j) of a resolved kernel, unchecked.
+
+        Parameters
+        ----------
+        A, B : ndarray or CSR matrix, float32 or float64
+            Points, one a row; one may be dense and the other sparse.
+
+        Returns
+        -------
+        ndarray of shape (len(A), len(B))
+            New, float64, in C order: the caller may overwrite it.
+        """
+
+    def self_similarity(self, A: Points) -> Array:
+        """The numbers k(x, x) of a resolved kernel, unchecked.
+
+        Parameters
+        ----------
+        A : ndarray or CSR matrix, float32 or float64
+            Points, one a row.
+
+        Returns
+        -------
+        ndarray of shape (len(A),), float64
+        """
+        values = np.empty(A.shape[0])
+        for start in range(0, A.shape[0], _DIAGONAL_BLOCK):
+            block = A[start : start + _DIAGONAL_BLOCK]
+            values[start : start + _DIAGONAL_BLOCK] = self.matrix(block, block).diagonal()
+        return values
+
+    def check_points(self, A: Points) -> None:
+        """Raise ValueError for points that this kernel is not defined on; most kernels take all.
+
+        Parameters
+        ----------
+        A : ndarray or CSR matrix
+            Points, one a row.
+        """
+
+    @property
+    def psd(self) -> bool:
+        """Whether the kernel, with these parameters, is positive semidefinite on every data set.
+
+        False means that nothing is promised, not that a given matrix fails; see ``validate_gram`` for that.
+        """
+        return False
+
+    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
+        """A copy with valid parameters and the state ``matrix`` needs: what ``resolve`` asks of an author."""
+        return copy.copy(self)
+
+    def _sizes(self, X: Points) -> Array | None:
+        """Numbers that must not overflow on the training points; None if there is nothing to look at."""
+        return self.self_similarity(X)
+
+    def __add__(self, other: Any) -> Kernel:
+        from .algebra import Sum
+
+        return Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Any) -> Kernel:
+        from .algebra import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product.of(self, other)
+        return Scaled(self, other) if _is_number(other) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Kernel:
+        from .algebra import Scaled
+
+        return Scaled(self, other) if _is_number(other) else NotImplemented
+
+    def __pow__(self, exponent: Any) -> Kernel:
+        from .algebra import Power
+
+        return Power(self, exponent) if _is_number(exponent) else NotImplemented
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real)
+
+
+def _column_names(A: Any) -> list[str] | None:
+    """The column names of a pandas or polars table, when they are strings."""
+    columns = getattr(A, "columns", None)
+    names = None if columns is None else list(columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _stacked(A: Points, B: Points) -> Points:
+    """The rows of A, then those of B."""
+    if sp.issparse(A) or sp.issparse(B):
+        return sp.vstack([sp.csr_array(A), sp.csr_array(B)], format="csr")
+    return np.concatenate([A, B])
+
+
+def _symmetric(kernel: Kernel, K: Array, A: Points) -> Array:
+    """K of A with itself, made symmetric to the last bit and with the exact diagonal."""
+    asymmetry = np.abs(K - K.T).max(initial=0.0)
+    if asymmetry > _ASYMMETRY * np.abs(K).max(initial=0.0):
+        raise ValueError(
+            f"{kernel!r} is not a kernel: k(x, z) and k(z, x) differ by up to {asymmetry:.3g}. A kernel is symmetric."
+        )
+    K = (K + K.T) * 0.5
+    np.fill_diagonal(K, kernel.self_similarity(A))
+    return K

@@ -1,0 +1,107 @@
+"""Kernels that are not a formula: a matrix the user holds, and a function the user wrote.
+
+Precomputed   the estimator is handed K itself, K_ij = k(x_i, z_j)
+Callable      K = function(A, B)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._validation import Array, Points
+
+from ._arrays import as_float64
+from .base import Kernel
+
+
+class Precomputed(Kernel):
+    """A kernel matrix takes the place of the points: ``fit(K)`` with K square, ``predict(K)`` with a row a new point.
+
+    Examples
+    --------
+    >>> from maxmargin.kernels import Precomputed
+    >>> Precomputed()([[1.0, 0.5], [0.5, 1.0]])
+    Traceback (most recent call last):
+        ...
+    ValueError: a precomputed kernel has no function to call: hand the kernel matrix itself to the estimator...
+    """
+
+    def matrix(self, A: Points, B: Points) -> Array:
+        self._refuse()
+
+    def self_similarity(self, A: Points) -> Array:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise ValueError(
+            "a precomputed kernel has no function to call: hand the kernel matrix itself to the estimator, "
+            "K[i, j] = k(x_i, x_j) in place of X for fit and K[i, j] = k(new_i, x_j) for predict."
+        )
+
+    def _sizes(self, X: Points) -> None:
+        return None
+
+
+class Callable(Kernel):
+    """A kernel computed by a Python function of two sets of points.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(A, B)`` returns the matrix of shape (len(A), len(B)). A and B are float64 arrays, CSR matrices if
+        the points are sparse, or one-dimensional arrays of objects if the points are not vectors.
+
+    Examples
+    --------
+    >>> from maxmargin.kernels import Callable
+    >>> def shared_signs(A, B):
+    ...     return (A > 0.0).astype(float) @ (B > 0.0).T
+    >>> Callable(shared_signs)([[1.0, 2.0], [3.0, -4.0]])
+    array([[2., 1.],
+           [1., 1.]])
+    """
+
+    takes_objects = True
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def matrix(self, A: Points, B: Points) -> Array:
+        left = A if A.dtype == object else as_float64(A)
+        right = left if B is A else (B if B.dtype == object else as_float64(B))
+        result = self.function(left, right)
+        if sp.issparse(result):
+            result = result.toarray()
+        name = _name(self.function)
+        try:
+            if np.iscomplexobj(result):
+                raise TypeError("complex values")
+            K = np.array(result, dtype=np.float64, order="C")  # a copy: the function may keep its result
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"the kernel function {name} must return a matrix of real numbers: {error}.") from error
+        expected = (A.shape[0], B.shape[0])
+        if K.shape != expected:
+            raise ValueError(
+                f"the kernel function {name} returned shape {K.shape} for {expected[0]} and {expected[1]} points; "
+                f"it must return the matrix of shape {expected}, one row for each point of its first argument."
+            )
+        if not np.isfinite(K).all():
+            i, j = (int(index) for index in np.argwhere(~np.isfinite(K))[0])
+            raise ValueError(
+                f"the kernel function {name} returned {K[i, j]} in row {i}, column {j}: values must be finite."
+            )
+        return K
+
+    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
+        if not callable(self.function):
+            raise TypeError(f"function must be callable; got {self.function!r}.")
+        return super()._resolve(X, weights, feature_names)
+
+
+def _name(function: Any) -> str:
+    """The name a user knows a function by."""
+    return getattr(function, "__qualname__", None) or repr(function)

@@ -1,0 +1,186 @@
+"""Is it optimal? The KKT conditions, both objectives and their gap, from the definitions.
+
+Nothing here knows how a solution was found. Given a problem, its variables a and the values f = K @ coefficients in
+float64, this file computes what the conditions in :mod:`maxmargin.problems` say, term by term.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._validation import Array
+from maxmargin.problems import DualProblem, JointProblem
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What can be said of a solution without trusting its solver.
+
+    Attributes
+    ----------
+    primal, dual : float
+        Objectives of the fitted function and of its multipliers; optimal when equal.
+    violation : float
+        LIBSVM's measure m(a) - M(a): the largest difference of gradients between a variable that may fall and one
+        that may rise. The stopping rule is violation <= tol.
+    stationarity : float
+        Largest residual of the equality constraints, the derivative of the Lagrangian with respect to b, rho, epsilon.
+        (Its derivative with respect to w is zero by construction: w is the expansion.)
+    dual_infeasibility : float
+        How far a variable is outside its bounds.
+    primal_infeasibility : float
+        How far a constraint without slack (hard margin) is violated.
+    complementarity : float
+        Largest product of a multiplier and its constraint's room.
+    norm : float
+        |w|, the norm of the fitted function in feature space.
+    """
+
+    primal: float
+    dual: float
+    violation: float
+    stationarity: float
+    dual_infeasibility: float
+    primal_infeasibility: float
+    complementarity: float
+    norm: float
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        if self.gap == 0:
+            return 0.0
+        return self.gap / max(abs(self.primal), abs(self.dual)) if math.isfinite(self.gap) else math.inf
+
+
+def sides(problem: DualProblem, a: Array, gradient: Array) -> tuple[Array, Array]:
+    """Per group: the smallest gradient among variables that may rise, the largest among those that may fall.
+
+    Variables without an equality form one more group at the end, whose offset is known to be zero."""
+    groups = len(problem.totals)
+    lone = problem.group < 0
+    where = np.where(lone, groups, problem.group)
+    rise = np.full(groups + 1, np.inf)
+    fall = np.full(groups + 1, -np.inf)
+    if lone.any():
+        rise[groups] = fall[groups] = 0.0
+    up, low = a < problem.upper, a > problem.lower
+    np.minimum.at(rise, where[up], gradient[up])
+    np.maximum.at(fall, where[low], gradient[low])
+    return rise, fall
+
+
+def violation(problem: DualProblem, a: Array, gradient: Array) -> float:
+    """m(a) - M(a), the largest over the groups; 0 when no pair of variables violates."""
+    rise, fall = sides(problem, a, gradient)
+    return float(max(0.0, np.max(fall - rise)))
+
+
+def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
+    """The multiplier of each group's equality: the mean gradient of its free variables. Where there is none, any
+    value between the two sides is right, and the middle is taken."""
+    rise, fall = sides(problem, a, gradient)
+    free = (a > problem.lower) & (a < problem.upper)
+    out = np.zeros(len(problem.totals))
+    for g in range(len(out)):
+        mine = free & (problem.group == g)
+        if mine.any():
+            out[g] = gradient[mine].mean()
+        else:
+            ends = [end for end in (rise[g], fall[g]) if math.isfinite(end)]
+            out[g] = sum(ends) / len(ends) if ends else 0.0
+    return out
+
+
+def _losses(problem: DualProblem, f: Array, b: float, third: float) -> float:
+    """The primal objective without 1/2 |w|^2."""
+    y, c = problem.target, problem.bound
+    if problem.kind == "c_svc":
+        return float(np.dot(c, np.maximum(0.0, 1.0 - y * (f + b))))
+    if problem.kind == "nu_svc":
+        return float(np.dot(c, np.maximum(0.0, third - y * (f + b))) - problem.nu * third * c.sum())
+    if problem.kind == "one_class":
+        return float(np.dot(c, np.maximum(0.0, third - f)) - problem.nu * third * c.sum())
+    tube = float(np.dot(c, np.maximum(0.0, np.abs(y - f - b) - third)))
+    return tube + (problem.nu * third * float(c.sum()) if problem.kind == "nu_svr" else 0.0)
+
+
+def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certificate:
+    """The certificate of the variables ``a`` with ``f = K @ coefficients`` and the groups' multipliers.
+
+    With a hard margin no slack is allowed, so the primal objective is that of the same direction, scaled until its
+    closest point has a margin of one (infinite if a point is on the wrong side).
+    """
+    gradient = problem.gradient(f, a)
+    norm2 = max(0.0, float(np.dot(problem.coefficients(a), f)))
+    b, third = problem.intercept(offset)
+    infeasibility = 0.0
+    if problem.hard_margin:
+        smallest = float(np.min(problem.target * (f + b)))
+        infeasibility = max(0.0, 1.0 - smallest)
+        primal = 0.5 * norm2 / min(1.0, smallest) ** 2 if smallest > 0 else math.inf
+    else:
+        primal = 0.5 * norm2 + _losses(problem, f, b, third)
+    pull = gradient - np.append(offset, 0.0)[problem.group]
+    at_lower = np.maximum(pull, 0.0) * (a - problem.lower)
+    room = np.where(np.isfinite(problem.upper), problem.upper - a, 0.0)
+    at_upper = np.maximum(-pull, 0.0) * room
+    at_lower[~np.isfinite(problem.lower)] = 0.0
+    sums = np.bincount(problem.group[problem.group >= 0], weights=a[problem.group >= 0], minlength=len(offset))
+    return Certificate(
+        primal=primal,
+        dual=-problem.objective(f, a),
+        violation=violation(problem, a, gradient),
+        stationarity=float(np.max(np.abs(sums - problem.totals), initial=0.0)),
+        dual_infeasibility=float(max(0.0, np.max(problem.lower - a), np.max(a - problem.upper))),
+        primal_infeasibility=infeasibility,
+        complementarity=float(max(at_lower.max(), at_upper.max())),
+        norm=math.sqrt(norm2),
+    )
+
+
+def joint_gradient(problem: JointProblem, F: Array) -> Array:
+    """Gradient of the joint dual from F = K @ A."""
+    return F + problem.losses()
+
+
+def joint_violations(problem: JointProblem, A: Array, gradient: Array) -> Array:
+    """Per row: the largest gradient minus the smallest among classes whose variable may still rise."""
+    may_rise = np.where(problem.upper() > A, gradient, np.inf)
+    return np.maximum(0.0, gradient.max(axis=1) - may_rise.min(axis=1))
+
+
+def certify_joint(problem: JointProblem, A: Array, F: Array) -> Certificate:
+    """The certificate of the joint multiclass machine, from its variables A and F = K @ A."""
+    rows = np.arange(problem.n_rows)
+    norm2 = max(0.0, float(np.sum(A * F)))
+    gradient = joint_gradient(problem, F)
+    slack = np.maximum(0.0, gradient.max(axis=1) - F[rows, problem.label])
+    others = F.copy()
+    others[rows, problem.label] = -np.inf
+    smallest = float(np.min(F[rows, problem.label] - others.max(axis=1)))
+    if problem.hard_margin:
+        primal = 0.5 * norm2 / min(1.0, smallest) ** 2 if smallest > 0 else math.inf
+        infeasibility = max(0.0, 1.0 - smallest)
+    else:
+        primal = 0.5 * norm2 + float(np.dot(problem.bound, slack))
+        infeasibility = 0.0
+    room = problem.upper() - A
+    multiplier = np.maximum(0.0, gradient.max(axis=1, keepdims=True) - gradient)
+    products = np.where(np.isfinite(room), multiplier * np.where(np.isfinite(room), room, 0.0), 0.0)
+    return Certificate(
+        primal=primal,
+        dual=-(0.5 * norm2 + float(np.sum(problem.losses() * A))),
+        violation=float(joint_violations(problem, A, gradient).max()),
+        stationarity=float(np.max(np.abs(A.sum(axis=1)))),
+        dual_infeasibility=float(max(0.0, np.max(-room))),
+        primal_infeasibility=infeasibility,
+        complementarity=float(products.max()),
+        norm=math.sqrt(norm2),
+    )

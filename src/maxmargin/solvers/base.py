@@ -1,0 +1,53 @@
+"""What a solver takes and gives.
+
+A solver minimises a :class:`~maxmargin.problems.DualProblem` whose kernel values come from a
+:class:`~maxmargin.gram.Gram`. It returns feasible variables in every case, says how it ended, and never decides itself
+whether it was right: :mod:`maxmargin.optimality` does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from maxmargin._control import Control, Status
+from maxmargin._validation import Array
+from maxmargin.gram import Gram
+from maxmargin.problems import DualProblem
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Feasible variables and how they were reached.
+
+    Attributes
+    ----------
+    a : array
+        The problem's variables (for the joint machine a matrix, one column a class).
+    f : array
+        K @ coefficients, as the solver knows it.
+    status : Status
+    n_iter : int
+        Steps taken: pairs for SMO, coordinates for coordinate descent, iterations for interior points.
+    """
+
+    a: Array
+    f: Array
+    status: Status
+    n_iter: int
+
+
+class Solver(Protocol):
+    """One algorithm for :class:`~maxmargin.problems.DualProblem`."""
+
+    name: str
+
+    def refuses(self, problem: DualProblem) -> str | None:
+        """Why this solver cannot take the problem, or None if it can."""
+        ...
+
+    def solve(
+        self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
+    ) -> Solution:
+        """Minimise to violation <= tol, or stop for a reason that the status names."""
+        ...

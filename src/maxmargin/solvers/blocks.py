@@ -1,0 +1,142 @@
+"""The outer loop of the block methods.
+
+The dual has one variable (or two) a row; its matrix does not fit into memory. So in rounds (Joachims 1999):
+
+    1. choose a working set W of variables that violate the conditions most;
+    2. solve the problem restricted to W, with Q_WW in memory, to a fraction of the present violation;
+    3. bring f = K @ coefficients up to date with the coefficients that changed.
+
+:class:`BlockSolver` is that loop; a solver adds how to choose W and how to solve on it.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin import optimality
+from maxmargin._control import Control, Status
+from maxmargin._validation import Array
+from maxmargin.gram import Gram
+from maxmargin.problems import DualProblem
+from maxmargin.solvers.base import Solution
+
+INNER_WORK = 20_000_000  # array elements touched between two looks at the clock: well under 0.2 s
+MIN_STEPS = 10_000_000  # LIBSVM's own limit where the user sets none: max(10^7, 100 n)
+PATIENCE = 20  # rounds without progress before a run is called stalled
+
+
+@dataclass
+class Block:
+    """The problem restricted to a working set; the inner solver changes ``a`` and ``g`` in place."""
+
+    Q: Array
+    g: Array
+    a: Array
+    lower: Array
+    upper: Array
+    group: Array
+
+
+class BlockSolver(abc.ABC):
+    """Rounds of choosing, solving and pricing.
+
+    Parameters
+    ----------
+    working_set : int
+        Largest number of variables in W; a problem no larger than twice this is solved in one block.
+    """
+
+    name: str
+
+    def __init__(self, working_set: int = 1024) -> None:
+        self.working_set = working_set
+
+    @abc.abstractmethod
+    def refuses(self, problem: DualProblem) -> str | None: ...
+
+    @abc.abstractmethod
+    def choose(self, problem: DualProblem, a: Array, gradient: Array, previous: Array) -> Array:
+        """The variables of the next working set."""
+
+    @abc.abstractmethod
+    def solve_block(self, block: Block, goal: float, max_steps: int) -> int:
+        """Solve until the violation inside the block is at most ``goal``; the number of steps taken."""
+
+    def solve(
+        self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
+    ) -> Solution:
+        m = problem.n_variables
+        goal = tol * problem.tol_scale
+        limit = control.max_iter if control.max_iter >= 0 else max(MIN_STEPS, 100 * m)
+        a = problem.start() if start is None else problem.feasible(start)
+        coef = problem.coefficients(a)
+        f = np.zeros(problem.n_rows)
+        used = np.flatnonzero(coef)
+        if len(used):
+            f += gram.product(used, coef[used])
+        whole = m <= 2 * self.working_set
+        W = np.arange(m) if whole else np.empty(0, int)
+        Q = self._matrix(problem, gram, W)
+        n_iter = waited = 0
+        best = np.inf
+        while True:
+            gradient = problem.gradient(f, a)
+            violation = optimality.violation(problem, a, gradient)
+            control.report(n_iter, violation, int(np.count_nonzero(a)))
+            if violation <= goal:
+                return Solution(a, f, Status.OPTIMAL, n_iter)
+            waited = 0 if violation < 0.99 * best else waited + 1
+            best = min(best, violation)
+            stop = control.stop() or (Status.MAX_ITER if n_iter >= limit else None)
+            if stop is not None:
+                return Solution(a, f, stop, n_iter)
+            if not whole:
+                W = self.choose(problem, a, gradient, W)
+                Q = self._matrix(problem, gram, W)
+            block = Block(Q, gradient[W], a[W], problem.lower[W], problem.upper[W], problem.group[W])
+            target = max(goal * 0.9 if whole else 0.1 * violation, 0.5 * goal)
+            steps = self._inner(block, target, limit - n_iter, control)
+            n_iter += steps
+            change = block.a - a[W]
+            changed = np.flatnonzero(change)
+            moved = np.bincount(problem.row[W[changed]], weights=problem.sign[W[changed]] * change[changed])
+            rows = np.flatnonzero(moved)
+            decrease = -float(np.dot(change, 0.5 * (gradient[W] + block.g)))
+            a[W] = block.a
+            f += gram.product(rows, moved[rows]) if len(rows) else 0.0
+            if waited > PATIENCE and decrease <= 1e-15 * abs(problem.objective(f, a)):
+                return Solution(a, f, Status.STALLED, n_iter)
+            if steps == 0 and waited > 0:
+                # The block sees no violation but the sum does: rounding in f. Compute it anew, once.
+                if waited > 2:
+                    return Solution(a, f, Status.STALLED, n_iter)
+                coef = problem.coefficients(a)
+                used = np.flatnonzero(coef)
+                f = gram.product(used, coef[used])
+
+    def _inner(self, block: Block, target: float, limit: int, control: Control) -> int:
+        """The inner solve in slices short enough to obey the clock and Ctrl-C."""
+        slice_steps = max(100, INNER_WORK // max(1, len(block.a)))
+        steps = 0
+        while steps < limit:
+            asked = min(slice_steps, limit - steps)
+            taken = self.solve_block(block, target, asked)
+            steps += taken
+            if taken < asked or control.stop() is not None:
+                break
+        return steps
+
+    @staticmethod
+    def _matrix(problem: DualProblem, gram: Gram, W: Array) -> Array:
+        """Q_WW, from the kernel values of its distinct rows."""
+        rows, at = np.unique(problem.row[W], return_inverse=True)
+        K = gram.block(rows, rows)
+        if len(rows) < len(W) or not np.array_equal(at, np.arange(len(W))):
+            K = K[np.ix_(at, at)]
+        sign = problem.sign[W]
+        if (sign < 0).any():
+            K = K * sign * sign[:, None]
+        return np.ascontiguousarray(K)

@@ -1,0 +1,7 @@
+"""Support vector machines with any kernel, with scikit-learn's names and meanings."""
+
+from maxmargin.svm.classification import SVC, NuSVC
+from maxmargin.svm.outliers import OneClassSVM
+from maxmargin.svm.regression import SVR, NuSVR
+
+__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]

@@ -1,0 +1,173 @@
+"""One-class support vector machine: the region where the data is."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import OutlierMixin
+
+from maxmargin import problems
+from maxmargin._validation import Array, check_number, check_weights
+from maxmargin.svm.pipeline import KernelMachine
+
+
+class OneClassSVM(OutlierMixin, KernelMachine):
+    """The smallest region, in feature space, that holds all but a share ``nu`` of the training points.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol
+        As in :class:`~maxmargin.SVC`.
+    nu : float, default=0.5
+        In (0, 1]: bounds the share of training points outside the region from above, that of support vectors from
+        below.
+    shrinking, cache_size, verbose, max_iter, solver, n_jobs, max_seconds, warm_start
+        As in :class:`~maxmargin.SVC`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, fit_status_, kernel_, report_
+        As in :class:`~maxmargin.SVC`.
+    offset_ : float
+        ``decision_function = score_samples - offset_``; equals ``-intercept_[0]``.
+
+    Notes
+    -----
+    A point exactly on the boundary counts as inside, so identical training points are all inliers.
+
+    Examples
+    --------
+    >>> from maxmargin import OneClassSVM
+    >>> machine = OneClassSVM(gamma=1.0, nu=0.2).fit([[0.0], [0.1], [0.2], [0.3], [0.15]])
+    >>> machine.predict([[0.15], [9.0]])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: float = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        solver: str = "auto",
+        n_jobs: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find the region of the training points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            Training points; with ``kernel="precomputed"`` their kernel matrix.
+        y : ignored
+            For scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of two is the same as giving the sample twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_shared()
+        check_number("nu", self.nu, above=0, most=1)
+        X = self._training_points(X, supervised=False)
+        weights = check_weights(sample_weight, X.shape[0])
+        data = self._prepare(X, np.zeros(X.shape[0]), weights)
+        if data.gram.n == 1 and X.shape[0] > 1:
+            warnings.warn(
+                "All training points are identical: every point like them is an inlier, any other an outlier.",
+                UserWarning,
+                stacklevel=2,
+            )
+        problem = problems.one_class(data.weight, float(self.nu))
+        pieces: list[Array] = []
+        with data.control.catching_interrupts():
+            machines = self._solve(data, [(np.arange(data.gram.n), problem)], lambda rows, F: pieces.append(F[:, 0]))
+        machine = machines[0]
+        self._remember(data, machines)
+        listed = self._publish(
+            X, data, problem.coefficients(machine.solution.a)[:, None], np.array([machine.intercept]), weights
+        )
+        self.dual_coef_ = sp.csr_matrix(listed.T) if self._sparse else listed.T.copy()
+        self.intercept_ = np.array([machine.intercept])
+        self.offset_ = -self.intercept_
+        self._n_support = [len(self.support_)]
+        self.n_iter_ = machine.solution.n_iter
+        inside = np.concatenate(pieces)[-data.gram.n :] >= machine.third
+        used = data.rows.member_of >= 0
+        self._finish(
+            data,
+            machines,
+            machine="OneClassSVM",
+            parameters=f"nu = {self.nu:g}",
+            training_error=float(np.mean(~inside[data.rows.member_of[used]])),
+            error_name="training points outside",
+        )
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed value of new points: positive inside the region, negative outside.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decision : array of shape (n_samples,)
+        """
+        return self._decision(X).ravel()
+
+    def score_samples(self, X: Any) -> Array:
+        """Unshifted values of new points: ``decision_function(X) + offset_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : array of shape (n_samples,)
+        """
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Any) -> Array:
+        """1 for new points inside the region (its boundary included), -1 outside.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)

@@ -1,0 +1,453 @@
+"""One way from points to a certified machine, for every estimator of this folder.
+
+    check -> merge equal rows -> resolve the kernel -> operator -> problems -> solve -> certify -> report
+
+An estimator says which problems its fit consists of and what its targets mean; the rest is here.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin import optimality
+from maxmargin._control import Control, Status, print_progress
+from maxmargin._parallel import effective_threads, run_tiles
+from maxmargin._rows import CanonicalRows, canonical_rows
+from maxmargin._validation import (
+    Array,
+    Points,
+    as_objects,
+    check_choice,
+    check_flag,
+    check_memory,
+    check_new_objects,
+    check_new_points,
+    check_number,
+    check_targets,
+    check_training,
+    check_training_points,
+)
+from maxmargin.expansion import KernelExpansion
+from maxmargin.gram import Gram, computing_form, make_gram, precomputed_gram
+from maxmargin.kernels import Kernel, Linear, Precomputed, as_kernel
+from maxmargin.optimality import Certificate
+from maxmargin.problems import DualProblem
+from maxmargin.report import FitReport, combine
+from maxmargin.solvers import SOLVERS, Solution, choose_solver
+from maxmargin.solvers.hulls import InseparableError, nearest_points
+
+REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Canonical rows and their kernel values."""
+
+    X: Points
+    target: Array
+    weight: Array
+    rows: CanonicalRows
+    kernel: Kernel
+    gram: Gram
+    control: Control
+    threads: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One problem of a fit and what came of it. ``rows`` are canonical rows."""
+
+    rows: Array
+    problem: DualProblem
+    solution: Solution
+    certificate: Certificate
+    intercept: float
+    third: float
+
+
+class KernelMachine(BaseEstimator):
+    """The estimators' common part: shared parameters, the pipeline, and what every fit leaves behind."""
+
+    def _check_shared(self) -> None:
+        """The parameters all estimators have; each error names the parameter, its value and the remedy."""
+        check_number("tol", self.tol, above=0)
+        check_number("cache_size", self.cache_size, above=0)
+        check_number("max_iter", self.max_iter, least=-1, integer=True, remedy="-1 means no limit.")
+        check_flag("shrinking", self.shrinking)
+        check_flag("warm_start", self.warm_start)
+        check_choice("solver", self.solver, ["auto", *SOLVERS])
+        if self.max_seconds is not None:
+            check_number("max_seconds", self.max_seconds, above=0, infinite=True)
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, integer=True)
+            if self.n_jobs == 0:
+                raise ValueError("n_jobs must not be 0; use None or -1 for all cores.")
+
+    def _kernel(self) -> Kernel:
+        return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+    def _training_points(self, X: Any, y: Any = None, *, supervised: bool = True, numeric: bool = False) -> Any:
+        """Validated training data: ``(X, y)``, or X alone. Things that are not vectors pass as an array of objects, if
+        the kernel takes them."""
+        objects = as_objects(X) if self._kernel().takes_objects else None
+        if objects is None:
+            return check_training(self, X, y, numeric=numeric) if supervised else check_training_points(self, X)
+        return (objects, check_targets(y, len(objects), numeric=numeric)) if supervised else objects
+
+    def _prepare(self, X: Points, target: Array, weights: Array) -> TrainingSet:
+        """Canonical rows, the resolved kernel and its operator."""
+        control = Control(
+            max_iter=int(self.max_iter),
+            max_seconds=self.max_seconds,
+            callback=print_progress if self.verbose else None,
+        )
+        threads = effective_threads(self.n_jobs)
+        kernel = self._kernel()
+        precomputed = isinstance(kernel, Precomputed)
+        if precomputed:
+            _check_square(X)
+        rows = canonical_rows(X, target, weights, merge=not precomputed and X.dtype != object)
+        at = rows.representative
+        if precomputed:
+            points = X
+            gram: Gram = precomputed_gram(X, at)
+        else:
+            points = computing_form(X[at])
+            kernel = kernel.resolve(
+                points, sample_weight=rows.weight, feature_names=getattr(self, "feature_names_in_", None)
+            )
+            budget = min(float(self.cache_size), 2**40) * 1e6
+            stored = 8.0 * len(at) ** 2
+            if stored <= budget:
+                check_memory(
+                    stored,
+                    f"A kernel matrix of {len(at):,} rows inside cache_size={self.cache_size:g} MB",
+                    "lower cache_size.",
+                )
+            gram = make_gram(kernel, points, threads=threads, budget=budget)
+        return TrainingSet(points, target[at], rows.weight, rows, kernel, gram, control, threads)
+
+    def _solve(
+        self,
+        data: TrainingSet,
+        problems: Sequence[tuple[Array, DualProblem]],
+        watch: Callable[[Array, Array], None] | None = None,
+    ) -> list[Machine]:
+        """Solve every problem and certify it from scratch; a certificate that misses tol sends its solver on.
+
+        ``watch(rows, F)`` sees the values of all machines (without intercepts) on all canonical rows, in pieces."""
+        reasons: list[str] = [""] * len(problems)
+        solutions: list[Any] = [None] * len(problems)
+        starts = self._starts(data, problems)
+        grams = [data.gram if len(rows) == data.gram.n else data.gram.subset(rows) for rows, _ in problems]
+
+        def work(t: int) -> None:
+            rows, problem = problems[t]
+            solver, reasons[t] = choose_solver(self.solver, problem)
+            if problem.hard_margin:
+                solutions[t] = _solve_hard_margin(solver, problem, grams[t], self.tol, data, rows, starts[t])
+            else:
+                solutions[t] = solver.solve(problem, grams[t], tol=self.tol, control=data.control, start=starts[t])
+
+        todo = list(range(len(problems)))
+        machines: list[Any] = [None] * len(problems)
+        for _ in range(REPEATS):
+            run_tiles(lambda k, todo=todo: work(todo[k]), len(todo), data.threads)  # type: ignore[misc]
+            values = _values(data.gram, problems, solutions, watch)
+            for t, (rows, problem) in enumerate(problems):
+                a = solutions[t].a
+                offset = optimality.offsets(problem, a, problem.gradient(values[t], a))
+                certificate = optimality.certify(problem, a, values[t], offset)
+                machines[t] = Machine(rows, problem, solutions[t], certificate, *problem.intercept(offset))
+            todo = [
+                t
+                for t, machine in enumerate(machines)
+                if machine.solution.status.converged
+                and self.solver != "qp"
+                and machine.certificate.violation > self.tol * machine.problem.tol_scale
+            ]
+            if not todo:
+                break
+            for t in todo:
+                starts[t] = solutions[t].a
+        for t in todo:
+            machines[t] = replace(machines[t], solution=replace(machines[t].solution, status=Status.STALLED))
+        self._evaluations = data.gram.evaluations + sum(g.evaluations for g in grams if g is not data.gram)
+        if problems:
+            self._solver_name, self._solver_reason = choose_solver(self.solver, problems[0][1])[0].name, reasons[0]
+        else:
+            self._solver_name, self._solver_reason = "none", "only one class has weight, so there is nothing to solve"
+        return machines
+
+    def _starts(self, data: TrainingSet, problems: Sequence[tuple[Array, DualProblem]]) -> list[Array | None]:
+        """Where to start: with ``warm_start``, at the last fit's variables, row by row wherever a row is known."""
+        last = getattr(self, "_last_fit", None) if self.warm_start else None
+        if last is None or len(last["variables"]) != len(problems):
+            return [None] * len(problems)
+        identity = _identity(data)
+        order = np.argsort(last["identity"], kind="stable")
+        at = np.searchsorted(last["identity"], identity, sorter=order).clip(max=len(order) - 1)
+        known = order[at]
+        found = last["identity"][known] == identity
+        starts: list[Array | None] = []
+        for (rows, problem), (kind, values) in zip(problems, last["variables"], strict=True):
+            per_row = problem.n_variables // problem.n_rows
+            if kind != (problem.kind, per_row):
+                starts.append(None)
+                continue
+            start = np.zeros((per_row, len(rows)))
+            start[:, found[rows]] = values[:, known[rows][found[rows]]]
+            starts.append(problem.feasible(start.ravel()))
+        return starts
+
+    def _remember(self, data: TrainingSet, machines: Sequence[Machine]) -> None:
+        """Keep the variables of this fit for a warm start of the next."""
+        if not self.warm_start:
+            self.__dict__.pop("_last_fit", None)
+            return
+        variables = []
+        for machine in machines:
+            per_row = machine.problem.n_variables // machine.problem.n_rows
+            values = np.zeros((per_row, data.gram.n))
+            values[:, machine.rows] = machine.solution.a.reshape(per_row, -1)
+            variables.append(((machine.problem.kind, per_row), values))
+        self._last_fit = {"identity": _identity(data), "variables": variables}
+
+    def _publish(
+        self,
+        X: Points,
+        data: TrainingSet,
+        coefficients: Array,
+        intercept: Array,
+        weights: Array,
+        order_by: Array | None = None,
+    ) -> Array:
+        """Set what scikit-learn's estimators expose and the fitted expansion.
+
+        ``coefficients`` is (canonical rows, machines). A merged row's coefficient is divided among its input rows by
+        weight. Support vectors are listed by ``order_by`` (the class), then by index. Returns the coefficients of the
+        listed support vectors, one row each."""
+        share = data.rows.share(weights)
+        nonzero: Array = np.any(coefficients != 0, axis=1)
+        used = np.flatnonzero(nonzero)
+        is_support = np.zeros(len(weights), bool)
+        members = data.rows.member_of >= 0
+        is_support[members] = nonzero[data.rows.member_of[members]]
+        support = np.flatnonzero(is_support)
+        if order_by is not None:
+            support = support[np.argsort(order_by[support], kind="stable")]
+        self.support_ = support.astype(np.int32)
+        self.shape_fit_ = X.shape
+        self.kernel_ = data.kernel
+        per_input = coefficients[data.rows.member_of[support]] * share[support][:, None]
+        precomputed = isinstance(data.kernel, Precomputed)
+        if precomputed:
+            self.support_vectors_ = np.empty((0, 0))
+            anchors: Points = support
+            self._expansion = KernelExpansion(data.kernel, anchors, per_input, intercept)
+        else:
+            self.support_vectors_ = X[support]
+            if len(support) == len(used):
+                anchors = self.support_vectors_ if sp.issparse(data.X) or not sp.issparse(X) else X[support].toarray()
+                self._expansion = KernelExpansion(data.kernel, anchors, per_input, intercept)
+            else:
+                self._expansion = KernelExpansion(data.kernel, data.X[used], coefficients[used], intercept)
+        self._gamma = getattr(data.kernel, "gamma", 0.0)
+        self._sparse = sp.issparse(X)
+        return per_input
+
+    def _finish(
+        self,
+        data: TrainingSet,
+        machines: Sequence[Machine],
+        *,
+        machine: str,
+        parameters: str,
+        training_error: float,
+        error_name: str = "training error",
+    ) -> None:
+        """The report, ``fit_status_`` and the warning of a fit that did not converge."""
+        statuses = [m.solution.status for m in machines]
+        status = next((s for s in statuses if not s.converged), Status.OPTIMAL)
+        psd = data.kernel.psd
+        valid = psd or (None if type(data.kernel).__name__ in ("Callable", "Precomputed") else False)
+        self.report_ = FitReport(
+            machine=machine,
+            solver=self._solver_name,
+            solver_reason=self._solver_reason,
+            kernel=repr(data.kernel),
+            parameters=parameters,
+            status=status,
+            n_iter=sum(m.solution.n_iter for m in machines),
+            kernel_evaluations=self._evaluations,
+            n_support=len(self.support_),
+            n_samples=self.shape_fit_[0],
+            n_features=getattr(self, "n_features_in_", 0),
+            margins=np.array([2.0 / m.certificate.norm if m.certificate.norm > 0 else math.inf for m in machines]),
+            training_error=training_error,
+            error_name=error_name,
+            kernel_valid=valid,
+            tol=self.tol,
+            seconds=data.control.seconds,
+            dtype=str(data.X.dtype),
+            threads=data.threads,
+            **combine([m.certificate for m in machines]),
+        )
+        self.fit_status_ = 0 if status.converged else 1
+        if not status.converged:
+            gap = "" if valid is False else f" and the relative duality gap {self.report_.relative_gap:.2e}"
+            warnings.warn(
+                f"{type(self).__name__} did not converge ({status.value}). The model is the best one so far: its "
+                f"certified violation is {self.report_.kkt_violation:.2e} (tol={self.tol:g}){gap}."
+                f"{_scaling_hint(data.X, getattr(self, 'feature_names_in_', None))}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _decision(self, X: Any) -> Array:
+        """Values of all machines on new points, shape (n, machines)."""
+        check_is_fitted(self)
+        if self.support_vectors_.dtype == object:
+            X = check_new_objects(self, X)
+        else:
+            X = check_new_points(self, X)
+            self.kernel_.check_points(X)
+        return self._expansion.decision(X, effective_threads(self.n_jobs))
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, for the linear kernel only; one row a machine."""
+        if not isinstance(getattr(self, "kernel_", self.kernel), Linear) and self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        weights = self._expansion.weights
+        weights.flags.writeable = False  # a computed value: a change would be lost
+        if not self._sparse:
+            return weights
+        sparse = sp.csr_matrix(weights)
+        sparse.data.flags.writeable = False
+        return sparse
+
+    @property
+    def n_support_(self) -> Array:
+        """Number of support vectors: of each class, or in all."""
+        return np.array(self._n_support, dtype=np.int32)
+
+
+def _identity(data: TrainingSet) -> Array:
+    """Content and target of each canonical row in one number."""
+    bits = np.ascontiguousarray(data.target, np.float64).view(np.uint64)
+    return data.rows.key ^ (bits * np.uint64(0x9E3779B97F4A7C15))
+
+
+def _check_square(K: Points) -> None:
+    """A precomputed training kernel is square and symmetric."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix: "
+            "hand in k(X, X) of the training points."
+        )
+    size = float(abs(K).max()) if K.shape[0] else 0.0
+    step = 512
+    for start in range(0, K.shape[0], step):
+        rows = slice(start, start + step)
+        apart = abs(K[rows] - K[:, rows].T).max()
+        if apart > 1e-6 * size:
+            raise ValueError(
+                f"The precomputed kernel matrix is not symmetric: entries differ by up to {apart:.3g} from their "
+                "mirror image. Hand in k(X, X), or (K + K.T) / 2 if the difference is noise."
+            )
+
+
+def _values(
+    gram: Gram,
+    problems: Sequence[tuple[Array, DualProblem]],
+    solutions: Sequence[Solution],
+    watch: Callable[[Array, Array], None] | None,
+) -> list[Array]:
+    """f of every machine on its own rows, computed from scratch; all machines' values pass by ``watch``."""
+    B = np.zeros((gram.n, len(problems)))
+    for t, (rows, problem) in enumerate(problems):
+        B[rows, t] = problem.coefficients(solutions[t].a)
+    used = np.flatnonzero(B.any(axis=1))
+    values = [np.zeros(len(rows)) for rows, _ in problems]
+    step = max(256, int(6.4e7 / (8 * max(1, len(problems)))))
+    for start in range(0, gram.n, step):
+        piece = np.arange(start, min(start + step, gram.n))
+        F = gram.product(used, B[used], piece) if len(used) else np.zeros((len(piece), len(problems)))
+        for t, (rows, _) in enumerate(problems):
+            first, last = np.searchsorted(rows, (piece[0], piece[-1] + 1))
+            values[t][first:last] = F[rows[first:last] - start, t]
+        if watch is not None:
+            watch(piece, F)
+    return values
+
+
+def _solve_hard_margin(
+    solver: Any, problem: DualProblem, gram: Gram, tol: float, data: TrainingSet, rows: Array, start: Array | None
+) -> Solution:
+    """A hard margin: a first attempt; if that does not converge, look at whether the classes' hulls meet, and only
+    go on when they do not."""
+    control = data.control
+    limit = 20_000 + 20 * problem.n_variables
+    first = replace(control, max_iter=limit if control.max_iter < 0 else min(limit, control.max_iter))
+    solution: Solution = solver.solve(problem, gram, tol=tol, control=first, start=start)
+    if solution.status in (Status.OPTIMAL, Status.DEADLINE, Status.INTERRUPTED):
+        return solution
+    if problem.fit_intercept:
+        hulls = nearest_points(problem.target, gram, replace(control, max_iter=-1))
+        if not hulls.separable and control.stop() is None:
+            raise InseparableError(
+                "C=inf asks for a hard margin, but the classes cannot be separated with this kernel: their convex "
+                f"hulls in feature space meet (distance {hulls.distance:.1e}). Use a finite C, or another kernel.",
+                hulls,
+                data.rows.representative[rows],
+            )
+    solution = solver.solve(problem, gram, tol=tol, control=control, start=solution.a)
+    if not problem.fit_intercept and not solution.status.converged and np.min(problem.target * solution.f) <= 0:
+        raise InseparableError(
+            "C=inf asks for a hard margin, but no hyperplane through the origin was found that separates the classes "
+            "with this kernel. Use a finite C, fit_intercept=True, or another kernel."
+        )
+    return solution
+
+
+def _scaling_hint(X: Points, names: Any) -> str:
+    """A sentence that names the column to scale, when one is much larger than the others."""
+    if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
+        return ""
+    if sp.issparse(X):
+        size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel())
+    else:
+        size = np.asarray(X).std(axis=0)
+    positive = size[size > 0]
+    if len(positive) == 0:
+        return ""
+    largest, typical = int(np.argmax(size)), float(np.median(positive))
+    name = f"'{names[largest]}'" if names is not None else str(largest)
+    if size[largest] > 100 * typical:
+        return (
+            f" Column {name} varies {size[largest] / typical:.0e} times as much as a typical one: "
+            "scale the columns, for instance with sklearn.preprocessing.StandardScaler."
+        )
+    if largest is not None and size[largest] > 1e3:
+        return f" The columns vary by up to {size[largest]:.0e} (column {name}): scale them to about 1."
+    return ""
