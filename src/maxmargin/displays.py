@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 try:
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 except ImportError as error:
     raise ImportError('displays need matplotlib: pip install "maxmargin[plot]"') from error
 
@@ -25,8 +26,7 @@ RIGHT, WRONG = "#0072B2", "#D55E00"
 def _space(ax: Any, width: float, height: float) -> tuple[Any, Any]:
     """A figure and the part of it to draw in: a new one, or the place of the given axes."""
     if ax is None:
-        figure = Figure(figsize=(width, height), layout="constrained")
-        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
+        figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12))
         return figure, figure.add_gridspec(1, 1)[0]
     place = ax.get_subplotspec()
     if place is None:

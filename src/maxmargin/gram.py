@@ -20,7 +20,7 @@ from maxmargin.kernels import Kernel
 TILE_ROWS, TILE_COLS = 256, 512  # a float64 tile of 1 MB stays in a core's second-level cache
 
 
-DENSE_ENTRIES = 4_000_000  # a dense copy of at most 32 MB is worth its memory
+DENSE_ENTRIES = 4_000_000  # a sixteenth of this is small enough to be dense in any case
 
 
 def _tiles(count: int, size: int) -> list[slice]:
@@ -36,10 +36,16 @@ class Gram(abc.ABC):
         Number of rows.
     evaluations : int
         Kernel values computed so far.
+    budget : float
+        Bytes that a solver may use to hold kernel values.
+    single_is_exact : bool
+        Whether ``product(..., single=True)`` is computed in float64 all the same.
     """
 
     n: int
     evaluations: int = 0
+    budget: float = 2e8
+    single_is_exact: bool = True
 
     @abc.abstractmethod
     def diagonal(self) -> Array:
@@ -50,8 +56,14 @@ class Gram(abc.ABC):
         """K[rows, cols], a new array."""
 
     @abc.abstractmethod
-    def product(self, cols: Array, coef: Array, rows: Array | None = None) -> Array:
-        """K[rows, cols] @ coef (all rows by default); ``coef`` is a vector or has one column a problem."""
+    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+        """K[rows, cols] @ coef (all rows by default); ``coef`` is a vector or has one column a problem. With
+        ``single`` the kernel values may be float32; sums are float64 in any case."""
+
+    def fill(self, rows: Array, out: Array) -> None:
+        """out[:n, :n] = K[rows, rows] in float32; ``out`` is at least 8 rows and 64 columns larger."""
+        n = len(rows)
+        out[:n, :n] = self.block(rows, rows)
 
     @abc.abstractmethod
     def subset(self, rows: Array) -> Gram:
@@ -91,7 +103,7 @@ class KernelGram(Gram):
         self.evaluations += out.size
         return out
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None) -> Array:
+    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         left = self.X if rows is None else self.X[rows]
         self.evaluations += left.shape[0] * len(cols)
         return kernel_product(self.kernel, left, self.X[cols], coef, self.threads)
@@ -144,7 +156,7 @@ class StoredGram(Gram):
     def block(self, rows: Array, cols: Array) -> Array:
         return self.K[np.ix_(self._at(rows), self._at(cols))].astype(np.float64, copy=False)
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None) -> Array:
+    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         at = self._at(np.arange(self.n) if rows is None else rows)
         columns = self._at(cols)
         out = np.empty((len(at), *coef.shape[1:]))
@@ -158,20 +170,15 @@ class StoredGram(Gram):
 
 
 def computing_form(X: Points) -> Points:
-    """The points as kernels compute with them fastest: sparse ones that are small, or hardly sparse, are made dense."""
-    if sp.issparse(X) and (X.shape[0] * X.shape[1] <= DENSE_ENTRIES or X.nnz > 0.25 * X.shape[0] * X.shape[1]):
-        return X.toarray()
-    return X
-
-
-def make_gram(kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.0) -> Gram:
-    """The operator for these points: stored if all of K fits into ``budget`` bytes, else on demand."""
-    gram = KernelGram(kernel, X, threads)
-    if 8.0 * gram.n * gram.n > budget:
-        return gram
-    every = np.arange(gram.n)
-    K = gram.block(every, every)
-    return StoredGram(K, evaluations=gram.evaluations)
+    """The points in the form that kernels compute with fastest, whichever form they came in: few columns or many
+    non-zeros make them dense, many columns of which few are used make them CSR."""
+    if X.dtype == object:
+        return X
+    n, d = X.shape
+    filled = X.nnz if sp.issparse(X) else np.count_nonzero(X[:: max(1, n // 2000)]) * max(1, n // 2000)
+    if d <= 16 or n * d <= DENSE_ENTRIES // 16 or filled > 0.15 * n * d:
+        return X.toarray() if sp.issparse(X) else X
+    return X if sp.issparse(X) else sp.csr_matrix(X)
 
 
 def precomputed_gram(K: Points, rows: Array) -> StoredGram:

@@ -16,21 +16,27 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-class Gamma(click.ParamType):
+def _gamma(ctx: click.Context, param: click.Parameter, value: str) -> float | str:
     """A number, or one of the names SVC knows."""
-
-    name = "number|scale|auto"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
-        if value in ("scale", "auto"):
-            return str(value)
-        return float(click.FLOAT.convert(value, param, ctx))
+    if value in ("scale", "auto"):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither a number nor 'scale' nor 'auto'.") from None
 
 
 @click.command(name="digits")
 @click.argument("images", nargs=-1, metavar="[IMAGE]...", type=click.Path())
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Write figures here.")
-@click.option("--gamma", type=Gamma(), default=0.001, show_default=True, help="Parameter of the Gaussian kernel.")
+@click.option(
+    "--gamma",
+    metavar="NUMBER|scale|auto",
+    default="0.001",
+    show_default=True,
+    callback=_gamma,
+    help="Parameter of the Gaussian kernel.",
+)
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="Price of a point inside the margin.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.pass_context

@@ -1,6 +1,7 @@
 """Solvers: one file, one algorithm; ``SOLVERS`` is the list that estimators and tests go by."""
 
 from maxmargin.problems import DualProblem
+from maxmargin.solvers.active_set import ActiveSet
 from maxmargin.solvers.base import Solution, Solver
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.crammer_singer import CrammerSinger
@@ -9,7 +10,7 @@ from maxmargin.solvers.smo import SMO
 
 __all__ = ["QP", "SMO", "SOLVERS", "CoordinateDescent", "CrammerSinger", "Solution", "Solver", "choose_solver"]
 
-SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (SMO(), CoordinateDescent(), QP())}
+SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (ActiveSet(), SMO(), CoordinateDescent(), QP())}
 
 
 def choose_solver(name: str, problem: DualProblem) -> tuple[Solver, str]:
@@ -20,6 +21,4 @@ def choose_solver(name: str, problem: DualProblem) -> tuple[Solver, str]:
         if reason is not None:
             raise ValueError(f"solver={name!r} cannot solve this problem: {reason}.")
         return solver, "asked for"
-    if len(problem.totals):
-        return SOLVERS["smo"], "the intercept ties the dual variables by an equality, so they move in pairs"
-    return SOLVERS["coordinate_descent"], "without intercept the dual has box constraints only"
+    return SOLVERS["active_set"], "small working sets and matrix-free pricing suit every kernel"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from maxmargin.multiclass import (
 from maxmargin.problems import DualProblem, JointProblem
 from maxmargin.solvers import CrammerSinger
 from maxmargin.solvers.hulls import InseparableError
-from maxmargin.svm.pipeline import KernelMachine, Machine, TrainingSet
+from maxmargin.svm.pipeline import KernelMachine, Machine, TrainingSet, gather
 
 SCHEMES = {"ovo": "one-vs-one", "ovr": "one-vs-rest", "crammer_singer": "joint (Crammer and Singer)"}
 
@@ -103,40 +104,51 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         tasks = [Task(active[task.rows], task.y, task.constant) for task in tasks]
         solved = [t for t, task in enumerate(tasks) if task.constant is None]
         intercept = np.array([0.0 if task.constant is None else task.constant for task in tasks])
-        coefficients = np.zeros((data.gram.n, len(tasks)))
         posed = [(tasks[t].rows, self._problem(tasks[t].y, effective[tasks[t].rows])) for t in solved]
-        pieces: list[tuple[Array, Array]] = []
-        machines = self._solve(data, posed, lambda rows, F: pieces.append((rows, F)))
-        for t, machine in zip(solved, machines, strict=True):
-            coefficients[machine.rows, t] = self._scale(machine) * machine.problem.coefficients(machine.solution.a)
-            intercept[t] = self._scale(machine) * machine.intercept
-        predicted = self._training_codes(data, pieces, machines, solved, intercept)
+        machines = [self._settled(machine) for machine in self._solve(data, posed)]
+        scale = np.array([self._scale(machine) for machine in machines])
+        used, coefficients = gather(machines, len(tasks), solved, scale)
+        intercept[solved] = [factor * m.intercept for factor, m in zip(scale, machines, strict=True)]
         self._remember(data, machines)
-        self._publish_classifier(X, codes, weights, data, coefficients, intercept)
+        self._publish_classifier(X, codes, weights, data, used, coefficients, intercept)
         iterations = np.zeros(len(tasks), np.int32)
         iterations[solved] = [machine.solution.n_iter for machine in machines]
         self.n_iter_ = iterations
-        self._report(data, machines, predicted, codes)
+        self._report(data, machines, self._training_codes(data, machines, solved), codes)
+
+    def _settled(self, machine: Machine) -> Machine:
+        """The machine with its intercept settled where optimality leaves a choice."""
+        return machine
 
     def _scale(self, machine: Machine) -> float:
         """Factor from the dual's variables to decision values with margin one."""
         return 1.0
 
-    def _training_codes(
-        self,
-        data: TrainingSet,
-        pieces: Sequence[tuple[Array, Array]],
-        machines: Sequence[Machine],
-        solved: Sequence[int],
-        intercept: Array,
-    ) -> Array:
-        """Predicted class of every canonical row, from the values that the certificate needed anyway."""
-        predicted = np.empty(data.gram.n, int)
-        scale = np.array([self._scale(machine) for machine in machines])
-        for rows, F in pieces:
-            decision = np.tile(intercept, (len(rows), 1))
-            decision[:, solved] += F * scale
-            predicted[rows] = self._codes(decision)
+    def _training_codes(self, data: TrainingSet, machines: Sequence[Machine], solved: Sequence[int]) -> Array:
+        """Predicted class of every canonical row, mostly from values that the certificates needed anyway.
+
+        One-vs-one: a row that its own class wins in all of its own class's machines has the most votes there are, so
+        only the others need the machines that were not trained on them."""
+        if len(machines) == 0:
+            doubtful = np.arange(data.gram.n)
+            predicted = data.target.copy()
+        elif self._scheme == "ovr" or len(self.classes_) == 2:
+            covered = machines[0].rows
+            decision = np.tile(self.intercept_, (len(covered), 1))
+            decision[:, solved] += np.column_stack([self._scale(m) * m.f for m in machines])
+            predicted = data.target.copy()
+            predicted[covered] = self._codes(decision)
+            doubtful = np.setdiff1d(np.arange(data.gram.n), covered)
+        else:
+            lost = ~self._present[data.target]
+            for machine in machines:
+                value = machine.f + machine.intercept
+                lost[machine.rows[(value > 0) != (machine.problem.target > 0)]] = True
+            predicted = data.target.copy()
+            doubtful = np.flatnonzero(lost)
+        if len(doubtful):
+            points = data.X[data.rows.representative[doubtful]] if self._is_precomputed() else data.X[doubtful]
+            predicted[doubtful] = self._codes(self._expansion.decision(points, data.threads))
         return predicted
 
     def _fit_joint(self, X: Points, codes: Array, weights: Array, data: TrainingSet, effective: Array) -> None:
@@ -159,26 +171,33 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 "C=inf asks for a hard margin, but the classes cannot be separated jointly with this kernel. "
                 "Use a finite C, or another kernel."
             )
-        coefficients = np.zeros((data.gram.n, problem.n_classes))
-        coefficients[active] = solution.a
+        nonzero = np.flatnonzero(solution.a.any(axis=1))
         predicted = data.target.copy()
         predicted[active] = np.where(self._present, F, -np.inf).argmax(axis=1)
         self._last_fit: Any = {"shape": solution.a.shape, "joint": solution.a} if self.warm_start else None
         self._evaluations = data.gram.evaluations + (0 if gram is data.gram else gram.evaluations)
         self._solver_name, self._solver_reason = CrammerSinger.name, "the joint machine is one problem over all classes"
-        self._publish_classifier(X, codes, weights, data, coefficients, np.zeros(problem.n_classes))
+        no_intercept = np.zeros(problem.n_classes)
+        self._publish_classifier(X, codes, weights, data, active[nonzero], solution.a[nonzero], no_intercept)
         self.n_iter_ = np.array([solution.n_iter], np.int32)
-        machine = Machine(active, None, solution, certificate, 0.0, 0.0)  # type: ignore[arg-type]
+        machine = Machine(active, None, solution, certificate, F, 0.0, 0.0)  # type: ignore[arg-type]
         self._report(data, [machine], predicted, codes)
 
     def _joint_bound(self, weight: Array) -> Array:
         raise NotImplementedError
 
     def _publish_classifier(
-        self, X: Points, codes: Array, weights: Array, data: TrainingSet, coefficients: Array, intercept: Array
+        self,
+        X: Points,
+        codes: Array,
+        weights: Array,
+        data: TrainingSet,
+        used: Array,
+        coefficients: Array,
+        intercept: Array,
     ) -> None:
         """scikit-learn's attributes; for one-vs-one, dual_coef_ in LIBSVM's layout of k - 1 rows."""
-        listed = self._publish(X, data, coefficients, intercept, weights, order_by=codes)
+        listed = self._publish(X, data, used, coefficients, intercept, weights, order_by=codes)
         n_classes = len(self.classes_)
         of_class = codes[self.support_]
         self._n_support = np.bincount(of_class, minlength=n_classes)
@@ -499,6 +518,19 @@ report_
                 raise ValueError(f"specified nu is infeasible: {cause}. Lower nu, or weight the classes.")
             warnings.warn(f"{cause}, and is used instead.", UserWarning, stacklevel=4)
         return problems.nu_svc(y, weight, min(nu, largest), fit_intercept=self.fit_intercept)
+
+    def _settled(self, machine: Machine) -> Machine:
+        """Where nu was lowered, all of the lighter class is at its bound, and every larger rho that keeps the heavier
+        class's margin is optimal too. With a larger nu rho would grow without bound; it grows by as much as was asked
+        too much, so that weights that rule out a class do so."""
+        ratio = float(self.nu) / machine.problem.nu
+        if not self.fit_intercept or ratio <= 1 + 1e-12:
+            return machine
+        positive, negative = (machine.problem.bound[machine.problem.target == side].sum() for side in (1, -1))
+        side = 1.0 if positive > negative else -1.0
+        on_margin = side * machine.third - machine.intercept  # f of the heavier class on its margin
+        rho = ratio * machine.third
+        return replace(machine, third=rho, intercept=side * rho - on_margin)
 
     def _scale(self, machine: Machine) -> float:
         """rho is the margin's value: divided by it, decision values have margin one, as those of SVC."""

@@ -11,7 +11,7 @@ from sklearn.base import OutlierMixin
 
 from maxmargin import problems
 from maxmargin._validation import Array, check_number, check_weights
-from maxmargin.svm.pipeline import KernelMachine
+from maxmargin.svm.pipeline import KernelMachine, gather
 
 
 class OneClassSVM(OutlierMixin, KernelMachine):
@@ -108,20 +108,18 @@ class OneClassSVM(OutlierMixin, KernelMachine):
                 stacklevel=2,
             )
         problem = problems.one_class(data.weight, float(self.nu))
-        pieces: list[Array] = []
         with data.control.catching_interrupts():
-            machines = self._solve(data, [(np.arange(data.gram.n), problem)], lambda rows, F: pieces.append(F[:, 0]))
+            machines = self._solve(data, [(np.arange(data.gram.n), problem)])
         machine = machines[0]
         self._remember(data, machines)
-        listed = self._publish(
-            X, data, problem.coefficients(machine.solution.a)[:, None], np.array([machine.intercept]), weights
-        )
+        used, coefficients = gather(machines, 1, [0], np.ones(1))
+        listed = self._publish(X, data, used, coefficients, np.array([machine.intercept]), weights)
         self.dual_coef_ = sp.csr_matrix(listed.T) if self._sparse else listed.T.copy()
         self.intercept_ = np.array([machine.intercept])
         self.offset_ = -self.intercept_
         self._n_support = [len(self.support_)]
         self.n_iter_ = machine.solution.n_iter
-        inside = np.concatenate(pieces)[-data.gram.n :] >= machine.third
+        inside = machine.f >= machine.third
         used = data.rows.member_of >= 0
         self._finish(
             data,

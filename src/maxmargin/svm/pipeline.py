@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,13 +38,14 @@ from maxmargin._validation import (
     check_training_points,
 )
 from maxmargin.expansion import KernelExpansion
-from maxmargin.gram import Gram, computing_form, make_gram, precomputed_gram
+from maxmargin.gram import Gram, computing_form, precomputed_gram
 from maxmargin.kernels import Kernel, Linear, Precomputed, as_kernel
 from maxmargin.optimality import Certificate
 from maxmargin.problems import DualProblem
 from maxmargin.report import FitReport, combine
-from maxmargin.solvers import SOLVERS, Solution, choose_solver
+from maxmargin.solvers import SOLVERS, Solution, Solver, choose_solver
 from maxmargin.solvers.hulls import InseparableError, nearest_points
+from maxmargin.tiled import make_gram
 
 REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
 
@@ -65,12 +66,13 @@ class TrainingSet:
 
 @dataclass(frozen=True)
 class Machine:
-    """One problem of a fit and what came of it. ``rows`` are canonical rows."""
+    """One problem of a fit and what came of it: ``f`` are the values, without intercept, on its canonical rows."""
 
     rows: Array
     problem: DualProblem
     solution: Solution
     certificate: Certificate
+    f: Array
     intercept: float
     third: float
 
@@ -146,57 +148,43 @@ class KernelMachine(BaseEstimator):
             gram = make_gram(kernel, points, threads=threads, budget=budget)
         return TrainingSet(points, target[at], rows.weight, rows, kernel, gram, control, threads)
 
-    def _solve(
-        self,
-        data: TrainingSet,
-        problems: Sequence[tuple[Array, DualProblem]],
-        watch: Callable[[Array, Array], None] | None = None,
-    ) -> list[Machine]:
-        """Solve every problem and certify it from scratch; a certificate that misses tol sends its solver on.
-
-        ``watch(rows, F)`` sees the values of all machines (without intercepts) on all canonical rows, in pieces."""
-        reasons: list[str] = [""] * len(problems)
-        solutions: list[Any] = [None] * len(problems)
+    def _solve(self, data: TrainingSet, problems: Sequence[tuple[Array, DualProblem]]) -> list[Machine]:
+        """Solve and certify every problem, several at a time."""
         starts = self._starts(data, problems)
         grams = [data.gram if len(rows) == data.gram.n else data.gram.subset(rows) for rows, _ in problems]
+        machines: list[Any] = [None] * len(problems)
+        self._solver_name, self._solver_reason = "none", "only one class has weight, so there is nothing to solve"
+        if problems:
+            chosen, self._solver_reason = choose_solver(self.solver, problems[0][1])
+            self._solver_name = chosen.name
 
         def work(t: int) -> None:
             rows, problem = problems[t]
-            solver, reasons[t] = choose_solver(self.solver, problem)
-            if problem.hard_margin:
-                solutions[t] = _solve_hard_margin(solver, problem, grams[t], self.tol, data, rows, starts[t])
-            else:
-                solutions[t] = solver.solve(problem, grams[t], tol=self.tol, control=data.control, start=starts[t])
+            machines[t] = self._solve_one(data, rows, problem, chosen, grams[t], starts[t])
 
-        todo = list(range(len(problems)))
-        machines: list[Any] = [None] * len(problems)
-        for _ in range(REPEATS):
-            run_tiles(lambda k, todo=todo: work(todo[k]), len(todo), data.threads)  # type: ignore[misc]
-            values = _values(data.gram, problems, solutions, watch)
-            for t, (rows, problem) in enumerate(problems):
-                a = solutions[t].a
-                offset = optimality.offsets(problem, a, problem.gradient(values[t], a))
-                certificate = optimality.certify(problem, a, values[t], offset)
-                machines[t] = Machine(rows, problem, solutions[t], certificate, *problem.intercept(offset))
-            todo = [
-                t
-                for t, machine in enumerate(machines)
-                if machine.solution.status.converged
-                and self.solver != "qp"
-                and machine.certificate.violation > self.tol * machine.problem.tol_scale
-            ]
-            if not todo:
-                break
-            for t in todo:
-                starts[t] = solutions[t].a
-        for t in todo:
-            machines[t] = replace(machines[t], solution=replace(machines[t].solution, status=Status.STALLED))
+        run_tiles(work, len(problems), data.threads)
         self._evaluations = data.gram.evaluations + sum(g.evaluations for g in grams if g is not data.gram)
-        if problems:
-            self._solver_name, self._solver_reason = choose_solver(self.solver, problems[0][1])[0].name, reasons[0]
-        else:
-            self._solver_name, self._solver_reason = "none", "only one class has weight, so there is nothing to solve"
         return machines
+
+    def _solve_one(
+        self, data: TrainingSet, rows: Array, problem: DualProblem, solver: Solver, gram: Gram, start: Array | None
+    ) -> Machine:
+        """Solve one problem; a certificate that misses tol sends the solver on."""
+        for attempt in range(REPEATS):
+            if problem.hard_margin:
+                solution = _solve_hard_margin(solver, problem, gram, self.tol, data, rows, start)
+            else:
+                solution = solver.solve(problem, gram, tol=self.tol, control=data.control, start=start)
+            f = optimality.audited(problem, solution.a, solution.f, gram)
+            offset = optimality.offsets(problem, solution.a, problem.gradient(f, solution.a))
+            certificate = optimality.certify(problem, solution.a, f, offset)
+            missed = certificate.violation > self.tol * problem.tol_scale
+            if not (solution.status.converged and missed) or solver.name == "qp":
+                break
+            start = solution.a
+            if attempt == REPEATS - 1:
+                solution = replace(solution, status=Status.STALLED)
+        return Machine(rows, problem, solution, certificate, f, *problem.intercept(offset))
 
     def _starts(self, data: TrainingSet, problems: Sequence[tuple[Array, DualProblem]]) -> list[Array | None]:
         """Where to start: with ``warm_start``, at the last fit's variables, row by row wherever a row is known."""
@@ -236,6 +224,7 @@ class KernelMachine(BaseEstimator):
         self,
         X: Points,
         data: TrainingSet,
+        used: Array,
         coefficients: Array,
         intercept: Array,
         weights: Array,
@@ -243,22 +232,19 @@ class KernelMachine(BaseEstimator):
     ) -> Array:
         """Set what scikit-learn's estimators expose and the fitted expansion.
 
-        ``coefficients`` is (canonical rows, machines). A merged row's coefficient is divided among its input rows by
-        weight. Support vectors are listed by ``order_by`` (the class), then by index. Returns the coefficients of the
-        listed support vectors, one row each."""
+        ``used`` are the canonical rows with a coefficient, ``coefficients`` is (used rows, machines). A merged row's
+        coefficient is divided among its input rows by weight. Support vectors are listed by ``order_by`` (the class),
+        then by index. Returns the coefficients of the listed support vectors, one row each."""
         share = data.rows.share(weights)
-        nonzero: Array = np.any(coefficients != 0, axis=1)
-        used = np.flatnonzero(nonzero)
-        is_support = np.zeros(len(weights), bool)
-        members = data.rows.member_of >= 0
-        is_support[members] = nonzero[data.rows.member_of[members]]
-        support = np.flatnonzero(is_support)
+        place = np.full(data.gram.n + 1, -1)  # the last entry serves rows that are in no merged row
+        place[used] = np.arange(len(used))
+        support = np.flatnonzero(place[data.rows.member_of] >= 0)
         if order_by is not None:
             support = support[np.argsort(order_by[support], kind="stable")]
         self.support_ = support.astype(np.int32)
         self.shape_fit_ = X.shape
         self.kernel_ = data.kernel
-        per_input = coefficients[data.rows.member_of[support]] * share[support][:, None]
+        per_input = coefficients[place[data.rows.member_of[support]]] * share[support][:, None]
         precomputed = isinstance(data.kernel, Precomputed)
         if precomputed:
             self.support_vectors_ = np.empty((0, 0))
@@ -270,7 +256,7 @@ class KernelMachine(BaseEstimator):
                 anchors = self.support_vectors_ if sp.issparse(data.X) or not sp.issparse(X) else X[support].toarray()
                 self._expansion = KernelExpansion(data.kernel, anchors, per_input, intercept)
             else:
-                self._expansion = KernelExpansion(data.kernel, data.X[used], coefficients[used], intercept)
+                self._expansion = KernelExpansion(data.kernel, data.X[used], coefficients, intercept)
         self._gamma = getattr(data.kernel, "gamma", 0.0)
         self._sparse = sp.issparse(X)
         return per_input
@@ -352,6 +338,20 @@ class KernelMachine(BaseEstimator):
         return np.array(self._n_support, dtype=np.int32)
 
 
+def gather(machines: Sequence[Machine], n_machines: int, places: Sequence[int], scale: Array) -> tuple[Array, Array]:
+    """The rows that any machine uses, and all machines' coefficients on them: one column a machine."""
+    each = []
+    for machine in machines:
+        coef = machine.problem.coefficients(machine.solution.a)
+        at = np.flatnonzero(coef)
+        each.append((machine.rows[at], coef[at]))
+    used = np.unique(np.concatenate([rows for rows, _ in each])) if each else np.empty(0, int)
+    coefficients = np.zeros((len(used), n_machines))
+    for (rows, coef), place, factor in zip(each, places, scale, strict=True):
+        coefficients[np.searchsorted(used, rows), place] = factor * coef
+    return used, coefficients
+
+
 def _identity(data: TrainingSet) -> Array:
     """Content and target of each canonical row in one number."""
     bits = np.ascontiguousarray(data.target, np.float64).view(np.uint64)
@@ -375,30 +375,6 @@ def _check_square(K: Points) -> None:
                 f"The precomputed kernel matrix is not symmetric: entries differ by up to {apart:.3g} from their "
                 "mirror image. Hand in k(X, X), or (K + K.T) / 2 if the difference is noise."
             )
-
-
-def _values(
-    gram: Gram,
-    problems: Sequence[tuple[Array, DualProblem]],
-    solutions: Sequence[Solution],
-    watch: Callable[[Array, Array], None] | None,
-) -> list[Array]:
-    """f of every machine on its own rows, computed from scratch; all machines' values pass by ``watch``."""
-    B = np.zeros((gram.n, len(problems)))
-    for t, (rows, problem) in enumerate(problems):
-        B[rows, t] = problem.coefficients(solutions[t].a)
-    used = np.flatnonzero(B.any(axis=1))
-    values = [np.zeros(len(rows)) for rows, _ in problems]
-    step = max(256, int(6.4e7 / (8 * max(1, len(problems)))))
-    for start in range(0, gram.n, step):
-        piece = np.arange(start, min(start + step, gram.n))
-        F = gram.product(used, B[used], piece) if len(used) else np.zeros((len(piece), len(problems)))
-        for t, (rows, _) in enumerate(problems):
-            first, last = np.searchsorted(rows, (piece[0], piece[-1] + 1))
-            values[t][first:last] = F[rows[first:last] - start, t]
-        if watch is not None:
-            watch(piece, F)
-    return values
 
 
 def _solve_hard_margin(

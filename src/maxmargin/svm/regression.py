@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from maxmargin import problems
 from maxmargin._validation import Array, check_flag, check_number, check_weights
 from maxmargin.problems import DualProblem
-from maxmargin.svm.pipeline import KernelMachine, Machine
+from maxmargin.svm.pipeline import KernelMachine, Machine, gather
 
 
 class KernelRegressor(RegressorMixin, KernelMachine):
@@ -51,20 +51,19 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         target = target.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
         data = self._prepare(X, target, weights)
-        pieces: list[Array] = []
         with data.control.catching_interrupts():
             problem = self._problem(data.target, data.weight)
-            machines = self._solve(data, [(np.arange(data.gram.n), problem)], lambda rows, F: pieces.append(F[:, 0]))
+            machines = self._solve(data, [(np.arange(data.gram.n), problem)])
         machine = machines[0]
         self._remember(data, machines)
-        coefficients = machine.problem.coefficients(machine.solution.a)
-        listed = self._publish(X, data, coefficients[:, None], np.array([machine.intercept]), weights)
+        used, coefficients = gather(machines, 1, [0], np.ones(1))
+        listed = self._publish(X, data, used, coefficients, np.array([machine.intercept]), weights)
         self.dual_coef_ = sp.csr_matrix(listed.T) if self._sparse else listed.T.copy()
         self.intercept_ = np.array([machine.intercept])
         self._n_support = [len(self.support_)]
         self.n_iter_ = machine.solution.n_iter
         used = data.rows.member_of >= 0
-        fitted = np.concatenate(pieces)[-data.gram.n :] + machine.intercept
+        fitted = machine.f + machine.intercept
         residual = fitted[data.rows.member_of[used]] - target[used]
         self._finish(
             data,

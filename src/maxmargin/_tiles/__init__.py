@@ -1,0 +1,1 @@
+"""Vector code: the only folder that knows vector instructions."""

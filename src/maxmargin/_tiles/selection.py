@@ -1,0 +1,171 @@
+"""The two passes of a pair step over a working set, in vector code.
+
+    move     g += d (K_i - K_j);  then the place of the smallest g + rise, its value, and the largest g + fall
+    partner  the place of the largest (g + fall - g_i)^2 / (K_ii + K_uu - 2 K_iu) among those above g_i
+
+``rise`` is 0 where a variable may rise and +BIG where not, ``fall`` is 0 where it may fall and -BIG where not: masks
+that cost one addition. Ranges are multiples of two vectors long; padding has both masks set.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from maxmargin._tiles.vectors import BITS, I32, I64, Vector, int64, pointer
+
+V = Vector(np.float32)
+UNIT = 2 * BITS // 32  # variables in the two vectors that a pass takes at a time
+BIG = np.float32(1e30)
+_PLACES = ir.Constant(V.integers, list(range(V.lanes)))
+
+
+class _Best:
+    """The best value so far and its place, lane by lane, in two independent chains."""
+
+    def __init__(self, builder: Any, worst: float, better: str, start: Any) -> None:
+        self.better = better
+        self.values = [cgutils.alloca_once(builder, V.type) for _ in range(2)]
+        self.places = [cgutils.alloca_once(builder, V.integers) for _ in range(2)]
+        self.here = cgutils.alloca_once(builder, V.integers)
+        first = builder.trunc(start, I32)
+        empty = ir.Constant(V.integers, ir.Undefined)
+        spread = builder.shuffle_vector(
+            builder.insert_element(empty, first, ir.Constant(I32, 0)),
+            empty,
+            ir.Constant(ir.VectorType(I32, V.lanes), [0] * V.lanes),
+        )
+        builder.store(builder.add(_PLACES, spread), self.here)
+        for chain in range(2):
+            builder.store(V.constant(worst), self.values[chain])
+            builder.store(builder.load(self.here), self.places[chain])
+
+    def see(self, builder: Any, value: Any, chain: int) -> None:
+        here, old = builder.load(self.here), builder.load(self.values[chain])
+        wins = builder.fcmp_ordered(self.better, value, old)
+        builder.store(builder.select(wins, value, old), self.values[chain])
+        builder.store(builder.select(wins, here, builder.load(self.places[chain])), self.places[chain])
+        builder.store(builder.add(here, V.integer_constant(V.lanes)), self.here)
+
+    def place(self, builder: Any) -> Any:
+        """The first place of the best value."""
+        a, b = (builder.load(value) for value in self.values)
+        at_a, at_b = (builder.load(place) for place in self.places)
+        wins = builder.fcmp_ordered(self.better, b, a)
+        value, at = builder.select(wins, b, a), builder.select(wins, at_b, at_a)
+        best = V.splat(builder, V.reduce(builder, "fmin" if self.better == "<" else "fmax", value))
+        at = builder.select(builder.fcmp_ordered("==", value, best), at, V.integer_constant(2**31 - 1))
+        smallest = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(I32, [V.integers]), f"llvm.vector.reduce.smin.{V.integer_name}"
+        )
+        return builder.sext(builder.call(smallest, [at]), I64)
+
+
+def _pairs_of_vectors(builder: Any, start: Any, stop: Any, body: Any) -> None:
+    with cgutils.for_range_slice(builder, start, stop, int64(UNIT)) as (t, _):
+        for chain in range(2):
+            body(builder.add(t, int64(chain * V.lanes)), chain)
+
+
+@intrinsic
+def _move(typing, g, K, i_at, j_at, d, rise, fall, start, stop, out):
+    def body(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at = [pointer(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 5, 6, 9)]
+        g, K, rise, fall, out = at
+        _, _, i_at, j_at, d, _, _, start, stop, _ = arguments
+        step = V.splat(builder, d)
+        lowest = _Best(builder, 3e38, "<", start)
+        highest = [cgutils.alloca_once(builder, V.type) for _ in range(2)]
+        for slot in highest:
+            builder.store(V.constant(-3e38), slot)
+
+        def pass_(t: Any, chain: int) -> None:
+            row_i = V.load(builder, K, builder.add(i_at, t))
+            row_j = V.load(builder, K, builder.add(j_at, t))
+            value = V.fma(builder, step, builder.fsub(row_i, row_j), V.load(builder, g, t))
+            V.store(builder, value, g, t)
+            lowest.see(builder, builder.fadd(value, V.load(builder, rise, t)), chain)
+            top = builder.fadd(value, V.load(builder, fall, t))
+            builder.store(V.maximum(builder, top, builder.load(highest[chain])), highest[chain])
+
+        _pairs_of_vectors(builder, start, stop, pass_)
+        top = V.maximum(builder, *(builder.load(slot) for slot in highest))
+        builder.store(V.reduce(builder, "fmax", top), out)
+        return lowest.place(builder)
+
+    i = types.int64
+    return i(g, K, i, i, types.float32, rise, fall, i, i, out), body
+
+
+@intrinsic
+def _partner(typing, g, fall, K, i_at, diagonal, g_i, k_ii, start, stop):
+    def body(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at = [pointer(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 2, 4)]
+        g, fall, K, diagonal = at
+        _, _, _, i_at, _, g_i, k_ii, start, stop = arguments
+        low, own = V.splat(builder, g_i), V.splat(builder, k_ii)
+        best = _Best(builder, -1.0, ">", start)
+
+        def pass_(t: Any, chain: int) -> None:
+            above = builder.fsub(builder.fadd(V.load(builder, g, t), V.load(builder, fall, t)), low)
+            above = V.maximum(builder, above, V.constant(0.0))
+            size = builder.fadd(own, V.load(builder, diagonal, t))
+            curvature = V.fma(builder, V.constant(-2.0), V.load(builder, K, builder.add(i_at, t)), size)
+            curvature = V.maximum(builder, curvature, V.fma(builder, size, V.constant(1e-6), V.constant(1e-30)))
+            best.see(builder, builder.fdiv(builder.fmul(above, above), curvature), chain)
+
+        _pairs_of_vectors(builder, start, stop, pass_)
+        return best.place(builder)
+
+    i = types.int64
+    return i(g, fall, K, i, diagonal, types.float32, types.float32, i, i), body
+
+
+@numba.njit(cache=True, nogil=True)
+def solve_pairs(K, g, a, lower, upper, rise, fall, diagonal, starts, stops, goal, max_steps):
+    """Second-order SMO on the float32 matrix K of a working set whose groups are the ranges starts..stops.
+
+    g, rise, fall and diagonal are float32 and padded; a, lower and upper are float64. Returns the steps taken."""
+    flat, wide = K.reshape(-1), K.shape[1]
+    n_groups = len(starts)
+    first = np.zeros(n_groups, np.int64)
+    lowest = np.empty(n_groups, np.float32)
+    highest = np.empty(n_groups, np.float32)
+    out = np.empty(1, np.float32)
+    i, j, d = 0, 0, np.float32(0)
+    for step in range(max_steps + 1):
+        best, worst = 0, np.float32(-1)
+        for k in range(n_groups):
+            first[k] = _move(g, flat, i * wide, j * wide, d, rise, fall, starts[k], stops[k], out)
+            lowest[k] = g[first[k]] + rise[first[k]]
+            highest[k] = out[0]
+            if highest[k] - lowest[k] > worst:
+                best, worst = k, highest[k] - lowest[k]
+        if worst <= goal or step == max_steps:
+            return step
+        i = first[best]
+        j = _partner(g, fall, flat, i * wide, diagonal, lowest[best], diagonal[i], starts[best], stops[best])
+        gain = np.float64(g[j]) + fall[j] - lowest[best]
+        if not gain > 0:
+            return step
+        size = np.float64(diagonal[i]) + diagonal[j]
+        move = gain / max(size - 2.0 * K[i, j], 1e-6 * size + 1e-30)
+        room_up, room_down = upper[i] - a[i], a[j] - lower[j]
+        if move >= min(room_up, room_down):
+            move = min(room_up, room_down)
+        if not move > 0:
+            return step
+        a[i] = upper[i] if move == room_up else a[i] + move
+        a[j] = lower[j] if move == room_down else a[j] - move
+        rise[i] = BIG if a[i] >= upper[i] else np.float32(0)
+        fall[i] = np.float32(0)
+        fall[j] = -BIG if a[j] <= lower[j] else np.float32(0)
+        rise[j] = np.float32(0)
+        d = np.float32(move)
+    return max_steps

@@ -1,0 +1,429 @@
+"""The exact engine: small working sets, and pricing without a kernel matrix.
+
+Like every block method it alternates between solving on a working set W and bringing f = K @ coefficients up to date,
+but it is arranged so that almost all time goes into fused tiles and vectorised pair steps:
+
+    solve     second-order SMO on the float32 matrix K_WW, which is rebuilt each round and never larger than a few
+              thousand rows; W holds free variables of the last round, the worst violators, and *random* violators,
+              in equal numbers of those that want to rise and to fall. Support vectors at their bounds leave W.
+    price     f += k(rows, changed) @ change, by tiles that never store a kernel value; float32 values, float64 sums.
+
+It runs in three phases, each on fewer rows and with more digits:
+
+    1. all rows, until the violation has fallen to a half of its first value;
+    2. only rows near their conditions; the others are priced once at the end, with the summed change;
+    3. the rows that decide the violation, with f in float64, until it is at most tol. Rows that the known error
+       of float32 keeps at a safe distance stay as they are.
+
+Where single precision cannot go on (very large kernel values, or C), the double-precision block solver finishes.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from maxmargin._control import Control, Status
+from maxmargin._tiles.selection import BIG, UNIT, solve_pairs
+from maxmargin._validation import Array
+from maxmargin.gram import Gram
+from maxmargin.problems import DualProblem
+from maxmargin.solvers.base import Solution
+from maxmargin.solvers.blocks import MIN_STEPS
+from maxmargin.solvers.coordinate_descent import CoordinateDescent
+from maxmargin.solvers.smo import SMO
+
+SMALLEST, LARGEST = 2048, 6144  # size of W: twice the free variables, within these
+KEEP = 0.75  # at most this part of W are free variables of the last round
+WORST = 0.02  # this part of each side are its worst violators; the rest are drawn from all of them
+INNER = 0.1  # the inner solve stops at this part of the present violation
+NEAR = 0.1  # phase 2 takes rows within this part of the first violation
+CLOSE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
+SLICE = 300_000_000  # variables touched between two looks at the clock: under 0.2 s
+PATIENCE = 40  # rounds without progress before the double-precision solver takes over
+
+
+@numba.njit(cache=True, nogil=True)
+def _sides(g: Array, a: Array, lower: Array, upper: Array, group: Array, ids: Array, rise: Array, fall: Array) -> None:
+    """Per group, over the variables ids: the smallest g that may rise and the largest that may fall."""
+    rise[:] = np.inf
+    fall[:] = -np.inf
+    for v in ids:
+        k = group[v]
+        if a[v] < upper[v]:
+            rise[k] = min(rise[k], g[v])
+        if a[v] > lower[v]:
+            fall[k] = max(fall[k], g[v])
+
+
+@numba.njit(cache=True, nogil=True)
+def _excess(g: Array, a: Array, lower: Array, upper: Array, group: Array, ids: Array, middle: Array) -> Array:
+    """How far each variable is on the wrong side of its group's middle; negative means safely right."""
+    out = np.empty(len(ids))
+    for t in range(len(ids)):
+        v = ids[t]
+        x = -np.inf
+        if a[v] < upper[v]:
+            x = middle[group[v]] - g[v]
+        if a[v] > lower[v]:
+            x = max(x, g[v] - middle[group[v]])
+        out[t] = x
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def _choose(
+    g: Array,
+    a: Array,
+    lower: Array,
+    upper: Array,
+    group: Array,
+    ids: Array,
+    previous: Array,
+    taken: Array,
+    size: int,
+    middle: Array,
+    start: int,
+) -> Array:
+    """The next working set: free variables of the last one, then each side's worst and random violators.
+
+    Equal values at the threshold of the worst come after smaller ones: they must not crowd out the worst pair."""
+    n_groups = len(middle)
+    W = np.empty(size + 2 * n_groups, np.int64)
+    count = 0
+    for v in previous:
+        if count < KEEP * size and lower[v] < a[v] < upper[v]:
+            W[count] = v
+            taken[v] = True
+            count += 1
+    key = np.empty(len(ids))
+    at = np.empty(len(ids), np.int64)
+    sides = 2 * n_groups
+    for k in range(n_groups):
+        for side in range(2):
+            quota = max(1, (size - count) // sides)
+            sides -= 1
+            m = violators = 0
+            limit = middle[k] if side == 0 else -middle[k]
+            for v in ids:
+                if taken[v] or group[v] != k:
+                    continue
+                if side == 0 and a[v] < upper[v]:
+                    key[m] = g[v]
+                elif side == 1 and a[v] > lower[v]:
+                    key[m] = -g[v]
+                else:
+                    continue
+                at[m] = v
+                violators += key[m] < limit
+                m += 1
+            crowded = violators > quota
+            worst = min(quota, max(16, int(WORST * quota))) if crowded else quota
+            threshold = np.partition(key[:m], worst - 1)[worst - 1] if m > worst else np.inf
+            got = 0
+            for equal in range(2):
+                for t in range(m):
+                    if got < worst and (key[t] == threshold if equal else key[t] < threshold):
+                        W[count] = at[t]
+                        taken[at[t]] = True
+                        count += 1
+                        got += 1
+            if crowded:
+                for s in range(m):
+                    t = (s + start) % m
+                    if got < quota and key[t] < limit and not taken[at[t]]:
+                        W[count] = at[t]
+                        taken[at[t]] = True
+                        count += 1
+                        got += 1
+    for t in range(count):
+        taken[W[t]] = False
+    return W[:count]
+
+
+class ActiveSet:
+    """The default solver for kernels.
+
+    Parameters
+    ----------
+    smallest, largest : int
+        Bounds of the working set's size.
+    """
+
+    name = "active_set"
+
+    def __init__(self, smallest: int = SMALLEST, largest: int = LARGEST) -> None:
+        self.smallest = smallest
+        self.largest = largest
+
+    def refuses(self, problem: DualProblem) -> str | None:
+        return None
+
+    def solve(
+        self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
+    ) -> Solution:
+        run = _Run(self, problem, gram, tol, control, start)
+        status = run.solve()
+        if status is not None:
+            return Solution(run.a, run.f, status, run.n_iter)
+        solver = SMO() if len(problem.totals) else CoordinateDescent()
+        last = solver.solve(problem, gram, tol=tol, control=control, start=run.a)
+        return Solution(last.a, last.f, last.status, run.n_iter + last.n_iter)
+
+
+class _Run:
+    """One solve: the state that its phases share."""
+
+    def __init__(
+        self, solver: ActiveSet, problem: DualProblem, gram: Gram, tol: float, control: Control, start: Array | None
+    ) -> None:
+        self.problem, self.gram, self.control = problem, gram, control
+        self.goal = tol * problem.tol_scale
+        self.limit = control.max_iter if control.max_iter >= 0 else max(MIN_STEPS, 100 * problem.n_variables)
+        self.n_iter = self.rounds = 0
+        # Variables without an equality form a group whose offset is known: zero. A variable that stands for it, with a
+        # gradient of zero and no bounds, lets pairs move single variables.
+        self.lone = len(problem.totals) == 0
+        self.group = np.maximum(problem.group, 0)
+        self.n_groups = max(1, len(problem.totals))
+        self.a = problem.start() if start is None else problem.feasible(start)
+        self.diagonal = gram.diagonal().astype(np.float32)
+        coef = problem.coefficients(self.a)
+        used = np.flatnonzero(coef)
+        self.f = np.zeros(problem.n_rows)
+        if len(used):
+            self.f += gram.product(used, coef[used], single=True)
+        self.every = np.arange(problem.n_variables)
+        self.one_each = problem.n_variables == problem.n_rows
+        cap = min(solver.largest, int(np.sqrt(gram.budget / 4)), problem.n_variables + UNIT * (self.n_groups + 1))
+        self.cap = max(4 * UNIT, cap)
+        self.smallest = min(solver.smallest, self.cap)
+        self.K = np.empty((0, 0), np.float32)
+        self.W = np.empty(0, np.int64)
+        self.taken = np.zeros(problem.n_variables, bool)
+        self.pending = np.zeros(problem.n_rows)
+        self.gradient = problem.gradient(self.f, self.a)
+
+    # ------------------------------------------------------------ conditions
+
+    def _conditions(self, ids: Array) -> tuple[float, Array, float]:
+        """Over the variables ids: the violation, each group's middle, and half the widest group's violation."""
+        p = self.problem
+        rise, fall = np.empty(self.n_groups), np.empty(self.n_groups)
+        _sides(self.gradient, self.a, p.lower, p.upper, self.group, ids, rise, fall)
+        if self.lone:
+            rise, fall = np.minimum(rise, 0.0), np.maximum(fall, 0.0)
+        both = np.isfinite(rise) & np.isfinite(fall)
+        middle = np.where(
+            both,
+            0.5 * (np.where(both, rise, 0.0) + np.where(both, fall, 0.0)),
+            np.where(np.isfinite(rise), rise, np.where(np.isfinite(fall), fall, 0.0)),
+        )
+        violation = float(max(0.0, np.max(fall - rise)))
+        return violation, middle, 0.5 * violation
+
+    def _excess(self, ids: Array, middle: Array) -> Array:
+        p = self.problem
+        return _excess(self.gradient, self.a, p.lower, p.upper, self.group, ids, middle)
+
+    def _refresh_gradient(self, ids: Array | None = None) -> None:
+        p = self.problem
+        if ids is None:
+            self.gradient = p.gradient(self.f, self.a)
+        else:
+            self.gradient[ids] = p.sign[ids] * self.f[p.row[ids]] + p.linear[ids]
+
+    # ------------------------------------------------------------ one round
+
+    def _matrix(self, slots: Array) -> Array:
+        """K of the slots' rows in the buffer, which grows when it must; its stride is no power of two."""
+        rows = self.problem.row[slots]
+        need = -(-len(rows) // 64) * 64
+        if len(self.K) < need + 8:
+            self.K = np.empty((need + 8, need + 16), np.float32)
+        self.gram.fill(rows, self.K)
+        sign = self.problem.sign[slots]
+        if (sign < 0).any():
+            n = len(slots)
+            self.K[:n, :n] *= (sign * sign[:, None]).astype(np.float32)
+        return self.K
+
+    def _solve_block(self, ids: Array, violation: float, middle: Array, goal: float) -> tuple[Array, Array]:
+        """Choose W among ids and solve on it; the rows whose coefficients changed, and by how much."""
+        p = self.problem
+        free = np.count_nonzero((self.a > p.lower) & (self.a < p.upper))
+        size = min(self.cap, max(self.smallest, 2 * free))
+        if len(ids) <= self.cap - UNIT * (self.n_groups + 1):
+            size = min(size, len(ids)) if len(ids) > self.smallest else len(ids)
+        start = (self.rounds * 7919) % max(1, len(ids))
+        self.W = W = _choose(
+            self.gradient, self.a, p.lower, p.upper, self.group, ids, self.W, self.taken, size, middle, start
+        )
+        # Slots: the groups one after the other, each padded to whole vectors; the padding can neither rise nor fall.
+        parts, starts, stops, at = [], [], [], 0
+        for k in range(self.n_groups):
+            mine = W[self.group[W] == k] if self.n_groups > 1 else W
+            length = -(-(len(mine) + self.lone) // UNIT) * UNIT
+            parts.append(np.concatenate((mine, np.full(length - len(mine), -1))))
+            starts.append(at)
+            stops.append(at + length)
+            at += length
+        slots = np.concatenate(parts)
+        real = np.flatnonzero(slots >= 0)
+        v = slots[real]
+        padded = np.where(slots >= 0, slots, v[0])
+        K = self._matrix(padded)
+        a, lower, upper = (np.zeros(at) for _ in range(3))
+        g, diagonal = np.zeros(at, np.float32), np.zeros(at, np.float32)
+        rise, fall = np.full(at, BIG, np.float32), np.full(at, -BIG, np.float32)
+        a[real], lower[real], upper[real] = self.a[v], p.lower[v], p.upper[v]
+        offset = np.repeat(middle, np.diff([*starts, at]))  # only differences matter: keep float32 small
+        g[real] = self.gradient[v] - offset[real]
+        diagonal[real] = self.diagonal[p.row[v]]
+        rise[real[a[real] < upper[real]]] = 0
+        fall[real[a[real] > lower[real]]] = 0
+        if self.lone:
+            dummy = len(W)
+            K[dummy, :at] = 0
+            K[:at, dummy] = 0
+            g[dummy] = -middle[0]
+            lower[dummy], upper[dummy] = -np.inf, np.inf
+            rise[dummy] = fall[dummy] = 0
+        target = np.float32(max(INNER * violation, 0.5 * goal))
+        begin, end = np.array(starts), np.array(stops)
+        left = min(100 * at, self.limit - self.n_iter)
+        piece = max(1000, SLICE // at)
+        while left > 0:
+            asked = min(piece, left)
+            taken = solve_pairs(K, g, a, lower, upper, rise, fall, diagonal, begin, end, target, asked)
+            self.n_iter += taken
+            left -= taken
+            if taken < asked or self.control.stop() is not None:
+                break
+        change = a[real] - self.a[v]
+        moved = np.flatnonzero(change)
+        self.a[v[moved]] = a[real[moved]]
+        self.rounds += 1
+        rows, delta = p.row[v[moved]], p.sign[v[moved]] * change[moved]
+        if not self.one_each and len(rows):
+            rows, inverse = np.unique(rows, return_inverse=True)
+            delta = np.bincount(inverse, weights=delta)
+        return rows, delta
+
+    def _run_rounds(self, ids: Array, goal: float, single: bool) -> Status | None:
+        """Rounds on the variables ids until their violation is at most goal; None if that was reached."""
+        every = len(ids) == len(self.every)
+        rows = None if every else (self.problem.row[ids] if self.one_each else np.unique(self.problem.row[ids]))
+        best, waited = np.inf, 0
+        while True:
+            violation, middle, _ = self._conditions(ids)
+            self.control.report(self.n_iter, violation, int(np.count_nonzero(self.a)))
+            if violation <= goal:
+                return None
+            stop = self.control.stop() or (Status.MAX_ITER if self.n_iter >= self.limit else None)
+            if stop is not None:
+                return stop
+            waited = 0 if violation < 0.98 * best else waited + 1
+            best = min(best, violation)
+            changed, delta = self._solve_block(ids, violation, middle, goal)
+            if len(changed) == 0 or waited > PATIENCE:
+                return Status.STALLED
+            if every:
+                self.f += self.gram.product(changed, delta, single=single)
+                self._refresh_gradient()
+            else:
+                self.f[rows] += self.gram.product(changed, delta, rows, single=single)
+                self.pending[changed] += delta
+                self._refresh_gradient(ids)
+
+    def _price_rest(self, ids: Array) -> None:
+        """Bring the rows of all other variables up to date with the summed change."""
+        p = self.problem
+        changed = np.flatnonzero(self.pending)
+        if len(changed) == 0:
+            return
+        known = np.zeros(p.n_rows, bool)
+        known[p.row[ids]] = True
+        rest = np.flatnonzero(~known)
+        if len(rest):
+            self.f[rest] += self.gram.product(changed, self.pending[changed], rest, single=True)
+            self._refresh_gradient()
+        self.pending[:] = 0.0
+
+    # ------------------------------------------------------------ the phases
+
+    def solve(self) -> Status | None:
+        """Run the phases; the status, or None if the double-precision solver should go on."""
+        first, _, _ = self._conditions(self.every)
+        if first <= self.goal:
+            return Status.OPTIMAL
+        exact = self.gram.single_is_exact
+        status = self._run_rounds(self.every, max(self.goal, 0.5 * first), single=True)
+        if status is None:
+            status = self._near_phase(first, self.goal if exact else 2 * self.goal)
+        if status is None and not exact:
+            status = self._close_phase(first)
+        if status is Status.STALLED:
+            self._price_rest_all()
+            return None
+        if status is not None:
+            self._price_rest_all()
+            return status
+        return Status.OPTIMAL
+
+    def _price_rest_all(self) -> None:
+        """After an early end f may lag behind on some rows: compute it anew."""
+        coef = self.problem.coefficients(self.a)
+        used = np.flatnonzero(coef)
+        self.f = self.gram.product(used, coef[used], single=True) if len(used) else np.zeros(self.problem.n_rows)
+        self.pending[:] = 0.0
+
+    def _near_phase(self, first: float, goal: float) -> Status | None:
+        """Phase 2: only rows near their conditions, in single precision."""
+        violation, middle, half = self._conditions(self.every)
+        slack = max(0.25 * violation, NEAR * first)
+        near = np.flatnonzero(self._excess(self.every, middle) > -(slack + half))
+        while True:
+            status = self._run_rounds(near, goal, single=True)
+            if status is not None:
+                return status
+            self._price_rest(near)
+            violation, middle, half = self._conditions(self.every)
+            if violation <= goal:
+                return None
+            bad = np.flatnonzero(self._excess(self.every, middle) > -0.5 * half)
+            near = np.union1d(near, bad)
+
+    def _close_phase(self, first: float) -> Status | None:
+        """Phase 3: f in float64 for the rows that decide, and pricing in float64 until tol is met there."""
+        p = self.problem
+        coef = p.coefficients(self.a)
+        used = np.flatnonzero(coef)
+        exact = np.zeros(p.n_variables, bool)
+        slack, error = CLOSE * first, 0.0
+        while True:
+            _, middle, half = self._conditions(self.every)
+            slack = max(slack, 16 * error)
+            close = self._excess(self.every, middle) > -(half + slack)
+            fresh = np.flatnonzero(close & ~exact)
+            if len(fresh):
+                rows = np.unique(p.row[fresh])
+                coef = p.coefficients(self.a)
+                used = np.flatnonzero(coef)
+                values = self.gram.product(used, coef[used], rows)
+                error = max(error, float(np.max(np.abs(values - self.f[rows]))))
+                self.f[rows] = values
+                exact[np.isin(p.row, rows)] = True
+                self._refresh_gradient()
+                if 16 * error > slack:
+                    continue
+            ids = np.flatnonzero(exact)
+            status = self._run_rounds(ids, self.goal, single=False)
+            if status is not None:
+                return status
+            self._price_rest(ids)
+            violation, middle, half = self._conditions(self.every)
+            rest = np.flatnonzero(~exact)
+            settled = np.max(self._excess(rest, middle), initial=-np.inf) <= 0.5 * self.goal - 4 * error
+            if settled and violation <= self.goal:
+                return None
