@@ -159,7 +159,7 @@ class TestDigits:
         assert (found["gamma"], found["C"]) == ("scale", 2.0)
         result = call("digits", "--gamma", "wide")
         assert result.exit_code == 2
-        assert "'wide' is not a valid float" in result.stderr
+        assert "'wide' is neither a number" in result.stderr
 
     def test_out_that_is_a_file(self, tmp_path):
         (tmp_path / "file").write_text("")

@@ -161,7 +161,8 @@ class TestPictures:
         assert image.shape == (8, 8)
         assert image.min() >= 0
         assert image.max() <= 16
-        assert image.mean() / 16 == pytest.approx(example().X_train.mean() / 16, abs=0.02)
+        fewest, most = np.percentile(example().X_train.mean(axis=1), (1, 99))
+        assert fewest < image.mean() < most  # as much ink as training images have
         assert image[0].max() > 8  # from top
         assert image[-1].max() > 8  # to bottom
 

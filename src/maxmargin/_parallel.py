@@ -7,6 +7,7 @@ A call made from inside a worker runs in that worker: nesting never waits for a 
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
@@ -65,7 +67,30 @@ def single_threaded_blas() -> Iterator[None]:
         with _lock:
             _blas["users"] -= 1
             if _blas["users"] == 0:
+                # The last to leave need not be the first that came, and only that thread may lift the limit.
+                for library in _blas["controller"].lib_controllers:
+                    clear = getattr(library, "clear_controlling_thread", None)
+                    if clear is not None:
+                        clear(force=True)
                 _blas["limit"].__exit__(None, None, None)
+
+
+class Scratch:
+    """Buffers that one fit uses again and again, one set a thread: touching new memory costs more than computing.
+
+    A buffer is valid until the same thread asks for the same name again."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[tuple[int, str], Any] = {}
+
+    def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array of that shape with whatever was in it."""
+        key = (threading.get_ident(), name)
+        size = math.prod(shape)
+        buffer = self._buffers.get(key)
+        if buffer is None or buffer.size < size or buffer.dtype != dtype:
+            buffer = self._buffers[key] = np.empty(size, dtype)
+        return buffer[:size].reshape(shape)
 
 
 def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None:

@@ -13,7 +13,7 @@ import abc
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._parallel import run_tiles, single_threaded_blas
+from maxmargin._parallel import Scratch, run_tiles, single_threaded_blas
 from maxmargin._validation import Array, Points
 from maxmargin.kernels import Kernel
 
@@ -40,12 +40,15 @@ class Gram(abc.ABC):
         Bytes that a solver may use to hold kernel values.
     single_is_exact : bool
         Whether ``product(..., single=True)`` is computed in float64 all the same.
+    scratch : Scratch
+        Buffers to work in, shared by the operators of one fit.
     """
 
     n: int
     evaluations: int = 0
     budget: float = 2e8
     single_is_exact: bool = True
+    scratch: Scratch
 
     @abc.abstractmethod
     def diagonal(self) -> Array:
@@ -85,6 +88,7 @@ class KernelGram(Gram):
     def __init__(self, kernel: Kernel, X: Points, threads: int = 1) -> None:
         self.kernel, self.X, self.threads = kernel, X, threads
         self.n = X.shape[0]
+        self.scratch = Scratch()
 
     def diagonal(self) -> Array:
         self.evaluations += self.n
@@ -143,6 +147,7 @@ class StoredGram(Gram):
 
     def __init__(self, K: Array, index: Array | None = None, evaluations: int = 0) -> None:
         self.K, self.index = K, index
+        self.scratch = Scratch()
         self.n = len(K) if index is None else len(index)
         self.evaluations = evaluations
 

@@ -62,12 +62,13 @@ def one_vs_rest(codes: Array, n_classes: int) -> list[Task]:
     return [_task(every, codes == k) for k in range(n_classes)]
 
 
-def votes(decision: Array, present: Array) -> Array:
-    """Votes each class gets from the pairs' decision values; classes without rows never get one."""
+def votes(decision: Array, present: Array, zero_for_first: bool = False) -> Array:
+    """Votes each class gets from the pairs' decision values; classes without rows never get one. A value of exactly
+    zero is a vote for the second class in LIBSVM's predictions, and for the first in scikit-learn's values."""
     n_classes = len(present)
     count = np.zeros((len(decision), n_classes))
     for column, (i, j) in enumerate(pairs(n_classes)):
-        wins = decision[:, column] > 0
+        wins = decision[:, column] >= 0 if zero_for_first else decision[:, column] > 0
         count[:, i] += wins & present[i]
         count[:, j] += ~wins & present[j]
     return count
@@ -81,7 +82,7 @@ def votes_with_confidence(decision: Array, present: Array) -> Array:
     for column, (i, j) in enumerate(pairs(n_classes)):
         confidence[:, i] += decision[:, column]
         confidence[:, j] -= decision[:, column]
-    return votes(decision, present) + confidence / (3 * (np.abs(confidence) + 1))
+    return votes(decision, present, zero_for_first=True) + confidence / (3 * (np.abs(confidence) + 1))
 
 
 def predict_codes(decision: Array, scheme: str, present: Array) -> Array:

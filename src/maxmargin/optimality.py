@@ -20,7 +20,7 @@ from maxmargin.gram import Gram
 from maxmargin.problems import DualProblem, JointProblem
 
 SMALL = 4_000_000  # kernel values that are computed again without a second thought
-SAMPLE = 256  # rows of a larger problem whose values are checked
+SAMPLE = 64  # rows of a larger problem whose values are checked
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def audited(problem: DualProblem, a: Array, f: Array, gram: Gram) -> Array:
     spread = float(np.max(fall - rise))
     if not error <= 0.01 * (1.0 + spread):
         return gram.product(used, coef[used])
-    reach = 16 * error + 0.1 * max(spread, 0.0)
+    reach = 4 * error
     where = np.where(problem.group < 0, len(problem.totals), problem.group)
     decides = (a < problem.upper) & (gradient < rise[where] + reach)
     decides |= (a > problem.lower) & (gradient > fall[where] - reach)
@@ -133,8 +133,8 @@ def audited(problem: DualProblem, a: Array, f: Array, gram: Gram) -> Array:
 
 
 def _losses(problem: DualProblem, f: Array, b: float, third: float) -> float:
-    """The primal objective without 1/2 |w|^2."""
-    y, c = problem.target, problem.bound
+    """The primal objective without 1/2 |w|^2; points with an infinite price have no slack."""
+    y, c = problem.target, np.where(np.isinf(problem.bound), 0.0, problem.bound)
     if problem.kind == "c_svc":
         return float(np.dot(c, np.maximum(0.0, 1.0 - y * (f + b))))
     if problem.kind == "nu_svc":
@@ -148,24 +148,30 @@ def _losses(problem: DualProblem, f: Array, b: float, third: float) -> float:
 def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certificate:
     """The certificate of the variables ``a`` with ``f = K @ coefficients`` and the groups' multipliers.
 
-    With a hard margin no slack is allowed, so the primal objective is that of the same direction, scaled until its
-    closest point has a margin of one (infinite if a point is on the wrong side).
+    Where the price of slack is infinite none is allowed. For classifiers the primal objective is then that of the same
+    direction, scaled until the closest such point has a margin of one (infinite if one is on the wrong side). For
+    regression it is infinite unless such points are inside the tube; ``primal_infeasibility`` says how far outside.
     """
     gradient = problem.gradient(f, a)
     norm2 = max(0.0, float(np.dot(problem.coefficients(a), f)))
     b, third = problem.intercept(offset)
-    infeasibility = 0.0
-    if problem.hard_margin:
-        smallest = float(np.min(problem.target * (f + b)))
+    hard = np.isinf(problem.bound)
+    infeasibility, stretch = 0.0, 1.0
+    if hard.any() and problem.kind == "c_svc":
+        smallest = float(np.min(problem.target[hard] * (f[hard] + b)))
         infeasibility = max(0.0, 1.0 - smallest)
-        primal = 0.5 * norm2 / min(1.0, smallest) ** 2 if smallest > 0 else math.inf
+        stretch = 1.0 / min(1.0, smallest) if smallest > 0 else math.inf
+    elif hard.any():
+        infeasibility = max(0.0, float(np.max(np.abs(problem.target - f - b)[hard])) - third)
+        stretch = 1.0 if infeasibility <= 1e-9 * float(np.max(np.abs(problem.target), initial=1.0)) else math.inf
+    if math.isfinite(stretch):
+        primal = 0.5 * norm2 * stretch**2 + _losses(problem, stretch * f, stretch * b, third)
     else:
-        primal = 0.5 * norm2 + _losses(problem, f, b, third)
+        primal = math.inf
     pull = gradient - np.append(offset, 0.0)[problem.group]
-    at_lower = np.maximum(pull, 0.0) * (a - problem.lower)
-    room = np.where(np.isfinite(problem.upper), problem.upper - a, 0.0)
-    at_upper = np.maximum(-pull, 0.0) * room
-    at_lower[~np.isfinite(problem.lower)] = 0.0
+    room_below = np.where(np.isfinite(problem.lower), a - problem.lower, 0.0)
+    room_above = np.where(np.isfinite(problem.upper), problem.upper - a, 0.0)
+    at_lower, at_upper = np.maximum(pull, 0.0) * room_below, np.maximum(-pull, 0.0) * room_above
     sums = np.bincount(problem.group[problem.group >= 0], weights=a[problem.group >= 0], minlength=len(offset))
     return Certificate(
         primal=primal,
@@ -195,16 +201,20 @@ def certify_joint(problem: JointProblem, A: Array, F: Array) -> Certificate:
     rows = np.arange(problem.n_rows)
     norm2 = max(0.0, float(np.sum(A * F)))
     gradient = joint_gradient(problem, F)
-    slack = np.maximum(0.0, gradient.max(axis=1) - F[rows, problem.label])
-    others = F.copy()
-    others[rows, problem.label] = -np.inf
-    smallest = float(np.min(F[rows, problem.label] - others.max(axis=1)))
-    if problem.hard_margin:
-        primal = 0.5 * norm2 / min(1.0, smallest) ** 2 if smallest > 0 else math.inf
+    hard = np.isinf(problem.bound)
+    infeasibility, stretch = 0.0, 1.0
+    if hard.any():
+        others = F[hard]
+        others[np.arange(len(others)), problem.label[hard]] = -np.inf
+        smallest = float(np.min(F[hard, problem.label[hard]] - others.max(axis=1)))
         infeasibility = max(0.0, 1.0 - smallest)
+        stretch = 1.0 / min(1.0, smallest) if smallest > 0 else math.inf
+    if math.isfinite(stretch):
+        stretched = joint_gradient(problem, stretch * F).max(axis=1) - stretch * F[rows, problem.label]
+        losses = np.where(hard, 0.0, problem.bound) * np.maximum(0.0, stretched)
+        primal = 0.5 * norm2 * stretch**2 + float(losses.sum())
     else:
-        primal = 0.5 * norm2 + float(np.dot(problem.bound, slack))
-        infeasibility = 0.0
+        primal = math.inf
     room = problem.upper() - A
     multiplier = np.maximum(0.0, gradient.max(axis=1, keepdims=True) - gradient)
     products = np.where(np.isfinite(room), multiplier * np.where(np.isfinite(room), room, 0.0), 0.0)

@@ -117,25 +117,55 @@ class DualProblem:
         return self.feasible(np.zeros(self.n_variables))
 
     def feasible(self, a: Array) -> Array:
-        """A feasible point near ``a``: clipped to the bounds; then each group's sum is repaired, by shrinking what
-        is too much toward zero first, and what is still missing by filling variables up in order."""
+        """A feasible point near ``a``: clipped to the bounds, and each group's sum repaired.
+
+        Free variables are changed first, so that those at a bound stay there; then the side that is too large shrinks
+        toward zero; what is still missing is filled up in order. A point that is feasible up to rounding stays."""
         a = np.clip(a, self.lower, self.upper)
         for g, total in enumerate(self.totals):
             members = np.flatnonzero(self.group == g)
-            part = a[members]
-            for side in (1.0, -1.0):  # shrink the side that is too large
-                excess = side * (part.sum() - total)
-                same = side * part > 0
-                weight = np.abs(part[same]).sum()
-                if excess > 0 and weight > 0:
-                    part[same] *= max(0.0, 1.0 - excess / weight)
-            missing = total - part.sum()
-            if abs(missing) > 1e-12 * max(1.0, abs(total)):
-                room = (self.upper if missing > 0 else -self.lower)[members] - np.sign(missing) * part
-                before = np.concatenate(([0.0], np.cumsum(room)[:-1]))
-                part += np.sign(missing) * np.clip(abs(missing) - before, 0.0, room)
+            part, lower, upper = a[members], self.lower[members], self.upper[members]
+            exact = 1e-14 * len(part) * max(abs(float(total)), float(np.abs(part).sum()))
+            for repair in (_move_free, _shrink, _fill):
+                excess = float(part.sum() - total)
+                if abs(excess) > exact:
+                    part = repair(part, lower, upper, excess)
             a[members] = part
         return a
+
+
+def _move_free(part: Array, lower: Array, upper: Array, excess: float) -> Array:
+    """Take the excess from the free variables, each by its distance from the bound (or from zero, if that is nearer),
+    and at most so far."""
+    down = excess > 0
+    far = (
+        np.where(part > 0, np.maximum(lower, 0.0), lower) if down else np.where(part < 0, np.minimum(upper, 0.0), upper)
+    )
+    room = np.where((part > lower) & (part < upper), np.abs(part - far), 0.0)
+    room[~np.isfinite(room)] = 0.0
+    total = room.sum()
+    if total <= abs(excess):
+        return part
+    return np.clip(part - excess * room / total, lower, upper)
+
+
+def _shrink(part: Array, lower: Array, upper: Array, excess: float) -> Array:
+    """Shrink the side that is too large toward zero."""
+    same = part * np.sign(excess) > 0
+    weight = np.abs(part[same]).sum()
+    if weight == 0:
+        return part
+    part = part.copy()
+    part[same] *= max(0.0, 1.0 - abs(excess) / weight)
+    return np.clip(part, lower, upper)
+
+
+def _fill(part: Array, lower: Array, upper: Array, excess: float) -> Array:
+    """Move variables to their bounds, one after the other, until the sum is right."""
+    sign = -np.sign(excess)
+    room = np.abs((upper if sign > 0 else lower) - part)
+    before = np.concatenate(([0.0], np.cumsum(room)[:-1]))
+    return np.clip(part + sign * np.clip(abs(excess) - before, 0.0, room), lower, upper)
 
 
 def _with_groups(n_groups: int, sizes: list[int]) -> Array:
@@ -326,7 +356,7 @@ class JointProblem:
         rows = np.arange(self.n_rows)
         A[rows, self.label] = 0.0
         used = -A.sum(axis=1)
-        over = used > self.bound
+        over = used > self.bound * (1 + 1e-14)
         A[over] *= (self.bound[over] / used[over])[:, None]
         A[rows, self.label] = np.minimum(-A.sum(axis=1), self.bound)
         return A

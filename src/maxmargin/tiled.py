@@ -6,13 +6,15 @@ exactness is asked for. ``product(..., single=True)`` prices with float32 kernel
 
 from __future__ import annotations
 
+import copy
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._parallel import run_tiles
+from maxmargin._parallel import run_tiles, single_threaded_blas
 from maxmargin._tiles import products
 from maxmargin._tiles.vectors import ROWS, panel_width
 from maxmargin._validation import Array, Points
@@ -20,6 +22,7 @@ from maxmargin.gram import Gram, KernelGram, StoredGram
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 
 LOG2E = math.log2(math.e)
+PANEL = panel_width(np.float32)
 WIDEST_CSR = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
 
 
@@ -51,45 +54,155 @@ def form_of(kernel: Kernel) -> Form | None:
     return None
 
 
-class _Rows:
-    """Points as the left and right side of tiles, in one precision."""
+def tileable(kernel: Kernel, X: Points) -> bool:
+    """Whether tiles can compute this kernel on these points."""
+    if X.dtype == object or form_of(kernel) is None:
+        return False
+    return not sp.issparse(X) or (X.shape[1] <= WIDEST_CSR and type(kernel) is not Laplacian)
 
-    def __init__(self, X: Points, form: Form, shift: Array | None, dtype: type) -> None:
-        self.n, self.d = X.shape
-        self.sparse = sp.issparse(X)
-        self.dtype = dtype
-        padded = -(-self.n // ROWS) * ROWS
-        self.u = np.full(padded, form.bias, dtype)
-        if self.sparse:
-            self.indptr = X.indptr.astype(np.int64)
-            self.indices = X.indices.astype(np.int32, copy=False)
-            self.data = X.data.astype(dtype, copy=False)
-            squares = np.concatenate(([0.0], np.cumsum(X.data.astype(np.float64) ** 2)))
-            norms = squares[self.indptr[1:]] - squares[self.indptr[:-1]]
+
+@dataclass(frozen=True)
+class Panels:
+    """Points packed as the columns of tiles."""
+
+    P: Array
+    v: Array
+    n: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """Points as rows of tiles, in one precision: dense and padded to whole tiles, or CSR."""
+
+    n: int
+    d: int
+    u: Array
+    largest: float
+    A: Array | None = None
+    csr: tuple[Array, Array, Array] | None = None
+    order: Array | None = None  # the CSR rows meant, where not all of them in order
+
+    @classmethod
+    def of(cls, X: Points, form: Form, shift: Array | None, dtype: type) -> Side:
+        n, d = X.shape
+        padded = -(-n // ROWS) * ROWS
+        u = np.full(padded, form.bias, dtype)
+        norms = np.zeros(n)
+        A = csr = None
+        if sp.issparse(X):
+            indptr = X.indptr.astype(np.int64)
+            csr = (indptr, X.indices.astype(np.int32, copy=False), X.data.astype(dtype, copy=False))
+            if form.norm:
+                squares = np.concatenate(([0.0], np.cumsum(X.data.astype(np.float64) ** 2)))
+                norms = squares[indptr[1:]] - squares[indptr[:-1]]
         else:
-            self.A = np.zeros((padded, self.d), dtype)
+            A = np.zeros((padded, d), dtype)
             if shift is None:
-                self.A[: self.n] = X
+                A[:n] = X
             else:
-                np.subtract(X, shift, out=self.A[: self.n], casting="same_kind")
-            norms = np.einsum("ij,ij->i", self.A, self.A, dtype=np.float64)[: self.n] if form.norm else np.zeros(self.n)
+                np.subtract(X, shift, out=A[:n], casting="same_kind")
+            if form.norm:
+                norms = np.einsum("ij,ij->i", A, A, dtype=np.float64)[:n]
         if form.norm:
-            self.u[: self.n] = form.norm * norms
-        self.largest = float(norms.max(initial=0.0))
+            u[:n] = form.norm * norms
+        return cls(n, d, u, float(norms.max(initial=0.0)), A, csr)
 
-    def panels(self, at: Array, form: Form) -> tuple[Array, Array]:
-        """The rows ``at`` as packed columns, and their v."""
-        width = panel_width(self.dtype)
+    @property
+    def padded(self) -> int:
+        return -(-self.n // ROWS) * ROWS
+
+    def part(self, rows: Array) -> Side:
+        """Some of the rows; dense ones are copied, so that they lie together."""
+        if self.csr is not None:
+            return replace(self, n=len(rows), order=rows)
+        assert self.A is not None
+        padded = -(-len(rows) // ROWS) * ROWS
+        A, u = np.zeros((padded, self.d), self.A.dtype), np.zeros(padded, self.u.dtype)
+        np.take(self.A, rows, axis=0, out=A[: len(rows)])
+        u[: len(rows)] = self.u[rows]
+        return replace(self, n=len(rows), A=A, u=u)
+
+    def panels(self, at: Array, form: Form) -> Panels:
+        """The rows ``at`` as packed columns."""
+        dtype = self.u.dtype.type
+        width = panel_width(dtype)
         count = -(-len(at) // width)
-        P = np.zeros((count, self.d, width), self.dtype)
-        v: Array = np.full(count * width, -126.0 if form.norm else 0.0, self.dtype)
-        own = self.u if form.norm else np.zeros(1, self.dtype)
-        v_all = own if form.norm else np.zeros(self.n, self.dtype)
-        if self.sparse:
-            products.pack_csr(self.indptr, self.indices, self.data, v_all, at, self.dtype(form.scale), P, v)
+        P = np.zeros((count, self.d, width), dtype)
+        v: Array = np.full(count * width, -126.0 if form.norm else 0.0, dtype)
+        own = self.u if form.norm else np.zeros(len(self.u), dtype)
+        if self.csr is not None:
+            products.pack_csr(*self.csr, own, at, dtype(form.scale), P, v)
         else:
-            products.pack_dense(self.A, v_all, at, self.dtype(form.scale), P, v)
-        return P, v
+            products.pack_dense(self.A, own, at, dtype(form.scale), P, v)
+        return Panels(P, v, len(at))
+
+
+def _spread(work: Callable[[int, int], None], count: int, threads: int) -> None:
+    """Cut ``count`` rows into pieces of whole tiles, and run them on the threads."""
+    if count == 0:
+        return
+    pieces = max(1, min(8 * threads, count // products.CHUNK)) if threads > 1 else 1
+    size = -(-count // pieces // ROWS) * ROWS
+    starts = range(0, count, size)
+    run_tiles(lambda t: work(starts[t], min(starts[t] + size, count)), len(starts), threads)
+
+
+def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
+    """k(left, right) @ coef, in float64 sums; for several columns of ``coef`` values are stored tile by tile."""
+    options = (form.kind, form.degree, form.factor)
+    if coef.ndim > 1:
+        return _many_products(left, right, coef, form, threads)
+    weights: Array = np.zeros(len(right.v), right.v.dtype)
+    weights[: right.n] = coef
+    out = np.zeros(left.padded)
+    if left.csr is not None:
+        csr, order = left.csr, np.arange(left.n) if left.order is None else left.order
+
+        def work(start: int, stop: int) -> None:
+            stop = min(stop, left.n)
+            products.price_csr(*csr, order, left.u, right.P, right.v, weights, *options, out, start, stop)
+    else:
+
+        def work(start: int, stop: int) -> None:
+            products.price_dense(left.A, left.u, right.P, right.v, weights, *options, out, start, stop)
+
+    _spread(work, left.padded, threads)
+    return out[: left.n]
+
+
+def store_tiles(left: Side, right: Panels, form: Form, out: Array, threads: int) -> None:
+    """out[:len(left), :len(right)] = k(left, right); ``out`` has room for whole tiles."""
+    options = (form.kind, form.degree, form.factor)
+    if left.csr is not None:
+        csr, order = left.csr, np.arange(left.n) if left.order is None else left.order
+
+        def work(start: int, stop: int) -> None:
+            products.store_csr(*csr, order, left.u, right.P, right.v, *options, out, start, min(stop, left.n))
+    else:
+
+        def work(start: int, stop: int) -> None:
+            products.store_dense(left.A, left.u, right.P, right.v, *options, out, start, stop)
+
+    _spread(work, left.padded, threads)
+
+
+def _many_products(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
+    """Several columns: kernel values of a strip of rows, then one matrix product, strip by strip."""
+    dtype = right.v.dtype
+    weights: Array = np.zeros((len(right.v), coef.shape[1]), dtype)
+    weights[: right.n] = coef
+    out = np.empty((left.n, coef.shape[1]))
+    strips = range(0, left.n, products.CHUNK)
+
+    def work(t: int) -> None:
+        rows = np.arange(strips[t], min(strips[t] + products.CHUNK, left.n))
+        strip = np.empty((products.CHUNK, len(right.v)), dtype)
+        store_tiles(left.part(rows), right, form, strip, 1)
+        out[rows] = strip[: len(rows)] @ weights
+
+    with single_threaded_blas():
+        run_tiles(work, len(strips), threads)
+    return out
 
 
 class TiledGram(KernelGram):
@@ -99,7 +212,7 @@ class TiledGram(KernelGram):
     ----------
     kernel : Kernel
         A resolved kernel with a tile form.
-    X : array or CSR matrix of shape (n, d)
+    X : array or CSR matrix of shape (N, d)
     threads : int
     """
 
@@ -109,108 +222,146 @@ class TiledGram(KernelGram):
         assert form is not None
         self.form = form
         self.shift = getattr(kernel, "shift_", None)
-        self.rows = _Rows(X, form, self.shift, np.float32)
+        self.index: Array | None = None  # the rows of X this operator stands for; all by default
+        self.side = Side.of(X, form, self.shift, np.float32)
+        self._own: Side | None = self.side
         # The exponent of an RBF is a difference of numbers of this size: beyond it float32 says too little.
-        self.single_is_exact = not abs(form.norm) * self.rows.largest < 2048
+        self.single_is_exact = not abs(form.norm) * self.side.largest < 2048
 
-    def _double(self, at: Array | None) -> _Rows:
-        return _Rows(self.X if at is None else self.X[at], self.form, self.shift, np.float64)
-
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
-        if coef.ndim > 1:
-            return super().product(cols, coef, rows)
-        form = self.form
-        if single and not self.single_is_exact:
-            right = self.rows
-            P, v = right.panels(cols, form)
-            left, at = self.rows, rows
-            if rows is not None and not right.sparse:
-                left, at = self._gathered(rows), None
-        else:
-            right = self._double(cols)
-            P, v = right.panels(np.arange(len(cols)), form)
-            left, at = self._double(rows), None
-        weights: Array = np.zeros(len(v), left.dtype)
-        weights[: len(cols)] = coef
-        count = left.n if at is None else len(at)
-        self.evaluations += count * len(cols)
-        out = np.zeros(-(-count // ROWS) * ROWS)
-        options = (form.kind, form.degree, form.factor)
-        if left.sparse:
-            ids = np.arange(count) if at is None else at
-
-            def work(start: int, stop: int) -> None:
-                products.price_csr(
-                    left.indptr,
-                    left.indices,
-                    left.data,
-                    ids,
-                    left.u,
-                    P,
-                    v,
-                    weights,
-                    *options,
-                    out,
-                    start,
-                    min(stop, count),
-                )
-        else:
-
-            def work(start: int, stop: int) -> None:
-                products.price_dense(left.A, left.u, P, v, weights, *options, out, start, stop)
-
-        self._spread(work, len(out))
-        return out[:count]
-
-    def fill(self, rows: Array, out: Array) -> None:
-        form = self.form
-        P, v = self.rows.panels(rows, form)
-        self.evaluations += len(rows) ** 2
-        options = (form.kind, form.degree, form.factor)
-        # The packed columns are as wide as whole panels, and whole tiles of rows are written: out has room for both.
-        if self.rows.sparse:
-            r = self.rows
-
-            def work(start: int, stop: int) -> None:
-                products.store_csr(
-                    r.indptr, r.indices, r.data, rows, r.u, P, v, *options, out, start, min(stop, len(rows))
-                )
-        else:
-            left = self._gathered(rows)
-
-            def work(start: int, stop: int) -> None:
-                products.store_dense(left.A, left.u, P, v, *options, out, start, stop)
-
-        self._spread(work, -(-len(rows) // ROWS) * ROWS)
-
-    def _gathered(self, rows: Array) -> _Rows:
-        """Some of the float32 rows, padded again."""
-        part = _Rows.__new__(_Rows)
-        source = self.rows
-        part.n, part.d, part.sparse, part.dtype, part.largest = len(rows), source.d, False, source.dtype, source.largest
-        padded = -(-len(rows) // ROWS) * ROWS
-        part.A = np.zeros((padded, source.d), source.dtype)
-        np.take(source.A, rows, axis=0, out=part.A[: len(rows)])
-        part.u = np.zeros(padded, source.dtype)
-        part.u[: len(rows)] = source.u[rows]
+    def subset(self, rows: Array) -> TiledGram:
+        """Some of the rows, without a copy of them."""
+        part = copy.copy(self)
+        part.index, part.n, part.evaluations, part._own = self._at(rows), len(rows), 0, None
         return part
 
-    def _spread(self, work: object, count: int) -> None:
-        """Cut ``count`` rows into pieces of whole chunks, and run them on the threads."""
-        pieces = max(1, min(8 * self.threads, count // products.CHUNK))
-        size = -(-count // pieces // ROWS) * ROWS
-        starts = range(0, count, size)
-        run_tiles(lambda t: work(starts[t], min(starts[t] + size, count)), len(starts), self.threads)  # type: ignore[operator]
+    def _at(self, rows: Array) -> Array:
+        return rows if self.index is None else self.index[rows]
 
-    def subset(self, rows: Array) -> Gram:
-        return TiledGram(self.kernel, self.X[rows], self.threads)
+    def _rows(self, rows: Array | None) -> Side:
+        """float32 rows as the left side of tiles; all of them are gathered once and kept."""
+        if rows is not None:
+            return self.side.part(self._at(rows))
+        if self._own is None:
+            self._own = self.side.part(self._at(np.arange(self.n)))
+        return self._own
+
+    def _double(self, rows: Array) -> Side:
+        return Side.of(self.X[self._at(rows)], self.form, self.shift, np.float64)
+
+    def diagonal(self) -> Array:
+        self.evaluations += self.n
+        if self.form.kind in (products.EXP2, products.DECAY):
+            return np.ones(self.n)
+        return self.kernel.self_similarity(self.X if self.index is None else self.X[self.index])
+
+    def block(self, rows: Array, cols: Array) -> Array:
+        self.evaluations += len(rows) * len(cols)
+        left, right = self._double(rows), self._double(cols).panels(np.arange(len(cols)), self.form)
+        out = np.empty((left.padded, len(right.v)))
+        store_tiles(left, right, self.form, out, self.threads)
+        return np.ascontiguousarray(out[: len(rows), : len(cols)])
+
+    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+        if single and not self.single_is_exact:
+            left, right = self._rows(rows), self.side.panels(self._at(cols), self.form)
+        else:
+            left = self._double(np.arange(self.n) if rows is None else rows)
+            right = self._double(cols).panels(np.arange(len(cols)), self.form)
+        self.evaluations += left.n * len(cols)
+        return tiled_product(left, right, coef, self.form, self.threads)
+
+    def fill(self, rows: Array, out: Array) -> None:
+        self.evaluations += len(rows) ** 2
+        at = self._at(rows)
+        store_tiles(self.side.part(at), self.side.panels(at, self.form), self.form, out, self.threads)
+
+    def single_block(self, rows: Array, cols: Array, out: Array | None = None) -> Array:
+        """K[rows, cols] in float32: a part of ``out``, or of a new array, which has room for whole tiles."""
+        self.evaluations += len(rows) * len(cols)
+        left, right = self.side.part(self._at(rows)), self.side.panels(self._at(cols), self.form)
+        if out is None:
+            out = np.empty((left.padded, len(right.v)), np.float32)
+        store_tiles(left, right, self.form, out, self.threads)
+        return out[: len(rows), : len(cols)]
+
+
+class HeldGram(TiledGram):
+    """Tiles whose float32 values are held in memory, in blocks of two sets of rows: the first ``cut``, and the rest.
+
+    Float64 values are still computed by tiles.
+    """
+
+    first: Array
+    last: Array
+    cross: Array
+
+    def hold(self, first: Array, last: Array, cross: Array) -> None:
+        """Take K of the first rows, of the last rows, and of the first with the last."""
+        self.first, self.last, self.cross, self.cut = first, last, cross, len(first)
+
+    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+        if not single or self.single_is_exact or coef.ndim > 1:
+            return super().product(cols, coef, rows, single=single)
+        low = cols < self.cut
+        a, b = cols[low], cols[~low] - self.cut
+        x, y = coef[low], coef[~low]
+        out = np.zeros(self.n)  # K is symmetric: where columns are meant, rows are read, for they are contiguous
+        products.add_rows(self.first, a, x, out[: self.cut])
+        products.add_columns(self.cross, b, y, out[: self.cut])
+        products.add_rows(self.cross, a, x, out[self.cut :])
+        products.add_rows(self.last, b, y, out[self.cut :])
+        return out if rows is None else out[rows]
+
+    def fill(self, rows: Array, out: Array) -> None:
+        low = np.flatnonzero(rows < self.cut)
+        high = np.flatnonzero(rows >= self.cut)
+        a, b = rows[low], rows[high] - self.cut
+        products.gather(self.first, a, a, out, low, low)
+        products.gather(self.last, b, b, out, high, high)
+        products.gather(self.cross, a, b, out, low, high)
+        products.gather_transposed(self.cross, a, b, out, low, high)
+
+
+class ClassBlocks:
+    """Kernel values that the machines of one-vs-one share: K of each class with itself, computed once.
+
+    Parameters
+    ----------
+    gram : TiledGram
+    codes : array
+        Class of each row, -1 for rows that take no part.
+    n_classes : int
+    """
+
+    def __init__(self, gram: TiledGram, codes: Array, n_classes: int) -> None:
+        self.gram = gram
+        self.members = [np.flatnonzero(codes == k) for k in range(n_classes)]
+        self.own = [gram.single_block(rows, rows) for rows in self.members]
+
+    @staticmethod
+    def bytes_needed(codes: Array, threads: int) -> float:
+        """For the shared blocks, and for the blocks of the pairs under way."""
+        sizes = np.sort(np.bincount(codes).astype(np.float64))[::-1]
+        return 4.0 * (np.sum(sizes**2) + threads * sizes[0] * sizes[min(1, len(sizes) - 1)])
+
+    def pair(self, i: int, j: int) -> HeldGram:
+        """The operator of two classes' rows, one class after the other. Its cross block lives in the thread's scratch
+        memory: one pair a thread at a time."""
+        a, b = self.members[i], self.members[j]
+        gram = HeldGram.__new__(HeldGram)
+        gram.__dict__.update(self.gram.subset(np.concatenate((a, b))).__dict__)
+        gram.threads = 1
+        rows, cols = -(-len(a) // ROWS) * ROWS, -(-len(b) // PANEL) * PANEL
+        out = self.gram.scratch.take("cross", (rows, cols), np.float32)
+        at = np.arange(len(a) + len(b))
+        gram.hold(self.own[i], self.own[j], gram.single_block(at[: len(a)], at[len(a) :], out))
+        return gram
 
 
 def make_gram(kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.0) -> Gram:
     """The operator for these points: tiles where the kernel has a form for them, else all of K if it fits into
     ``budget`` bytes, else kernel values on demand."""
-    wide = sp.issparse(X) and (X.shape[1] > WIDEST_CSR or type(kernel) is Laplacian)
-    if X.dtype != object and not wide and form_of(kernel) is not None:
+    if tileable(kernel, X):
         return TiledGram(kernel, X, threads)
     gram = KernelGram(kernel, X, threads)
     if 8.0 * gram.n * gram.n > budget:

@@ -346,3 +346,49 @@ def pack_csr(indptr, indices, data, v_all, at, scale, P, v):
         v[t] = v_all[i]
         for q in range(indptr[i], indptr[i + 1]):
             P[p, indices[q], c] = scale * data[q]
+
+
+@numba.njit(cache=True, nogil=True)
+def gather(K, rows, cols, out, row_at, col_at):
+    """out[row_at[s], col_at[t]] = K[rows[s], cols[t]]."""
+    for s in range(len(rows)):
+        source, target = K[rows[s]], out[row_at[s]]
+        for t in range(len(cols)):
+            target[col_at[t]] = source[cols[t]]
+
+
+@numba.njit(cache=True, nogil=True)
+def gather_transposed(K, rows, cols, out, row_at, col_at):
+    """out[col_at[t], row_at[s]] = K[rows[s], cols[t]], in squares that stay in the cache."""
+    for s0 in range(0, len(rows), 32):
+        for t in range(len(cols)):
+            target = out[col_at[t]]
+            for s in range(s0, min(s0 + 32, len(rows))):
+                target[row_at[s]] = K[rows[s], cols[t]]
+
+
+@numba.njit(cache=True, nogil=True)
+def add_rows(K, rows, coef, out):
+    """out += coef @ K[rows], four rows at a time, in float64."""
+    n = len(out)
+    m = len(rows) // 4 * 4
+    for s in range(0, m, 4):
+        a, b, c, d = K[rows[s]], K[rows[s + 1]], K[rows[s + 2]], K[rows[s + 3]]
+        x, y, z, w = coef[s], coef[s + 1], coef[s + 2], coef[s + 3]
+        for t in range(n):
+            out[t] += x * a[t] + y * b[t] + z * c[t] + w * d[t]
+    for s in range(m, len(rows)):
+        a, x = K[rows[s]], coef[s]
+        for t in range(n):
+            out[t] += x * a[t]
+
+
+@numba.njit(cache=True, nogil=True)
+def add_columns(K, cols, coef, out):
+    """out += K[:, cols] @ coef, in float64."""
+    for i in range(len(out)):
+        row = K[i]
+        total = 0.0
+        for t in range(len(cols)):
+            total += coef[t] * row[cols[t]]
+        out[i] += total

@@ -126,7 +126,7 @@ class Vector:
 
 
 def _exp2_polynomial(degree: int) -> list[float]:
-    """Coefficients of p, the constant term (exactly 1) first: least squares of the relative error at Chebyshev nodes."""
+    """Coefficients of p, the constant term (exactly 1) first: least squares of the relative error, Chebyshev nodes."""
     r = np.cos((np.arange(400) + 0.5) * np.pi / 400) / 2
     weight = np.exp2(-r)
     powers = r[:, None] ** np.arange(1, degree + 1) * weight[:, None]

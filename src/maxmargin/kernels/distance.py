@@ -90,7 +90,10 @@ class RBF(Kernel):
         return gamma
 
     def _sizes(self, X: Points) -> Array:
-        return squared_norms(X if self.shift_ is None or sp.issparse(X) else X - self.shift_)
+        if self.shift_ is None or sp.issparse(X):
+            return squared_norms(X)
+        chunks = range(0, X.shape[0], 1024)
+        return np.concatenate([squared_norms(X[start : start + 1024] - self.shift_) for start in chunks])
 
 
 class Laplacian(Kernel):

@@ -33,7 +33,7 @@ from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.smo import SMO
 
-SMALLEST, LARGEST = 2048, 6144  # size of W: twice the free variables, within these
+SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within these
 KEEP = 0.75  # at most this part of W are free variables of the last round
 WORST = 0.02  # this part of each side are its worst violators; the rest are drawn from all of them
 INNER = 0.1  # the inner solve stops at this part of the present violation
@@ -198,7 +198,6 @@ class _Run:
         cap = min(solver.largest, int(np.sqrt(gram.budget / 4)), problem.n_variables + UNIT * (self.n_groups + 1))
         self.cap = max(4 * UNIT, cap)
         self.smallest = min(solver.smallest, self.cap)
-        self.K = np.empty((0, 0), np.float32)
         self.W = np.empty(0, np.int64)
         self.taken = np.zeros(problem.n_variables, bool)
         self.pending = np.zeros(problem.n_rows)
@@ -236,17 +235,16 @@ class _Run:
     # ------------------------------------------------------------ one round
 
     def _matrix(self, slots: Array) -> Array:
-        """K of the slots' rows in the buffer, which grows when it must; its stride is no power of two."""
+        """K of the slots' rows, in a buffer whose stride is no power of two."""
         rows = self.problem.row[slots]
         need = -(-len(rows) // 64) * 64
-        if len(self.K) < need + 8:
-            self.K = np.empty((need + 8, need + 16), np.float32)
-        self.gram.fill(rows, self.K)
+        K: Array = self.gram.scratch.take("working set", (need + 8, need + 16), np.float32)
+        self.gram.fill(rows, K)
         sign = self.problem.sign[slots]
         if (sign < 0).any():
             n = len(slots)
-            self.K[:n, :n] *= (sign * sign[:, None]).astype(np.float32)
-        return self.K
+            K[:n, :n] *= (sign * sign[:, None]).astype(np.float32)
+        return K
 
     def _solve_block(self, ids: Array, violation: float, middle: Array, goal: float) -> tuple[Array, Array]:
         """Choose W among ids and solve on it; the rows whose coefficients changed, and by how much."""
@@ -357,19 +355,25 @@ class _Run:
         first, _, _ = self._conditions(self.every)
         if first <= self.goal:
             return Status.OPTIMAL
-        exact = self.gram.single_is_exact
         status = self._run_rounds(self.every, max(self.goal, 0.5 * first), single=True)
         if status is None:
-            status = self._near_phase(first, self.goal if exact else 2 * self.goal)
-        if status is None and not exact:
-            status = self._close_phase(first)
-        if status is Status.STALLED:
-            self._price_rest_all()
-            return None
-        if status is not None:
-            self._price_rest_all()
-            return status
-        return Status.OPTIMAL
+            # Where float32 is known to err by much less than tol, it may decide alone; otherwise double precision does.
+            error = 0.0 if self.gram.single_is_exact else self._error()
+            alone = 4 * error <= 0.25 * self.goal
+            status = self._near_phase(first, self.goal - 4 * error if alone else 2 * self.goal)
+            if status is None and not alone:
+                status = self._close_phase(first)
+        if status is None:
+            return Status.OPTIMAL
+        self._price_rest_all()
+        return None if status is Status.STALLED else status
+
+    def _error(self) -> float:
+        """The error of f, measured on a sample of rows."""
+        coef = self.problem.coefficients(self.a)
+        used = np.flatnonzero(coef)
+        rows = used[:: max(1, len(used) // 64)]
+        return float(np.max(np.abs(self.gram.product(used, coef[used], rows) - self.f[rows])))
 
     def _price_rest_all(self) -> None:
         """After an early end f may lag behind on some rows: compute it anew."""

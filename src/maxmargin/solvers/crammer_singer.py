@@ -61,9 +61,17 @@ def _solve_row(b: Array, q: float, label: int, bound: float, out: Array) -> None
             total += order[k]
             count += 1
             theta = total / count
+    others = 0.0
     for k in range(n):
-        u = bound if k == label else 0.0
-        out[k] = min(u, (theta - b[k]) / q)
+        if k != label:
+            out[k] = min(0.0, (theta - b[k]) / q)
+            others -= out[k]
+    full = bound < np.inf and (theta >= D[label] or others >= bound * (1 - 1e-12))
+    if full and others > 0:  # exactly at its bound, with the others to match
+        for k in range(n):
+            out[k] *= bound / others
+        others = bound
+    out[label] = others
 
 
 @numba.njit(cache=True, nogil=True)
@@ -71,6 +79,9 @@ def _solve_rows(K: Array, G: Array, A: Array, label: Array, bound: Array, goal: 
     n, classes = A.shape
     b = np.empty(classes)
     new = np.empty(classes)
+    floor = 1e-300  # a row without length has no curvature: a little, compared with the others, bounds its step
+    for u in range(n):
+        floor = max(floor, 1e-8 * K[u, u])
     violations = np.empty(n)
     for u in range(n):
         violations[u] = _row_violation(G[u], A[u], label[u], bound[u])
@@ -78,7 +89,7 @@ def _solve_rows(K: Array, G: Array, A: Array, label: Array, bound: Array, goal: 
         i = np.argmax(violations)
         if violations[i] <= goal:
             return step
-        q = max(K[i, i], 1e-300)
+        q = max(K[i, i], floor)
         for k in range(classes):
             b[k] = G[i, k] - q * A[i, k]
         _solve_row(b, q, label[i], bound[i], new)
@@ -125,6 +136,7 @@ class CrammerSinger:
         W, K = np.arange(n), np.empty((0, 0))
         if whole:
             K = gram.block(W, W)
+        scale = float(gram.diagonal().max(initial=0.0))
         n_iter = waited = 0
         best = np.inf
         while True:
@@ -139,6 +151,11 @@ class CrammerSinger:
             stop = control.stop() or (Status.MAX_ITER if n_iter >= limit else None)
             if stop is None and waited > 10 * PATIENCE:
                 stop = Status.STALLED
+            if problem.hard_margin and n_iter > 100:
+                # Multipliers that grow while |w| does not: no w meets all the constraints.
+                total = float(np.abs(A).sum()) / 2
+                if float(np.sum(A * F)) <= 1e-10 * scale * total**2:
+                    stop = Status.INSEPARABLE
             if stop is not None:
                 return Solution(A, F, stop, n_iter)
             if not whole:

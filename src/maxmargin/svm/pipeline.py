@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -146,12 +146,17 @@ class KernelMachine(BaseEstimator):
                     "lower cache_size.",
                 )
             gram = make_gram(kernel, points, threads=threads, budget=budget)
+        gram.budget = min(float(self.cache_size), 2**40) * 1e6
         return TrainingSet(points, target[at], rows.weight, rows, kernel, gram, control, threads)
 
-    def _solve(self, data: TrainingSet, problems: Sequence[tuple[Array, DualProblem]]) -> list[Machine]:
-        """Solve and certify every problem, several at a time."""
+    def _solve(
+        self,
+        data: TrainingSet,
+        problems: Sequence[tuple[Array, DualProblem]],
+        gram_of: Callable[[int], Gram] | None = None,
+    ) -> list[Machine]:
+        """Solve and certify every problem, several at a time; ``gram_of`` gives the operator of a problem's rows."""
         starts = self._starts(data, problems)
-        grams = [data.gram if len(rows) == data.gram.n else data.gram.subset(rows) for rows, _ in problems]
         machines: list[Any] = [None] * len(problems)
         self._solver_name, self._solver_reason = "none", "only one class has weight, so there is nothing to solve"
         if problems:
@@ -160,10 +165,17 @@ class KernelMachine(BaseEstimator):
 
         def work(t: int) -> None:
             rows, problem = problems[t]
-            machines[t] = self._solve_one(data, rows, problem, chosen, grams[t], starts[t])
+            if gram_of is not None:
+                gram = gram_of(t)
+            else:
+                gram = data.gram if len(rows) == data.gram.n else data.gram.subset(rows)
+            gram.budget = data.gram.budget / min(data.threads, len(problems))
+            machines[t] = self._solve_one(data, rows, problem, chosen, gram, starts[t])
+            evaluations[t] = 0 if gram is data.gram else gram.evaluations
 
+        evaluations = [0] * len(problems)
         run_tiles(work, len(problems), data.threads)
-        self._evaluations = data.gram.evaluations + sum(g.evaluations for g in grams if g is not data.gram)
+        self._evaluations = data.gram.evaluations + sum(evaluations)
         return machines
 
     def _solve_one(

@@ -1,0 +1,197 @@
+"""The one-way flow: a module imports only from layers above it, and some libraries only in their one place.
+
+Imports are read from the source with ``ast``, absolute and relative, at the top of a module and inside functions.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import maxmargin
+
+ROOT = Path(maxmargin.__file__).parent
+
+# Each line may import from the lines before it and from itself. Modules of one line may import each other.
+LAYERS = [
+    ["_validation"],
+    ["_control"],
+    ["_parallel"],
+    ["_tiles"],
+    ["_rows"],
+    ["kernels"],
+    ["gram"],
+    ["tiled"],
+    ["feature_maps"],
+    ["problems"],
+    ["optimality"],
+    ["separability"],
+    ["scalings"],
+    ["solvers"],
+    ["multiclass"],
+    ["expansion"],
+    ["report"],
+    ["svm"],
+    ["regression", "decomposition", "neighbors", "cluster", "discriminant", "two_sample"],
+    ["pictures"],
+    ["digits"],
+    ["io"],
+    ["displays"],
+    ["cli"],
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+# library -> the layers that may import it
+ONLY_IN = {
+    "matplotlib": {"displays"},
+    "click": {"cli"},
+    "rich": {"cli"},
+    "llvmlite": {"_tiles"},
+    "threading": {"_parallel", "_control"},
+    "_thread": set(),
+    "concurrent": {"_parallel"},
+    "multiprocessing": set(),
+    "joblib": set(),
+    "threadpoolctl": {"_parallel"},
+}
+
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def module_of(path, root=ROOT):
+    """("solvers", "smo") for solvers/smo.py, ("solvers",) for solvers/__init__.py, () for the package itself."""
+    parts = path.relative_to(root).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imports(source, module, is_package):
+    """Every import of the source as (line, full dotted name, names taken from it)."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name, []
+        elif isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+            if node.level == 0:
+                yield node.lineno, node.module, names
+            else:
+                here = ("maxmargin", *module)
+                base = here[: len(here) - node.level + is_package]
+                yield node.lineno, ".".join((*base, *([node.module] if node.module else []))), names
+
+
+def layers_of(target, names):
+    """The layers of this package that an import reaches; ``from maxmargin import SVC`` reaches where SVC is."""
+    parts = target.split(".")
+    if parts[0] != "maxmargin":
+        return []
+    if len(parts) > 1:
+        return [parts[1]]
+    public = maxmargin._WHERE
+    return [public[name].split(".")[1] if name in public else name for name in names if not name.startswith("__")]
+
+
+def back_imports(source, module, is_package=False):
+    """Messages for every import from a layer below."""
+    if not module or module[0] not in LEVEL:  # the package's own file names everything; see the test above for others
+        return []
+    mine = LEVEL[module[0]]
+    return [
+        f"{'/'.join(module)}.py, line {line}: {module[0]} is above {layer} and must not import it"
+        for line, target, names in imports(source, module, is_package)
+        for layer in layers_of(target, names)
+        if LEVEL.get(layer, -1) > mine
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_has_a_place(path):
+    module = module_of(path)
+    assert not module or module[0] in LEVEL, (
+        f"maxmargin.{module[0]} is in no layer: place it in LAYERS of tests/test_layers.py and in docs/architecture.md."
+    )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_one_way(path):
+    assert back_imports(path.read_text(), module_of(path), path.name == "__init__.py") == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_libraries_stay_in_their_place(path):
+    module = module_of(path)
+    layer = module[0] if module else ""
+    for line, target, _ in imports(path.read_text(), module, path.name == "__init__.py"):
+        library = target.split(".")[0]
+        places = ONLY_IN.get(library, {layer})
+        assert layer in places, (
+            f"{path.relative_to(ROOT)}, line {line}: {library} may be imported in {sorted(places) or 'no module'} only."
+        )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_validation_calls_scikit_learn_s_validation(path):
+    if module_of(path) == ("_validation",):
+        return
+    validators = {"validate_data", "check_array", "check_X_y", "column_or_1d"}
+    for node in ast.walk(ast.parse(path.read_text())):
+        used = set()
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module.startswith("sklearn"):
+            used = {alias.name for alias in node.names} & validators
+        elif isinstance(node, ast.Attribute):
+            used = {node.attr} & validators
+        assert not used, f"{path.relative_to(ROOT)}, line {node.lineno}: {used} belongs in _validation.py only."
+
+
+def test_control_takes_nothing_but_events_from_threading():
+    """_control may wait for nobody: an event, and which thread this is."""
+    tree = ast.parse((ROOT / "_control.py").read_text())
+    used = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "threading"
+    }
+    assert used <= {"Event", "current_thread", "main_thread"}
+
+
+# The checker itself
+
+
+@pytest.mark.parametrize(
+    ("source", "module"),
+    [
+        ("import maxmargin.svm", ("kernels", "base")),
+        ("from maxmargin.svm import SVC", ("gram",)),
+        ("from maxmargin import SVC", ("gram",)),
+        ("from maxmargin import problems, svm", ("optimality",)),
+        ("from ..svm import SVC", ("solvers", "smo")),
+        ("from .. import svm", ("solvers", "smo")),
+        ("from . import svm", ("gram",)),
+        ("from .svm.pipeline import KernelMachine", ("gram",)),
+        ("def f():\n    if True:\n        from maxmargin.cli import main", ("digits",)),
+        ("import numpy\nfrom maxmargin import gram as g", ("kernels", "dot")),
+    ],
+)
+def test_the_checker_finds_back_imports(source, module):
+    assert len(back_imports(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "module", "is_package"),
+    [
+        ("from maxmargin._validation import Array", ("kernels", "base"), False),
+        ("from .base import Kernel", ("kernels", "dot"), False),
+        ("from .base import Kernel", ("kernels",), True),
+        ("from ..gram import Gram", ("solvers", "smo"), False),
+        ("from maxmargin.solvers.hulls import nearest_points", ("solvers", "smo"), False),
+        ("from maxmargin import __version__", ("_validation",), False),
+        ("from maxmargin import SVC", ("digits",), False),
+        ("from maxmargin.cluster import KernelKMeans", ("two_sample",), False),
+        ("import numpy.linalg, scipy.sparse as sp", ("_validation",), False),
+        ("text = 'import maxmargin.cli'  # import maxmargin.cli", ("_validation",), False),
+    ],
+)
+def test_the_checker_lets_other_imports_pass(source, module, is_package):
+    assert back_imports(source, module, is_package) == []
