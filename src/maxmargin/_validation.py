@@ -11,6 +11,7 @@ import difflib
 import math
 import numbers
 import os
+import sys
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -96,6 +97,8 @@ def check_new_objects(estimator: Any, X: Any) -> Array:
 
 def check_labels(y: Array) -> tuple[Array, npt.NDArray[np.int64]]:
     """``classes_`` and the code of every sample's class."""
+    if y.dtype == object and all(isinstance(label, (numbers.Real, np.bool_)) for label in y):
+        y = np.array(y.tolist())  # numbers in an array of objects are still numbers
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
@@ -134,6 +137,8 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
     if (weights < 0).any():
         where = int(np.flatnonzero(weights < 0)[0])
         raise ValueError(f"sample_weight[{where}] is {weights[where]:g}: weights must not be negative.")
+    if weights.max(initial=0.0) > 1e100:
+        raise ValueError(f"sample_weight reaches {weights.max():.1e}: sums would overflow. Divide the weights by that.")
     weights += 0.0  # -0.0 is 0
     if not weights.any():
         raise ValueError(
@@ -211,6 +216,16 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False; got {value!r}.")
     return bool(value)
+
+
+def callers_level() -> int:
+    """The ``stacklevel`` of a warning that should point at the line outside this package that led to it."""
+    here = os.path.dirname(__file__)
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def available_memory() -> float:

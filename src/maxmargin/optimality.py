@@ -92,10 +92,15 @@ def violation(problem: DualProblem, a: Array, gradient: Array) -> float:
 
 def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
     """The multiplier of each group's equality: the mean gradient of its free variables. Where there is none, any
-    value between the two sides is right, and the middle is taken."""
+    value between the two sides is right, and the middle is taken. One-class takes the smallest value of a point that
+    is not at its bound."""
     rise, fall = sides(problem, a, gradient)
     free = (a > problem.lower) & (a < problem.upper)
     out = np.zeros(len(problem.totals))
+    if problem.kind == "one_class" and math.isfinite(rise[0]):
+        # The largest rho that leaves all points below their bound inside: at most nu of all are then outside, exactly.
+        out[0] = rise[0] - 1e-12 * abs(rise[0])
+        return out
     for g in range(len(out)):
         mine = free & (problem.group == g)
         if mine.any():

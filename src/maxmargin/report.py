@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin._control import Status
 from maxmargin._validation import Array
+from maxmargin.kernels import Kernel
 from maxmargin.optimality import Certificate
 
 
@@ -26,7 +27,7 @@ class FitReport:
         What was fitted, e.g. ``"SVC, one-vs-one, 45 machines"``.
     solver, solver_reason : str
         The solver and why it was chosen.
-    kernel : str
+    kernel : Kernel
         The kernel with its resolved parameters.
     parameters : str
         C, nu, epsilon: what the machine has.
@@ -53,7 +54,7 @@ class FitReport:
     machine: str
     solver: str
     solver_reason: str
-    kernel: str
+    kernel: Kernel
     parameters: str
     status: Status
     n_iter: int
@@ -99,7 +100,7 @@ class FitReport:
         many = len(self.margins) > 1
         return [
             ("machine", self.machine),
-            ("kernel", self.kernel),
+            ("kernel", " ".join(str(self.kernel).split())),
             ("parameters", self.parameters),
             ("solver", f"{self.solver} ({self.solver_reason})"),
             ("status", self.status.value),

@@ -23,34 +23,42 @@ from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoi
 
 LOG2E = math.log2(math.e)
 PANEL = panel_width(np.float32)
+STORED = 2048  # up to so many rows all of K is stored
 WIDEST_CSR = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
 
 
 @dataclass(frozen=True)
 class Form:
-    """A kernel as the tiles know it: k = function(u + v + a'b) with b = scale * x; see ``_tiles.products``."""
+    """A kernel as the tiles know it: k = function(u + v + a'b) of the points times ``root``; see ``_tiles.products``.
+
+    Points are scaled before they become float32, so that the size of the data and of gamma cancel."""
 
     kind: int
-    scale: float
+    root: float
     degree: int = 1
-    factor: float = 0.0
     bias: float = 0.0  # u, where it is the same for all rows
-    norm: float = 0.0  # u = v = norm * |x|^2
+    norms: bool = False  # u = v = -|a|^2 / 2
+
+    def single_suffices(self, longest: float) -> bool:
+        """Whether float32 has the range and the digits for rows of squared length up to ``longest`` (scaled)."""
+        if self.kind == products.POWER:
+            size = max(longest, abs(self.bias))
+            return size == 0 or abs(self.degree * math.log10(size)) < 20
+        return longest < 4096
 
 
 def form_of(kernel: Kernel) -> Form | None:
     """The tile form of a resolved kernel, if it has one."""
     if type(kernel) is RBF:
-        gamma = float(kernel.gamma) * LOG2E
-        return Form(products.EXP2, 2 * gamma, norm=-gamma)
+        return Form(products.EXP2, math.sqrt(2 * LOG2E * float(kernel.gamma)), norms=True)
     if type(kernel) is Laplacian:
-        return Form(products.DECAY, 1.0, factor=-float(kernel.gamma) * LOG2E)
+        return Form(products.DECAY, LOG2E * float(kernel.gamma))
     if type(kernel) is Linear:
         return Form(products.POWER, 1.0)
     if type(kernel) is Sigmoid:
-        return Form(products.TANH, 2 * LOG2E * float(kernel.gamma), bias=2 * LOG2E * float(kernel.coef0))
+        return Form(products.TANH, math.sqrt(2 * LOG2E * float(kernel.gamma)), bias=2 * LOG2E * float(kernel.coef0))
     if type(kernel) is Polynomial and float(kernel.degree).is_integer() and 1 <= kernel.degree <= 64:
-        return Form(products.POWER, float(kernel.gamma), degree=int(kernel.degree), bias=float(kernel.coef0))
+        return Form(products.POWER, math.sqrt(float(kernel.gamma)), degree=int(kernel.degree), bias=float(kernel.coef0))
     return None
 
 
@@ -77,7 +85,7 @@ class Side:
     n: int
     d: int
     u: Array
-    largest: float
+    longest: float
     A: Array | None = None
     csr: tuple[Array, Array, Array] | None = None
     order: Array | None = None  # the CSR rows meant, where not all of them in order
@@ -87,25 +95,31 @@ class Side:
         n, d = X.shape
         padded = -(-n // ROWS) * ROWS
         u = np.full(padded, form.bias, dtype)
-        norms = np.zeros(n)
         A = csr = None
-        if sp.issparse(X):
-            indptr = X.indptr.astype(np.int64)
-            csr = (indptr, X.indices.astype(np.int32, copy=False), X.data.astype(dtype, copy=False))
-            if form.norm:
-                squares = np.concatenate(([0.0], np.cumsum(X.data.astype(np.float64) ** 2)))
-                norms = squares[indptr[1:]] - squares[indptr[:-1]]
-        else:
-            A = np.zeros((padded, d), dtype)
-            if shift is None:
-                A[:n] = X
+        with np.errstate(over="ignore", invalid="ignore"):  # what does not fit into float32 is found out by longest
+            if sp.issparse(X):
+                indptr = X.indptr.astype(np.int64)
+                data = X.data.astype(np.float64) * form.root
+                csr = (indptr, X.indices.astype(np.int32, copy=False), data.astype(dtype, copy=False))
+                squares = np.concatenate(([0.0], np.cumsum(data**2)))
+                lengths = squares[indptr[1:]] - squares[indptr[:-1]]
             else:
-                np.subtract(X, shift, out=A[:n], casting="same_kind")
-            if form.norm:
-                norms = np.einsum("ij,ij->i", A, A, dtype=np.float64)[:n]
-        if form.norm:
-            u[:n] = form.norm * norms
-        return cls(n, d, u, float(norms.max(initial=0.0)), A, csr)
+                A = np.zeros((padded, d), dtype)
+                lengths = np.empty(n)
+                step = max(ROWS, 200_000 // max(1, d))
+                for start in range(0, n, step):  # in float64 before the rounding to dtype, a few rows at a time
+                    rows = slice(start, min(start + step, n))
+                    part = X[rows].astype(np.float64, copy=False)
+                    part = (part if shift is None else part - shift) * form.root
+                    A[rows] = part
+                    if form.kind == products.DECAY:
+                        lengths[rows] = np.abs(part).sum(axis=1)
+                    else:
+                        rounded = A[rows].astype(np.float64, copy=False)
+                        lengths[rows] = np.einsum("ij,ij->i", rounded, rounded)
+        if form.norms:
+            u[:n] = -0.5 * lengths
+        return cls(n, d, u, float(lengths.max(initial=0.0)), A, csr)
 
     @property
     def padded(self) -> int:
@@ -128,12 +142,12 @@ class Side:
         width = panel_width(dtype)
         count = -(-len(at) // width)
         P = np.zeros((count, self.d, width), dtype)
-        v: Array = np.full(count * width, -126.0 if form.norm else 0.0, dtype)
-        own = self.u if form.norm else np.zeros(len(self.u), dtype)
+        v: Array = np.full(count * width, -126.0 if form.norms else 0.0, dtype)
+        own = self.u if form.norms else np.zeros(len(self.u), dtype)
         if self.csr is not None:
-            products.pack_csr(*self.csr, own, at, dtype(form.scale), P, v)
+            products.pack_csr(*self.csr, own, at, P, v)
         else:
-            products.pack_dense(self.A, own, at, dtype(form.scale), P, v)
+            products.pack_dense(self.A, own, at, P, v)
         return Panels(P, v, len(at))
 
 
@@ -149,7 +163,7 @@ def _spread(work: Callable[[int, int], None], count: int, threads: int) -> None:
 
 def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
     """k(left, right) @ coef, in float64 sums; for several columns of ``coef`` values are stored tile by tile."""
-    options = (form.kind, form.degree, form.factor)
+    options = (form.kind, form.degree)
     if coef.ndim > 1:
         return _many_products(left, right, coef, form, threads)
     weights: Array = np.zeros(len(right.v), right.v.dtype)
@@ -172,7 +186,7 @@ def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: i
 
 def store_tiles(left: Side, right: Panels, form: Form, out: Array, threads: int) -> None:
     """out[:len(left), :len(right)] = k(left, right); ``out`` has room for whole tiles."""
-    options = (form.kind, form.degree, form.factor)
+    options = (form.kind, form.degree)
     if left.csr is not None:
         csr, order = left.csr, np.arange(left.n) if left.order is None else left.order
 
@@ -225,8 +239,7 @@ class TiledGram(KernelGram):
         self.index: Array | None = None  # the rows of X this operator stands for; all by default
         self.side = Side.of(X, form, self.shift, np.float32)
         self._own: Side | None = self.side
-        # The exponent of an RBF is a difference of numbers of this size: beyond it float32 says too little.
-        self.single_is_exact = not abs(form.norm) * self.side.largest < 2048
+        self.single_is_exact = not form.single_suffices(self.side.longest)
 
     def subset(self, rows: Array) -> TiledGram:
         """Some of the rows, without a copy of them."""
@@ -272,8 +285,12 @@ class TiledGram(KernelGram):
 
     def fill(self, rows: Array, out: Array) -> None:
         self.evaluations += len(rows) ** 2
-        at = self._at(rows)
-        store_tiles(self.side.part(at), self.side.panels(at, self.form), self.form, out, self.threads)
+        if out.dtype == np.float64:
+            left = self._double(rows)
+            store_tiles(left, left.panels(np.arange(len(rows)), self.form), self.form, out, self.threads)
+        else:
+            at = self._at(rows)
+            store_tiles(self.side.part(at), self.side.panels(at, self.form), self.form, out, self.threads)
 
     def single_block(self, rows: Array, cols: Array, out: Array | None = None) -> Array:
         """K[rows, cols] in float32: a part of ``out``, or of a new array, which has room for whole tiles."""
@@ -359,11 +376,12 @@ class ClassBlocks:
 
 
 def make_gram(kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.0) -> Gram:
-    """The operator for these points: tiles where the kernel has a form for them, else all of K if it fits into
-    ``budget`` bytes, else kernel values on demand."""
-    if tileable(kernel, X):
+    """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
+    fits into ``budget`` bytes; otherwise values come on demand, by tiles where there is a form."""
+    small = X.shape[0] <= STORED
+    if tileable(kernel, X) and not (small and 8.0 * X.shape[0] ** 2 <= budget):
         return TiledGram(kernel, X, threads)
-    gram = KernelGram(kernel, X, threads)
+    gram = TiledGram(kernel, X, threads) if tileable(kernel, X) else KernelGram(kernel, X, threads)
     if 8.0 * gram.n * gram.n > budget:
         return gram
     every = np.arange(gram.n)

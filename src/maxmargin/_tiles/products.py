@@ -5,12 +5,12 @@ A tile holds ROWS x (VECTORS * lanes) sums in registers,
     s_ij = u_i + v_j + sum_k a_ik b_jk        or, for the Laplacian,   s_ij = sum_k |a_ik - b_jk|,
 
 then applies the kernel's function to them and either adds up coefficient * value along the row (*pricing*: no value
-ever reaches memory) or stores the values. Columns come packed in panels, b scaled, so that the function is one of
+ever reaches memory) or stores the values. Points come scaled, so that the function is one of
 
-    EXP2    min(1, 2^s)          RBF: b = 2 gamma log2(e) x_j, u_i = -gamma log2(e) |x_i|^2, v_j likewise
-    POWER   s^degree             polynomial and linear: b = gamma x_j, u_i = coef0
-    TANH    1 - 2 / (1 + 2^s)    sigmoid: b = 2 log2(e) gamma x_j, u_i = 2 log2(e) coef0
-    DECAY   2^(factor s)         Laplacian: factor = -gamma log2(e)
+    EXP2    min(1, 2^s)          RBF: a = sqrt(2 gamma log2(e)) x, u = v = -|a|^2 / 2
+    POWER   s^degree             polynomial and linear: a = sqrt(gamma) x, u = coef0
+    TANH    1 - 2 / (1 + 2^s)    sigmoid: a = sqrt(2 gamma log2(e)) x, u = 2 log2(e) coef0
+    DECAY   2^-s                 Laplacian: a = gamma log2(e) x
 
 Rows are dense (ROWS at a time) or CSR (one at a time). :mod:`maxmargin._tiles.reference` says the same in NumPy.
 """
@@ -32,7 +32,7 @@ CHUNK = 32 * ROWS  # rows that stay in the cache while the panels pass by
 FLUSH = 8  # panels added up in single precision before the sum goes to float64
 
 
-def _finish(V: Vector, builder: Any, sums: list[Any], kind: Any, degree: Any, factor: Any) -> None:
+def _finish(V: Vector, builder: Any, sums: list[Any], kind: Any, degree: Any) -> None:
     """Replace the sums (in stack slots) by the kernel's values."""
 
     def apply(function: Any) -> None:
@@ -42,8 +42,7 @@ def _finish(V: Vector, builder: Any, sums: list[Any], kind: Any, degree: Any, fa
     with builder.if_then(builder.icmp_signed("==", kind, int64(EXP2))):
         apply(lambda s: V.exp2(builder, V.minimum(builder, s, V.constant(0.0))))
     with builder.if_then(builder.icmp_signed("==", kind, int64(DECAY))):
-        scale = V.splat(builder, factor)
-        apply(lambda s: V.exp2(builder, builder.fmul(s, scale)))
+        apply(lambda s: V.exp2(builder, builder.fsub(V.constant(0.0), s)))
     with builder.if_then(builder.icmp_signed("==", kind, int64(TANH))):
 
         def tanh(s: Any) -> Any:
@@ -91,13 +90,12 @@ def _put(V: Vector, builder: Any, sums: list[list[Any]], out: Any, out_at: Any, 
 
 
 def _dense_body(context: Any, builder: Any, signature: Any, arguments: Any, keep: bool) -> Any:
-    A, a_at, a_stride, u, u_at, P, p_at, v, v_at, d, kind, degree, factor, coef, out, out_at, stride = arguments
     place = [
         pointer(context, builder, t, x) if isinstance(t, types.Array) else x
         for t, x in zip(signature.args, arguments, strict=True)
     ]
     V = vector_of(signature.args[0])
-    A, u, P, v, coef, out = place[0], place[3], place[5], place[7], place[13], place[14]
+    A, a_at, a_stride, u, u_at, P, p_at, v, v_at, d, kind, degree, coef, out, out_at, stride = place
     sums = _sums(V, builder, ROWS)
     _begin(V, builder, sums, u, u_at, v, v_at)
     rows = [builder.gep(A, [builder.add(a_at, builder.mul(a_stride, int64(r)))]) for r in range(ROWS)]
@@ -117,7 +115,7 @@ def _dense_body(context: Any, builder: Any, signature: Any, arguments: Any, keep
             accumulate(lambda a, b, s: builder.fadd(s, V.absolute(builder, builder.fsub(a, b))))
         with inner:
             accumulate(lambda a, b, s: V.fma(builder, a, b, s))
-    _finish(V, builder, [slot for row in sums for slot in row], kind, degree, factor)
+    _finish(V, builder, [slot for row in sums for slot in row], kind, degree)
     if keep:
         _put(V, builder, sums, out, out_at, stride)
     else:
@@ -130,7 +128,7 @@ def _csr_body(context: Any, builder: Any, signature: Any, arguments: Any, keep: 
         pointer(context, builder, t, x) if isinstance(t, types.Array) else x
         for t, x in zip(signature.args, arguments, strict=True)
     ]
-    indices, data, first, last, u, u_at, P, p_at, v, v_at, kind, degree, factor, coef, out, out_at = place
+    indices, data, first, last, u, u_at, P, p_at, v, v_at, kind, degree, coef, out, out_at = place
     V = vector_of(signature.args[1])
     sums = _sums(V, builder, 1)
     _begin(V, builder, sums, u, u_at, v, v_at)
@@ -142,7 +140,7 @@ def _csr_body(context: Any, builder: Any, signature: Any, arguments: Any, keep: 
         for k, slot in enumerate(sums[0]):
             panel = V.load(builder, P, builder.add(base, int64(k * V.lanes)))
             builder.store(V.fma(builder, entry, panel, builder.load(slot)), slot)
-    _finish(V, builder, sums[0], kind, degree, factor)
+    _finish(V, builder, sums[0], kind, degree)
     if keep:
         _put(V, builder, sums, out, out_at, int64(0))
     else:
@@ -151,34 +149,30 @@ def _csr_body(context: Any, builder: Any, signature: Any, arguments: Any, keep: 
 
 
 @intrinsic
-def _dense_weigh(
-    typing, A, a_at, a_stride, u, u_at, P, p_at, v, v_at, d, kind, degree, factor, coef, out, out_at, stride
-):
+def _dense_weigh(typing, A, a_at, a_stride, u, u_at, P, p_at, v, v_at, d, kind, degree, coef, out, out_at, stride):
     i = types.int64
-    signature = types.void(A, i, i, u, i, P, i, v, i, i, i, i, A.dtype, coef, out, i, i)
+    signature = types.void(A, i, i, u, i, P, i, v, i, i, i, i, coef, out, i, i)
     return signature, lambda c, b, s, a: _dense_body(c, b, s, a, keep=False)
 
 
 @intrinsic
-def _dense_store(
-    typing, A, a_at, a_stride, u, u_at, P, p_at, v, v_at, d, kind, degree, factor, coef, out, out_at, stride
-):
+def _dense_store(typing, A, a_at, a_stride, u, u_at, P, p_at, v, v_at, d, kind, degree, coef, out, out_at, stride):
     i = types.int64
-    signature = types.void(A, i, i, u, i, P, i, v, i, i, i, i, A.dtype, coef, out, i, i)
+    signature = types.void(A, i, i, u, i, P, i, v, i, i, i, i, coef, out, i, i)
     return signature, lambda c, b, s, a: _dense_body(c, b, s, a, keep=True)
 
 
 @intrinsic
-def _csr_weigh(typing, indices, data, first, last, u, u_at, P, p_at, v, v_at, kind, degree, factor, coef, out, out_at):
+def _csr_weigh(typing, indices, data, first, last, u, u_at, P, p_at, v, v_at, kind, degree, coef, out, out_at):
     i = types.int64
-    signature = types.void(indices, data, i, i, u, i, P, i, v, i, i, i, data.dtype, coef, out, i)
+    signature = types.void(indices, data, i, i, u, i, P, i, v, i, i, i, coef, out, i)
     return signature, lambda c, b, s, a: _csr_body(c, b, s, a, keep=False)
 
 
 @intrinsic
-def _csr_store(typing, indices, data, first, last, u, u_at, P, p_at, v, v_at, kind, degree, factor, coef, out, out_at):
+def _csr_store(typing, indices, data, first, last, u, u_at, P, p_at, v, v_at, kind, degree, coef, out, out_at):
     i = types.int64
-    signature = types.void(indices, data, i, i, u, i, P, i, v, i, i, i, data.dtype, coef, out, i)
+    signature = types.void(indices, data, i, i, u, i, P, i, v, i, i, i, coef, out, i)
     return signature, lambda c, b, s, a: _csr_body(c, b, s, a, keep=True)
 
 
@@ -194,14 +188,13 @@ def _flush(partial, lanes, start, stop, out):
 
 
 @numba.njit(cache=True, nogil=True)
-def price_dense(A, u, P, v, coef, kind, degree, factor, out, start, stop):
+def price_dense(A, u, P, v, coef, kind, degree, out, start, stop):
     """out[start:stop] += k(A[start:stop], P) @ coef; A has whole tiles of rows, and start begins one."""
     panels, d, width = P.shape
     lanes = width // VECTORS
     stride = A.shape[1]
     left, right = A.reshape(-1), P.reshape(-1)
     partial = np.zeros(CHUNK * lanes, A.dtype)
-    factor = A.dtype.type(factor)
     for i0 in range(start, stop, CHUNK):
         i1 = min(i0 + CHUNK, stop)
         for p0 in range(0, panels, FLUSH):
@@ -220,7 +213,6 @@ def price_dense(A, u, P, v, coef, kind, degree, factor, out, start, stop):
                         d,
                         kind,
                         degree,
-                        factor,
                         coef,
                         partial,
                         (i - i0) * lanes,
@@ -230,12 +222,11 @@ def price_dense(A, u, P, v, coef, kind, degree, factor, out, start, stop):
 
 
 @numba.njit(cache=True, nogil=True)
-def store_dense(A, u, P, v, kind, degree, factor, out, start, stop):
+def store_dense(A, u, P, v, kind, degree, out, start, stop):
     """out[start:stop] = k(A[start:stop], P); out has P's padded columns and A's padded rows."""
     panels, d, width = P.shape
     stride, wide = A.shape[1], out.shape[1]
     left, right, flat = A.reshape(-1), P.reshape(-1), out.reshape(-1)
-    factor = A.dtype.type(factor)
     for i0 in range(start, stop, CHUNK):
         for p in range(panels):
             for i in range(i0, min(i0 + CHUNK, stop), ROWS):
@@ -252,7 +243,6 @@ def store_dense(A, u, P, v, kind, degree, factor, out, start, stop):
                     d,
                     kind,
                     degree,
-                    factor,
                     v,
                     flat,
                     i * wide + p * width,
@@ -261,13 +251,12 @@ def store_dense(A, u, P, v, kind, degree, factor, out, start, stop):
 
 
 @numba.njit(cache=True, nogil=True)
-def price_csr(indptr, indices, data, rows, u, P, v, coef, kind, degree, factor, out, start, stop):
+def price_csr(indptr, indices, data, rows, u, P, v, coef, kind, degree, out, start, stop):
     """out[t] += k(row rows[t], P) @ coef for t in start..stop."""
     panels, d, width = P.shape
     lanes = width // VECTORS
     right = P.reshape(-1)
     partial = np.zeros(CHUNK * lanes, data.dtype)
-    factor = data.dtype.type(factor)
     for t0 in range(start, stop, CHUNK):
         t1 = min(t0 + CHUNK, stop)
         for p0 in range(0, panels, FLUSH):
@@ -287,7 +276,6 @@ def price_csr(indptr, indices, data, rows, u, P, v, coef, kind, degree, factor, 
                         p * width,
                         kind,
                         degree,
-                        factor,
                         coef,
                         partial,
                         (t - t0) * lanes,
@@ -296,12 +284,11 @@ def price_csr(indptr, indices, data, rows, u, P, v, coef, kind, degree, factor, 
 
 
 @numba.njit(cache=True, nogil=True)
-def store_csr(indptr, indices, data, rows, u, P, v, kind, degree, factor, out, start, stop):
+def store_csr(indptr, indices, data, rows, u, P, v, kind, degree, out, start, stop):
     """out[t] = k(row rows[t], P) for t in start..stop."""
     panels, d, width = P.shape
     wide = out.shape[1]
     right, flat = P.reshape(-1), out.reshape(-1)
-    factor = data.dtype.type(factor)
     for t0 in range(start, stop, CHUNK):
         for p in range(panels):
             for t in range(t0, min(t0 + CHUNK, stop)):
@@ -319,7 +306,6 @@ def store_csr(indptr, indices, data, rows, u, P, v, kind, degree, factor, out, s
                     p * width,
                     kind,
                     degree,
-                    factor,
                     v,
                     flat,
                     t * wide + p * width,
@@ -327,25 +313,25 @@ def store_csr(indptr, indices, data, rows, u, P, v, kind, degree, factor, out, s
 
 
 @numba.njit(cache=True, nogil=True)
-def pack_dense(A, v_all, at, scale, P, v):
-    """Column t of the panels is scale * A[at[t]], its v that of the row."""
+def pack_dense(A, v_all, at, P, v):
+    """Column t of the panels is A[at[t]], its v that of the row."""
     width = P.shape[2]
     for t in range(len(at)):
         i, p, c = at[t], t // width, t % width
         v[t] = v_all[i]
         for k in range(A.shape[1]):
-            P[p, k, c] = scale * A[i, k]
+            P[p, k, c] = A[i, k]
 
 
 @numba.njit(cache=True, nogil=True)
-def pack_csr(indptr, indices, data, v_all, at, scale, P, v):
+def pack_csr(indptr, indices, data, v_all, at, P, v):
     """The same from CSR rows; P is zero where the rows have no entries."""
     width = P.shape[2]
     for t in range(len(at)):
         i, p, c = at[t], t // width, t % width
         v[t] = v_all[i]
         for q in range(indptr[i], indptr[i + 1]):
-            P[p, indices[q], c] = scale * data[q]
+            P[p, indices[q], c] = data[q]
 
 
 @numba.njit(cache=True, nogil=True)

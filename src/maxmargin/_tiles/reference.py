@@ -8,11 +8,11 @@ from maxmargin._tiles.products import DECAY, EXP2, POWER, TANH
 from maxmargin._validation import Array
 
 
-def kernel_values(A: Array, u: Array, B: Array, v: Array, kind: int, degree: int, factor: float) -> Array:
-    """k of the rows of A with the (scaled) rows of B, in float64."""
+def kernel_values(A: Array, u: Array, B: Array, v: Array, kind: int, degree: int = 1) -> Array:
+    """k of the (scaled) rows of A with those of B, in float64."""
     A, B = A.astype(np.float64), B.astype(np.float64)
     if kind == DECAY:
-        return np.exp2(factor * np.abs(A[:, None, :] - B[None, :, :]).sum(axis=2))
+        return np.exp2(-np.abs(A[:, None, :] - B[None, :, :]).sum(axis=2))
     s = u.astype(np.float64)[:, None] + v.astype(np.float64)[None, :] + A @ B.T
     if kind == EXP2:
         return np.exp2(np.minimum(s, 0.0))

@@ -18,35 +18,35 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from maxmargin._tiles.vectors import BITS, I32, I64, Vector, int64, pointer
+from maxmargin._tiles.vectors import BITS, I32, I64, Vector, int64, pointer, vector_of
 
-V = Vector(np.float32)
-UNIT = 2 * BITS // 32  # variables in the two vectors that a pass takes at a time
+UNIT = 2 * BITS // 32  # float32 variables in the two vectors that a pass takes at a time (float64 has half of it)
 BIG = np.float32(1e30)
-_PLACES = ir.Constant(V.integers, list(range(V.lanes)))
 
 
 class _Best:
     """The best value so far and its place, lane by lane, in two independent chains."""
 
-    def __init__(self, builder: Any, worst: float, better: str, start: Any) -> None:
-        self.better = better
+    def __init__(self, V: Vector, builder: Any, worst: float, better: str, start: Any) -> None:
+        self.V, self.better = V, better
         self.values = [cgutils.alloca_once(builder, V.type) for _ in range(2)]
         self.places = [cgutils.alloca_once(builder, V.integers) for _ in range(2)]
         self.here = cgutils.alloca_once(builder, V.integers)
-        first = builder.trunc(start, I32)
+        first = builder.trunc(start, I32) if V.integer == I32 else start
         empty = ir.Constant(V.integers, ir.Undefined)
         spread = builder.shuffle_vector(
             builder.insert_element(empty, first, ir.Constant(I32, 0)),
             empty,
             ir.Constant(ir.VectorType(I32, V.lanes), [0] * V.lanes),
         )
-        builder.store(builder.add(_PLACES, spread), self.here)
+        places = ir.Constant(V.integers, list(range(V.lanes)))
+        builder.store(builder.add(places, spread), self.here)
         for chain in range(2):
             builder.store(V.constant(worst), self.values[chain])
             builder.store(builder.load(self.here), self.places[chain])
 
     def see(self, builder: Any, value: Any, chain: int) -> None:
+        V = self.V
         here, old = builder.load(self.here), builder.load(self.values[chain])
         wins = builder.fcmp_ordered(self.better, value, old)
         builder.store(builder.select(wins, value, old), self.values[chain])
@@ -55,6 +55,7 @@ class _Best:
 
     def place(self, builder: Any) -> Any:
         """The first place of the best value."""
+        V = self.V
         a, b = (builder.load(value) for value in self.values)
         at_a, at_b = (builder.load(place) for place in self.places)
         wins = builder.fcmp_ordered(self.better, b, a)
@@ -62,13 +63,14 @@ class _Best:
         best = V.splat(builder, V.reduce(builder, "fmin" if self.better == "<" else "fmax", value))
         at = builder.select(builder.fcmp_ordered("==", value, best), at, V.integer_constant(2**31 - 1))
         smallest = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(I32, [V.integers]), f"llvm.vector.reduce.smin.{V.integer_name}"
+            builder.module, ir.FunctionType(V.integer, [V.integers]), f"llvm.vector.reduce.smin.{V.integer_name}"
         )
-        return builder.sext(builder.call(smallest, [at]), I64)
+        found = builder.call(smallest, [at])
+        return builder.sext(found, I64) if V.integer == I32 else found
 
 
-def _pairs_of_vectors(builder: Any, start: Any, stop: Any, body: Any) -> None:
-    with cgutils.for_range_slice(builder, start, stop, int64(UNIT)) as (t, _):
+def _pairs_of_vectors(V: Vector, builder: Any, start: Any, stop: Any, body: Any) -> None:
+    with cgutils.for_range_slice(builder, start, stop, int64(2 * V.lanes)) as (t, _):
         for chain in range(2):
             body(builder.add(t, int64(chain * V.lanes)), chain)
 
@@ -79,8 +81,9 @@ def _move(typing, g, K, i_at, j_at, d, rise, fall, start, stop, out):
         at = [pointer(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 5, 6, 9)]
         g, K, rise, fall, out = at
         _, _, i_at, j_at, d, _, _, start, stop, _ = arguments
+        V = vector_of(signature.args[0])
         step = V.splat(builder, d)
-        lowest = _Best(builder, 3e38, "<", start)
+        lowest = _Best(V, builder, 3e38, "<", start)
         highest = [cgutils.alloca_once(builder, V.type) for _ in range(2)]
         for slot in highest:
             builder.store(V.constant(-3e38), slot)
@@ -94,13 +97,13 @@ def _move(typing, g, K, i_at, j_at, d, rise, fall, start, stop, out):
             top = builder.fadd(value, V.load(builder, fall, t))
             builder.store(V.maximum(builder, top, builder.load(highest[chain])), highest[chain])
 
-        _pairs_of_vectors(builder, start, stop, pass_)
+        _pairs_of_vectors(V, builder, start, stop, pass_)
         top = V.maximum(builder, *(builder.load(slot) for slot in highest))
         builder.store(V.reduce(builder, "fmax", top), out)
         return lowest.place(builder)
 
     i = types.int64
-    return i(g, K, i, i, types.float32, rise, fall, i, i, out), body
+    return i(g, K, i, i, g.dtype, rise, fall, i, i, out), body
 
 
 @intrinsic
@@ -109,38 +112,43 @@ def _partner(typing, g, fall, K, i_at, diagonal, g_i, k_ii, start, stop):
         at = [pointer(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 2, 4)]
         g, fall, K, diagonal = at
         _, _, _, i_at, _, g_i, k_ii, start, stop = arguments
+        V = vector_of(signature.args[0])
         low, own = V.splat(builder, g_i), V.splat(builder, k_ii)
-        best = _Best(builder, -1.0, ">", start)
+        best = _Best(V, builder, -1.0, ">", start)
 
         def pass_(t: Any, chain: int) -> None:
             above = builder.fsub(builder.fadd(V.load(builder, g, t), V.load(builder, fall, t)), low)
             above = V.maximum(builder, above, V.constant(0.0))
             size = builder.fadd(own, V.load(builder, diagonal, t))
             curvature = V.fma(builder, V.constant(-2.0), V.load(builder, K, builder.add(i_at, t)), size)
-            curvature = V.maximum(builder, curvature, V.fma(builder, size, V.constant(1e-6), V.constant(1e-30)))
+            curvature = V.maximum(builder, curvature, V.fma(builder, size, V.constant(V.coarse), V.constant(1e-30)))
             best.see(builder, builder.fdiv(builder.fmul(above, above), curvature), chain)
 
-        _pairs_of_vectors(builder, start, stop, pass_)
+        _pairs_of_vectors(V, builder, start, stop, pass_)
         return best.place(builder)
 
     i = types.int64
-    return i(g, fall, K, i, diagonal, types.float32, types.float32, i, i), body
+    return i(g, fall, K, i, diagonal, g.dtype, g.dtype, i, i), body
 
 
 @numba.njit(cache=True, nogil=True)
 def solve_pairs(K, g, a, lower, upper, rise, fall, diagonal, starts, stops, goal, max_steps):
-    """Second-order SMO on the float32 matrix K of a working set whose groups are the ranges starts..stops.
+    """Second-order SMO on the matrix K of a working set whose groups are the ranges starts..stops.
 
-    g, rise, fall and diagonal are float32 and padded; a, lower and upper are float64. Returns the steps taken."""
+    K, g, rise, fall and diagonal are float32 or float64, and padded; a, lower and upper are float64. Below ``coarse``,
+    relative to its two diagonal entries, a curvature is rounding: a larger one only shortens the step. Returns the
+    steps taken."""
+    number = g.dtype.type
+    coarse = 1e-6 if g.itemsize == 4 else 1e-15
     flat, wide = K.reshape(-1), K.shape[1]
     n_groups = len(starts)
     first = np.zeros(n_groups, np.int64)
-    lowest = np.empty(n_groups, np.float32)
-    highest = np.empty(n_groups, np.float32)
-    out = np.empty(1, np.float32)
-    i, j, d = 0, 0, np.float32(0)
+    lowest = np.empty(n_groups, g.dtype)
+    highest = np.empty(n_groups, g.dtype)
+    out = np.empty(1, g.dtype)
+    i, j, d = 0, 0, number(0)
     for step in range(max_steps + 1):
-        best, worst = 0, np.float32(-1)
+        best, worst = 0, number(-1)
         for k in range(n_groups):
             first[k] = _move(g, flat, i * wide, j * wide, d, rise, fall, starts[k], stops[k], out)
             lowest[k] = g[first[k]] + rise[first[k]]
@@ -155,17 +163,17 @@ def solve_pairs(K, g, a, lower, upper, rise, fall, diagonal, starts, stops, goal
         if not gain > 0:
             return step
         size = np.float64(diagonal[i]) + diagonal[j]
-        move = gain / max(size - 2.0 * K[i, j], 1e-6 * size + 1e-30)
+        move = gain / max(size - 2.0 * K[i, j], coarse * size + 1e-30)
         room_up, room_down = upper[i] - a[i], a[j] - lower[j]
-        if move >= min(room_up, room_down):
-            move = min(room_up, room_down)
+        move = min(move, min(room_up, room_down))
         if not move > 0:
             return step
-        a[i] = upper[i] if move == room_up else a[i] + move
-        a[j] = lower[j] if move == room_down else a[j] - move
-        rise[i] = BIG if a[i] >= upper[i] else np.float32(0)
-        fall[i] = np.float32(0)
-        fall[j] = -BIG if a[j] <= lower[j] else np.float32(0)
-        rise[j] = np.float32(0)
-        d = np.float32(move)
+        # Within rounding of a bound means at it: a variable that only seems free would decide the intercept.
+        a[i] = upper[i] if room_up - move <= 1e-14 * (abs(a[i]) + move) else a[i] + move
+        a[j] = lower[j] if room_down - move <= 1e-14 * (abs(a[j]) + move) else a[j] - move
+        rise[i] = BIG if a[i] >= upper[i] else number(0)
+        fall[i] = number(0)
+        fall[j] = -BIG if a[j] <= lower[j] else number(0)
+        rise[j] = number(0)
+        d = number(move)
     return max_steps

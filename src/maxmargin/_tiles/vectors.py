@@ -67,6 +67,7 @@ class Vector:
         self.integer_name = f"v{self.lanes}i{bits}"
         self.mantissa = 23 if bits == 32 else 52
         self.smallest = -126.0 if bits == 32 else -1022.0
+        self.coarse = 1e-6 if bits == 32 else 1e-15  # relative size of what rounding may leave of a difference
         self.polynomial = _exp2_polynomial(6 if bits == 32 else 12)
 
     def constant(self, value: float) -> Any:

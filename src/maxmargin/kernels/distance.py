@@ -91,9 +91,10 @@ class RBF(Kernel):
 
     def _sizes(self, X: Points) -> Array:
         if self.shift_ is None or sp.issparse(X):
-            return squared_norms(X)
+            return float(self.gamma) * squared_norms(X)
         chunks = range(0, X.shape[0], 1024)
-        return np.concatenate([squared_norms(X[start : start + 1024] - self.shift_) for start in chunks])
+        norms = np.concatenate([squared_norms(X[start : start + 1024] - self.shift_) for start in chunks])
+        return float(self.gamma) * norms
 
 
 class Laplacian(Kernel):

@@ -23,6 +23,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from maxmargin import optimality
 from maxmargin._control import Control, Status
 from maxmargin._tiles.selection import BIG, UNIT, solve_pairs
 from maxmargin._validation import Array
@@ -39,7 +40,9 @@ WORST = 0.02  # this part of each side are its worst violators; the rest are dra
 INNER = 0.1  # the inner solve stops at this part of the present violation
 NEAR = 0.1  # phase 2 takes rows within this part of the first violation
 CLOSE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
+MOST = 100  # pair steps in a round, for each variable of W
 SLICE = 300_000_000  # variables touched between two looks at the clock: under 0.2 s
+WHOLE = 1024  # problems of at most this many variables are solved whole, if their kernel values are stored
 PATIENCE = 40  # rounds without progress before the double-precision solver takes over
 
 
@@ -187,7 +190,8 @@ class _Run:
         self.group = np.maximum(problem.group, 0)
         self.n_groups = max(1, len(problem.totals))
         self.a = problem.start() if start is None else problem.feasible(start)
-        self.diagonal = gram.diagonal().astype(np.float32)
+        self.diagonal = gram.diagonal()
+        self.dtype = np.float64 if gram.single_is_exact else np.float32
         coef = problem.coefficients(self.a)
         used = np.flatnonzero(coef)
         self.f = np.zeros(problem.n_rows)
@@ -195,9 +199,13 @@ class _Run:
             self.f += gram.product(used, coef[used], single=True)
         self.every = np.arange(problem.n_variables)
         self.one_each = problem.n_variables == problem.n_rows
-        cap = min(solver.largest, int(np.sqrt(gram.budget / 4)), problem.n_variables + UNIT * (self.n_groups + 1))
+        cap = min(
+            solver.largest,
+            int(np.sqrt(gram.budget / np.dtype(self.dtype).itemsize)),
+            problem.n_variables + UNIT * (self.n_groups + 1),
+        )
         self.cap = max(4 * UNIT, cap)
-        self.smallest = min(solver.smallest, self.cap)
+        self.smallest, self.largest = min(solver.smallest, self.cap), solver.largest
         self.W = np.empty(0, np.int64)
         self.taken = np.zeros(problem.n_variables, bool)
         self.pending = np.zeros(problem.n_rows)
@@ -234,17 +242,67 @@ class _Run:
 
     # ------------------------------------------------------------ one round
 
-    def _matrix(self, slots: Array) -> Array:
+    def _matrix(self, slots: Array, dtype: type) -> Array:
         """K of the slots' rows, in a buffer whose stride is no power of two."""
         rows = self.problem.row[slots]
         need = -(-len(rows) // 64) * 64
-        K: Array = self.gram.scratch.take("working set", (need + 8, need + 16), np.float32)
+        K: Array = self.gram.scratch.take("working set", (need + 8, need + 16), dtype)
         self.gram.fill(rows, K)
         sign = self.problem.sign[slots]
         if (sign < 0).any():
             n = len(slots)
-            K[:n, :n] *= (sign * sign[:, None]).astype(np.float32)
+            K[:n, :n] *= (sign * sign[:, None]).astype(dtype)
         return K
+
+    def _pair_steps(self, W: Array, middle: Array, dtype: type, target: float) -> tuple[Array, Array]:
+        """Pair steps on the variables W until their violation is at most ``target``; how much each changed, and the
+        variables in the order of the changes."""
+        p = self.problem
+        # Slots: the groups one after the other, each padded to whole vectors; the padding can neither rise nor fall.
+        parts, starts, at = [], [], 0
+        for k in range(self.n_groups):
+            mine = W[self.group[W] == k] if self.n_groups > 1 else W
+            length = -(-(len(mine) + self.lone) // UNIT) * UNIT
+            parts.append(np.concatenate((mine, np.full(length - len(mine), -1))) if length > len(mine) else mine)
+            starts.append(at)
+            at += length
+        slots = np.concatenate(parts) if self.n_groups > 1 else parts[0]
+        real = np.flatnonzero(slots >= 0)
+        v = slots[real]
+        slots = np.where(slots >= 0, slots, v[0])
+        K = self._matrix(slots, dtype)
+        a, lower, upper = np.zeros(at), np.zeros(at), np.zeros(at)
+        g: Array = np.zeros(at, dtype)
+        diagonal: Array = np.zeros(at, dtype)
+        rise: Array = np.full(at, BIG, dtype)
+        fall = -rise
+        a[real], lower[real], upper[real] = self.a[v], p.lower[v], p.upper[v]
+        begin = np.array(starts)
+        end = np.append(begin[1:], at)
+        offset = np.repeat(middle, end - begin)  # only differences matter: keep float32 small
+        g[real] = self.gradient[v] - offset[real]
+        diagonal[real] = self.diagonal[p.row[v]]
+        rise[real[a[real] < upper[real]]] = 0
+        fall[real[a[real] > lower[real]]] = 0
+        if self.lone:
+            dummy = len(W)
+            K[dummy, :at] = 0
+            K[:at, dummy] = 0
+            g[dummy] = -middle[0]
+            lower[dummy], upper[dummy] = -np.inf, np.inf
+            rise[dummy] = fall[dummy] = 0
+        left = min(MOST * at, self.limit - self.n_iter)
+        piece = max(1000, SLICE // at)
+        while left > 0:
+            asked = min(piece, left)
+            taken = solve_pairs(K, g, a, lower, upper, rise, fall, diagonal, begin, end, dtype(target), asked)
+            self.n_iter += taken
+            left -= taken
+            if taken < asked or self.control.stop() is not None:
+                break
+        change = a[real] - self.a[v]
+        self.a[v] = a[real]
+        return change, v
 
     def _solve_block(self, ids: Array, violation: float, middle: Array, goal: float) -> tuple[Array, Array]:
         """Choose W among ids and solve on it; the rows whose coefficients changed, and by how much."""
@@ -257,50 +315,8 @@ class _Run:
         self.W = W = _choose(
             self.gradient, self.a, p.lower, p.upper, self.group, ids, self.W, self.taken, size, middle, start
         )
-        # Slots: the groups one after the other, each padded to whole vectors; the padding can neither rise nor fall.
-        parts, starts, stops, at = [], [], [], 0
-        for k in range(self.n_groups):
-            mine = W[self.group[W] == k] if self.n_groups > 1 else W
-            length = -(-(len(mine) + self.lone) // UNIT) * UNIT
-            parts.append(np.concatenate((mine, np.full(length - len(mine), -1))))
-            starts.append(at)
-            stops.append(at + length)
-            at += length
-        slots = np.concatenate(parts)
-        real = np.flatnonzero(slots >= 0)
-        v = slots[real]
-        padded = np.where(slots >= 0, slots, v[0])
-        K = self._matrix(padded)
-        a, lower, upper = (np.zeros(at) for _ in range(3))
-        g, diagonal = np.zeros(at, np.float32), np.zeros(at, np.float32)
-        rise, fall = np.full(at, BIG, np.float32), np.full(at, -BIG, np.float32)
-        a[real], lower[real], upper[real] = self.a[v], p.lower[v], p.upper[v]
-        offset = np.repeat(middle, np.diff([*starts, at]))  # only differences matter: keep float32 small
-        g[real] = self.gradient[v] - offset[real]
-        diagonal[real] = self.diagonal[p.row[v]]
-        rise[real[a[real] < upper[real]]] = 0
-        fall[real[a[real] > lower[real]]] = 0
-        if self.lone:
-            dummy = len(W)
-            K[dummy, :at] = 0
-            K[:at, dummy] = 0
-            g[dummy] = -middle[0]
-            lower[dummy], upper[dummy] = -np.inf, np.inf
-            rise[dummy] = fall[dummy] = 0
-        target = np.float32(max(INNER * violation, 0.5 * goal))
-        begin, end = np.array(starts), np.array(stops)
-        left = min(100 * at, self.limit - self.n_iter)
-        piece = max(1000, SLICE // at)
-        while left > 0:
-            asked = min(piece, left)
-            taken = solve_pairs(K, g, a, lower, upper, rise, fall, diagonal, begin, end, target, asked)
-            self.n_iter += taken
-            left -= taken
-            if taken < asked or self.control.stop() is not None:
-                break
-        change = a[real] - self.a[v]
+        change, v = self._pair_steps(W, middle, self.dtype, max(INNER * violation, 0.5 * goal))
         moved = np.flatnonzero(change)
-        self.a[v[moved]] = a[real[moved]]
         self.rounds += 1
         rows, delta = p.row[v[moved]], p.sign[v[moved]] * change[moved]
         if not self.one_each and len(rows):
@@ -353,8 +369,14 @@ class _Run:
     def solve(self) -> Status | None:
         """Run the phases; the status, or None if the double-precision solver should go on."""
         first, _, _ = self._conditions(self.every)
+        if first <= 2 * self.goal:  # a start at the solution, up to the error of float32
+            self.f = optimality.audited(self.problem, self.a, self.f, self.gram)
+            self._refresh_gradient()
+            first, _, _ = self._conditions(self.every)
         if first <= self.goal:
             return Status.OPTIMAL
+        if self.gram.single_is_exact and len(self.every) <= min(WHOLE, self.largest):
+            return self._solve_whole()
         status = self._run_rounds(self.every, max(self.goal, 0.5 * first), single=True)
         if status is None:
             # Where float32 is known to err by much less than tol, it may decide alone; otherwise double precision does.
@@ -367,6 +389,26 @@ class _Run:
             return Status.OPTIMAL
         self._price_rest_all()
         return None if status is Status.STALLED else status
+
+    def _solve_whole(self) -> Status:
+        """A small problem whose kernel values are at hand: all of it is the working set, in double precision. It ends
+        when the objective no longer falls: what is left of the violation is then rounding."""
+        objective, idle = np.inf, 0
+        while True:
+            violation, middle, _ = self._conditions(self.every)
+            self.control.report(self.n_iter, violation, int(np.count_nonzero(self.a)))
+            if violation <= self.goal:
+                return Status.OPTIMAL
+            stop = self.control.stop() or (Status.MAX_ITER if self.n_iter >= self.limit else None)
+            if stop is not None:
+                return stop
+            before, objective = objective, self.problem.objective(self.f, self.a)
+            idle = idle + 1 if before - objective <= 1e-14 * abs(objective) else 0
+            if idle > 2:
+                return Status.STALLED
+            self._pair_steps(self.every, middle, np.float64, 0.9 * self.goal)
+            self._price_rest_all()
+            self._refresh_gradient()
 
     def _error(self) -> float:
         """The error of f, measured on a sample of rows."""

@@ -25,6 +25,7 @@ from maxmargin.solvers.base import Solution
 
 INNER_WORK = 20_000_000  # array elements touched between two looks at the clock: well under 0.2 s
 MIN_STEPS = 10_000_000  # LIBSVM's own limit where the user sets none: max(10^7, 100 n)
+MOST = 200  # steps in a round, for each variable of its block
 PATIENCE = 20  # rounds without progress before a run is called stalled
 
 
@@ -80,7 +81,7 @@ class BlockSolver(abc.ABC):
         whole = m <= 2 * self.working_set
         W = np.arange(m) if whole else np.empty(0, int)
         Q = self._matrix(problem, gram, W)
-        n_iter = waited = 0
+        n_iter = waited = idle = 0
         best = np.inf
         while True:
             gradient = problem.gradient(f, a)
@@ -107,7 +108,8 @@ class BlockSolver(abc.ABC):
             decrease = -float(np.dot(change, 0.5 * (gradient[W] + block.g)))
             a[W] = block.a
             f += gram.product(rows, moved[rows]) if len(rows) else 0.0
-            if waited > PATIENCE and decrease <= 1e-15 * abs(problem.objective(f, a)):
+            idle = idle + 1 if decrease <= 1e-15 * abs(problem.objective(f, a)) else 0
+            if idle > PATIENCE:  # the objective no longer falls: what is left of the violation is rounding
                 return Solution(a, f, Status.STALLED, n_iter)
             if steps == 0 and waited > 0:
                 # The block sees no violation but the sum does: rounding in f. Compute it anew, once.
@@ -120,6 +122,7 @@ class BlockSolver(abc.ABC):
     def _inner(self, block: Block, target: float, limit: int, control: Control) -> int:
         """The inner solve in slices short enough to obey the clock and Ctrl-C."""
         slice_steps = max(100, INNER_WORK // max(1, len(block.a)))
+        limit = min(limit, MOST * len(block.a))
         steps = 0
         while steps < limit:
             asked = min(slice_steps, limit - steps)

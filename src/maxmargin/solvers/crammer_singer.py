@@ -20,7 +20,7 @@ from maxmargin._validation import Array
 from maxmargin.gram import Gram
 from maxmargin.problems import JointProblem
 from maxmargin.solvers.base import Solution
-from maxmargin.solvers.blocks import INNER_WORK, MIN_STEPS, PATIENCE
+from maxmargin.solvers.blocks import INNER_WORK, MIN_STEPS, MOST, PATIENCE
 
 
 @numba.njit(cache=True, nogil=True)
@@ -154,7 +154,8 @@ class CrammerSinger:
             if problem.hard_margin and n_iter > 100:
                 # Multipliers that grow while |w| does not: no w meets all the constraints.
                 total = float(np.abs(A).sum()) / 2
-                if float(np.sum(A * F)) <= 1e-10 * scale * total**2:
+                small = 1e-8 if n_iter < 200_000 else 1e-5
+                if float(np.sum(A * F)) <= small * scale * total**2:
                     stop = Status.INSEPARABLE
             if stop is not None:
                 return Solution(A, F, stop, n_iter)
@@ -164,8 +165,9 @@ class CrammerSinger:
             new, G = A[W], gradient[W]
             target = 0.9 * tol if whole else max(0.1 * violation, 0.5 * tol)
             slice_steps = max(10, INNER_WORK // (new.size + len(W)))
-            while n_iter < limit:
-                asked = min(slice_steps, limit - n_iter)
+            last = min(limit, n_iter + MOST * len(W))
+            while n_iter < last:
+                asked = min(slice_steps, last - n_iter)
                 taken = _solve_rows(K, G, new, problem.label[W], problem.bound[W], target, asked)
                 n_iter += taken
                 if taken < asked or control.stop() is not None:

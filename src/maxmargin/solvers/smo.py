@@ -77,17 +77,10 @@ def _solve_pairs(
         curvature = max(curvature, 1e-15 * (abs(diagonal[i]) + abs(diagonal[j])) + 1e-300)
         move = difference / curvature
         room_up, room_down = upper[i] - a[i], a[j] - lower[j]
-        if move >= room_up and room_up <= room_down:
-            move = room_up
-            a[j] = lower[j] if room_up == room_down else a[j] - move
-            a[i] = upper[i]
-        elif move >= room_down:
-            move = room_down
-            a[i] += move
-            a[j] = lower[j]
-        else:
-            a[i] += move
-            a[j] -= move
+        move = min(move, room_up, room_down)
+        # Within rounding of a bound means at it: a variable that only seems free would decide the intercept.
+        a[i] = upper[i] if room_up - move <= 1e-14 * (abs(a[i]) + move) else a[i] + move
+        a[j] = lower[j] if room_down - move <= 1e-14 * (abs(a[j]) + move) else a[j] - move
         for u in range(n):
             g[u] += move * (Q[i, u] - Q[j, u])
     return max_steps

@@ -17,6 +17,7 @@ from maxmargin._control import Status
 from maxmargin._validation import (
     Array,
     Points,
+    callers_level,
     check_choice,
     check_class_weights,
     check_flag,
@@ -539,7 +540,7 @@ report_
             # A value that the class sizes allow, or that nobody chose, is lowered; any other is the caller's mistake.
             if nu > problems.largest_nu(y, np.ones(len(y))) and nu != NuSVC().nu:
                 raise ValueError(f"specified nu is infeasible: {cause}. Lower nu, or weight the classes.")
-            warnings.warn(f"{cause}, and is used instead.", UserWarning, stacklevel=4)
+            warnings.warn(f"{cause}, and is used instead.", UserWarning, stacklevel=callers_level())
         return problems.nu_svc(y, weight, min(nu, largest), fit_intercept=self.fit_intercept)
 
     def _settled(self, machine: Machine) -> Machine:
@@ -557,7 +558,7 @@ report_
 
     def _scale(self, machine: Machine) -> float:
         """rho is the margin's value: divided by it, decision values have margin one, as those of SVC."""
-        return 1.0 / machine.third if machine.third > 0 else 1.0
+        return 1.0 / machine.third if machine.third > 1e-150 else 1.0
 
     def _parameters(self) -> str:
         return f"nu = {self.nu:g}"

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import OutlierMixin
 
 from maxmargin import problems
-from maxmargin._validation import Array, check_number, check_weights
+from maxmargin._validation import Array, callers_level, check_number, check_weights
 from maxmargin.svm.pipeline import KernelMachine, gather
 
 
@@ -105,7 +105,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
             warnings.warn(
                 "All training points are identical: every point like them is an inlier, any other an outlier.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=callers_level(),
             )
         problem = problems.one_class(data.weight, float(self.nu))
         with data.control.catching_interrupts():

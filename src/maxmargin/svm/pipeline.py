@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import optimality
@@ -27,6 +28,7 @@ from maxmargin._validation import (
     Array,
     Points,
     as_objects,
+    callers_level,
     check_choice,
     check_flag,
     check_memory,
@@ -44,9 +46,10 @@ from maxmargin.optimality import Certificate
 from maxmargin.problems import DualProblem
 from maxmargin.report import FitReport, combine
 from maxmargin.solvers import SOLVERS, Solution, Solver, choose_solver
-from maxmargin.solvers.hulls import InseparableError, nearest_points
+from maxmargin.solvers.hulls import Hulls, InseparableError, nearest_points
 from maxmargin.tiled import make_gram
 
+SMALL = 1000  # rows up to which threads cost more than they bring
 REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
 
 
@@ -87,6 +90,12 @@ class KernelMachine(BaseEstimator):
         check_number("max_iter", self.max_iter, least=-1, integer=True, remedy="-1 means no limit.")
         check_flag("shrinking", self.shrinking)
         check_flag("warm_start", self.warm_start)
+        if not isinstance(self.verbose, (bool, int, np.bool_, np.integer)):
+            raise TypeError(f"verbose must be True, False or an integer; got {self.verbose!r}.")
+        try:
+            check_random_state(getattr(self, "random_state", None))
+        except ValueError as error:
+            raise ValueError(f"random_state must be None, an integer or a RandomState: {error}.") from error
         check_choice("solver", self.solver, ["auto", *SOLVERS])
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0, infinite=True)
@@ -122,7 +131,7 @@ class KernelMachine(BaseEstimator):
             max_seconds=self.max_seconds,
             callback=print_progress if self.verbose else None,
         )
-        threads = effective_threads(self.n_jobs)
+        threads = effective_threads(self.n_jobs) if X.shape[0] > SMALL else 1
         kernel = self._kernel()
         precomputed = isinstance(kernel, Precomputed)
         if precomputed:
@@ -182,11 +191,13 @@ class KernelMachine(BaseEstimator):
         self, data: TrainingSet, rows: Array, problem: DualProblem, solver: Solver, gram: Gram, start: Array | None
     ) -> Machine:
         """Solve one problem; a certificate that misses tol sends the solver on."""
+        n_iter = 0
         for attempt in range(REPEATS):
             if problem.hard_margin:
                 solution = _solve_hard_margin(solver, problem, gram, self.tol, data, rows, start)
             else:
                 solution = solver.solve(problem, gram, tol=self.tol, control=data.control, start=start)
+            n_iter += solution.n_iter
             f = optimality.audited(problem, solution.a, solution.f, gram)
             offset = optimality.offsets(problem, solution.a, problem.gradient(f, solution.a))
             certificate = optimality.certify(problem, solution.a, f, offset)
@@ -196,12 +207,13 @@ class KernelMachine(BaseEstimator):
             start = solution.a
             if attempt == REPEATS - 1:
                 solution = replace(solution, status=Status.STALLED)
+        solution = replace(solution, n_iter=n_iter)
         return Machine(rows, problem, solution, certificate, f, *problem.intercept(offset))
 
     def _starts(self, data: TrainingSet, problems: Sequence[tuple[Array, DualProblem]]) -> list[Array | None]:
         """Where to start: with ``warm_start``, at the last fit's variables, row by row wherever a row is known."""
         last = getattr(self, "_last_fit", None) if self.warm_start else None
-        if last is None or len(last["variables"]) != len(problems):
+        if last is None or len(last.get("variables", ())) != len(problems):
             return [None] * len(problems)
         identity = _identity(data)
         order = np.argsort(last["identity"], kind="stable")
@@ -292,7 +304,7 @@ class KernelMachine(BaseEstimator):
             machine=machine,
             solver=self._solver_name,
             solver_reason=self._solver_reason,
-            kernel=repr(data.kernel),
+            kernel=data.kernel,
             parameters=parameters,
             status=status,
             n_iter=sum(m.solution.n_iter for m in machines),
@@ -318,7 +330,7 @@ class KernelMachine(BaseEstimator):
                 f"certified violation is {self.report_.kkt_violation:.2e} (tol={self.tol:g}){gap}."
                 f"{_scaling_hint(data.X, getattr(self, 'feature_names_in_', None))}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=callers_level(),
             )
 
     def _decision(self, X: Any) -> Array:
@@ -329,13 +341,21 @@ class KernelMachine(BaseEstimator):
         else:
             X = check_new_points(self, X)
             self.kernel_.check_points(X)
-        return self._expansion.decision(X, effective_threads(self.n_jobs))
+        with np.errstate(over="ignore", invalid="ignore"):
+            decision = self._expansion.decision(X, effective_threads(self.n_jobs))
+        if not np.isfinite(decision).all():
+            row = int(np.flatnonzero(~np.isfinite(decision).all(axis=1))[0])
+            raise ValueError(
+                f"kernel values overflow in row {row} of X: scale the data as the training data was, or lower degree."
+            )
+        return decision
 
     @property
     def coef_(self) -> Any:
         """Weights of the features, for the linear kernel only; one row a machine."""
-        if not isinstance(getattr(self, "kernel_", self.kernel), Linear) and self.kernel != "linear":
-            raise AttributeError("coef_ is only available when using a linear kernel")
+        fitted = getattr(self, "kernel_", None)
+        if fitted is None or not isinstance(fitted, Linear):
+            raise AttributeError("coef_ is only available when using a linear kernel, after fit")
         weights = self._expansion.weights
         weights.flags.writeable = False  # a computed value: a change would be lost
         if not self._sparse:
@@ -378,6 +398,8 @@ def _check_square(K: Points) -> None:
             "hand in k(X, X) of the training points."
         )
     size = float(abs(K).max()) if K.shape[0] else 0.0
+    if size > 1e150:
+        raise ValueError(f"kernel values overflow: the precomputed matrix reaches {size:.1e}. Divide it by a constant.")
     step = 512
     for start in range(0, K.shape[0], step):
         rows = slice(start, start + step)
@@ -389,12 +411,35 @@ def _check_square(K: Points) -> None:
             )
 
 
+def _twins(problem: DualProblem, gram: Gram, keys: Array) -> tuple[int, int] | None:
+    """Two rows with the same content and opposite labels, if there are any: no kernel tells them apart."""
+    order = np.argsort(keys, kind="stable")
+    same = np.flatnonzero((keys[order[1:]] == keys[order[:-1]]) & (np.diff(problem.target[order]) != 0))
+    for t in same:
+        i, j = int(order[t]), int(order[t + 1])
+        K = gram.block(np.array([i, j]), np.array([i, j]))
+        if K[0, 0] + K[1, 1] - 2 * K[0, 1] <= 1e-12 * (abs(K[0, 0]) + abs(K[1, 1])):
+            return i, j
+    return None
+
+
 def _solve_hard_margin(
     solver: Any, problem: DualProblem, gram: Gram, tol: float, data: TrainingSet, rows: Array, start: Array | None
 ) -> Solution:
     """A hard margin: a first attempt; if that does not converge, look at whether the classes' hulls meet, and only
     go on when they do not."""
     control = data.control
+    twins = None if isinstance(data.kernel, Precomputed) else _twins(problem, gram, data.rows.key[rows])
+    if twins is not None:
+        weights = np.zeros(problem.n_rows)
+        weights[list(twins)] = 1.0
+        at = data.rows.representative[rows]
+        raise InseparableError(
+            "C=inf asks for a hard margin, but the classes cannot be separated: rows "
+            f"{at[twins[0]]} and {at[twins[1]]} are identical and have different labels. Use a finite C.",
+            Hulls(False, 0.0, weights),
+            at,
+        )
     limit = 20_000 + 20 * problem.n_variables
     first = replace(control, max_iter=limit if control.max_iter < 0 else min(limit, control.max_iter))
     solution: Solution = solver.solve(problem, gram, tol=tol, control=first, start=start)
@@ -425,7 +470,9 @@ def _scaling_hint(X: Points, names: Any) -> str:
     if sp.issparse(X):
         size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel())
     else:
-        size = np.asarray(X).std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = X.std(axis=0, dtype=np.float64)
+    size = np.where(np.isfinite(size), size, 1e308)
     positive = size[size > 0]
     if len(positive) == 0:
         return ""
