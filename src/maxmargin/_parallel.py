@@ -89,7 +89,8 @@ class Scratch:
         size = math.prod(shape)
         buffer = self._buffers.get(key)
         if buffer is None or buffer.size < size or buffer.dtype != dtype:
-            buffer = self._buffers[key] = np.empty(size, dtype)
+            grown = 0 if buffer is None else size // 4  # one that grows once will grow again
+            buffer = self._buffers[key] = np.empty(size + grown, dtype)
         return buffer[:size].reshape(shape)
 
 

@@ -40,6 +40,8 @@ class Gram(abc.ABC):
         Bytes that a solver may use to hold kernel values.
     single_is_exact : bool
         Whether ``product(..., single=True)`` is computed in float64 all the same.
+    held : bool
+        Whether kernel values are read from memory rather than computed.
     scratch : Scratch
         Buffers to work in, shared by the operators of one fit.
     """
@@ -48,6 +50,7 @@ class Gram(abc.ABC):
     evaluations: int = 0
     budget: float = 2e8
     single_is_exact: bool = True
+    held: bool = False
     scratch: Scratch
 
     @abc.abstractmethod

@@ -92,3 +92,25 @@ def predict_codes(decision: Array, scheme: str, present: Array) -> Array:
     if scheme == "ovo":
         return votes(decision, present).argmax(axis=1)
     return np.where(present, decision, -np.inf).argmax(axis=1)
+
+
+def certain(decision: Array, bound: Array, codes: Array, scheme: str) -> Array:
+    """Whether each row's code stays the same for all decision values within ``bound`` of those given."""
+    rows = np.arange(len(decision))
+    if decision.shape[1] == 1:
+        return np.abs(decision[:, 0]) > bound[0]
+    if scheme != "ovo":
+        low, high = decision - bound, decision + bound
+        others = high.copy()
+        others[rows, codes] = -np.inf
+        return low[rows, codes] > others.max(axis=1)
+    n_classes = round((1 + np.sqrt(1 + 8 * decision.shape[1])) / 2)
+    sure, possible = np.zeros((len(decision), n_classes)), np.zeros((len(decision), n_classes))
+    for column, (i, j) in enumerate(pairs(n_classes)):
+        value, error = decision[:, column], bound[column]
+        sure[:, i] += value > error
+        sure[:, j] += value < -error
+        possible[:, i] += value > -error
+        possible[:, j] += value < error
+    possible[rows, codes] = -1
+    return sure[rows, codes] > possible.max(axis=1)

@@ -120,21 +120,28 @@ def audited(problem: DualProblem, a: Array, f: Array, gram: Gram) -> Array:
         return np.zeros(n)
     if n * len(used) <= SMALL:
         return gram.product(used, coef[used])
-    sample = np.arange(0, n, n // SAMPLE)
-    error = float(np.max(np.abs(gram.product(used, coef[used], sample) - f[sample])))
     gradient = problem.gradient(f, a)
     rise, fall = sides(problem, a, gradient)
-    spread = float(np.max(fall - rise))
-    if not error <= 0.01 * (1.0 + spread):
-        return gram.product(used, coef[used])
-    reach = 4 * error
     where = np.where(problem.group < 0, len(problem.totals), problem.group)
-    decides = (a < problem.upper) & (gradient < rise[where] + reach)
-    decides |= (a > problem.lower) & (gradient > fall[where] - reach)
-    rows = np.unique(problem.row[decides])
-    f = f.copy()
-    f[rows] = gram.product(used, coef[used], rows)
-    return f
+    spread = max(0.0, float(np.max(fall - rise)))
+    sample = np.arange(0, n, max(1, n // SAMPLE))
+    f, done, reach = f.copy(), np.zeros(n, bool), 0.05 * spread
+    while True:
+        decides = (a < problem.upper) & (gradient < rise[where] + reach)
+        decides |= (a > problem.lower) & (gradient > fall[where] - reach)
+        wanted = np.zeros(n, bool)
+        wanted[problem.row[decides]] = True
+        wanted[sample] = True
+        rows = np.flatnonzero(wanted & ~done)
+        exact = gram.product(used, coef[used], rows)
+        error = float(np.max(np.abs(exact - f[rows]), initial=0.0))
+        f[rows] = exact
+        done[rows] = True
+        if 4 * error <= reach or done.all():
+            return f
+        if not error <= 0.01 * (1.0 + spread):
+            return gram.product(used, coef[used])
+        reach = 8 * error
 
 
 def _losses(problem: DualProblem, f: Array, b: float, third: float) -> float:

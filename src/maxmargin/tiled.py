@@ -39,12 +39,13 @@ class Form:
     bias: float = 0.0  # u, where it is the same for all rows
     norms: bool = False  # u = v = -|a|^2 / 2
 
-    def single_suffices(self, longest: float) -> bool:
-        """Whether float32 has the range and the digits for rows of squared length up to ``longest`` (scaled)."""
+    def single_suffices(self, typical: float, longest: float) -> bool:
+        """Whether float32 has the range and the digits for rows of these squared lengths (scaled). A few rows that are
+        far longer than the rest lose digits, which double precision restores where it matters; most must not."""
         if self.kind == products.POWER:
             size = max(longest, abs(self.bias))
             return size == 0 or abs(self.degree * math.log10(size)) < 20
-        return longest < 4096
+        return typical < 2048 and longest < 1e6
 
 
 def form_of(kernel: Kernel) -> Form | None:
@@ -85,6 +86,7 @@ class Side:
     n: int
     d: int
     u: Array
+    typical: float  # squared length that nine rows of ten do not exceed
     longest: float
     A: Array | None = None
     csr: tuple[Array, Array, Array] | None = None
@@ -119,7 +121,8 @@ class Side:
                         lengths[rows] = np.einsum("ij,ij->i", rounded, rounded)
         if form.norms:
             u[:n] = -0.5 * lengths
-        return cls(n, d, u, float(lengths.max(initial=0.0)), A, csr)
+        typical = float(np.quantile(lengths, 0.9)) if n else 0.0
+        return cls(n, d, u, typical, float(lengths.max(initial=0.0)), A, csr)
 
     @property
     def padded(self) -> int:
@@ -239,7 +242,7 @@ class TiledGram(KernelGram):
         self.index: Array | None = None  # the rows of X this operator stands for; all by default
         self.side = Side.of(X, form, self.shift, np.float32)
         self._own: Side | None = self.side
-        self.single_is_exact = not form.single_suffices(self.side.longest)
+        self.single_is_exact = not form.single_suffices(self.side.typical, self.side.longest)
 
     def subset(self, rows: Array) -> TiledGram:
         """Some of the rows, without a copy of them."""
@@ -311,6 +314,7 @@ class HeldGram(TiledGram):
     first: Array
     last: Array
     cross: Array
+    held = True
 
     def hold(self, first: Array, last: Array, cross: Array) -> None:
         """Take K of the first rows, of the last rows, and of the first with the last."""
@@ -330,13 +334,20 @@ class HeldGram(TiledGram):
         return out if rows is None else out[rows]
 
     def fill(self, rows: Array, out: Array) -> None:
-        low = np.flatnonzero(rows < self.cut)
-        high = np.flatnonzero(rows >= self.cut)
-        a, b = rows[low], rows[high] - self.cut
-        products.gather(self.first, a, a, out, low, low)
-        products.gather(self.last, b, b, out, high, high)
-        products.gather(self.cross, a, b, out, low, high)
-        products.gather_transposed(self.cross, a, b, out, low, high)
+        m, n = int(np.searchsorted(rows, self.cut)), len(rows)
+        if not (np.all(rows[:m] < self.cut) and np.all(rows[m:] >= self.cut)):
+            order = np.argsort(rows, kind="stable")  # rows of both sets, mixed: gather them sorted, and put them back
+            back = np.empty(n, int)
+            back[order] = np.arange(n)
+            sorted_out = np.empty((n, n), out.dtype)
+            self.fill(rows[order], sorted_out)
+            out[:n, :n] = sorted_out[np.ix_(back, back)]
+            return
+        a, b = rows[:m], rows[m:] - self.cut
+        products.gather(self.first, a, a, out[:m, :m])
+        products.gather(self.last, b, b, out[m:n, m:n])
+        products.gather(self.cross, a, b, out[:m, m:n])
+        products.transpose(out[:m, m:n], out[m:n, :m])
 
 
 class ClassBlocks:

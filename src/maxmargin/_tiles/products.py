@@ -335,22 +335,23 @@ def pack_csr(indptr, indices, data, v_all, at, P, v):
 
 
 @numba.njit(cache=True, nogil=True)
-def gather(K, rows, cols, out, row_at, col_at):
-    """out[row_at[s], col_at[t]] = K[rows[s], cols[t]]."""
+def gather(K, rows, cols, out):
+    """out = K[rows, cols]."""
     for s in range(len(rows)):
-        source, target = K[rows[s]], out[row_at[s]]
+        source, target = K[rows[s]], out[s]
         for t in range(len(cols)):
-            target[col_at[t]] = source[cols[t]]
+            target[t] = source[cols[t]]
 
 
 @numba.njit(cache=True, nogil=True)
-def gather_transposed(K, rows, cols, out, row_at, col_at):
-    """out[col_at[t], row_at[s]] = K[rows[s], cols[t]], in squares that stay in the cache."""
-    for s0 in range(0, len(rows), 32):
-        for t in range(len(cols)):
-            target = out[col_at[t]]
-            for s in range(s0, min(s0 + 32, len(rows))):
-                target[row_at[s]] = K[rows[s], cols[t]]
+def transpose(A, out):
+    """out = A', in squares that stay in the cache."""
+    for s0 in range(0, A.shape[0], 32):
+        s1 = min(s0 + 32, A.shape[0])
+        for t in range(A.shape[1]):
+            target = out[t]
+            for s in range(s0, s1):
+                target[s] = A[s, t]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,7 +1,8 @@
 """The two passes of a pair step over a working set, in vector code.
 
-    move     g += d (K_i - K_j);  then the place of the smallest g + rise, its value, and the largest g + fall
-    partner  the place of the largest (g + fall - g_i)^2 / (K_ii + K_uu - 2 K_iu) among those above g_i
+    move     g += d (K_i - K_j);  and the place of the smallest g + rise
+    partner  the place of the largest (g + fall - g_i)^2 / (K_ii + K_uu - 2 K_iu) among those above g_i, and the largest
+             g + fall
 
 ``rise`` is 0 where a variable may rise and +BIG where not, ``fall`` is 0 where it may fall and -BIG where not: masks
 that cost one addition. Ranges are multiples of two vectors long; padding has both masks set.
@@ -76,17 +77,13 @@ def _pairs_of_vectors(V: Vector, builder: Any, start: Any, stop: Any, body: Any)
 
 
 @intrinsic
-def _move(typing, g, K, i_at, j_at, d, rise, fall, start, stop, out):
+def _move(typing, g, K, i_at, j_at, d, rise, start, stop):
     def body(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at = [pointer(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 5, 6, 9)]
-        g, K, rise, fall, out = at
-        _, _, i_at, j_at, d, _, _, start, stop, _ = arguments
+        g, K, rise = (pointer(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 5))
+        _, _, i_at, j_at, d, _, start, stop = arguments
         V = vector_of(signature.args[0])
         step = V.splat(builder, d)
         lowest = _Best(V, builder, 3e38, "<", start)
-        highest = [cgutils.alloca_once(builder, V.type) for _ in range(2)]
-        for slot in highest:
-            builder.store(V.constant(-3e38), slot)
 
         def pass_(t: Any, chain: int) -> None:
             row_i = V.load(builder, K, builder.add(i_at, t))
@@ -94,41 +91,43 @@ def _move(typing, g, K, i_at, j_at, d, rise, fall, start, stop, out):
             value = V.fma(builder, step, builder.fsub(row_i, row_j), V.load(builder, g, t))
             V.store(builder, value, g, t)
             lowest.see(builder, builder.fadd(value, V.load(builder, rise, t)), chain)
-            top = builder.fadd(value, V.load(builder, fall, t))
-            builder.store(V.maximum(builder, top, builder.load(highest[chain])), highest[chain])
 
         _pairs_of_vectors(V, builder, start, stop, pass_)
-        top = V.maximum(builder, *(builder.load(slot) for slot in highest))
-        builder.store(V.reduce(builder, "fmax", top), out)
         return lowest.place(builder)
 
     i = types.int64
-    return i(g, K, i, i, g.dtype, rise, fall, i, i, out), body
+    return i(g, K, i, i, g.dtype, rise, i, i), body
 
 
 @intrinsic
-def _partner(typing, g, fall, K, i_at, diagonal, g_i, k_ii, start, stop):
+def _partner(typing, g, fall, K, i_at, diagonal, g_i, k_ii, start, stop, out):
     def body(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at = [pointer(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 2, 4)]
-        g, fall, K, diagonal = at
-        _, _, _, i_at, _, g_i, k_ii, start, stop = arguments
+        at = (pointer(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 2, 4, 9))
+        g, fall, K, diagonal, out = at
+        _, _, _, i_at, _, g_i, k_ii, start, stop, _ = arguments
         V = vector_of(signature.args[0])
         low, own = V.splat(builder, g_i), V.splat(builder, k_ii)
         best = _Best(V, builder, -1.0, ">", start)
+        highest = [cgutils.alloca_once(builder, V.type) for _ in range(2)]
+        for slot in highest:
+            builder.store(V.constant(-3e38), slot)
 
         def pass_(t: Any, chain: int) -> None:
-            above = builder.fsub(builder.fadd(V.load(builder, g, t), V.load(builder, fall, t)), low)
-            above = V.maximum(builder, above, V.constant(0.0))
+            value = builder.fadd(V.load(builder, g, t), V.load(builder, fall, t))
+            builder.store(V.maximum(builder, value, builder.load(highest[chain])), highest[chain])
+            above = V.maximum(builder, builder.fsub(value, low), V.constant(0.0))
             size = builder.fadd(own, V.load(builder, diagonal, t))
             curvature = V.fma(builder, V.constant(-2.0), V.load(builder, K, builder.add(i_at, t)), size)
             curvature = V.maximum(builder, curvature, V.fma(builder, size, V.constant(V.coarse), V.constant(1e-30)))
             best.see(builder, builder.fdiv(builder.fmul(above, above), curvature), chain)
 
         _pairs_of_vectors(V, builder, start, stop, pass_)
+        top = V.maximum(builder, *(builder.load(slot) for slot in highest))
+        builder.store(V.reduce(builder, "fmax", top), out)
         return best.place(builder)
 
     i = types.int64
-    return i(g, fall, K, i, diagonal, g.dtype, g.dtype, i, i), body
+    return i(g, fall, K, i, diagonal, g.dtype, g.dtype, i, i, out), body
 
 
 @numba.njit(cache=True, nogil=True)
@@ -142,24 +141,20 @@ def solve_pairs(K, g, a, lower, upper, rise, fall, diagonal, starts, stops, goal
     coarse = 1e-6 if g.itemsize == 4 else 1e-15
     flat, wide = K.reshape(-1), K.shape[1]
     n_groups = len(starts)
-    first = np.zeros(n_groups, np.int64)
-    lowest = np.empty(n_groups, g.dtype)
-    highest = np.empty(n_groups, g.dtype)
     out = np.empty(1, g.dtype)
     i, j, d = 0, 0, number(0)
     for step in range(max_steps + 1):
-        best, worst = 0, number(-1)
+        best_i, best_j, worst, low = 0, 0, number(-1), number(0)
         for k in range(n_groups):
-            first[k] = _move(g, flat, i * wide, j * wide, d, rise, fall, starts[k], stops[k], out)
-            lowest[k] = g[first[k]] + rise[first[k]]
-            highest[k] = out[0]
-            if highest[k] - lowest[k] > worst:
-                best, worst = k, highest[k] - lowest[k]
+            u = _move(g, flat, i * wide, j * wide, d, rise, starts[k], stops[k])
+            lowest = g[u] + rise[u]
+            v = _partner(g, fall, flat, u * wide, diagonal, lowest, diagonal[u], starts[k], stops[k], out)
+            if out[0] - lowest > worst:
+                best_i, best_j, worst, low = u, v, out[0] - lowest, lowest
         if worst <= goal or step == max_steps:
             return step
-        i = first[best]
-        j = _partner(g, fall, flat, i * wide, diagonal, lowest[best], diagonal[i], starts[best], stops[best])
-        gain = np.float64(g[j]) + fall[j] - lowest[best]
+        i, j = best_i, best_j
+        gain = np.float64(g[j]) + fall[j] - low
         if not gain > 0:
             return step
         size = np.float64(diagonal[i]) + diagonal[j]

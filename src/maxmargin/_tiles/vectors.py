@@ -66,7 +66,9 @@ class Vector:
         self.name = f"v{self.lanes}f{bits}"
         self.integer_name = f"v{self.lanes}i{bits}"
         self.mantissa = 23 if bits == 32 else 52
-        self.smallest = -126.0 if bits == 32 else -1022.0
+        self.smallest = (
+            -100.0 if bits == 32 else -1000.0
+        )  # as good as zero, and sums of it are no slow subnormal numbers
         self.coarse = 1e-6 if bits == 32 else 1e-15  # relative size of what rounding may leave of a difference
         self.polynomial = _exp2_polynomial(6 if bits == 32 else 12)
 

@@ -12,8 +12,8 @@ It runs in three phases, each on fewer rows and with more digits:
 
     1. all rows, until the violation has fallen to a half of its first value;
     2. only rows near their conditions; the others are priced once at the end, with the summed change;
-    3. the rows that decide the violation, with f in float64, until it is at most tol. Rows that the known error
-       of float32 keeps at a safe distance stay as they are.
+    3. if the audit of the result asks for it, the rows that decide the violation, with f in float64, until it is at
+       most tol. Rows that the known error of float32 keeps at a safe distance stay as they are.
 
 Where single precision cannot go on (very large kernel values, or C), the double-precision block solver finishes.
 """
@@ -38,6 +38,7 @@ SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within th
 KEEP = 0.75  # at most this part of W are free variables of the last round
 WORST = 0.02  # this part of each side are its worst violators; the rest are drawn from all of them
 INNER = 0.1  # the inner solve stops at this part of the present violation
+INNER_HELD = 0.02  # the same where pricing is cheap, for values are held in memory, and a new W is not
 NEAR = 0.1  # phase 2 takes rows within this part of the first violation
 CLOSE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
 MOST = 100  # pair steps in a round, for each variable of W
@@ -184,6 +185,7 @@ class _Run:
         self.goal = tol * problem.tol_scale
         self.limit = control.max_iter if control.max_iter >= 0 else max(MIN_STEPS, 100 * problem.n_variables)
         self.n_iter = self.rounds = 0
+        self.inner = INNER_HELD if gram.held else INNER
         # Variables without an equality form a group whose offset is known: zero. A variable that stands for it, with a
         # gradient of zero and no bounds, lets pairs move single variables.
         self.lone = len(problem.totals) == 0
@@ -269,7 +271,7 @@ class _Run:
         slots = np.concatenate(parts) if self.n_groups > 1 else parts[0]
         real = np.flatnonzero(slots >= 0)
         v = slots[real]
-        slots = np.where(slots >= 0, slots, v[0])
+        slots = np.where(slots >= 0, slots, v[-1])
         K = self._matrix(slots, dtype)
         a, lower, upper = np.zeros(at), np.zeros(at), np.zeros(at)
         g: Array = np.zeros(at, dtype)
@@ -312,10 +314,11 @@ class _Run:
         if len(ids) <= self.cap - UNIT * (self.n_groups + 1):
             size = min(size, len(ids)) if len(ids) > self.smallest else len(ids)
         start = (self.rounds * 7919) % max(1, len(ids))
-        self.W = W = _choose(
+        chosen = _choose(
             self.gradient, self.a, p.lower, p.upper, self.group, ids, self.W, self.taken, size, middle, start
         )
-        change, v = self._pair_steps(W, middle, self.dtype, max(INNER * violation, 0.5 * goal))
+        self.W = W = np.sort(chosen)
+        change, v = self._pair_steps(W, middle, self.dtype, max(self.inner * violation, 0.5 * goal))
         moved = np.flatnonzero(change)
         self.rounds += 1
         rows, delta = p.row[v[moved]], p.sign[v[moved]] * change[moved]
@@ -369,7 +372,8 @@ class _Run:
     def solve(self) -> Status | None:
         """Run the phases; the status, or None if the double-precision solver should go on."""
         first, _, _ = self._conditions(self.every)
-        if first <= 2 * self.goal:  # a start at the solution, up to the error of float32
+        self.resumed = first <= 2 * self.goal
+        if self.resumed:  # a start at the solution, up to the error of float32
             self.f = optimality.audited(self.problem, self.a, self.f, self.gram)
             self._refresh_gradient()
             first, _, _ = self._conditions(self.every)
@@ -379,9 +383,12 @@ class _Run:
             return self._solve_whole()
         status = self._run_rounds(self.every, max(self.goal, 0.5 * first), single=True)
         if status is None:
-            # Where float32 is known to err by much less than tol, it may decide alone; otherwise double precision does.
-            error = 0.0 if self.gram.single_is_exact else self._error()
-            alone = 4 * error <= 0.25 * self.goal
+            # float32 decides alone where it is seen to err by much less than tol, otherwise double precision does. With
+            # values held in memory a look is not worth its time: if the audit of the result finds tol missed, the
+            # solver is sent on from there.
+            exact = self.gram.single_is_exact
+            error = 0.0 if exact or self.resumed or self.gram.held else self._error()
+            alone = exact or (not self.resumed and 4 * error <= 0.5 * self.goal)
             status = self._near_phase(first, self.goal - 4 * error if alone else 2 * self.goal)
             if status is None and not alone:
                 status = self._close_phase(first)
@@ -411,10 +418,10 @@ class _Run:
             self._refresh_gradient()
 
     def _error(self) -> float:
-        """The error of f, measured on a sample of rows."""
+        """The error of f, measured on a sample of the support vectors."""
         coef = self.problem.coefficients(self.a)
         used = np.flatnonzero(coef)
-        rows = used[:: max(1, len(used) // 64)]
+        rows = used[:: max(1, len(used) // 32)]
         return float(np.max(np.abs(self.gram.product(used, coef[used], rows) - self.f[rows])))
 
     def _price_rest_all(self) -> None:

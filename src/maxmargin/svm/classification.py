@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 
 from maxmargin import optimality, problems
 from maxmargin._control import Status
+from maxmargin._parallel import effective_threads
 from maxmargin._validation import (
     Array,
     Points,
@@ -28,6 +29,7 @@ from maxmargin._validation import (
 from maxmargin.gram import Gram
 from maxmargin.multiclass import (
     Task,
+    certain,
     one_vs_one,
     one_vs_rest,
     pairs,
@@ -268,7 +270,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             Two classes: one value, positive for ``classes_[1]``. More: a value a class, or with one-vs-one and
             ``decision_function_shape="ovo"`` a value a pair.
         """
-        decision = self._decision(X)
+        decision = self._decision(self._new_points(X))
         if decision.shape[1] == 1:
             return decision.ravel()
         if self._scheme == "crammer_singer" and len(self.classes_) == 2:
@@ -297,12 +299,21 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        decision = self._decision(X)
-        if self._scheme == "ovo" and self.break_ties and len(self.classes_) > 2:
-            codes = votes_with_confidence(decision, self._present).argmax(axis=1)
-        else:
-            codes = self._codes(decision)
+        X = self._new_points(X)
+        rough = self._expansion.rough_decision(X, effective_threads(self.n_jobs))
+        if rough is None:
+            return self.classes_[self._label(self._decision(X))]
+        codes = self._label(rough[0])
+        doubtful = np.flatnonzero(~certain(*rough, codes, self._scheme))
+        if len(doubtful):
+            codes[doubtful] = self._label(self._decision(X[doubtful]))
         return self.classes_[codes]
+
+    def _label(self, decision: Array) -> Array:
+        """Class codes, with ties broken as asked for."""
+        if self._scheme == "ovo" and self.break_ties and len(self.classes_) > 2:
+            return votes_with_confidence(decision, self._present).argmax(axis=1)
+        return self._codes(decision)
 
 
 class SVC(KernelClassifier):

@@ -142,7 +142,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         -------
         decision : array of shape (n_samples,)
         """
-        return self._decision(X).ravel()
+        return self._decision(self._new_points(X)).ravel()
 
     def score_samples(self, X: Any) -> Array:
         """Unshifted values of new points: ``decision_function(X) + offset_``.

@@ -333,14 +333,18 @@ class KernelMachine(BaseEstimator):
                 stacklevel=callers_level(),
             )
 
-    def _decision(self, X: Any) -> Array:
-        """Values of all machines on new points, shape (n, machines)."""
+    def _new_points(self, X: Any) -> Points:
+        """Points to predict for, validated."""
         check_is_fitted(self)
         if self.support_vectors_.dtype == object:
             X = check_new_objects(self, X)
         else:
             X = check_new_points(self, X)
             self.kernel_.check_points(X)
+        return X
+
+    def _decision(self, X: Points) -> Array:
+        """Values of all machines on validated points, shape (n, machines)."""
         with np.errstate(over="ignore", invalid="ignore"):
             decision = self._expansion.decision(X, effective_threads(self.n_jobs))
         if not np.isfinite(decision).all():

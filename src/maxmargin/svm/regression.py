@@ -86,7 +86,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         -------
         values : array of shape (n_samples,)
         """
-        return self._decision(X).ravel()
+        return self._decision(self._new_points(X)).ravel()
 
 
 class SVR(KernelRegressor):
