@@ -65,7 +65,7 @@ def check_training_points(estimator: Any, X: Any) -> Points:
 def check_training(estimator: Any, X: Any, y: Any, *, numeric: bool = False) -> tuple[Points, Array]:
     """Training points and targets of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
     X, y = validate_data(estimator, X, y, y_numeric=numeric, **_POINTS)
-    return _sorted_csr(X), column_or_1d(y, warn=True)
+    return _sorted_csr(X), y
 
 
 def check_targets(y: Any, n_samples: int, *, numeric: bool = False) -> Array:
@@ -99,7 +99,8 @@ def check_labels(y: Array) -> tuple[Array, npt.NDArray[np.int64]]:
     """``classes_`` and the code of every sample's class."""
     if y.dtype == object and all(isinstance(label, (numbers.Real, np.bool_)) for label in y):
         y = np.array(y.tolist())  # numbers in an array of objects are still numbers
-    check_classification_targets(y)
+    if y.dtype.kind not in "biuUS":  # those are labels whatever they hold; scikit-learn judges the rest
+        check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
@@ -163,7 +164,9 @@ def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights
         for label, weight in class_weight.items():
             if not (isinstance(weight, numbers.Real) and 0 <= float(weight) < math.inf):
                 raise ValueError(f"class_weight[{label!r}] is {weight!r}: a weight must be a finite number >= 0.")
-    elif class_weight is not None:
+    elif class_weight is None:
+        return np.ones(len(classes))
+    else:
         raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}.")
     return compute_class_weight(class_weight, classes=classes, y=classes[codes]).astype(np.float64)
 

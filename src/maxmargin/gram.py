@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._parallel import Scratch, run_tiles, single_threaded_blas
+from maxmargin._tiles.products import gather, gather_product
 from maxmargin._validation import Array, Points
 from maxmargin.kernels import Kernel
 
@@ -164,10 +165,17 @@ class StoredGram(Gram):
     def block(self, rows: Array, cols: Array) -> Array:
         return self.K[np.ix_(self._at(rows), self._at(cols))].astype(np.float64, copy=False)
 
+    def fill(self, rows: Array, out: Array) -> None:
+        at = self._at(rows)
+        gather(self.K, at, at, out[: len(rows), : len(rows)])
+
     def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         at = self._at(np.arange(self.n) if rows is None else rows)
         columns = self._at(cols)
         out = np.empty((len(at), *coef.shape[1:]))
+        if coef.ndim == 1:
+            gather_product(self.K, at, columns, coef, out)
+            return out
         with single_threaded_blas():
             for tile in _tiles(len(at), TILE_ROWS):
                 out[tile] = self.K[np.ix_(at[tile], columns)].astype(np.float64, copy=False) @ coef

@@ -97,9 +97,11 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
     rise, fall = sides(problem, a, gradient)
     free = (a > problem.lower) & (a < problem.upper)
     out = np.zeros(len(problem.totals))
-    if problem.kind == "one_class" and math.isfinite(rise[0]):
+    if problem.kind == "one_class":
         # The largest rho that leaves all points below their bound inside: at most nu of all are then outside, exactly.
-        out[0] = rise[0] - 1e-12 * abs(rise[0])
+        # (All points at their bounds, nu = 1: the smallest that leaves the innermost one inside.)
+        end = rise[0] if math.isfinite(rise[0]) else fall[0]
+        out[0] = end - 1e-12 * abs(end)
         return out
     for g in range(len(out)):
         mine = free & (problem.group == g)

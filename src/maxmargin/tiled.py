@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._parallel import run_tiles, single_threaded_blas
+from maxmargin._parallel import Scratch, run_tiles, single_threaded_blas
 from maxmargin._tiles import products
 from maxmargin._tiles.vectors import ROWS, panel_width
 from maxmargin._validation import Array, Points
@@ -22,7 +22,7 @@ from maxmargin.gram import Gram, KernelGram, StoredGram
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 
 LOG2E = math.log2(math.e)
-PANEL = panel_width(np.float32)
+DOUBLE = 1024  # rows of a pair of classes up to which shared values are held in float64
 STORED = 2048  # up to so many rows all of K is stored
 WIDEST_CSR = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
 
@@ -121,7 +121,8 @@ class Side:
                         lengths[rows] = np.einsum("ij,ij->i", rounded, rounded)
         if form.norms:
             u[:n] = -0.5 * lengths
-        typical = float(np.quantile(lengths, 0.9)) if n else 0.0
+        ninth = (9 * n) // 10
+        typical = float(np.partition(lengths, ninth)[ninth]) if n else 0.0
         return cls(n, d, u, typical, float(lengths.max(initial=0.0)), A, csr)
 
     @property
@@ -272,10 +273,11 @@ class TiledGram(KernelGram):
 
     def block(self, rows: Array, cols: Array) -> Array:
         self.evaluations += len(rows) * len(cols)
-        left, right = self._double(rows), self._double(cols).panels(np.arange(len(cols)), self.form)
+        left = self._double(rows)
+        right = (left if cols is rows else self._double(cols)).panels(np.arange(len(cols)), self.form)
         out = np.empty((left.padded, len(right.v)))
         store_tiles(left, right, self.form, out, self.threads)
-        return np.ascontiguousarray(out[: len(rows), : len(cols)])
+        return out[: len(rows), : len(cols)]
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         if single and not self.single_is_exact:
@@ -295,20 +297,11 @@ class TiledGram(KernelGram):
             at = self._at(rows)
             store_tiles(self.side.part(at), self.side.panels(at, self.form), self.form, out, self.threads)
 
-    def single_block(self, rows: Array, cols: Array, out: Array | None = None) -> Array:
-        """K[rows, cols] in float32: a part of ``out``, or of a new array, which has room for whole tiles."""
-        self.evaluations += len(rows) * len(cols)
-        left, right = self.side.part(self._at(rows)), self.side.panels(self._at(cols), self.form)
-        if out is None:
-            out = np.empty((left.padded, len(right.v)), np.float32)
-        store_tiles(left, right, self.form, out, self.threads)
-        return out[: len(rows), : len(cols)]
-
 
 class HeldGram(TiledGram):
-    """Tiles whose float32 values are held in memory, in blocks of two sets of rows: the first ``cut``, and the rest.
+    """Tiles whose values are held in memory, in blocks of two sets of rows: the first ``cut``, and the rest.
 
-    Float64 values are still computed by tiles.
+    Values are float32, and those in float64 are still computed by tiles; or they are float64 in the first place.
     """
 
     first: Array
@@ -319,9 +312,11 @@ class HeldGram(TiledGram):
     def hold(self, first: Array, last: Array, cross: Array) -> None:
         """Take K of the first rows, of the last rows, and of the first with the last."""
         self.first, self.last, self.cross, self.cut = first, last, cross, len(first)
+        self.double = first.dtype == np.float64
+        self.single_is_exact = self.single_is_exact or self.double
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
-        if not single or self.single_is_exact or coef.ndim > 1:
+        if coef.ndim > 1 or not (self.double or (single and not self.single_is_exact)):
             return super().product(cols, coef, rows, single=single)
         low = cols < self.cut
         a, b = cols[low], cols[~low] - self.cut
@@ -334,6 +329,9 @@ class HeldGram(TiledGram):
         return out if rows is None else out[rows]
 
     def fill(self, rows: Array, out: Array) -> None:
+        if out.dtype != self.first.dtype:
+            super().fill(rows, out)
+            return
         m, n = int(np.searchsorted(rows, self.cut)), len(rows)
         if not (np.all(rows[:m] < self.cut) and np.all(rows[m:] >= self.cut)):
             order = np.argsort(rows, kind="stable")  # rows of both sets, mixed: gather them sorted, and put them back
@@ -353,6 +351,8 @@ class HeldGram(TiledGram):
 class ClassBlocks:
     """Kernel values that the machines of one-vs-one share: K of each class with itself, computed once.
 
+    Small classes are held in float64, so that their machines need no second look; large ones in float32.
+
     Parameters
     ----------
     gram : TiledGram
@@ -364,13 +364,38 @@ class ClassBlocks:
     def __init__(self, gram: TiledGram, codes: Array, n_classes: int) -> None:
         self.gram = gram
         self.members = [np.flatnonzero(codes == k) for k in range(n_classes)]
-        self.own = [gram.single_block(rows, rows) for rows in self.members]
+        sizes = sorted(len(rows) for rows in self.members)
+        self.double = sum(sizes[-2:]) <= DOUBLE or gram.single_is_exact
+        self._sides: dict[int, tuple[Side, Panels]] = {}
+        self.own = [self._block(k, k, None) for k in range(n_classes)]
+        gram.evaluations += sum(n * n for n in sizes)
 
     @staticmethod
     def bytes_needed(codes: Array, threads: int) -> float:
         """For the shared blocks, and for the blocks of the pairs under way."""
         sizes = np.sort(np.bincount(codes).astype(np.float64))[::-1]
         return 4.0 * (np.sum(sizes**2) + threads * sizes[0] * sizes[min(1, len(sizes) - 1)])
+
+    def _form(self, k: int) -> tuple[Side, Panels]:
+        """A class as rows and as columns of tiles; kept for small classes, which meet many others."""
+        if k in self._sides:
+            return self._sides[k]
+        gram, rows = self.gram, self.members[k]
+        if self.double:
+            side = Side.of(gram.X[rows], gram.form, gram.shift, np.float64)
+            form = side, side.panels(np.arange(len(rows)), gram.form)
+            self._sides[k] = form
+        else:
+            form = gram.side.part(rows), gram.side.panels(rows, gram.form)
+        return form
+
+    def _block(self, i: int, j: int, scratch: Scratch | None) -> Array:
+        """K of class i with class j, in new memory or in a thread's scratch memory."""
+        left, right = self._form(i)[0], self._form(j)[1]
+        shape, dtype = (left.padded, len(right.v)), np.float64 if self.double else np.float32
+        out: Array = np.empty(shape, dtype) if scratch is None else scratch.take("cross", shape, dtype)
+        store_tiles(left, right, self.gram.form, out, self.gram.threads)
+        return out[: left.n, : right.n]
 
     def pair(self, i: int, j: int) -> HeldGram:
         """The operator of two classes' rows, one class after the other. Its cross block lives in the thread's scratch
@@ -379,17 +404,16 @@ class ClassBlocks:
         gram = HeldGram.__new__(HeldGram)
         gram.__dict__.update(self.gram.subset(np.concatenate((a, b))).__dict__)
         gram.threads = 1
-        rows, cols = -(-len(a) // ROWS) * ROWS, -(-len(b) // PANEL) * PANEL
-        out = self.gram.scratch.take("cross", (rows, cols), np.float32)
-        at = np.arange(len(a) + len(b))
-        gram.hold(self.own[i], self.own[j], gram.single_block(at[: len(a)], at[len(a) :], out))
+        gram.hold(self.own[i], self.own[j], self._block(i, j, self.gram.scratch))
+        gram.evaluations += len(a) * len(b)
         return gram
 
 
-def make_gram(kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.0) -> Gram:
+def make_gram(kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.0, pairs: bool = False) -> Gram:
     """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
-    fits into ``budget`` bytes; otherwise values come on demand, by tiles where there is a form."""
-    small = X.shape[0] <= STORED
+    fits into ``budget`` bytes; otherwise values come on demand, by tiles where there is a form. ``pairs`` says that
+    pairs of classes will be solved, which share blocks of values instead."""
+    small = X.shape[0] <= STORED and not pairs
     if tileable(kernel, X) and not (small and 8.0 * X.shape[0] ** 2 <= budget):
         return TiledGram(kernel, X, threads)
     gram = TiledGram(kernel, X, threads) if tileable(kernel, X) else KernelGram(kernel, X, threads)

@@ -344,6 +344,17 @@ def gather(K, rows, cols, out):
 
 
 @numba.njit(cache=True, nogil=True)
+def gather_product(K, rows, cols, coef, out):
+    """out = K[rows, cols] @ coef, in float64 and without a copy of the block."""
+    for s in range(len(rows)):
+        source = K[rows[s]]
+        total = 0.0
+        for t in range(len(cols)):
+            total += coef[t] * source[cols[t]]
+        out[s] = total
+
+
+@numba.njit(cache=True, nogil=True)
 def transpose(A, out):
     """out = A', in squares that stay in the cache."""
     for s0 in range(0, A.shape[0], 32):

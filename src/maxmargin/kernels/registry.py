@@ -5,6 +5,7 @@ A new kernel is one class in the file of its family and one line here; the test 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from maxmargin._validation import check_choice
@@ -62,4 +63,10 @@ def as_kernel(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: floa
     given = {"gamma": gamma, "degree": degree, "coef0": coef0}
     if kind is ChiSquared and isinstance(gamma, str) and gamma in ("scale", "auto"):
         del given["gamma"]
-    return kind(**{name: value for name, value in given.items() if name in kind._get_param_names()})
+    return kind(**{name: value for name, value in given.items() if name in _parameters(kind)})
+
+
+@functools.cache
+def _parameters(kind: type[Kernel]) -> frozenset[str]:
+    """The names a kernel's constructor takes; looking them up takes longer than a small kernel matrix."""
+    return frozenset(kind._get_param_names())

@@ -48,16 +48,27 @@ PATIENCE = 40  # rounds without progress before the double-precision solver take
 
 
 @numba.njit(cache=True, nogil=True)
-def _sides(g: Array, a: Array, lower: Array, upper: Array, group: Array, ids: Array, rise: Array, fall: Array) -> None:
-    """Per group, over the variables ids: the smallest g that may rise and the largest that may fall."""
-    rise[:] = np.inf
-    fall[:] = -np.inf
+def _sides(
+    g: Array, a: Array, lower: Array, upper: Array, group: Array, ids: Array, lone: bool, middle: Array
+) -> float:
+    """Over the variables ids: the largest violation of a group, and the middle of each group's sides: the smallest g
+    that may rise and the largest that may fall. A lone group's offset is zero, so that zero is on both sides."""
+    rise = np.full(len(middle), 0.0 if lone else np.inf)
+    fall = np.full(len(middle), 0.0 if lone else -np.inf)
     for v in ids:
         k = group[v]
         if a[v] < upper[v]:
             rise[k] = min(rise[k], g[v])
         if a[v] > lower[v]:
             fall[k] = max(fall[k], g[v])
+    violation = 0.0
+    for k in range(len(middle)):
+        violation = max(violation, fall[k] - rise[k])
+        if np.isfinite(rise[k]) and np.isfinite(fall[k]):
+            middle[k] = 0.5 * (rise[k] + fall[k])
+        else:
+            middle[k] = rise[k] if np.isfinite(rise[k]) else (fall[k] if np.isfinite(fall[k]) else 0.0)
+    return violation
 
 
 @numba.njit(cache=True, nogil=True)
@@ -169,7 +180,7 @@ class ActiveSet:
         run = _Run(self, problem, gram, tol, control, start)
         status = run.solve()
         if status is not None:
-            return Solution(run.a, run.f, status, run.n_iter)
+            return Solution(run.a, run.f, status, run.n_iter, fresh=run.fresh)
         solver = SMO() if len(problem.totals) else CoordinateDescent()
         last = solver.solve(problem, gram, tol=tol, control=control, start=run.a)
         return Solution(last.a, last.f, last.status, run.n_iter + last.n_iter)
@@ -185,6 +196,7 @@ class _Run:
         self.goal = tol * problem.tol_scale
         self.limit = control.max_iter if control.max_iter >= 0 else max(MIN_STEPS, 100 * problem.n_variables)
         self.n_iter = self.rounds = 0
+        self.fresh = False
         self.inner = INNER_HELD if gram.held else INNER
         # Variables without an equality form a group whose offset is known: zero. A variable that stands for it, with a
         # gradient of zero and no bounds, lets pairs move single variables.
@@ -217,18 +229,8 @@ class _Run:
 
     def _conditions(self, ids: Array) -> tuple[float, Array, float]:
         """Over the variables ids: the violation, each group's middle, and half the widest group's violation."""
-        p = self.problem
-        rise, fall = np.empty(self.n_groups), np.empty(self.n_groups)
-        _sides(self.gradient, self.a, p.lower, p.upper, self.group, ids, rise, fall)
-        if self.lone:
-            rise, fall = np.minimum(rise, 0.0), np.maximum(fall, 0.0)
-        both = np.isfinite(rise) & np.isfinite(fall)
-        middle = np.where(
-            both,
-            0.5 * (np.where(both, rise, 0.0) + np.where(both, fall, 0.0)),
-            np.where(np.isfinite(rise), rise, np.where(np.isfinite(fall), fall, 0.0)),
-        )
-        violation = float(max(0.0, np.max(fall - rise)))
+        p, middle = self.problem, np.empty(self.n_groups)
+        violation = _sides(self.gradient, self.a, p.lower, p.upper, self.group, ids, self.lone, middle)
         return violation, middle, 0.5 * violation
 
     def _excess(self, ids: Array, middle: Array) -> Array:
@@ -346,6 +348,7 @@ class _Run:
             if len(changed) == 0 or waited > PATIENCE:
                 return Status.STALLED
             if every:
+                self.fresh = False
                 self.f += self.gram.product(changed, delta, single=single)
                 self._refresh_gradient()
             else:
@@ -429,6 +432,7 @@ class _Run:
         coef = self.problem.coefficients(self.a)
         used = np.flatnonzero(coef)
         self.f = self.gram.product(used, coef[used], single=True) if len(used) else np.zeros(self.problem.n_rows)
+        self.fresh = self.gram.single_is_exact
         self.pending[:] = 0.0
 
     def _near_phase(self, first: float, goal: float) -> Status | None:

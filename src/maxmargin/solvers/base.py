@@ -29,12 +29,15 @@ class Solution:
     status : Status
     n_iter : int
         Steps taken: pairs for SMO, coordinates for coordinate descent, iterations for interior points.
+    fresh : bool
+        Whether ``f`` was computed from ``a`` alone, in float64, after the last step.
     """
 
     a: Array
     f: Array
     status: Status
     n_iter: int
+    fresh: bool = False
 
 
 class Solver(Protocol):

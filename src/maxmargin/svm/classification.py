@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin
 
 from maxmargin import optimality, problems
 from maxmargin._control import Status
-from maxmargin._parallel import effective_threads
+from maxmargin._parallel import effective_threads, single_threaded_blas
 from maxmargin._validation import (
     Array,
     Points,
@@ -84,17 +84,17 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.classes_, codes = check_labels(y)
         weights = check_weights(sample_weight, X.shape[0])
         self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
-        data = self._prepare(X, codes, weights)
+        n_classes = len(self.classes_)
+        self._scheme = self.multiclass if n_classes > 2 or self.multiclass == "crammer_singer" else "ovo"
+        data = self._prepare(X, codes, weights, pairs=self._scheme == "ovo" and n_classes > 2)
         effective = data.weight * self.class_weight_[data.target]
         if not effective.any():
             raise ValueError(
                 "All samples have zero weight once class_weight is applied: there is nothing to fit. "
                 "Give a class that has samples a positive weight."
             )
-        n_classes = len(self.classes_)
         self._present = np.bincount(data.target, weights=effective, minlength=n_classes) > 0
-        self._scheme = self.multiclass if n_classes > 2 or self.multiclass == "crammer_singer" else "ovo"
-        with data.control.catching_interrupts():
+        with data.control.catching_interrupts(), single_threaded_blas():
             if self._scheme == "crammer_singer":
                 self._fit_joint(X, codes, weights, data, effective)
             else:
@@ -130,7 +130,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         codes = data.target[active]
         if self._scheme != "ovo" or len(self.classes_) == 2 or not isinstance(data.gram, TiledGram):
             return None
-        if ClassBlocks.bytes_needed(codes, data.threads) > data.gram.budget or data.gram.single_is_exact:
+        if ClassBlocks.bytes_needed(codes, data.threads) > data.gram.budget:
             return None
         of_row = np.full(data.gram.n, -1)
         of_row[active] = codes

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import OutlierMixin
 
 from maxmargin import problems
+from maxmargin._parallel import single_threaded_blas
 from maxmargin._validation import Array, callers_level, check_number, check_weights
 from maxmargin.svm.pipeline import KernelMachine, gather
 
@@ -108,7 +109,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
                 stacklevel=callers_level(),
             )
         problem = problems.one_class(data.weight, float(self.nu))
-        with data.control.catching_interrupts():
+        with data.control.catching_interrupts(), single_threaded_blas():
             machines = self._solve(data, [(np.arange(data.gram.n), problem)])
         machine = machines[0]
         self._remember(data, machines)

@@ -119,13 +119,13 @@ class KernelMachine(BaseEstimator):
     def _training_points(self, X: Any, y: Any = None, *, supervised: bool = True, numeric: bool = False) -> Any:
         """Validated training data: ``(X, y)``, or X alone. Things that are not vectors pass as an array of objects, if
         the kernel takes them."""
-        objects = as_objects(X) if self._kernel().takes_objects else None
-        if objects is None:
+        objects = as_objects(X)
+        if objects is None or not self._kernel().takes_objects:
             return check_training(self, X, y, numeric=numeric) if supervised else check_training_points(self, X)
         return (objects, check_targets(y, len(objects), numeric=numeric)) if supervised else objects
 
-    def _prepare(self, X: Points, target: Array, weights: Array) -> TrainingSet:
-        """Canonical rows, the resolved kernel and its operator."""
+    def _prepare(self, X: Points, target: Array, weights: Array, pairs: bool = False) -> TrainingSet:
+        """Canonical rows, the resolved kernel and its operator; ``pairs`` says that pairs of classes will be solved."""
         control = Control(
             max_iter=int(self.max_iter),
             max_seconds=self.max_seconds,
@@ -154,7 +154,7 @@ class KernelMachine(BaseEstimator):
                     f"A kernel matrix of {len(at):,} rows inside cache_size={self.cache_size:g} MB",
                     "lower cache_size.",
                 )
-            gram = make_gram(kernel, points, threads=threads, budget=budget)
+            gram = make_gram(kernel, points, threads=threads, budget=budget, pairs=pairs)
         gram.budget = min(float(self.cache_size), 2**40) * 1e6
         return TrainingSet(points, target[at], rows.weight, rows, kernel, gram, control, threads)
 
@@ -183,7 +183,8 @@ class KernelMachine(BaseEstimator):
             evaluations[t] = 0 if gram is data.gram else gram.evaluations
 
         evaluations = [0] * len(problems)
-        run_tiles(work, len(problems), data.threads)
+        rows_each = np.mean([len(rows) for rows, _ in problems]) if problems else 0
+        run_tiles(work, len(problems), data.threads if rows_each > SMALL / 2 else 1)
         self._evaluations = data.gram.evaluations + sum(evaluations)
         return machines
 
@@ -198,7 +199,7 @@ class KernelMachine(BaseEstimator):
             else:
                 solution = solver.solve(problem, gram, tol=self.tol, control=data.control, start=start)
             n_iter += solution.n_iter
-            f = optimality.audited(problem, solution.a, solution.f, gram)
+            f = solution.f if solution.fresh else optimality.audited(problem, solution.a, solution.f, gram)
             offset = optimality.offsets(problem, solution.a, problem.gradient(f, solution.a))
             certificate = optimality.certify(problem, solution.a, f, offset)
             missed = certificate.violation > self.tol * problem.tol_scale

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 
 from maxmargin import problems
+from maxmargin._parallel import single_threaded_blas
 from maxmargin._validation import Array, check_flag, check_number, check_weights
 from maxmargin.problems import DualProblem
 from maxmargin.svm.pipeline import KernelMachine, Machine, gather
@@ -51,7 +52,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         target = target.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
         data = self._prepare(X, target, weights)
-        with data.control.catching_interrupts():
+        with data.control.catching_interrupts(), single_threaded_blas():
             problem = self._problem(data.target, data.weight)
             machines = self._solve(data, [(np.arange(data.gram.n), problem)])
         machine = machines[0]
