@@ -32,6 +32,7 @@ from maxmargin.problems import DualProblem
 from maxmargin.solvers.base import Solution
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
+from maxmargin.solvers.free_step import free_step
 from maxmargin.solvers.smo import SMO
 
 SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within these
@@ -41,6 +42,7 @@ INNER = 0.1  # the inner solve stops at this part of the present violation
 INNER_HELD = 0.02  # the same where pricing is cheap, for values are held in memory, and a new W is not
 NEAR = 0.1  # phase 2 takes rows within this part of the first violation
 CLOSE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
+CREEP = 20  # pair steps, for each variable, after which a small problem tries a Newton step on the free ones
 MOST = 100  # pair steps in a round, for each variable of W
 SLICE = 300_000_000  # variables touched between two looks at the clock: under 0.2 s
 WHOLE = 1024  # problems of at most this many variables are solved whole, if their kernel values are stored
@@ -296,14 +298,26 @@ class _Run:
             lower[dummy], upper[dummy] = -np.inf, np.inf
             rise[dummy] = fall[dummy] = 0
         left = min(MOST * at, self.limit - self.n_iter)
-        piece = max(1000, SLICE // at)
+        piece = max(1000, min(SLICE // at, CREEP * at))
+        creeping = 0
         while left > 0:
             asked = min(piece, left)
             taken = solve_pairs(K, g, a, lower, upper, rise, fall, diagonal, begin, end, dtype(target), asked)
             self.n_iter += taken
             left -= taken
+            creeping += taken
             if taken < asked or self.control.stop() is not None:
                 break
+            if dtype is np.float64 and creeping >= CREEP * at:
+                groups = [] if self.lone else [slice(*ends) for ends in zip(begin, end, strict=True)]
+                step = free_step(K, g, a, lower, upper, groups, real)
+                creeping = 0 if step is not None else -left
+                if step is not None:
+                    free, move = step
+                    a[free] = np.clip(a[free] + move, lower[free], upper[free])
+                    g += move.astype(dtype) @ K[free, :at]
+                    rise[free] = np.where(a[free] < upper[free], 0, BIG)
+                    fall[free] = np.where(a[free] > lower[free], 0, -BIG)
         change = a[real] - self.a[v]
         self.a[v] = a[real]
         return change, v
