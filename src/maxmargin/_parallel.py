@@ -85,10 +85,10 @@ class Scratch:
 
     def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
         """An array of that shape with whatever was in it."""
-        key = (threading.get_ident(), name)
+        key = (threading.get_ident(), f"{name} {np.dtype(dtype)}")
         size = math.prod(shape)
         buffer = self._buffers.get(key)
-        if buffer is None or buffer.size < size or buffer.dtype != dtype:
+        if buffer is None or buffer.size < size:
             grown = 0 if buffer is None else size // 4  # one that grows once will grow again
             buffer = self._buffers[key] = np.empty(size + grown, dtype)
         return buffer[:size].reshape(shape)

@@ -19,7 +19,7 @@ from maxmargin._validation import Array
 from maxmargin.gram import Gram
 from maxmargin.problems import DualProblem, JointProblem
 
-SMALL = 4_000_000  # kernel values that are computed again without a second thought
+SMALL = 500_000  # kernel values that are computed again without a second thought
 SAMPLE = 64  # rows of a larger problem whose values are checked
 
 

@@ -10,6 +10,7 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -93,8 +94,19 @@ class Side:
     order: Array | None = None  # the CSR rows meant, where not all of them in order
 
     @classmethod
-    def of(cls, X: Points, form: Form, shift: Array | None, dtype: type) -> Side:
-        n, d = X.shape
+    def of(
+        cls,
+        X: Points,
+        form: Form,
+        shift: Array | None,
+        dtype: type,
+        at: Array | None = None,
+        scratch: Scratch | None = None,
+    ) -> Side:
+        """The rows ``at`` of X (all by default), in new memory or in scratch memory."""
+        if sp.issparse(X) and at is not None:
+            X, at = X[at], None
+        n, d = X.shape[0] if at is None else len(at), X.shape[1]
         padded = -(-n // ROWS) * ROWS
         u = np.full(padded, form.bias, dtype)
         A = csr = None
@@ -106,12 +118,13 @@ class Side:
                 squares = np.concatenate(([0.0], np.cumsum(data**2)))
                 lengths = squares[indptr[1:]] - squares[indptr[:-1]]
             else:
-                A = np.zeros((padded, d), dtype)
+                A = _memory(scratch, "rows", (padded, d), dtype)
+                A[n:] = 0
                 lengths = np.empty(n)
                 step = max(ROWS, 200_000 // max(1, d))
                 for start in range(0, n, step):  # in float64 before the rounding to dtype, a few rows at a time
                     rows = slice(start, min(start + step, n))
-                    part = X[rows].astype(np.float64, copy=False)
+                    part = (X[rows] if at is None else X[at[rows]]).astype(np.float64, copy=False)
                     part = (part if shift is None else part - shift) * form.root
                     A[rows] = part
                     if form.kind == products.DECAY:
@@ -129,23 +142,27 @@ class Side:
     def padded(self) -> int:
         return -(-self.n // ROWS) * ROWS
 
-    def part(self, rows: Array) -> Side:
+    def part(self, rows: Array, scratch: Scratch | None = None) -> Side:
         """Some of the rows; dense ones are copied, so that they lie together."""
         if self.csr is not None:
             return replace(self, n=len(rows), order=rows)
         assert self.A is not None
         padded = -(-len(rows) // ROWS) * ROWS
-        A, u = np.zeros((padded, self.d), self.A.dtype), np.zeros(padded, self.u.dtype)
+        A, u = _memory(scratch, "rows", (padded, self.d), self.A.dtype), np.zeros(padded, self.u.dtype)
+        A[len(rows) :] = 0
         np.take(self.A, rows, axis=0, out=A[: len(rows)])
         u[: len(rows)] = self.u[rows]
         return replace(self, n=len(rows), A=A, u=u)
 
-    def panels(self, at: Array, form: Form) -> Panels:
+    def panels(self, at: Array, form: Form, scratch: Scratch | None = None) -> Panels:
         """The rows ``at`` as packed columns."""
         dtype = self.u.dtype.type
         width = panel_width(dtype)
         count = -(-len(at) // width)
-        P = np.zeros((count, self.d, width), dtype)
+        P = _memory(scratch, "columns", (count, self.d, width), dtype)
+        P[-1:] = 0  # its last columns may be padding
+        if self.csr is not None:
+            P[:] = 0
         v: Array = np.full(count * width, -126.0 if form.norms else 0.0, dtype)
         own = self.u if form.norms else np.zeros(len(self.u), dtype)
         if self.csr is not None:
@@ -153,6 +170,12 @@ class Side:
         else:
             products.pack_dense(self.A, own, at, P, v)
         return Panels(P, v, len(at))
+
+
+def _memory(scratch: Scratch | None, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
+    """An array to be filled: new, or of scratch memory."""
+    array: Array = np.empty(shape, dtype) if scratch is None else scratch.take(name, shape, dtype)
+    return array
 
 
 def _spread(work: Callable[[int, int], None], count: int, threads: int) -> None:
@@ -257,13 +280,17 @@ class TiledGram(KernelGram):
     def _rows(self, rows: Array | None) -> Side:
         """float32 rows as the left side of tiles; all of them are gathered once and kept."""
         if rows is not None:
-            return self.side.part(self._at(rows))
+            return self.side.part(self._at(rows), self.scratch)
         if self._own is None:
             self._own = self.side.part(self._at(np.arange(self.n)))
         return self._own
 
     def _double(self, rows: Array) -> Side:
-        return Side.of(self.X[self._at(rows)], self.form, self.shift, np.float64)
+        """float64 rows, in scratch memory: valid until the next call."""
+        return Side.of(self.X, self.form, self.shift, np.float64, self._at(rows), self.scratch)
+
+    def _double_panels(self, cols: Array) -> Panels:
+        return self._double(cols).panels(np.arange(len(cols)), self.form, self.scratch)
 
     def diagonal(self) -> Array:
         self.evaluations += self.n
@@ -273,29 +300,29 @@ class TiledGram(KernelGram):
 
     def block(self, rows: Array, cols: Array) -> Array:
         self.evaluations += len(rows) * len(cols)
+        right = self._double_panels(cols)
         left = self._double(rows)
-        right = (left if cols is rows else self._double(cols)).panels(np.arange(len(cols)), self.form)
         out = np.empty((left.padded, len(right.v)))
         store_tiles(left, right, self.form, out, self.threads)
         return out[: len(rows), : len(cols)]
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         if single and not self.single_is_exact:
-            left, right = self._rows(rows), self.side.panels(self._at(cols), self.form)
+            left, right = self._rows(rows), self.side.panels(self._at(cols), self.form, self.scratch)
         else:
+            right = self._double_panels(cols)
             left = self._double(np.arange(self.n) if rows is None else rows)
-            right = self._double(cols).panels(np.arange(len(cols)), self.form)
         self.evaluations += left.n * len(cols)
         return tiled_product(left, right, coef, self.form, self.threads)
 
     def fill(self, rows: Array, out: Array) -> None:
         self.evaluations += len(rows) ** 2
         if out.dtype == np.float64:
-            left = self._double(rows)
-            store_tiles(left, left.panels(np.arange(len(rows)), self.form), self.form, out, self.threads)
+            right = self._double_panels(rows)
+            store_tiles(self._double(rows), right, self.form, out, self.threads)
         else:
-            at = self._at(rows)
-            store_tiles(self.side.part(at), self.side.panels(at, self.form), self.form, out, self.threads)
+            right = self.side.panels(self._at(rows), self.form, self.scratch)
+            store_tiles(self._rows(rows), right, self.form, out, self.threads)
 
 
 class HeldGram(TiledGram):
@@ -376,22 +403,22 @@ class ClassBlocks:
         sizes = np.sort(np.bincount(codes).astype(np.float64))[::-1]
         return 4.0 * (np.sum(sizes**2) + threads * sizes[0] * sizes[min(1, len(sizes) - 1)])
 
-    def _form(self, k: int) -> tuple[Side, Panels]:
-        """A class as rows and as columns of tiles; kept for small classes, which meet many others."""
-        if k in self._sides:
-            return self._sides[k]
-        gram, rows = self.gram, self.members[k]
-        if self.double:
-            side = Side.of(gram.X[rows], gram.form, gram.shift, np.float64)
-            form = side, side.panels(np.arange(len(rows)), gram.form)
-            self._sides[k] = form
-        else:
-            form = gram.side.part(rows), gram.side.panels(rows, gram.form)
-        return form
+    def _double(self, k: int) -> tuple[Side, Panels]:
+        """A small class as rows and as columns of float64 tiles: kept, for it meets many others."""
+        if k not in self._sides:
+            gram, rows = self.gram, self.members[k]
+            side = Side.of(gram.X, gram.form, gram.shift, np.float64, rows)
+            self._sides[k] = side, side.panels(np.arange(len(rows)), gram.form)
+        return self._sides[k]
 
     def _block(self, i: int, j: int, scratch: Scratch | None) -> Array:
         """K of class i with class j, in new memory or in a thread's scratch memory."""
-        left, right = self._form(i)[0], self._form(j)[1]
+        if self.double:
+            left, right = self._double(i)[0], self._double(j)[1]
+        else:
+            gram = self.gram
+            left = gram.side.part(self.members[i], gram.scratch)
+            right = gram.side.panels(self.members[j], gram.form, gram.scratch)
         shape, dtype = (left.padded, len(right.v)), np.float64 if self.double else np.float32
         out: Array = np.empty(shape, dtype) if scratch is None else scratch.take("cross", shape, dtype)
         store_tiles(left, right, self.gram.form, out, self.gram.threads)
