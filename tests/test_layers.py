@@ -24,6 +24,7 @@ LAYERS = [
     ["kernels"],
     ["gram"],
     ["tiled"],
+    ["shared_blocks"],
     ["feature_maps"],
     ["problems"],
     ["optimality"],

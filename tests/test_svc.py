@@ -775,3 +775,9 @@ def test_fitting_leaves_the_callers_data_and_parameters_alone():
     for before, after in zip(kept, (X, y, weights), strict=True):
         np.testing.assert_array_equal(before, after)
     assert parameters == {name: repr(value) for name, value in model.get_params().items()}
+
+
+@pytest.mark.parametrize("solver", ["smo", "active_set", "qp"])
+def test_a_solver_for_binary_problems_is_refused_for_the_joint_machine(solver):
+    with pytest.raises(ValueError, match="joint problem"):
+        SVC(multiclass="crammer_singer", solver=solver).fit([[0.0], [1.0], [2.0]], [0, 1, 2])

@@ -10,8 +10,9 @@ from maxmargin.expansion import KernelExpansion
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.multiclass import certain, pairs, predict_codes
 from maxmargin.problems import c_svc, eps_svr, nu_svc, one_class
+from maxmargin.shared_blocks import ClassBlocks, HeldGram
 from maxmargin.solvers import SOLVERS
-from maxmargin.tiled import ClassBlocks, HeldGram, TiledGram, make_gram, tileable
+from maxmargin.tiled import TiledGram, make_gram, tileable
 
 KERNELS = [
     RBF(gamma=0.3),
@@ -59,7 +60,7 @@ def test_a_few_long_rows_do_not_cost_the_others_single_precision():
 
 @pytest.mark.parametrize("double", [True, False])
 def test_shared_blocks_hold_the_kernel_of_every_pair(double, monkeypatch):
-    monkeypatch.setattr("maxmargin.tiled.DOUBLE", 10_000 if double else 0)
+    monkeypatch.setattr("maxmargin.shared_blocks.DOUBLE", 10_000 if double else 0)
     X = cloud(90)
     codes = np.random.default_rng(1).integers(0, 4, 90)
     codes[:5] = -1

@@ -20,7 +20,6 @@ Where single precision cannot go on (very large kernel values, or C), the double
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from maxmargin import optimality
@@ -34,10 +33,9 @@ from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.free_step import free_step
 from maxmargin.solvers.smo import SMO
+from maxmargin.solvers.working_set import choose, excess, sides
 
 SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within these
-KEEP = 0.75  # at most this part of W are free variables of the last round
-WORST = 0.02  # this part of each side are its worst violators; the rest are drawn from all of them
 INNER = 0.1  # the inner solve stops at this part of the present violation
 INNER_HELD = 0.02  # the same where pricing is cheap, for values are held in memory, and a new W is not
 NEAR = 0.1  # phase 2 takes rows within this part of the first violation
@@ -47,115 +45,6 @@ MOST = 100  # pair steps in a round, for each variable of W
 SLICE = 300_000_000  # variables touched between two looks at the clock: under 0.2 s
 WHOLE = 1024  # problems of at most this many variables are solved whole, if their kernel values are stored
 PATIENCE = 40  # rounds without progress before the double-precision solver takes over
-
-
-@numba.njit(cache=True, nogil=True)
-def _sides(
-    g: Array, a: Array, lower: Array, upper: Array, group: Array, ids: Array, lone: bool, middle: Array
-) -> float:
-    """Over the variables ids: the largest violation of a group, and the middle of each group's sides: the smallest g
-    that may rise and the largest that may fall. A lone group's offset is zero, so that zero is on both sides."""
-    rise = np.full(len(middle), 0.0 if lone else np.inf)
-    fall = np.full(len(middle), 0.0 if lone else -np.inf)
-    for v in ids:
-        k = group[v]
-        if a[v] < upper[v]:
-            rise[k] = min(rise[k], g[v])
-        if a[v] > lower[v]:
-            fall[k] = max(fall[k], g[v])
-    violation = 0.0
-    for k in range(len(middle)):
-        violation = max(violation, fall[k] - rise[k])
-        if np.isfinite(rise[k]) and np.isfinite(fall[k]):
-            middle[k] = 0.5 * (rise[k] + fall[k])
-        else:
-            middle[k] = rise[k] if np.isfinite(rise[k]) else (fall[k] if np.isfinite(fall[k]) else 0.0)
-    return violation
-
-
-@numba.njit(cache=True, nogil=True)
-def _excess(g: Array, a: Array, lower: Array, upper: Array, group: Array, ids: Array, middle: Array) -> Array:
-    """How far each variable is on the wrong side of its group's middle; negative means safely right."""
-    out = np.empty(len(ids))
-    for t in range(len(ids)):
-        v = ids[t]
-        x = -np.inf
-        if a[v] < upper[v]:
-            x = middle[group[v]] - g[v]
-        if a[v] > lower[v]:
-            x = max(x, g[v] - middle[group[v]])
-        out[t] = x
-    return out
-
-
-@numba.njit(cache=True, nogil=True)
-def _choose(
-    g: Array,
-    a: Array,
-    lower: Array,
-    upper: Array,
-    group: Array,
-    ids: Array,
-    previous: Array,
-    taken: Array,
-    size: int,
-    middle: Array,
-    start: int,
-) -> Array:
-    """The next working set: free variables of the last one, then each side's worst and random violators.
-
-    Equal values at the threshold of the worst come after smaller ones: they must not crowd out the worst pair."""
-    n_groups = len(middle)
-    W = np.empty(size + 2 * n_groups, np.int64)
-    count = 0
-    for v in previous:
-        if count < KEEP * size and lower[v] < a[v] < upper[v]:
-            W[count] = v
-            taken[v] = True
-            count += 1
-    key = np.empty(len(ids))
-    at = np.empty(len(ids), np.int64)
-    sides = 2 * n_groups
-    for k in range(n_groups):
-        for side in range(2):
-            quota = max(1, (size - count) // sides)
-            sides -= 1
-            m = violators = 0
-            limit = middle[k] if side == 0 else -middle[k]
-            for v in ids:
-                if taken[v] or group[v] != k:
-                    continue
-                if side == 0 and a[v] < upper[v]:
-                    key[m] = g[v]
-                elif side == 1 and a[v] > lower[v]:
-                    key[m] = -g[v]
-                else:
-                    continue
-                at[m] = v
-                violators += key[m] < limit
-                m += 1
-            crowded = violators > quota
-            worst = min(quota, max(16, int(WORST * quota))) if crowded else quota
-            threshold = np.partition(key[:m], worst - 1)[worst - 1] if m > worst else np.inf
-            got = 0
-            for equal in range(2):
-                for t in range(m):
-                    if got < worst and (key[t] == threshold if equal else key[t] < threshold):
-                        W[count] = at[t]
-                        taken[at[t]] = True
-                        count += 1
-                        got += 1
-            if crowded:
-                for s in range(m):
-                    t = (s + start) % m
-                    if got < quota and key[t] < limit and not taken[at[t]]:
-                        W[count] = at[t]
-                        taken[at[t]] = True
-                        count += 1
-                        got += 1
-    for t in range(count):
-        taken[W[t]] = False
-    return W[:count]
 
 
 class ActiveSet:
@@ -232,12 +121,12 @@ class _Run:
     def _conditions(self, ids: Array) -> tuple[float, Array, float]:
         """Over the variables ids: the violation, each group's middle, and half the widest group's violation."""
         p, middle = self.problem, np.empty(self.n_groups)
-        violation = _sides(self.gradient, self.a, p.lower, p.upper, self.group, ids, self.lone, middle)
+        violation = sides(self.gradient, self.a, p.lower, p.upper, self.group, ids, self.lone, middle)
         return violation, middle, 0.5 * violation
 
     def _excess(self, ids: Array, middle: Array) -> Array:
         p = self.problem
-        return _excess(self.gradient, self.a, p.lower, p.upper, self.group, ids, middle)
+        return excess(self.gradient, self.a, p.lower, p.upper, self.group, ids, middle)
 
     def _refresh_gradient(self, ids: Array | None = None) -> None:
         p = self.problem
@@ -330,7 +219,7 @@ class _Run:
         if len(ids) <= self.cap - UNIT * (self.n_groups + 1):
             size = min(size, len(ids)) if len(ids) > self.smallest else len(ids)
         start = (self.rounds * 7919) % max(1, len(ids))
-        chosen = _choose(
+        chosen = choose(
             self.gradient, self.a, p.lower, p.upper, self.group, ids, self.W, self.taken, size, middle, start
         )
         self.W = W = np.sort(chosen)

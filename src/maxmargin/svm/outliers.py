@@ -6,13 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import OutlierMixin
 
 from maxmargin import problems
-from maxmargin._parallel import single_threaded_blas
 from maxmargin._validation import Array, callers_level, check_number, check_weights
-from maxmargin.svm.pipeline import KernelMachine, gather
+from maxmargin.svm.pipeline import KernelMachine
 
 
 class OneClassSVM(OutlierMixin, KernelMachine):
@@ -109,22 +107,13 @@ class OneClassSVM(OutlierMixin, KernelMachine):
                 stacklevel=callers_level(),
             )
         problem = problems.one_class(data.weight, float(self.nu))
-        with data.control.catching_interrupts(), single_threaded_blas():
-            machines = self._solve(data, [(np.arange(data.gram.n), problem)])
-        machine = machines[0]
-        self._remember(data, machines)
-        used, coefficients = gather(machines, 1, [0], np.ones(1))
-        listed = self._publish(X, data, used, coefficients, np.array([machine.intercept]), weights)
-        self.dual_coef_ = sp.csr_matrix(listed.T) if self._sparse else listed.T.copy()
-        self.intercept_ = np.array([machine.intercept])
+        machine = self._fit_one(X, data, weights, problem)
         self.offset_ = -self.intercept_
-        self._n_support = [len(self.support_)]
-        self.n_iter_ = machine.solution.n_iter
         inside = machine.f >= machine.third
         used = data.rows.member_of >= 0
         self._finish(
             data,
-            machines,
+            [machine],
             machine="OneClassSVM",
             parameters=f"nu = {self.nu:g}",
             training_error=float(np.mean(~inside[data.rows.member_of[used]])),

@@ -22,8 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import optimality
 from maxmargin._control import Control, Status, print_progress
-from maxmargin._parallel import effective_threads, run_tiles
-from maxmargin._rows import CanonicalRows, canonical_rows
+from maxmargin._parallel import effective_threads, run_tiles, single_threaded_blas
+from maxmargin._rows import canonical_rows
 from maxmargin._validation import (
     Array,
     Points,
@@ -46,25 +46,12 @@ from maxmargin.optimality import Certificate
 from maxmargin.problems import DualProblem
 from maxmargin.report import FitReport, combine
 from maxmargin.solvers import SOLVERS, Solution, Solver, choose_solver
-from maxmargin.solvers.hulls import Hulls, InseparableError, nearest_points
+from maxmargin.svm.hard_margin import solve_hard_margin
+from maxmargin.svm.training import TrainingSet
 from maxmargin.tiled import make_gram
 
 SMALL = 1000  # rows up to which threads cost more than they bring
 REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
-
-
-@dataclass(frozen=True)
-class TrainingSet:
-    """Canonical rows and their kernel values."""
-
-    X: Points
-    target: Array
-    weight: Array
-    rows: CanonicalRows
-    kernel: Kernel
-    gram: Gram
-    control: Control
-    threads: int
 
 
 @dataclass(frozen=True)
@@ -195,7 +182,7 @@ class KernelMachine(BaseEstimator):
         n_iter = 0
         for attempt in range(REPEATS):
             if problem.hard_margin:
-                solution = _solve_hard_margin(solver, problem, gram, self.tol, data, rows, start)
+                solution = solve_hard_margin(solver, problem, gram, self.tol, data, rows, start)
             else:
                 solution = solver.solve(problem, gram, tol=self.tol, control=data.control, start=start)
             n_iter += solution.n_iter
@@ -244,6 +231,19 @@ class KernelMachine(BaseEstimator):
             values[:, machine.rows] = machine.solution.a.reshape(per_row, -1)
             variables.append(((machine.problem.kind, per_row), values))
         self._last_fit = {"identity": _identity(data), "variables": variables}
+
+    def _fit_one(self, X: Points, data: TrainingSet, weights: Array, problem: DualProblem) -> Machine:
+        """A fit that is one problem over all rows: solve it, and set what scikit-learn's estimators expose."""
+        with data.control.catching_interrupts(), single_threaded_blas():
+            machines = self._solve(data, [(np.arange(data.gram.n), problem)])
+        self._remember(data, machines)
+        used, coefficients = gather(machines, 1, [0], np.ones(1))
+        self.intercept_ = np.array([machines[0].intercept])
+        listed = self._publish(X, data, used, coefficients, self.intercept_, weights)
+        self.dual_coef_ = sp.csr_matrix(listed.T) if self._sparse else listed.T.copy()
+        self._n_support: Any = [len(self.support_)]
+        self.n_iter_: Any = machines[0].solution.n_iter
+        return machines[0]
 
     def _publish(
         self,
@@ -414,58 +414,6 @@ def _check_square(K: Points) -> None:
                 f"The precomputed kernel matrix is not symmetric: entries differ by up to {apart:.3g} from their "
                 "mirror image. Hand in k(X, X), or (K + K.T) / 2 if the difference is noise."
             )
-
-
-def _twins(problem: DualProblem, gram: Gram, keys: Array) -> tuple[int, int] | None:
-    """Two rows with the same content and opposite labels, if there are any: no kernel tells them apart."""
-    order = np.argsort(keys, kind="stable")
-    same = np.flatnonzero((keys[order[1:]] == keys[order[:-1]]) & (np.diff(problem.target[order]) != 0))
-    for t in same:
-        i, j = int(order[t]), int(order[t + 1])
-        K = gram.block(np.array([i, j]), np.array([i, j]))
-        if K[0, 0] + K[1, 1] - 2 * K[0, 1] <= 1e-12 * (abs(K[0, 0]) + abs(K[1, 1])):
-            return i, j
-    return None
-
-
-def _solve_hard_margin(
-    solver: Any, problem: DualProblem, gram: Gram, tol: float, data: TrainingSet, rows: Array, start: Array | None
-) -> Solution:
-    """A hard margin: a first attempt; if that does not converge, look at whether the classes' hulls meet, and only
-    go on when they do not."""
-    control = data.control
-    twins = None if isinstance(data.kernel, Precomputed) else _twins(problem, gram, data.rows.key[rows])
-    if twins is not None:
-        weights = np.zeros(problem.n_rows)
-        weights[list(twins)] = 1.0
-        at = data.rows.representative[rows]
-        raise InseparableError(
-            "C=inf asks for a hard margin, but the classes cannot be separated: rows "
-            f"{at[twins[0]]} and {at[twins[1]]} are identical and have different labels. Use a finite C.",
-            Hulls(False, 0.0, weights),
-            at,
-        )
-    limit = 20_000 + 20 * problem.n_variables
-    first = replace(control, max_iter=limit if control.max_iter < 0 else min(limit, control.max_iter))
-    solution: Solution = solver.solve(problem, gram, tol=tol, control=first, start=start)
-    if solution.status in (Status.OPTIMAL, Status.DEADLINE, Status.INTERRUPTED):
-        return solution
-    if problem.fit_intercept:
-        hulls = nearest_points(problem.target, gram, replace(control, max_iter=-1))
-        if not hulls.separable and control.stop() is None:
-            raise InseparableError(
-                "C=inf asks for a hard margin, but the classes cannot be separated with this kernel: their convex "
-                f"hulls in feature space meet (distance {hulls.distance:.1e}). Use a finite C, or another kernel.",
-                hulls,
-                data.rows.representative[rows],
-            )
-    solution = solver.solve(problem, gram, tol=tol, control=control, start=solution.a)
-    if not problem.fit_intercept and not solution.status.converged and np.min(problem.target * solution.f) <= 0:
-        raise InseparableError(
-            "C=inf asks for a hard margin, but no hyperplane through the origin was found that separates the classes "
-            "with this kernel. Use a finite C, fit_intercept=True, or another kernel."
-        )
-    return solution
 
 
 def _scaling_hint(X: Points, names: Any) -> str:

@@ -6,14 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 
 from maxmargin import problems
-from maxmargin._parallel import single_threaded_blas
 from maxmargin._validation import Array, check_flag, check_number, check_weights
 from maxmargin.problems import DualProblem
-from maxmargin.svm.pipeline import KernelMachine, Machine, gather
+from maxmargin.svm.pipeline import KernelMachine, Machine
 
 
 class KernelRegressor(RegressorMixin, KernelMachine):
@@ -52,23 +50,13 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         target = target.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
         data = self._prepare(X, target, weights)
-        with data.control.catching_interrupts(), single_threaded_blas():
-            problem = self._problem(data.target, data.weight)
-            machines = self._solve(data, [(np.arange(data.gram.n), problem)])
-        machine = machines[0]
-        self._remember(data, machines)
-        used, coefficients = gather(machines, 1, [0], np.ones(1))
-        listed = self._publish(X, data, used, coefficients, np.array([machine.intercept]), weights)
-        self.dual_coef_ = sp.csr_matrix(listed.T) if self._sparse else listed.T.copy()
-        self.intercept_ = np.array([machine.intercept])
-        self._n_support = [len(self.support_)]
-        self.n_iter_ = machine.solution.n_iter
+        machine = self._fit_one(X, data, weights, self._problem(data.target, data.weight))
         used = data.rows.member_of >= 0
         fitted = machine.f + machine.intercept
         residual = fitted[data.rows.member_of[used]] - target[used]
         self._finish(
             data,
-            machines,
+            [machine],
             machine=type(self).__name__,
             parameters=self._parameters(machine),
             training_error=math.sqrt(float(np.mean(residual**2))),

@@ -1,0 +1,25 @@
+"""The training data of one fit, as every later step sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from maxmargin._control import Control
+from maxmargin._rows import CanonicalRows
+from maxmargin._validation import Array, Points
+from maxmargin.gram import Gram
+from maxmargin.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Canonical rows and their kernel values."""
+
+    X: Points
+    target: Array
+    weight: Array
+    rows: CanonicalRows
+    kernel: Kernel
+    gram: Gram
+    control: Control
+    threads: int
