@@ -781,3 +781,13 @@ def test_fitting_leaves_the_callers_data_and_parameters_alone():
 def test_a_solver_for_binary_problems_is_refused_for_the_joint_machine(solver):
     with pytest.raises(ValueError, match="joint problem"):
         SVC(multiclass="crammer_singer", solver=solver).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+
+
+def test_equal_rows_share_a_coefficient_without_more_support_vectors_than_need_be():
+    """Six equal rows at a bound of one each: a multiplier of 2.5 makes three of them support vectors."""
+    X, y = [[0.0]] * 6 + [[1.0]], [0] * 6 + [1]
+    model = SVC(kernel="linear", C=1.0, tol=1e-9).fit(X, y, sample_weight=[1.0] * 6 + [2.5])
+    taken = -model.dual_coef_[0, : model.n_support_[0]]
+    np.testing.assert_allclose(taken.sum(), model.dual_coef_[0, -1])
+    assert np.all(taken <= 1 + 1e-12)
+    assert model.n_support_[0] == np.ceil(taken.sum() - 1e-9)

@@ -152,8 +152,8 @@ class SVC(KernelClassifier):
     def _problem(self, y: Array, weight: Array) -> DualProblem:
         return problems.c_svc(y, self.C * weight, fit_intercept=self.fit_intercept)
 
-    def _joint_bound(self, weight: Array) -> Array:
-        return self.C * weight
+    def _bounds(self, weight: Array) -> Array:
+        return np.where(weight > 0, self.C, 0.0) if math.isinf(self.C) else self.C * weight
 
     def _parameters(self) -> str:
         return f"C = {self.C:g}" + (" (hard margin)" if math.isinf(self.C) else "")
@@ -253,6 +253,9 @@ report_
                 raise ValueError(f"specified nu is infeasible: {cause}. Lower nu, or weight the classes.")
             warnings.warn(f"{cause}, and is used instead.", UserWarning, stacklevel=callers_level())
         return problems.nu_svc(y, weight, min(nu, largest), fit_intercept=self.fit_intercept)
+
+    def _bounds(self, weight: Array) -> Array:
+        return weight
 
     def _settled(self, machine: Machine) -> Machine:
         """Where nu was lowered, all of the lighter class is at its bound, and every larger rho that keeps the heavier

@@ -117,10 +117,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         posed = [(tasks[t].rows, self._problem(tasks[t].y, effective[tasks[t].rows])) for t in solved]
         machines = [self._settled(machine) for machine in self._solve(data, posed, gram_of)]
         scale = np.array([self._scale(machine) for machine in machines])
-        used, coefficients = gather(machines, len(tasks), solved, scale)
+        used, coefficients, filled = gather(machines, len(tasks), solved, scale)
+        factors = np.ones(len(tasks))
+        factors[solved] = scale
         intercept[solved] = [factor * m.intercept for factor, m in zip(scale, machines, strict=True)]
         self._remember(data, machines)
-        self._publish_classifier(X, codes, weights, data, used, coefficients, intercept)
+        bounds = np.outer(self._bounds(weights * self.class_weight_[codes]), factors)
+        self._publish_classifier(X, codes, weights, data, used, coefficients, filled, intercept, bounds)
         iterations = np.zeros(len(tasks), np.int32)
         iterations[solved] = [machine.solution.n_iter for machine in machines]
         self.n_iter_ = iterations
@@ -188,7 +191,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             gram = data.gram.subset(active)
         else:
             active, gram = np.arange(data.gram.n), data.gram
-        problem = JointProblem(data.target[active], self._joint_bound(effective[active]), len(self.classes_))
+        problem = JointProblem(data.target[active], self._bounds(effective[active]), len(self.classes_))
         start = None
         last = getattr(self, "_last_fit", None) if self.warm_start else None
         if last is not None and last.get("shape") == (len(active), problem.n_classes):
@@ -208,12 +211,16 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self._evaluations = data.gram.evaluations + (0 if gram is data.gram else gram.evaluations)
         self._solver_name, self._solver_reason = CrammerSinger.name, "the joint machine is one problem over all classes"
         no_intercept = np.zeros(problem.n_classes)
-        self._publish_classifier(X, codes, weights, data, active[nonzero], solution.a[nonzero], no_intercept)
+        A, bound = solution.a[nonzero], problem.bound[nonzero]
+        filled = (A[np.arange(len(A)), problem.label[nonzero]] / bound)[:, None]
+        bounds = np.full((len(codes), problem.n_classes), np.nan)
+        self._publish_classifier(X, codes, weights, data, active[nonzero], A, filled, no_intercept, bounds)
         self.n_iter_ = np.array([solution.n_iter], np.int32)
         machine = Machine(active, None, solution, certificate, F, 0.0, 0.0)  # type: ignore[arg-type]
         self._report(data, [machine], predicted, codes)
 
-    def _joint_bound(self, weight: Array) -> Array:
+    def _bounds(self, weight: Array) -> Array:
+        """The bounds of rows of these weights."""
         raise NotImplementedError
 
     def _publish_classifier(
@@ -224,10 +231,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         data: TrainingSet,
         used: Array,
         coefficients: Array,
+        filled: Array,
         intercept: Array,
+        bounds: Array,
     ) -> None:
         """scikit-learn's attributes; for one-vs-one, dual_coef_ in LIBSVM's layout of k - 1 rows."""
-        listed = self._publish(X, data, used, coefficients, intercept, weights, order_by=codes)
+        listed = self._publish(X, data, used, coefficients, filled, intercept, weights, bounds, order_by=codes)
         n_classes = len(self.classes_)
         of_class = codes[self.support_]
         self._n_support = np.bincount(of_class, minlength=n_classes)

@@ -107,7 +107,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
                 stacklevel=callers_level(),
             )
         problem = problems.one_class(data.weight, float(self.nu))
-        machine = self._fit_one(X, data, weights, problem)
+        machine = self._fit_one(X, data, weights, weights, problem)
         self.offset_ = -self.intercept_
         inside = machine.f >= machine.third
         used = data.rows.member_of >= 0

@@ -232,14 +232,14 @@ class KernelMachine(BaseEstimator):
             variables.append(((machine.problem.kind, per_row), values))
         self._last_fit = {"identity": _identity(data), "variables": variables}
 
-    def _fit_one(self, X: Points, data: TrainingSet, weights: Array, problem: DualProblem) -> Machine:
+    def _fit_one(self, X: Points, data: TrainingSet, weights: Array, bounds: Array, problem: DualProblem) -> Machine:
         """A fit that is one problem over all rows: solve it, and set what scikit-learn's estimators expose."""
         with data.control.catching_interrupts(), single_threaded_blas():
             machines = self._solve(data, [(np.arange(data.gram.n), problem)])
         self._remember(data, machines)
-        used, coefficients = gather(machines, 1, [0], np.ones(1))
+        used, coefficients, filled = gather(machines, 1, [0], np.ones(1))
         self.intercept_ = np.array([machines[0].intercept])
-        listed = self._publish(X, data, used, coefficients, self.intercept_, weights)
+        listed = self._publish(X, data, used, coefficients, filled, self.intercept_, weights, bounds[:, None])
         self.dual_coef_ = sp.csr_matrix(listed.T) if self._sparse else listed.T.copy()
         self._n_support: Any = [len(self.support_)]
         self.n_iter_: Any = machines[0].solution.n_iter
@@ -251,25 +251,25 @@ class KernelMachine(BaseEstimator):
         data: TrainingSet,
         used: Array,
         coefficients: Array,
+        filled: Array,
         intercept: Array,
         weights: Array,
+        bounds: Array,
         order_by: Array | None = None,
     ) -> Array:
         """Set what scikit-learn's estimators expose and the fitted expansion.
 
-        ``used`` are the canonical rows with a coefficient, ``coefficients`` is (used rows, machines). A merged row's
-        coefficient is divided among its input rows by weight. Support vectors are listed by ``order_by`` (the class),
-        then by index. Returns the coefficients of the listed support vectors, one row each."""
-        share = data.rows.share(weights)
-        place = np.full(data.gram.n + 1, -1)  # the last entry serves rows that are in no merged row
-        place[used] = np.arange(len(used))
-        support = np.flatnonzero(place[data.rows.member_of] >= 0)
+        ``used`` are the canonical rows with a coefficient, ``coefficients`` is (used rows, machines), and ``filled``
+        the part of its bound that each coefficient takes up; ``bounds`` are those of the input rows, in each machine's
+        scale. Support vectors are listed by ``order_by`` (the class), then by index. Returns the coefficients of the
+        listed support vectors, one row each."""
+        support, per_input = _divided(data, used, coefficients, filled, weights, bounds)
         if order_by is not None:
-            support = support[np.argsort(order_by[support], kind="stable")]
+            order = np.argsort(order_by[support], kind="stable")
+            support, per_input = support[order], per_input[order]
         self.support_ = support.astype(np.int32)
         self.shape_fit_ = X.shape
         self.kernel_ = data.kernel
-        per_input = coefficients[place[data.rows.member_of[support]]] * share[support][:, None]
         precomputed = isinstance(data.kernel, Precomputed)
         if precomputed:
             self.support_vectors_ = np.empty((0, 0))
@@ -277,7 +277,7 @@ class KernelMachine(BaseEstimator):
             self._expansion = KernelExpansion(data.kernel, anchors, per_input, intercept)
         else:
             self.support_vectors_ = X[support]
-            if len(support) == len(used):
+            if len(support) == len(used):  # no equal rows among them
                 anchors = self.support_vectors_ if sp.issparse(data.X) or not sp.issparse(X) else X[support].toarray()
                 self._expansion = KernelExpansion(data.kernel, anchors, per_input, intercept)
             else:
@@ -375,18 +375,54 @@ class KernelMachine(BaseEstimator):
         return np.array(self._n_support, dtype=np.int32)
 
 
-def gather(machines: Sequence[Machine], n_machines: int, places: Sequence[int], scale: Array) -> tuple[Array, Array]:
-    """The rows that any machine uses, and all machines' coefficients on them: one column a machine."""
+def gather(
+    machines: Sequence[Machine], n_machines: int, places: Sequence[int], scale: Array
+) -> tuple[Array, Array, Array]:
+    """The rows that any machine uses; all machines' coefficients on them, one column a machine; and the part of its
+    bound that each takes up (0 where there is no bound)."""
     each = []
     for machine in machines:
         coef = machine.problem.coefficients(machine.solution.a)
         at = np.flatnonzero(coef)
-        each.append((machine.rows[at], coef[at]))
-    used = np.unique(np.concatenate([rows for rows, _ in each])) if each else np.empty(0, int)
-    coefficients = np.zeros((len(used), n_machines))
-    for (rows, coef), place, factor in zip(each, places, scale, strict=True):
-        coefficients[np.searchsorted(used, rows), place] = factor * coef
-    return used, coefficients
+        each.append((machine.rows[at], coef[at], np.abs(coef[at]) / machine.problem.bound[at]))
+    used = np.unique(np.concatenate([rows for rows, _, _ in each])) if each else np.empty(0, int)
+    coefficients, filled = np.zeros((len(used), n_machines)), np.zeros((len(used), n_machines))
+    for (rows, coef, part), place, factor in zip(each, places, scale, strict=True):
+        at = np.searchsorted(used, rows)
+        coefficients[at, place], filled[at, place] = factor * coef, part
+    return used, coefficients, filled
+
+
+def _divided(
+    data: TrainingSet, used: Array, coefficients: Array, filled: Array, weights: Array, bounds: Array
+) -> tuple[Array, Array]:
+    """The support vectors among the input rows, in their order, and their coefficients.
+
+    Equal rows were one variable, whose bound is the sum of theirs. Its coefficient is given to the first of them up to
+    that row's own bound, then to the next, so that no more of them are support vectors than need be."""
+    place = np.full(data.gram.n + 1, -1)  # the last entry serves rows that are in no merged row
+    place[used] = np.arange(len(used))
+    members = np.flatnonzero(place[data.rows.member_of] >= 0)
+    of = place[data.rows.member_of[members]]
+    if len(members) == len(used):
+        return members, coefficients[of]
+    share = data.rows.share(weights)[members]
+    order = np.argsort(of, kind="stable")
+    total = np.cumsum(share[order]) - share[order]
+    first = np.flatnonzero(np.diff(of[order], prepend=-1))
+    before = np.empty(len(members))
+    before[order] = total - np.repeat(total[first], np.diff(np.append(first, len(order))))
+    part = np.clip(filled[of] - before[:, None], 0.0, share[:, None])
+    part[part < 1e-12] = 0.0
+    alone = (before <= 1e-12)[:, None]  # without a bound the first row takes all
+    fraction = np.where(filled[of] > 0, part / np.where(filled[of] > 0, filled[of], 1.0), alone)
+    per_input = coefficients[of] * fraction
+    # A row at its bound is exactly there. (The joint machine gives no bounds: its rows divide several coefficients.)
+    bound = np.where(np.isfinite(bounds[members]), bounds[members], 0.0)
+    full = (part >= (1 - 1e-9) * share[:, None]) & (per_input != 0) & (bound > 0)
+    per_input = np.where(full, np.sign(per_input) * bound, per_input)
+    keep = np.any(per_input != 0, axis=1)
+    return members[keep], per_input[keep]
 
 
 def _identity(data: TrainingSet) -> Array:

@@ -50,7 +50,8 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         target = target.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
         data = self._prepare(X, target, weights)
-        machine = self._fit_one(X, data, weights, self._problem(data.target, data.weight))
+        bounds = np.where(weights > 0, self.C, 0.0) if math.isinf(self.C) else self.C * weights
+        machine = self._fit_one(X, data, weights, bounds, self._problem(data.target, data.weight))
         used = data.rows.member_of >= 0
         fitted = machine.f + machine.intercept
         residual = fitted[data.rows.member_of[used]] - target[used]
