@@ -83,3 +83,14 @@ def test_large_prices_no_longer_keep_a_small_machine_from_converging():
     report = SVC(kernel="linear", C=1e5).fit(X, y).report_
     assert report.converged
     assert report.n_iter < 2_000_000
+
+
+def test_a_nearly_singular_matrix_does_not_spoil_the_sums():
+    """Rows that are almost equal give directions of any length; what is added up must still be zero."""
+    rng = np.random.default_rng(4)
+    Z = np.outer(np.ones(12), rng.standard_normal(3)) + 1e-9 * rng.standard_normal((12, 3))
+    lower, upper = np.zeros(12), np.full(12, 30.0)
+    a = rng.uniform(0.1, 1.0, 12)
+    step = free_step(Z @ Z.T, rng.standard_normal(12), a, lower, upper, [slice(0, 12)], np.arange(12))
+    assert step is not None
+    assert abs(step[1].sum()) < 1e-10

@@ -6,8 +6,9 @@ is ill-conditioned (large C, unscaled columns). With the set F of free variables
     minimise  g_F' d + 1/2 d' Q_FF d    subject to  sum of d over each group = 0,
 
 solved by one Cholesky factor of Q_FF (with a ridge at the level of its rounding) and a small system for the groups'
-multipliers. The step may leave the box, so two points are tried: the full step cut back variable by variable, with each
-group's sum repaired, and the longest part of it that stays inside. The better one is taken, if it lowers the objective.
+multipliers. The step may leave the box, so two points are tried: the full step and the longest part of it that stays
+inside, both cut back variable by variable, with each group's sum repaired (a nearly singular Q_FF gives long steps,
+whose sums are no longer exact). The better one is taken, if it lowers the objective.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def free_step(
         reach = np.where(direction > 0, (high - here) / direction, (low - here) / direction)
     inside = float(min(1.0, np.min(reach[direction != 0], initial=1.0)))
     best, gain = None, 0.0
-    for change in (_cut_back(here, direction, low, high, tied), inside * direction):
+    for length in (1.0, inside):
+        change = _cut_back(here, length * direction, low, high, tied)
         if change is None:
             continue
         lowered = -float(change @ slope + 0.5 * change @ (Q @ change))

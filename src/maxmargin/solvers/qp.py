@@ -22,7 +22,7 @@ from maxmargin.solvers.base import Solution
 SNAP = 1e-7  # distance from a bound, relative to the box (or to the largest variable), that counts as at the bound
 ENDS = {
     "Solved": Status.OPTIMAL,
-    "AlmostSolved": Status.STALLED,
+    "AlmostSolved": Status.OPTIMAL,  # to the reduced tolerances below
     "MaxIterations": Status.MAX_ITER,
     "MaxTime": Status.DEADLINE,
 }
@@ -81,6 +81,7 @@ def _clarabel(Q: Array, p: Array, problem: DualProblem, unit: float, control: Co
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = 1e-8
     if control.max_iter >= 0:
         settings.max_iter = control.max_iter
     if control.max_seconds is not None:
