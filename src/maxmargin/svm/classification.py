@@ -13,7 +13,7 @@ from maxmargin import problems
 from maxmargin._validation import Array, callers_level, check_number
 from maxmargin.problems import DualProblem
 from maxmargin.svm.classifier import KernelClassifier
-from maxmargin.svm.pipeline import Machine
+from maxmargin.svm.coefficients import Machine
 
 
 class SVC(KernelClassifier):

@@ -37,7 +37,8 @@ from maxmargin.problems import DualProblem, JointProblem
 from maxmargin.shared_blocks import ClassBlocks
 from maxmargin.solvers import CrammerSinger
 from maxmargin.solvers.hulls import InseparableError
-from maxmargin.svm.pipeline import KernelMachine, Machine, gather
+from maxmargin.svm.coefficients import Machine, gather
+from maxmargin.svm.pipeline import KernelMachine
 from maxmargin.svm.training import TrainingSet
 from maxmargin.tiled import TiledGram
 

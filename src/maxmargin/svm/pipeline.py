@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,29 +42,16 @@ from maxmargin._validation import (
 from maxmargin.expansion import KernelExpansion
 from maxmargin.gram import Gram, computing_form, precomputed_gram
 from maxmargin.kernels import Kernel, Linear, Precomputed, as_kernel
-from maxmargin.optimality import Certificate
 from maxmargin.problems import DualProblem
 from maxmargin.report import FitReport, combine
-from maxmargin.solvers import SOLVERS, Solution, Solver, choose_solver
+from maxmargin.solvers import SOLVERS, Solver, choose_solver
+from maxmargin.svm.coefficients import Machine, divided, gather
 from maxmargin.svm.hard_margin import solve_hard_margin
 from maxmargin.svm.training import TrainingSet
 from maxmargin.tiled import make_gram
 
 SMALL = 1000  # rows up to which threads cost more than they bring
 REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
-
-
-@dataclass(frozen=True)
-class Machine:
-    """One problem of a fit and what came of it: ``f`` are the values, without intercept, on its canonical rows."""
-
-    rows: Array
-    problem: DualProblem
-    solution: Solution
-    certificate: Certificate
-    f: Array
-    intercept: float
-    third: float
 
 
 class KernelMachine(BaseEstimator):
@@ -263,7 +250,7 @@ class KernelMachine(BaseEstimator):
         the part of its bound that each coefficient takes up; ``bounds`` are those of the input rows, in each machine's
         scale. Support vectors are listed by ``order_by`` (the class), then by index. Returns the coefficients of the
         listed support vectors, one row each."""
-        support, per_input = _divided(data, used, coefficients, filled, weights, bounds)
+        support, per_input = divided(data, used, coefficients, filled, weights, bounds)
         if order_by is not None:
             order = np.argsort(order_by[support], kind="stable")
             support, per_input = support[order], per_input[order]
@@ -373,56 +360,6 @@ class KernelMachine(BaseEstimator):
     def n_support_(self) -> Array:
         """Number of support vectors: of each class, or in all."""
         return np.array(self._n_support, dtype=np.int32)
-
-
-def gather(
-    machines: Sequence[Machine], n_machines: int, places: Sequence[int], scale: Array
-) -> tuple[Array, Array, Array]:
-    """The rows that any machine uses; all machines' coefficients on them, one column a machine; and the part of its
-    bound that each takes up (0 where there is no bound)."""
-    each = []
-    for machine in machines:
-        coef = machine.problem.coefficients(machine.solution.a)
-        at = np.flatnonzero(coef)
-        each.append((machine.rows[at], coef[at], np.abs(coef[at]) / machine.problem.bound[at]))
-    used = np.unique(np.concatenate([rows for rows, _, _ in each])) if each else np.empty(0, int)
-    coefficients, filled = np.zeros((len(used), n_machines)), np.zeros((len(used), n_machines))
-    for (rows, coef, part), place, factor in zip(each, places, scale, strict=True):
-        at = np.searchsorted(used, rows)
-        coefficients[at, place], filled[at, place] = factor * coef, part
-    return used, coefficients, filled
-
-
-def _divided(
-    data: TrainingSet, used: Array, coefficients: Array, filled: Array, weights: Array, bounds: Array
-) -> tuple[Array, Array]:
-    """The support vectors among the input rows, in their order, and their coefficients.
-
-    Equal rows were one variable, whose bound is the sum of theirs. Its coefficient is given to the first of them up to
-    that row's own bound, then to the next, so that no more of them are support vectors than need be."""
-    place = np.full(data.gram.n + 1, -1)  # the last entry serves rows that are in no merged row
-    place[used] = np.arange(len(used))
-    members = np.flatnonzero(place[data.rows.member_of] >= 0)
-    of = place[data.rows.member_of[members]]
-    if len(members) == len(used):
-        return members, coefficients[of]
-    share = data.rows.share(weights)[members]
-    order = np.argsort(of, kind="stable")
-    total = np.cumsum(share[order]) - share[order]
-    first = np.flatnonzero(np.diff(of[order], prepend=-1))
-    before = np.empty(len(members))
-    before[order] = total - np.repeat(total[first], np.diff(np.append(first, len(order))))
-    part = np.clip(filled[of] - before[:, None], 0.0, share[:, None])
-    part[part < 1e-12] = 0.0
-    alone = (before <= 1e-12)[:, None]  # without a bound the first row takes all
-    fraction = np.where(filled[of] > 0, part / np.where(filled[of] > 0, filled[of], 1.0), alone)
-    per_input = coefficients[of] * fraction
-    # A row at its bound is exactly there. (The joint machine gives no bounds: its rows divide several coefficients.)
-    bound = np.where(np.isfinite(bounds[members]), bounds[members], 0.0)
-    full = (part >= (1 - 1e-9) * share[:, None]) & (per_input != 0) & (bound > 0)
-    per_input = np.where(full, np.sign(per_input) * bound, per_input)
-    keep = np.any(per_input != 0, axis=1)
-    return members[keep], per_input[keep]
 
 
 def _identity(data: TrainingSet) -> Array:

@@ -11,7 +11,8 @@ from sklearn.base import RegressorMixin
 from maxmargin import problems
 from maxmargin._validation import Array, check_flag, check_number, check_weights
 from maxmargin.problems import DualProblem
-from maxmargin.svm.pipeline import KernelMachine, Machine
+from maxmargin.svm.coefficients import Machine
+from maxmargin.svm.pipeline import KernelMachine
 
 
 class KernelRegressor(RegressorMixin, KernelMachine):
