@@ -791,3 +791,24 @@ def test_equal_rows_share_a_coefficient_without_more_support_vectors_than_need_b
     np.testing.assert_allclose(taken.sum(), model.dual_coef_[0, -1])
     assert np.all(taken <= 1 + 1e-12)
     assert model.n_support_[0] == np.ceil(taken.sum() - 1e-9)
+
+
+def test_a_refit_on_a_plain_array_forgets_the_column_names():
+    pandas = pytest.importorskip("pandas")
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0]]), np.array([0, 1, 0, 1])
+    model = SVC().fit(pandas.DataFrame(X, columns=["a", "b"]), y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    model.fit(X, y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == 2
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_plain_arrays_with_bad_numbers_are_refused(bad):
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 0, 1])
+    model = SVC().fit(X, y)
+    X = X.copy()
+    X[3, 1] = bad
+    for call in (lambda: SVC().fit(X, y), lambda: model.predict(X)):
+        with pytest.raises(ValueError, match="X contains"):
+            call()

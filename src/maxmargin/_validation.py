@@ -57,13 +57,41 @@ def as_objects(X: Any) -> Array | None:
     return objects
 
 
+def _ready(X: Any) -> bool:
+    """Whether X is what scikit-learn's validation would hand back as it is: a plain, finite array of numbers in C order.
+    Most arrays are, and finding that out takes a hundredth of a millisecond."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.flags.c_contiguous
+        and X.size > 0
+        and math.isfinite(float(X.sum(dtype=np.float64)))
+    )
+
+
+def _seen(estimator: Any, X: Array) -> Array:
+    """Leave on the estimator what scikit-learn's validation leaves there for an array without column names."""
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator.n_features_in_ = X.shape[1]
+    return X
+
+
 def check_training_points(estimator: Any, X: Any) -> Points:
     """Training points of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
+    if _ready(X):
+        return _seen(estimator, X)
     return _sorted_csr(validate_data(estimator, X, **_POINTS))
 
 
 def check_training(estimator: Any, X: Any, y: Any, *, numeric: bool = False) -> tuple[Points, Array]:
     """Training points and targets of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
+    kinds = "fiu" if numeric else "biuU"
+    if _ready(X) and type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in kinds and len(y) > 1:
+        if not numeric:
+            return _seen(estimator, X), y
+        if math.isfinite(float(y.sum(dtype=np.float64))):
+            return _seen(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
     X, y = validate_data(estimator, X, y, y_numeric=numeric, **_POINTS)
     return _sorted_csr(X), y
 
@@ -81,6 +109,8 @@ def check_targets(y: Any, n_samples: int, *, numeric: bool = False) -> Array:
 def check_new_points(estimator: Any, X: Any) -> Points:
     """Points to predict for: the columns the estimator was fitted with."""
     check_is_fitted(estimator)
+    if _ready(X) and not hasattr(estimator, "feature_names_in_") and X.shape[1] == estimator.n_features_in_:
+        return X
     return _sorted_csr(validate_data(estimator, X, reset=False, **_POINTS))
 
 

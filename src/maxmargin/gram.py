@@ -72,6 +72,12 @@ class Gram(abc.ABC):
         n = len(rows)
         out[:n, :n] = self.block(rows, rows)
 
+    def stored(self) -> tuple[Array, Array]:
+        """Kernel values as a C-ordered float64 array, and the places of this operator's rows in it: the array may have
+        other rows, and columns beyond them."""
+        every = np.arange(self.n)
+        return np.ascontiguousarray(self.block(every, every)), every
+
     @abc.abstractmethod
     def subset(self, rows: Array) -> Gram:
         """The kernel matrix of some of the rows."""
@@ -147,10 +153,13 @@ class StoredGram(Gram):
         The rows of K this operator stands for; all by default.
     evaluations : int
         Kernel values it took to fill K.
+    around : array, optional
+        The C-ordered float64 array whose first rows and columns are K, if it has room for whole vectors beyond them.
     """
 
-    def __init__(self, K: Array, index: Array | None = None, evaluations: int = 0) -> None:
+    def __init__(self, K: Array, index: Array | None = None, evaluations: int = 0, around: Array | None = None) -> None:
         self.K, self.index = K, index
+        self.around = K if around is None else around
         self.scratch = Scratch()
         self.n = len(K) if index is None else len(index)
         self.evaluations = evaluations
@@ -181,8 +190,13 @@ class StoredGram(Gram):
                 out[tile] = self.K[np.ix_(at[tile], columns)].astype(np.float64, copy=False) @ coef
         return out
 
+    def stored(self) -> tuple[Array, Array]:
+        if self.around.dtype != np.float64 or not self.around.flags.c_contiguous:
+            return super().stored()
+        return self.around, np.arange(self.n) if self.index is None else self.index
+
     def subset(self, rows: Array) -> Gram:
-        return StoredGram(self.K, self._at(rows))
+        return StoredGram(self.K, self._at(rows), around=self.around)
 
 
 def computing_form(X: Points) -> Points:

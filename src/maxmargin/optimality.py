@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 
 from maxmargin._validation import Array
@@ -67,20 +68,38 @@ class Certificate:
         return self.gap / max(abs(self.primal), abs(self.dual)) if math.isfinite(self.gap) else math.inf
 
 
+@numba.njit(cache=True, nogil=True)
+def _scan(gradient: Array, a: Array, lower: Array, upper: Array, group: Array, n_groups: int) -> Array:
+    """Per group, and for variables without an equality at the end: the smallest gradient among variables that may
+    rise, the largest among those that may fall, the sum of the free variables' gradients, their number, and the sum of
+    the variables."""
+    out = np.zeros((5, n_groups + 1))
+    out[0], out[1] = np.inf, -np.inf
+    for v in range(len(a)):
+        k = group[v] if group[v] >= 0 else n_groups
+        may_rise, may_fall = a[v] < upper[v], a[v] > lower[v]
+        if may_rise and gradient[v] < out[0, k]:
+            out[0, k] = gradient[v]
+        if may_fall and gradient[v] > out[1, k]:
+            out[1, k] = gradient[v]
+        if may_rise and may_fall:
+            out[2, k] += gradient[v]
+            out[3, k] += 1.0
+        out[4, k] += a[v]
+        if group[v] < 0:
+            out[0, k], out[1, k] = min(out[0, k], 0.0), max(out[1, k], 0.0)
+    return out
+
+
+def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:
+    return _scan(gradient, a, problem.lower, problem.upper, problem.group, len(problem.totals))
+
+
 def sides(problem: DualProblem, a: Array, gradient: Array) -> tuple[Array, Array]:
     """Per group: the smallest gradient among variables that may rise, the largest among those that may fall.
 
     Variables without an equality form one more group at the end, whose offset is known to be zero."""
-    groups = len(problem.totals)
-    lone = problem.group < 0
-    where = np.where(lone, groups, problem.group)
-    rise = np.full(groups + 1, np.inf)
-    fall = np.full(groups + 1, -np.inf)
-    if lone.any():
-        rise[groups] = fall[groups] = 0.0
-    up, low = a < problem.upper, a > problem.lower
-    np.minimum.at(rise, where[up], gradient[up])
-    np.maximum.at(fall, where[low], gradient[low])
+    rise, fall, *_ = _scanned(problem, a, gradient)
     return rise, fall
 
 
@@ -94,8 +113,7 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
     """The multiplier of each group's equality: the mean gradient of its free variables. Where there is none, any
     value between the two sides is right, and the middle is taken. One-class takes the smallest value of a point that
     is not at its bound."""
-    rise, fall = sides(problem, a, gradient)
-    free = (a > problem.lower) & (a < problem.upper)
+    rise, fall, free_sum, n_free, _ = _scanned(problem, a, gradient)
     out = np.zeros(len(problem.totals))
     if problem.kind == "one_class":
         # The largest rho that leaves all points below their bound inside: at most nu of all are then outside, exactly.
@@ -104,9 +122,8 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
         out[0] = end - 1e-12 * abs(end)
         return out
     for g in range(len(out)):
-        mine = free & (problem.group == g)
-        if mine.any():
-            out[g] = gradient[mine].mean()
+        if n_free[g] > 0:
+            out[g] = free_sum[g] / n_free[g]
         else:
             ends = [end for end in (rise[g], fall[g]) if math.isfinite(end)]
             out[g] = sum(ends) / len(ends) if ends else 0.0
@@ -148,7 +165,9 @@ def audited(problem: DualProblem, a: Array, f: Array, gram: Gram) -> Array:
 
 def _losses(problem: DualProblem, f: Array, b: float, third: float) -> float:
     """The primal objective without 1/2 |w|^2; points with an infinite price have no slack."""
-    y, c = problem.target, np.where(np.isinf(problem.bound), 0.0, problem.bound)
+    y, c = problem.target, problem.bound
+    if math.isinf(c.max()):
+        c = np.where(np.isinf(c), 0.0, c)
     if problem.kind == "c_svc":
         return float(np.dot(c, np.maximum(0.0, 1.0 - y * (f + b))))
     if problem.kind == "nu_svc":
@@ -159,6 +178,21 @@ def _losses(problem: DualProblem, f: Array, b: float, third: float) -> float:
     return tube + (problem.nu * third * float(c.sum()) if problem.kind == "nu_svr" else 0.0)
 
 
+@numba.njit(cache=True, nogil=True)
+def _slackness(
+    gradient: Array, a: Array, lower: Array, upper: Array, group: Array, offset: Array
+) -> tuple[float, float]:
+    """The largest product of a multiplier and its constraint's room, and how far a variable is outside its bounds."""
+    product, outside = 0.0, 0.0
+    for v in range(len(a)):
+        pull = gradient[v] - (offset[group[v]] if group[v] >= 0 else 0.0)
+        outside = max(outside, lower[v] - a[v], a[v] - upper[v])
+        room = a[v] - lower[v] if pull > 0 else upper[v] - a[v]
+        if np.isfinite(room):
+            product = max(product, abs(pull) * room)
+    return product, outside
+
+
 def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certificate:
     """The certificate of the variables ``a`` with ``f = K @ coefficients`` and the groups' multipliers.
 
@@ -167,34 +201,34 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     regression it is infinite unless such points are inside the tube; ``primal_infeasibility`` says how far outside.
     """
     gradient = problem.gradient(f, a)
-    norm2 = max(0.0, float(np.dot(problem.coefficients(a), f)))
+    own = float(np.dot(problem.coefficients(a), f))
+    norm2 = max(0.0, own)
     b, third = problem.intercept(offset)
-    hard = np.isinf(problem.bound)
     infeasibility, stretch = 0.0, 1.0
-    if hard.any() and problem.kind == "c_svc":
+    some_hard = math.isinf(problem.bound.max())
+    hard = np.isinf(problem.bound) if some_hard else None
+    if some_hard and problem.kind == "c_svc":
         smallest = float(np.min(problem.target[hard] * (f[hard] + b)))
         infeasibility = max(0.0, 1.0 - smallest)
         stretch = 1.0 / min(1.0, smallest) if smallest > 0 else math.inf
-    elif hard.any():
+    elif some_hard:
         infeasibility = max(0.0, float(np.max(np.abs(problem.target - f - b)[hard])) - third)
         stretch = 1.0 if infeasibility <= 1e-9 * float(np.max(np.abs(problem.target), initial=1.0)) else math.inf
     if math.isfinite(stretch):
-        primal = 0.5 * norm2 * stretch**2 + _losses(problem, stretch * f, stretch * b, third)
+        scaled = f if stretch == 1.0 else stretch * f
+        primal = 0.5 * norm2 * stretch**2 + _losses(problem, scaled, stretch * b, third)
     else:
         primal = math.inf
-    pull = gradient - np.append(offset, 0.0)[problem.group]
-    room_below = np.where(np.isfinite(problem.lower), a - problem.lower, 0.0)
-    room_above = np.where(np.isfinite(problem.upper), problem.upper - a, 0.0)
-    at_lower, at_upper = np.maximum(pull, 0.0) * room_below, np.maximum(-pull, 0.0) * room_above
-    sums = np.bincount(problem.group[problem.group >= 0], weights=a[problem.group >= 0], minlength=len(offset))
+    rise, fall, _, _, sums = _scanned(problem, a, gradient)
+    product, outside = _slackness(gradient, a, problem.lower, problem.upper, problem.group, offset)
     return Certificate(
         primal=primal,
-        dual=-problem.objective(f, a),
-        violation=violation(problem, a, gradient),
-        stationarity=float(np.max(np.abs(sums - problem.totals), initial=0.0)),
-        dual_infeasibility=float(max(0.0, np.max(problem.lower - a), np.max(a - problem.upper))),
+        dual=-(0.5 * own + float(np.dot(problem.linear, a))),
+        violation=float(max(0.0, np.max(fall - rise))),
+        stationarity=float(np.max(np.abs(sums[:-1] - problem.totals), initial=0.0)),
+        dual_infeasibility=outside,
         primal_infeasibility=infeasibility,
-        complementarity=float(max(at_lower.max(), at_upper.max())),
+        complementarity=product,
         norm=math.sqrt(norm2),
     )
 

@@ -114,7 +114,8 @@ class DualProblem:
 
     def start(self) -> Array:
         """A feasible point: zero, or where the totals forbid zero, the first variables at their bounds (as LIBSVM)."""
-        return self.feasible(np.zeros(self.n_variables))
+        a = np.zeros(self.n_variables)
+        return self.feasible(a) if self.totals.any() else a
 
     def feasible(self, a: Array) -> Array:
         """A feasible point near ``a``: clipped to the bounds, and each group's sum repaired.

@@ -46,6 +46,16 @@ class HeldGram(TiledGram):
         products.add_rows(self.last, b, y, out[self.cut :])
         return out if rows is None else out[rows]
 
+    def stored(self) -> tuple[Array, Array]:
+        if not self.double:
+            return super().stored()
+        m, every = self.cut, np.arange(self.n)
+        whole: Array = self.scratch.take("stored", (self.n, -(-self.n // 64) * 64 + 16), np.float64)
+        out = whole[:, : self.n]
+        out[:m, :m], out[m:, m:], out[:m, m:], whole[:, self.n :] = self.first, self.last, self.cross, 0.0
+        products.transpose(self.cross, out[m:, :m])
+        return whole, every
+
     def fill(self, rows: Array, out: Array) -> None:
         if out.dtype != self.first.dtype:
             super().fill(rows, out)

@@ -24,6 +24,7 @@ from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoi
 
 LOG2E = math.log2(math.e)
 STORED = 2048  # up to so many rows all of K is stored
+STORED_PAIRS = 512  # the same where pairs of classes could share blocks of values instead
 WIDEST_CSR = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
 
 
@@ -328,12 +329,19 @@ def make_gram(kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.
     """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
     fits into ``budget`` bytes; otherwise values come on demand, by tiles where there is a form. ``pairs`` says that
     pairs of classes will be solved, which share blocks of values instead."""
-    small = X.shape[0] <= STORED and not pairs
-    if tileable(kernel, X) and not (small and 8.0 * X.shape[0] ** 2 <= budget):
+    small = X.shape[0] <= (STORED_PAIRS if pairs else STORED)
+    fits = 8.0 * X.shape[0] ** 2 <= budget
+    form = form_of(kernel) if tileable(kernel, X) else None
+    if form is not None and small and fits:
+        side = Side.of(X, form, getattr(kernel, "shift_", None), np.float64)
+        n, panels = side.n, side.panels(np.arange(side.n), form)
+        out = np.empty((side.padded, len(panels.v)))
+        store_tiles(side, panels, form, out, threads)
+        return StoredGram(out[:n, :n], evaluations=n * n, around=out)
+    if form is not None:
         return TiledGram(kernel, X, threads)
-    gram = TiledGram(kernel, X, threads) if tileable(kernel, X) else KernelGram(kernel, X, threads)
-    if 8.0 * gram.n * gram.n > budget:
+    gram = KernelGram(kernel, X, threads)
+    if not fits:
         return gram
     every = np.arange(gram.n)
-    K = gram.block(every, every)
-    return StoredGram(K, evaluations=gram.evaluations)
+    return StoredGram(gram.block(every, every), evaluations=gram.evaluations)

@@ -33,6 +33,7 @@ from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.free_step import free_step
 from maxmargin.solvers.smo import SMO
+from maxmargin.solvers.whole import solve_whole
 from maxmargin.solvers.working_set import choose, excess, sides
 
 SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within these
@@ -68,7 +69,15 @@ class ActiveSet:
     def solve(
         self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
     ) -> Solution:
+        n_before = 0
+        small = problem.n_variables <= min(WHOLE, self.largest)
+        if small and gram.single_is_exact:
+            solution, done = solve_whole(problem, gram, tol=tol, control=control, start=start)
+            if done:
+                return solution
+            n_before, start = solution.n_iter, solution.a
         run = _Run(self, problem, gram, tol, control, start)
+        run.n_iter = n_before
         status = run.solve()
         if status is not None:
             return Solution(run.a, run.f, status, run.n_iter, fresh=run.fresh)

@@ -23,7 +23,7 @@ from maxmargin._validation import (
     check_labels,
     check_weights,
 )
-from maxmargin.gram import Gram
+from maxmargin.gram import Gram, StoredGram
 from maxmargin.multiclass import (
     Task,
     certain,
@@ -128,7 +128,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         iterations = np.zeros(len(tasks), np.int32)
         iterations[solved] = [machine.solution.n_iter for machine in machines]
         self.n_iter_ = iterations
-        self._report(data, machines, self._training_codes(data, machines, solved), codes)
+        self._report(data, machines, self._training_codes(data, machines, solved, used, coefficients), codes)
 
     def _share_class_blocks(
         self, data: TrainingSet, active: Array, tasks: list[Task], solved: list[int]
@@ -158,7 +158,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """Factor from the dual's variables to decision values with margin one."""
         return 1.0
 
-    def _training_codes(self, data: TrainingSet, machines: Sequence[Machine], solved: Sequence[int]) -> Array:
+    def _training_codes(
+        self, data: TrainingSet, machines: Sequence[Machine], solved: Sequence[int], used: Array, coefficients: Array
+    ) -> Array:
         """Predicted class of every canonical row, mostly from values that the certificates needed anyway.
 
         One-vs-one: a row that its own class wins in all of its own class's machines has the most votes there are, so
@@ -180,9 +182,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 lost[machine.rows[(value > 0) != (machine.problem.target > 0)]] = True
             predicted = data.target.copy()
             doubtful = np.flatnonzero(lost)
-        if len(doubtful):
-            points = data.X[data.rows.representative[doubtful]] if self._is_precomputed() else data.X[doubtful]
-            predicted[doubtful] = self._codes(self._expansion.decision(points, data.threads))
+        if len(doubtful) and isinstance(data.gram, StoredGram):
+            decision = data.gram.product(used, coefficients, doubtful) + self.intercept_
+            predicted[doubtful] = self._codes(decision)
+        elif len(doubtful):
+            predicted[doubtful] = self._codes(self._expansion.decision(data.X[doubtful], data.threads))
         return predicted
 
     def _fit_joint(self, X: Points, codes: Array, weights: Array, data: TrainingSet, effective: Array) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 
 from maxmargin._validation import Array
@@ -45,6 +46,30 @@ def gather(
     return used, coefficients, filled
 
 
+@numba.njit(cache=True, nogil=True)
+def _hand_out(of: Array, share: Array, coefficients: Array, filled: Array, bounds: Array, out: Array) -> None:
+    """For each input row s, in order: its part of the coefficients of merged row ``of[s]``, of whose weight it brings
+    ``share[s]``."""
+    before = np.zeros(len(coefficients))  # the share of the rows that had their turn
+    for s in range(len(of)):
+        p = of[s]
+        for t in range(coefficients.shape[1]):
+            full = filled[p, t]
+            if full == 0.0:  # without a bound the first row takes all
+                out[s, t] = coefficients[p, t] if before[p] <= 1e-12 else 0.0
+                continue
+            part = min(max(full - before[p], 0.0), share[s])
+            if part < 1e-12:
+                out[s, t] = 0.0
+                continue
+            value = coefficients[p, t] * (part / full)
+            # A row at its bound is exactly there. (The joint machine gives no bounds: its rows divide several.)
+            if part >= (1 - 1e-9) * share[s] and 0 < bounds[s, t] < np.inf and value != 0:
+                value = bounds[s, t] if value > 0 else -bounds[s, t]
+            out[s, t] = value
+        before[p] += share[s]
+
+
 def divided(
     data: TrainingSet, used: Array, coefficients: Array, filled: Array, weights: Array, bounds: Array
 ) -> tuple[Array, Array]:
@@ -54,24 +79,13 @@ def divided(
     that row's own bound, then to the next, so that no more of them are support vectors than need be."""
     place = np.full(data.gram.n + 1, -1)  # the last entry serves rows that are in no merged row
     place[used] = np.arange(len(used))
-    members = np.flatnonzero(place[data.rows.member_of] >= 0)
-    of = place[data.rows.member_of[members]]
+    of = place[data.rows.member_of]
+    members = np.flatnonzero(of >= 0)
+    of = of[members]
     if len(members) == len(used):
         return members, coefficients[of]
     share = data.rows.share(weights)[members]
-    order = np.argsort(of, kind="stable")
-    total = np.cumsum(share[order]) - share[order]
-    first = np.flatnonzero(np.diff(of[order], prepend=-1))
-    before = np.empty(len(members))
-    before[order] = total - np.repeat(total[first], np.diff(np.append(first, len(order))))
-    part = np.clip(filled[of] - before[:, None], 0.0, share[:, None])
-    part[part < 1e-12] = 0.0
-    alone = (before <= 1e-12)[:, None]  # without a bound the first row takes all
-    fraction = np.where(filled[of] > 0, part / np.where(filled[of] > 0, filled[of], 1.0), alone)
-    per_input = coefficients[of] * fraction
-    # A row at its bound is exactly there. (The joint machine gives no bounds: its rows divide several coefficients.)
-    bound = np.where(np.isfinite(bounds[members]), bounds[members], 0.0)
-    full = (part >= (1 - 1e-9) * share[:, None]) & (per_input != 0) & (bound > 0)
-    per_input = np.where(full, np.sign(per_input) * bound, per_input)
-    keep = np.any(per_input != 0, axis=1)
+    per_input = np.empty((len(members), coefficients.shape[1]))
+    _hand_out(of, share, coefficients, np.broadcast_to(filled, coefficients.shape).copy(), bounds[members], per_input)
+    keep = per_input.any(axis=1)
     return members[keep], per_input[keep]

@@ -122,7 +122,7 @@ class KernelMachine(BaseEstimator):
             )
             budget = min(float(self.cache_size), 2**40) * 1e6
             stored = 8.0 * len(at) ** 2
-            if stored <= budget:
+            if 5e5 < stored <= budget:
                 check_memory(
                     stored,
                     f"A kernel matrix of {len(at):,} rows inside cache_size={self.cache_size:g} MB",
