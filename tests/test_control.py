@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import threading
 import time
 
+import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+from maxmargin import SVC
 from maxmargin._control import Control, Progress, Status, print_progress
 
 main_thread_only = pytest.mark.skipif(
@@ -164,3 +168,34 @@ def test_outside_the_main_thread_no_handler_is_installed():
     thread.start()
     thread.join()
     assert seen == [True]
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("looks", [1, 2, 3, 5])
+def test_a_fit_stopped_anywhere_has_a_model_and_an_honest_certificate(monkeypatch, classes, looks):
+    """The clock is looked at ``looks`` times before the deadline has passed; what the report says of the model is then
+    computed again from its decision values."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1600, 6))
+    y = rng.integers(classes, size=1600)
+    left = [looks]
+
+    def stop(self):
+        left[0] -= 1
+        return Status.DEADLINE if left[0] < 0 else None
+
+    monkeypatch.setattr(Control, "stop", stop)
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        model = SVC(C=10.0, gamma=0.5, decision_function_shape="ovo", n_jobs=1).fit(X, y)
+    report = model.report_
+    assert report.status is Status.DEADLINE
+    assert report.kkt_violation > model.tol
+    decision = model.decision_function(X).reshape(1600, -1)
+    losses = 0.0
+    for value, (i, j) in zip(decision.T, itertools.combinations(range(classes), 2), strict=True):
+        sign = np.where(y == i, 1.0, -1.0) if classes > 2 else np.where(y == j, 1.0, -1.0)
+        losses += 10.0 * np.maximum(0.0, 1.0 - sign * value)[(y == i) | (y == j)].sum()
+    norms = 2.0 * sum(1.0 / margin**2 for margin in report.margins)
+    assert report.primal_objective == pytest.approx(norms + losses, rel=1e-3)
+    assert report.dual_objective <= report.primal_objective
+    assert set(model.predict(X)) <= set(range(classes))

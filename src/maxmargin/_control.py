@@ -101,6 +101,11 @@ class Control:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def print_note(text: str) -> None:
+    """A line of ``verbose=True`` that is not progress, on standard error."""
+    print(f"[maxmargin] {text}", file=sys.stderr)
+
+
 def print_progress(progress: Progress) -> None:
     """The callback of ``verbose=True``: one line a block, on standard error."""
     print(

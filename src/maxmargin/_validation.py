@@ -58,8 +58,8 @@ def as_objects(X: Any) -> Array | None:
 
 
 def _ready(X: Any) -> bool:
-    """Whether X is what scikit-learn's validation would hand back as it is: a plain, finite array of numbers in C order.
-    Most arrays are, and finding that out takes a hundredth of a millisecond."""
+    """Whether X is what scikit-learn's validation would hand back as it is: a plain, finite array of numbers in C
+    order. Most arrays are, and finding that out takes a hundredth of a millisecond."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2

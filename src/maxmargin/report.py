@@ -39,7 +39,7 @@ class FitReport:
         2 / |w| of each machine.
     training_error : float
         Share of training samples that are misclassified (or, one-class, outside); for regression the root mean
-        squared error.
+        squared error. NaN if a large fit was stopped before this was known.
     primal_objective, dual_objective, duality_gap, relative_gap, kkt_violation : float
         The certificate, computed in float64 apart from the solver.
     stationarity, primal_infeasibility, dual_infeasibility, complementarity : float
@@ -94,6 +94,8 @@ class FitReport:
     def _lines(self) -> list[tuple[str, str]]:
         share = f" ({self.n_support / self.n_samples:.0%} of {self.n_samples:,} samples)" if self.n_samples else ""
         error = f"{self.training_error:.4g}" if self.error_name.startswith("root") else f"{self.training_error:.2%}"
+        if math.isnan(self.training_error):
+            error = "not computed: the fit was stopped"
         gap = f"{self.duality_gap:.3g} (relative {self.relative_gap:.1e})"
         if self.kernel_valid is False:
             gap = "proves nothing: the kernel is indefinite (not positive semidefinite)"

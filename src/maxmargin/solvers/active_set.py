@@ -44,6 +44,7 @@ CLOSE = 0.01  # phase 3 takes rows within this part of the first violation, or m
 CREEP = 20  # pair steps, for each variable, after which a small problem tries a Newton step on the free ones
 MOST = 100  # pair steps in a round, for each variable of W
 SLICE = 300_000_000  # variables touched between two looks at the clock: under 0.2 s
+SLICE_DOUBLE = 10_000_000  # kernel values in double precision between two looks at the clock
 WHOLE = 1024  # problems of at most this many variables are solved whole, if their kernel values are stored
 PATIENCE = 40  # rounds without progress before the double-precision solver takes over
 
@@ -122,6 +123,7 @@ class _Run:
         self.smallest, self.largest = min(solver.smallest, self.cap), solver.largest
         self.W = np.empty(0, np.int64)
         self.taken = np.zeros(problem.n_variables, bool)
+        self.current = self.every  # the variables whose gradients are up to date
         self.pending = np.zeros(problem.n_rows)
         self.gradient = problem.gradient(self.f, self.a)
 
@@ -244,6 +246,7 @@ class _Run:
     def _run_rounds(self, ids: Array, goal: float, single: bool) -> Status | None:
         """Rounds on the variables ids until their violation is at most goal; None if that was reached."""
         every = len(ids) == len(self.every)
+        self.current = ids
         rows = None if every else (self.problem.row[ids] if self.one_each else np.unique(self.problem.row[ids]))
         best, waited = np.inf, 0
         while True:
@@ -309,8 +312,11 @@ class _Run:
                 status = self._close_phase(first)
         if status is None:
             return Status.OPTIMAL
-        self._price_rest_all()
-        return None if status is Status.STALLED else status
+        if status is Status.STALLED:
+            self._price_rest_all()
+            return None
+        self._price_rest(self.current)  # who stops a run does not want to wait for all of f anew
+        return status
 
     def _solve_whole(self) -> Status:
         """A small problem whose kernel values are at hand: all of it is the working set, in double precision. It ends
@@ -379,9 +385,15 @@ class _Run:
                 rows = np.unique(p.row[fresh])
                 coef = p.coefficients(self.a)
                 used = np.flatnonzero(coef)
-                values = self.gram.product(used, coef[used], rows)
-                error = max(error, float(np.max(np.abs(values - self.f[rows]))))
-                self.f[rows] = values
+                step = max(64, SLICE_DOUBLE // len(used))
+                for start in range(0, len(rows), step):
+                    part = rows[start : start + step]
+                    values = self.gram.product(used, coef[used], part)
+                    error = max(error, float(np.max(np.abs(values - self.f[part]))))
+                    self.f[part] = values
+                    stop = self.control.stop()
+                    if stop is not None:
+                        return stop
                 exact[np.isin(p.row, rows)] = True
                 self._refresh_gradient()
                 if 16 * error > slack:

@@ -4,6 +4,7 @@ A classifier says what the problem of a task is, and what its parameters are."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,6 +43,7 @@ from maxmargin.svm.pipeline import KernelMachine
 from maxmargin.svm.training import TrainingSet
 from maxmargin.tiled import TiledGram
 
+PATIENT = 1e8  # multiplications that a fit may do after it was asked to stop
 SCHEMES = {"ovo": "one-vs-one", "ovr": "one-vs-rest", "crammer_singer": "joint (Crammer and Singer)"}
 
 
@@ -160,8 +162,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def _training_codes(
         self, data: TrainingSet, machines: Sequence[Machine], solved: Sequence[int], used: Array, coefficients: Array
-    ) -> Array:
-        """Predicted class of every canonical row, mostly from values that the certificates needed anyway.
+    ) -> Array | None:
+        """Predicted class of every canonical row, mostly from values that the certificates needed anyway; None if that
+        would take long and the fit was asked to stop.
 
         One-vs-one: a row that its own class wins in all of its own class's machines has the most votes there are, so
         only the others need the machines that were not trained on them."""
@@ -185,6 +188,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if len(doubtful) and isinstance(data.gram, StoredGram):
             decision = data.gram.product(used, coefficients, doubtful) + self.intercept_
             predicted[doubtful] = self._codes(decision)
+        elif len(doubtful) * len(used) * data.X.shape[-1] > PATIENT and data.control.stop() is not None:
+            return None
         elif len(doubtful):
             predicted[doubtful] = self._codes(self._expansion.decision(data.X[doubtful], data.threads))
         return predicted
@@ -255,9 +260,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.dual_coef_ = sp.csr_matrix(dual) if self._sparse else dual
         self.intercept_ = intercept
 
-    def _report(self, data: TrainingSet, machines: Sequence[Machine], predicted: Array, codes: Array) -> None:
+    def _report(self, data: TrainingSet, machines: Sequence[Machine], predicted: Array | None, codes: Array) -> None:
         used = data.rows.member_of >= 0
-        wrong = float(np.mean(predicted[data.rows.member_of[used]] != codes[used]))
+        wrong = math.nan if predicted is None else float(np.mean(predicted[data.rows.member_of[used]] != codes[used]))
         name = type(self).__name__
         many = f", {SCHEMES[self._scheme]}, {len(self.intercept_)} machines" if len(self.classes_) > 2 else ""
         self._finish(

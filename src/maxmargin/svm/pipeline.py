@@ -21,9 +21,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import optimality
-from maxmargin._control import Control, Status, print_progress
+from maxmargin._control import Control, Status, print_note, print_progress
 from maxmargin._parallel import effective_threads, run_tiles, single_threaded_blas
 from maxmargin._rows import canonical_rows
+from maxmargin._tiles.selection import solve_pairs
 from maxmargin._validation import (
     Array,
     Points,
@@ -44,7 +45,7 @@ from maxmargin.gram import Gram, computing_form, precomputed_gram
 from maxmargin.kernels import Kernel, Linear, Precomputed, as_kernel
 from maxmargin.problems import DualProblem
 from maxmargin.report import FitReport, combine
-from maxmargin.solvers import SOLVERS, Solver, choose_solver
+from maxmargin.solvers import SOLVERS, Solution, Solver, choose_solver
 from maxmargin.svm.coefficients import Machine, divided, gather
 from maxmargin.svm.hard_margin import solve_hard_margin
 from maxmargin.svm.training import TrainingSet
@@ -105,6 +106,8 @@ class KernelMachine(BaseEstimator):
             max_seconds=self.max_seconds,
             callback=print_progress if self.verbose else None,
         )
+        if self.verbose and not solve_pairs.signatures:
+            print_note("loading compiled code; the first fit on a machine compiles it, which takes some seconds")
         threads = effective_threads(self.n_jobs) if X.shape[0] > SMALL else 1
         kernel = self._kernel()
         precomputed = isinstance(kernel, Precomputed)
@@ -148,6 +151,10 @@ class KernelMachine(BaseEstimator):
 
         def work(t: int) -> None:
             rows, problem = problems[t]
+            stopped = data.control.stop()
+            if stopped is not None and starts[t] is None and not (problem.hard_margin or problem.totals.any()):
+                machines[t] = _untouched(rows, problem, stopped)
+                return
             if gram_of is not None:
                 gram = gram_of(t)
             else:
@@ -173,7 +180,10 @@ class KernelMachine(BaseEstimator):
             else:
                 solution = solver.solve(problem, gram, tol=self.tol, control=data.control, start=start)
             n_iter += solution.n_iter
-            f = solution.f if solution.fresh else optimality.audited(problem, solution.a, solution.f, gram)
+            f = solution.f
+            if not solution.fresh:
+                finished = solution.status.converged
+                f = optimality.audited(problem, solution.a, f, gram, finished=finished)
             offset = optimality.offsets(problem, solution.a, problem.gradient(f, solution.a))
             certificate = optimality.certify(problem, solution.a, f, offset)
             missed = certificate.violation > self.tol * problem.tol_scale
@@ -360,6 +370,14 @@ class KernelMachine(BaseEstimator):
     def n_support_(self) -> Array:
         """Number of support vectors: of each class, or in all."""
         return np.array(self._n_support, dtype=np.int32)
+
+
+def _untouched(rows: Array, problem: DualProblem, status: Status) -> Machine:
+    """The machine of a problem that a stopped fit did not come to: all variables are zero, and so is f."""
+    a, f = problem.start(), np.zeros(problem.n_rows)
+    offset = optimality.offsets(problem, a, problem.gradient(f, a))
+    certificate = optimality.certify(problem, a, f, offset)
+    return Machine(rows, problem, Solution(a, f, status, 0), certificate, f, *problem.intercept(offset))
 
 
 def _identity(data: TrainingSet) -> Array:
