@@ -131,8 +131,8 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
 
 
 def audited(problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True) -> Array:
-    """K @ coefficients in float64 wherever it matters, given a solver's own values ``f``. Where the solver did not finish
-    the violation is large, and a sample that shows the values' error to be small beside it is enough."""
+    """K @ coefficients in float64 wherever it matters, given a solver's own values ``f``. Where the solver did not
+    finish the violation is large, and a sample that shows the values' error to be small beside it is enough."""
     coef = problem.coefficients(a)
     used = np.flatnonzero(coef)
     n = problem.n_rows

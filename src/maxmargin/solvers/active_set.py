@@ -36,7 +36,8 @@ from maxmargin.solvers.smo import SMO
 from maxmargin.solvers.whole import solve_whole
 from maxmargin.solvers.working_set import choose, excess, sides
 
-SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within these
+SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within these, but
+CACHED = 2048  # beyond this, where K_WW outgrows the cache, only a quarter more than the free variables
 INNER = 0.1  # the inner solve stops at this part of the present violation
 INNER_HELD = 0.02  # the same where pricing is cheap, for values are held in memory, and a new W is not
 NEAR = 0.1  # phase 2 takes rows within this part of the first violation
@@ -226,7 +227,7 @@ class _Run:
         """Choose W among ids and solve on it; the rows whose coefficients changed, and by how much."""
         p = self.problem
         free = np.count_nonzero((self.a > p.lower) & (self.a < p.upper))
-        size = min(self.cap, max(self.smallest, 2 * free))
+        size = min(self.cap, max(self.smallest, min(2 * free, max(CACHED, 5 * free // 4))))
         if len(ids) <= self.cap - UNIT * (self.n_groups + 1):
             size = min(size, len(ids)) if len(ids) > self.smallest else len(ids)
         start = (self.rounds * 7919) % max(1, len(ids))

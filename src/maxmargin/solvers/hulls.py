@@ -5,6 +5,8 @@
 
 A hyperplane separates the classes exactly if the distance is positive. Otherwise the two convex combinations that meet
 in one point are the proof that none exists (Farkas' lemma; Bennett & Bredensteiner 2000 for the machine's geometry).
+A hyperplane through the origin asks for less: all alphas together sum to one, and the distance is that of the origin
+from the hull of the points y_i phi(x_i).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from maxmargin._control import Control
 from maxmargin._validation import Array
 from maxmargin.gram import Gram
 from maxmargin.problems import nu_svc
+from maxmargin.separability import InseparabilityProof
 from maxmargin.solvers.smo import SMO
 
 
@@ -30,7 +33,7 @@ class Hulls:
     distance : float
         Between the hulls, in feature space; 0 up to rounding when they meet.
     weights : array
-        The convex combination of each class: entries of a class sum to one.
+        The convex combination of each class: entries of a class sum to one. Without an intercept all sum to one.
     """
 
     separable: bool
@@ -43,26 +46,38 @@ class InseparableError(ValueError):
 
     Attributes
     ----------
-    proof : Hulls or None
-        Two convex combinations, one of each class, that meet in the same point; ``proof.weights`` belongs to the
-        training rows ``rows``.
+    proof : InseparabilityProof or None
+        Two convex combinations of training rows, one of each class, that meet in the same point; ``proof.verify(X, y)``
+        checks it. None for the joint multiclass machine.
     rows : array or None
+        ``proof.rows``: the training rows that are combined.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC, InseparableError
+    >>> X, y = [[0.0, 0.0], [2.0, 2.0], [1.0, 1.0]], ["end", "end", "middle"]
+    >>> try:
+    ...     SVC(kernel="linear", C=float("inf")).fit(X, y)
+    ... except InseparableError as error:
+    ...     print(error.proof.rows_negative, error.proof.weights_negative, error.proof.point)
+    [0 1] [0.5 0.5] [1. 1.]
     """
 
-    def __init__(self, message: str, proof: Hulls | None = None, rows: Array | None = None) -> None:
+    def __init__(self, message: str, proof: InseparabilityProof | None = None) -> None:
         super().__init__(message)
         self.proof = proof
-        self.rows = rows
+        self.rows = None if proof is None else proof.rows
 
 
-def nearest_points(y: Array, gram: Gram, control: Control) -> Hulls:
+def nearest_points(y: Array, gram: Gram, control: Control, fit_intercept: bool = True) -> Hulls:
     """The nearest points of the two classes' hulls, and whether anything separates them."""
     n = len(y)
-    problem = nu_svc(y, np.ones(n), 2.0 / n)  # the sum of alpha is 2, one in each class
+    share = 2.0 if fit_intercept else 1.0  # the sum of alpha: one in each class, or one in all
+    problem = nu_svc(y, np.ones(n), share / n, fit_intercept=fit_intercept)
     scale = max(float(np.max(gram.diagonal())), 1e-300)
     solution = SMO().solve(problem, gram, tol=1e-12 * scale / problem.tol_scale, control=control)
-    a = solution.a
-    used = np.flatnonzero(a)
-    f = gram.product(used, a[used])
-    apart = float(f[y > 0].min() - f[y < 0].max())
-    return Hulls(apart > 1e-11 * scale, float(np.sqrt(max(0.0, np.dot(a, f)))), np.abs(a))
+    coef = problem.coefficients(solution.a)
+    used = np.flatnonzero(coef)
+    f = gram.product(used, coef[used])
+    apart = float(f[y > 0].min() - f[y < 0].max()) if fit_intercept else 2 * float((y * f).min())
+    return Hulls(apart > 1e-11 * scale, float(np.sqrt(max(0.0, np.dot(coef, f)))), np.abs(coef))

@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin._validation import Array
 
-KEEP = 0.75  # at most this part of W are free variables of the last round
+KEEP = 0.85  # at most this part of W are free variables of the last round
 WORST = 0.02  # this part of each side are its worst violators; the rest are drawn from all of them
 
 
