@@ -7,13 +7,14 @@ stop with the best model so far; a second one raises ``KeyboardInterrupt`` as us
 from __future__ import annotations
 
 import enum
+import math
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 class Status(enum.Enum):
@@ -33,12 +34,15 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class Progress:
-    """One step of a run, as handed to a progress callback."""
+    """One look at a run, as handed to a progress callback; objectives and |w| where the solver knows them."""
 
     iteration: int
     violation: float
     n_support: int
     seconds: float
+    primal: float = math.nan
+    dual: float = math.nan
+    norm: float = math.nan
 
 
 @dataclass
@@ -53,13 +57,20 @@ class Control:
         Wall-clock limit for the whole fit.
     callback : callable or None
         Called with a :class:`Progress` once per block of work.
+    seen : list of Progress
+        All that was reported.
     """
 
     max_iter: int = -1
     max_seconds: float | None = None
     callback: Callable[[Progress], None] | None = None
     started: float = field(default_factory=time.perf_counter)
+    seen: list[Progress] = field(default_factory=list)
     _interrupted: threading.Event = field(default_factory=threading.Event)
+
+    def of_one(self) -> Control:
+        """For one of several problems: the same clock, limits and listener, and its own list of what was seen."""
+        return replace(self, seen=[])
 
     @property
     def seconds(self) -> float:
@@ -73,9 +84,20 @@ class Control:
             return Status.DEADLINE
         return None
 
-    def report(self, iteration: int, violation: float, n_support: int) -> None:
+    def report(
+        self,
+        iteration: int,
+        violation: float,
+        n_support: int,
+        *,
+        primal: float = math.nan,
+        dual: float = math.nan,
+        norm: float = math.nan,
+    ) -> None:
+        progress = Progress(iteration, violation, n_support, self.seconds, primal, dual, norm)
+        self.seen.append(progress)
         if self.callback is not None:
-            self.callback(Progress(iteration, violation, n_support, self.seconds))
+            self.callback(progress)
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:

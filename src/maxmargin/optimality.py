@@ -239,6 +239,11 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     )
 
 
+def look(problem: DualProblem, a: Array, f: Array) -> Certificate:
+    """The certificate with the multipliers that fit best."""
+    return certify(problem, a, f, offsets(problem, a, problem.gradient(f, a)))
+
+
 def joint_gradient(problem: JointProblem, F: Array) -> Array:
     """Gradient of the joint dual from F = K @ A."""
     return F + problem.losses()

@@ -99,6 +99,7 @@ class _Run:
         self.limit = control.max_iter if control.max_iter >= 0 else max(MIN_STEPS, 100 * problem.n_variables)
         self.n_iter = self.rounds = 0
         self.fresh = False
+        self.dual = np.nan
         self.inner = INNER_HELD if gram.held else INNER
         # Variables without an equality form a group whose offset is known: zero. A variable that stands for it, with a
         # gradient of zero and no bounds, lets pairs move single variables.
@@ -146,6 +147,15 @@ class _Run:
             self.gradient = p.gradient(self.f, self.a)
         else:
             self.gradient[ids] = p.sign[ids] * self.f[p.row[ids]] + p.linear[ids]
+
+    def _report(self, violation: float, every: bool) -> None:
+        """Progress. The dual objective is followed step by step; the primal one takes f of all rows."""
+        primal = norm = np.nan
+        if every:
+            now = optimality.look(self.problem, self.a, self.f)
+            primal, self.dual, norm = now.primal, now.dual, now.norm
+        n_support = int(np.count_nonzero(self.a))
+        self.control.report(self.n_iter, violation, n_support, primal=primal, dual=self.dual, norm=norm)
 
     # ------------------------------------------------------------ one round
 
@@ -220,6 +230,8 @@ class _Run:
                     rise[free] = np.where(a[free] < upper[free], 0, BIG)
                     fall[free] = np.where(a[free] > lower[free], 0, -BIG)
         change = a[real] - self.a[v]
+        # The sums of a group's changes are zero, so the offsets do not matter.
+        self.dual -= 0.5 * float(np.dot(self.gradient[v] + g[real] + offset[real], change))
         self.a[v] = a[real]
         return change, v
 
@@ -252,7 +264,7 @@ class _Run:
         best, waited = np.inf, 0
         while True:
             violation, middle, _ = self._conditions(ids)
-            self.control.report(self.n_iter, violation, int(np.count_nonzero(self.a)))
+            self._report(violation, every)
             if violation <= goal:
                 return None
             stop = self.control.stop() or (Status.MAX_ITER if self.n_iter >= self.limit else None)
@@ -325,7 +337,7 @@ class _Run:
         objective, idle = np.inf, 0
         while True:
             violation, middle, _ = self._conditions(self.every)
-            self.control.report(self.n_iter, violation, int(np.count_nonzero(self.a)))
+            self._report(violation, True)
             if violation <= self.goal:
                 return Status.OPTIMAL
             stop = self.control.stop() or (Status.MAX_ITER if self.n_iter >= self.limit else None)

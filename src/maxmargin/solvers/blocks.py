@@ -25,6 +25,7 @@ from maxmargin.solvers.base import Solution
 
 INNER_WORK = 20_000_000  # array elements touched between two looks at the clock: well under 0.2 s
 MIN_STEPS = 10_000_000  # LIBSVM's own limit where the user sets none: max(10^7, 100 n)
+SHORT = 50  # steps in a round of a problem that is its own working set, or one for each variable
 MOST = 200  # steps in a round, for each variable of its block
 PATIENCE = 20  # rounds without progress before a run is called stalled
 
@@ -85,8 +86,10 @@ class BlockSolver(abc.ABC):
         best = np.inf
         while True:
             gradient = problem.gradient(f, a)
-            violation = optimality.violation(problem, a, gradient)
-            control.report(n_iter, violation, int(np.count_nonzero(a)))
+            now = optimality.look(problem, a, f)
+            violation = now.violation
+            n_support = int(np.count_nonzero(a))
+            control.report(n_iter, violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
             if violation <= goal:
                 return Solution(a, f, Status.OPTIMAL, n_iter)
             waited = 0 if violation < 0.99 * best else waited + 1
@@ -99,7 +102,8 @@ class BlockSolver(abc.ABC):
                 Q = self._matrix(problem, gram, W)
             block = Block(Q, gradient[W], a[W], problem.lower[W], problem.upper[W], problem.group[W])
             target = max(goal * 0.9 if whole else 0.1 * violation, 0.5 * goal)
-            steps = self._inner(block, target, limit - n_iter, control)
+            most = max(SHORT, len(W)) if whole else MOST * len(W)  # a small problem has a history, too
+            steps = self._inner(block, target, min(most, limit - n_iter), control)
             n_iter += steps
             change = block.a - a[W]
             changed = np.flatnonzero(change)
@@ -122,7 +126,6 @@ class BlockSolver(abc.ABC):
     def _inner(self, block: Block, target: float, limit: int, control: Control) -> int:
         """The inner solve in slices short enough to obey the clock and Ctrl-C."""
         slice_steps = max(100, INNER_WORK // max(1, len(block.a)))
-        limit = min(limit, MOST * len(block.a))
         steps = 0
         while steps < limit:
             asked = min(slice_steps, limit - steps)

@@ -143,7 +143,9 @@ class CrammerSinger:
             gradient = optimality.joint_gradient(problem, F)
             violations = optimality.joint_violations(problem, A, gradient)
             violation = float(violations.max())
-            control.report(n_iter, violation, int(np.count_nonzero(A.any(axis=1))))
+            now = optimality.certify_joint(problem, A, F)
+            n_support = int(np.count_nonzero(A.any(axis=1)))
+            control.report(n_iter, violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
             if violation <= tol:
                 return Solution(A, F, Status.OPTIMAL, n_iter)
             waited = 0 if violation < 0.99 * best else waited + 1

@@ -206,7 +206,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         last = getattr(self, "_last_fit", None) if self.warm_start else None
         if last is not None and last.get("shape") == (len(active), problem.n_classes):
             start = last["joint"]
-        solution = CrammerSinger().solve(problem, gram, tol=self.tol, control=data.control, start=start)
+        control = data.control.of_one()
+        solution = CrammerSinger().solve(problem, gram, tol=self.tol, control=control, start=start)
         F = gram.product(np.arange(gram.n), solution.a)
         certificate = optimality.certify_joint(problem, solution.a, F)
         if problem.hard_margin and solution.status is Status.INSEPARABLE:
@@ -226,7 +227,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         bounds = np.full((len(codes), problem.n_classes), np.nan)
         self._publish_classifier(X, codes, weights, data, active[nonzero], A, filled, no_intercept, bounds)
         self.n_iter_ = np.array([solution.n_iter], np.int32)
-        machine = Machine(active, None, solution, certificate, F, 0.0, 0.0)  # type: ignore[arg-type]
+        machine = Machine(active, None, solution, certificate, F, 0.0, 0.0, control.seen)  # type: ignore[arg-type]
         self._report(data, [machine], predicted, codes)
 
     def _bounds(self, weight: Array) -> Array:

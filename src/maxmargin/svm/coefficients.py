@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from maxmargin._control import Progress
 from maxmargin._validation import Array
 from maxmargin.optimality import Certificate
 from maxmargin.problems import DualProblem
@@ -26,6 +27,7 @@ class Machine:
     f: Array
     intercept: float
     third: float
+    seen: Sequence[Progress] = ()
 
 
 def gather(

@@ -42,6 +42,7 @@ from maxmargin._validation import (
 )
 from maxmargin.expansion import KernelExpansion
 from maxmargin.gram import Gram, computing_form, precomputed_gram
+from maxmargin.history import History
 from maxmargin.kernels import Kernel, Linear, Precomputed, as_kernel
 from maxmargin.problems import DualProblem
 from maxmargin.report import FitReport, combine
@@ -174,11 +175,12 @@ class KernelMachine(BaseEstimator):
     ) -> Machine:
         """Solve one problem; a certificate that misses tol sends the solver on."""
         n_iter = 0
+        control = data.control.of_one()
         for attempt in range(REPEATS):
             if problem.hard_margin:
                 solution = solve_hard_margin(solver, problem, gram, self.tol, data, rows, start)
             else:
-                solution = solver.solve(problem, gram, tol=self.tol, control=data.control, start=start)
+                solution = solver.solve(problem, gram, tol=self.tol, control=control, start=start)
             n_iter += solution.n_iter
             f = solution.f
             if not solution.fresh:
@@ -193,7 +195,7 @@ class KernelMachine(BaseEstimator):
             if attempt == REPEATS - 1:
                 solution = replace(solution, status=Status.STALLED)
         solution = replace(solution, n_iter=n_iter)
-        return Machine(rows, problem, solution, certificate, f, *problem.intercept(offset))
+        return Machine(rows, problem, solution, certificate, f, *problem.intercept(offset), control.seen)
 
     def _starts(self, data: TrainingSet, problems: Sequence[tuple[Array, DualProblem]]) -> list[Array | None]:
         """Where to start: with ``warm_start``, at the last fit's variables, row by row wherever a row is known."""
@@ -310,7 +312,7 @@ class KernelMachine(BaseEstimator):
             n_support=len(self.support_),
             n_samples=self.shape_fit_[0],
             n_features=getattr(self, "n_features_in_", 0),
-            margins=np.array([2.0 / m.certificate.norm if m.certificate.norm > 0 else math.inf for m in machines]),
+            margins=np.array([_margin(m.certificate.norm) for m in machines]),
             training_error=training_error,
             error_name=error_name,
             kernel_valid=valid,
@@ -320,6 +322,7 @@ class KernelMachine(BaseEstimator):
             threads=data.threads,
             **combine([m.certificate for m in machines]),
         )
+        self.history_ = _history(machines)
         self.fit_status_ = 0 if status.converged else 1
         if not status.converged:
             gap = "" if valid is False else f" and the relative duality gap {self.report_.relative_gap:.2e}"
@@ -370,6 +373,37 @@ class KernelMachine(BaseEstimator):
     def n_support_(self) -> Array:
         """Number of support vectors: of each class, or in all."""
         return np.array(self._n_support, dtype=np.int32)
+
+
+def _history(machines: Sequence[Machine]) -> History:
+    """What the solvers saw of each machine, and its certificate as the last record."""
+    history = History()
+    for k, machine in enumerate(machines):
+        for seen in machine.seen:
+            history.append(
+                machine=k,
+                iteration=seen.iteration,
+                objective=seen.primal,
+                dual=seen.dual,
+                margin=_margin(seen.norm),
+                n_support=seen.n_support,
+                seconds=seen.seconds,
+            )
+        last = machine.certificate
+        history.append(
+            machine=k,
+            iteration=machine.solution.n_iter,
+            objective=last.primal,
+            dual=last.dual,
+            margin=_margin(last.norm),
+            n_support=int(np.count_nonzero(machine.solution.a)),
+            seconds=machine.seen[-1].seconds if machine.seen else 0.0,
+        )
+    return history
+
+
+def _margin(norm: float) -> float:
+    return 2.0 / norm if norm > 0 else math.inf if norm == 0 else math.nan
 
 
 def _untouched(rows: Array, problem: DualProblem, status: Status) -> Machine:

@@ -1,4 +1,4 @@
-"""Displays: pictures of fitted models and results. The only file that imports matplotlib."""
+"""Pictures of the worked example: test images with their predictions, and a user's own pictures."""
 
 from __future__ import annotations
 
@@ -8,36 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-try:
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-except ImportError as error:
-    raise ImportError('displays need matplotlib: pip install "maxmargin[plot]"') from error
+from maxmargin.displays._figure import RIGHT, WRONG, show_image, space
 
 if TYPE_CHECKING:
     from maxmargin.digits import DigitsResult, PictureResult
-
-__all__ = ["DigitsDisplay", "PicturesDisplay"]
-
-# Okabe and Ito's blue and vermilion: apart for every kind of colour vision.
-RIGHT, WRONG = "#0072B2", "#D55E00"
-
-
-def _space(ax: Any, width: float, height: float) -> tuple[Any, Any]:
-    """A figure and the part of it to draw in: a new one, or the place of the given axes."""
-    if ax is None:
-        figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12))
-        return figure, figure.add_gridspec(1, 1)[0]
-    place = ax.get_subplotspec()
-    if place is None:
-        raise ValueError("ax has no place in a grid to divide: make it with figure.subplots()")
-    ax.set_axis_off()
-    return ax.figure, place
-
-
-def _show_image(ax: Any, image: NDArray[Any], **options: Any) -> None:
-    ax.imshow(image, **options)
-    ax.set(xticks=[], yticks=[])
 
 
 class DigitsDisplay:
@@ -101,7 +75,7 @@ class DigitsDisplay:
         if n_images < 1:
             raise ValueError(f"n_images={n_images}: show at least one image")
         result = self.result
-        self.figure_, place = _space(ax, 13, 6)
+        self.figure_, place = space(ax, 13, 6)
         left, right = place.subgridspec(1, 2, width_ratios=(1.12, 1.0), wspace=0.06)
 
         wrong = result.predictions != result.y_test
@@ -118,7 +92,7 @@ class DigitsDisplay:
         axes = []
         for number, index in enumerate(shown):
             image_ax = self.figure_.add_subplot(grid[1 + number // n_columns, number % n_columns])
-            _show_image(image_ax, result.images_test[index], cmap="gray_r", vmin=0, vmax=16)
+            show_image(image_ax, result.images_test[index], cmap="gray_r", vmin=0, vmax=16)
             true, predicted = result.y_test[index], result.predictions[index]
             colour = WRONG if wrong[index] else RIGHT
             image_ax.set_title(
@@ -221,17 +195,17 @@ class PicturesDisplay:
             raise ValueError("there is no picture to show: classify at least one")
         n_across = 1 if len(results) <= 4 else 2
         n_down = -(-len(results) // n_across)
-        self.figure_, place = _space(ax, 7.0 * n_across, 2.3 * n_down)
+        self.figure_, place = space(ax, 7.0 * n_across, 2.3 * n_down)
         grid = place.subgridspec(n_down, 3 * n_across, width_ratios=(1, 1, 1.4) * n_across)
         self.axes_: NDArray[Any] = np.empty((len(results), 3), dtype=object)
         for number, result in enumerate(results):
             down, across = divmod(number, n_across)
             axes = [self.figure_.add_subplot(grid[down, 3 * across + part]) for part in range(3)]
             self.axes_[number] = axes
-            _show_image(axes[0], result.original)
+            show_image(axes[0], result.original)
             name = result.path if len(result.path) <= 28 else "…" + result.path[-27:]
             axes[0].set_title(name, fontsize="small", parse_math=False)
-            _show_image(axes[1], result.image, cmap="gray_r", vmin=0, vmax=16)
+            show_image(axes[1], result.image, cmap="gray_r", vmin=0, vmax=16)
             axes[1].set_title(f"seen as {result.label}", color=RIGHT, fontweight="bold")
             labels = sorted(result.scores)
             colours = [RIGHT if label == result.label else "0.75" for label in labels]
