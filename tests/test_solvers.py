@@ -28,7 +28,7 @@ from maxmargin.tiled import make_gram
 from reference import crammer_singer, qp
 
 TOL = 1e-6
-REACH = {"qp": 1e-3}
+REACH = {"qp_dual": 1e-3}
 WITH_BLOCKS = [name for name, solver in SOLVERS.items() if inspect.signature(type(solver)).parameters]
 
 
@@ -254,7 +254,7 @@ def test_start_at_the_solution_and_start_outside_the_feasible_set(name, kind, in
     first = solve(solver, problem, K)
     again = solve(solver, problem, K, tol=2 * TOL, start=first.a)
     check_solved(name, problem, K, again, objective, tol=2 * TOL)
-    if name != "qp":
+    if name != "qp_dual":
         assert again.n_iter == 0
     wild = np.random.default_rng(0).standard_normal(problem.n_variables)
     check_solved(name, problem, K, solve(solver, problem, K, start=wild), objective)

@@ -777,7 +777,7 @@ def test_fitting_leaves_the_callers_data_and_parameters_alone():
     assert parameters == {name: repr(value) for name, value in model.get_params().items()}
 
 
-@pytest.mark.parametrize("solver", ["smo", "active_set", "qp"])
+@pytest.mark.parametrize("solver", ["smo", "active_set", "qp_dual"])
 def test_a_solver_for_binary_problems_is_refused_for_the_joint_machine(solver):
     with pytest.raises(ValueError, match="joint problem"):
         SVC(multiclass="crammer_singer", solver=solver).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
@@ -812,3 +812,38 @@ def test_plain_arrays_with_bad_numbers_are_refused(bad):
     for call in (lambda: SVC().fit(X, y), lambda: model.predict(X)):
         with pytest.raises(ValueError, match="X contains"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("solver", "n"),
+    [(solver, 80) for solver in ("active_set", "smo", "coordinate_descent", "barrier", "qp_dual")]
+    + [(solver, 1500) for solver in ("active_set", "smo", "coordinate_descent")],
+)
+def test_the_history_leads_to_the_report(solver, n):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 4))
+    y = (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0).astype(int)
+    model = SVC(C=5.0, gamma=0.5, solver=solver, fit_intercept=solver != "coordinate_descent").fit(X, y)
+    history, report = model.history_, model.report_
+    assert len(history) >= (3 if solver in ("smo", "coordinate_descent") else 1)
+    assert history.objective[-1] == report.primal_objective
+    assert history.dual[-1] == report.dual_objective
+    assert history.margin[-1] == report.margin
+    assert np.all(np.diff(history.seconds) >= 0)
+    dual = history.dual[np.isfinite(history.dual)]
+    size = abs(dual[-1])
+    if solver != "barrier":  # a path through the inside of the box need not climb
+        assert np.all(np.diff(dual) >= -1e-6 * size)
+    known = np.isfinite(history.gap)
+    assert np.all(history.gap[known] >= -1e-9 * size)
+
+
+def test_the_history_tells_machines_apart():
+    X, y = load_iris(return_X_y=True)
+    model = SVC(solver="smo").fit(X, y)
+    assert set(model.history_.machine) == {0, 1, 2}
+    last = [model.history_.of_machine(k)[-1] for k in range(3)]
+    assert sum(record.objective for record in last) == pytest.approx(model.report_.primal_objective)
+    joint = SVC(multiclass="crammer_singer").fit(X, y)
+    assert joint.history_.objective[-1] == joint.report_.primal_objective
+    assert len(joint.history_) > 2

@@ -17,20 +17,45 @@ _WHERE = {
     "NuSVR": "maxmargin.svm",
     "OneClassSVM": "maxmargin.svm",
     "FitReport": "maxmargin.report",
+    "History": "maxmargin.history",
     "InseparableError": "maxmargin.solvers.hulls",
     "validate_gram": "maxmargin.kernels",
+    "BasisRegression": "maxmargin.regression",
+    "KernelRidge": "maxmargin.regression",
+    "KernelRidgeCV": "maxmargin.regression",
+    "compare_map_and_kernel": "maxmargin.map_and_kernel",
+    "KernelPCA": "maxmargin.decomposition",
+    "KernelKNeighborsClassifier": "maxmargin.neighbors",
+    "KernelKNeighborsRegressor": "maxmargin.neighbors",
+    "KernelKMeans": "maxmargin.cluster",
+    "KernelDiscriminantAnalysis": "maxmargin.discriminant",
+    "MMDResult": "maxmargin.two_sample",
+    "mmd_test": "maxmargin.two_sample",
 }
 __all__ = [
     "SVC",
     "SVR",
+    "BasisRegression",
     "FitReport",
+    "History",
     "InseparableError",
+    "KernelDiscriminantAnalysis",
+    "KernelKMeans",
+    "KernelKNeighborsClassifier",
+    "KernelKNeighborsRegressor",
+    "KernelPCA",
+    "KernelRidge",
+    "KernelRidgeCV",
+    "MMDResult",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "compare_map_and_kernel",
     "digits",
     "displays",
+    "feature_maps",
     "kernels",
+    "mmd_test",
     "optimality",
     "problems",
     "solvers",
@@ -39,11 +64,19 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from maxmargin import digits, displays, kernels, optimality, problems, solvers, svm
+    from maxmargin import digits, displays, feature_maps, kernels, optimality, problems, solvers, svm
+    from maxmargin.cluster import KernelKMeans
+    from maxmargin.decomposition import KernelPCA
+    from maxmargin.discriminant import KernelDiscriminantAnalysis
+    from maxmargin.history import History
     from maxmargin.kernels import validate_gram
+    from maxmargin.map_and_kernel import compare_map_and_kernel
+    from maxmargin.neighbors import KernelKNeighborsClassifier, KernelKNeighborsRegressor
+    from maxmargin.regression import BasisRegression, KernelRidge, KernelRidgeCV
     from maxmargin.report import FitReport
     from maxmargin.solvers.hulls import InseparableError
     from maxmargin.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+    from maxmargin.two_sample import MMDResult, mmd_test
 
 
 def __getattr__(name: str) -> Any:

@@ -2,15 +2,16 @@
 
 from maxmargin.problems import DualProblem
 from maxmargin.solvers.active_set import ActiveSet
+from maxmargin.solvers.barrier import Barrier
 from maxmargin.solvers.base import Solution, Solver
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.crammer_singer import CrammerSinger
 from maxmargin.solvers.qp import QP
 from maxmargin.solvers.smo import SMO
 
-__all__ = ["QP", "SMO", "SOLVERS", "CoordinateDescent", "CrammerSinger", "Solution", "Solver", "choose_solver"]
+__all__ = ["QP", "SMO", "SOLVERS", "Barrier", "CoordinateDescent", "CrammerSinger", "Solution", "Solver", "choose_solver"]
 
-SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (ActiveSet(), SMO(), CoordinateDescent(), QP())}
+SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (ActiveSet(), SMO(), CoordinateDescent(), Barrier(), QP())}
 
 
 def choose_solver(name: str, problem: DualProblem) -> tuple[Solver, str]:

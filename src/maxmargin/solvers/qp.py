@@ -31,7 +31,7 @@ ENDS = {
 class QP:
     """A textbook solution of the dual; needs ``pip install "maxmargin[qp]"``."""
 
-    name = "qp"
+    name = "qp_dual"
 
     def refuses(self, problem: DualProblem) -> str | None:
         return None
@@ -40,7 +40,7 @@ class QP:
         self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
     ) -> Solution:
         m = problem.n_variables
-        check_memory(6 * 8.0 * m * m, f"solver='qp' with {m} variables", "use solver='active_set' for this size.")
+        check_memory(6 * 8.0 * m * m, f"solver='qp_dual' with {m} variables", "use solver='active_set' for this size.")
         every = np.arange(problem.n_rows)
         K = gram.block(every, every)
         Q = K[np.ix_(problem.row, problem.row)] * problem.sign * problem.sign[:, None]
@@ -69,7 +69,7 @@ def _clarabel(Q: Array, p: Array, problem: DualProblem, unit: float, control: Co
     try:
         import clarabel
     except ImportError as error:
-        raise ImportError("solver='qp' needs clarabel: pip install \"maxmargin[qp]\"") from error
+        raise ImportError("solver='qp_dual' needs clarabel: pip install \"maxmargin[qp]\"") from error
     groups = np.arange(len(problem.totals))
     identity = sp.identity(len(p), format="csr")
     below, above = np.isfinite(problem.lower), np.isfinite(problem.upper)

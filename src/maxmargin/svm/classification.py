@@ -51,7 +51,7 @@ class SVC(KernelClassifier):
         For compatibility; the fit is deterministic.
     multiclass : {"ovo", "ovr", "crammer_singer"}, default="ovo"
         One-vs-one, one-vs-rest, or the joint machine of Crammer and Singer (which has no intercept).
-    solver : {"auto", "smo", "coordinate_descent", "qp"}, default="auto"
+    solver : {"auto", "active_set", "smo", "coordinate_descent", "barrier", "qp_dual"}, default="auto"
         The algorithm; ``report_`` says which was chosen and why. The joint machine has its own.
     fit_intercept : bool, default=True
         Without an intercept the dual loses its equality constraint.

@@ -189,7 +189,7 @@ class KernelMachine(BaseEstimator):
             offset = optimality.offsets(problem, solution.a, problem.gradient(f, solution.a))
             certificate = optimality.certify(problem, solution.a, f, offset)
             missed = certificate.violation > self.tol * problem.tol_scale
-            if not (solution.status.converged and missed) or solver.name == "qp":
+            if not (solution.status.converged and missed) or solver.name == "qp_dual":
                 break
             start = solution.a
             if attempt == REPEATS - 1:
