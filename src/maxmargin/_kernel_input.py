@@ -1,4 +1,4 @@
-"""What the kernel methods outside ``svm`` share: the kernel a user names, and the points it compares.
+"""What all kernel methods share: the kernel a user names, and the points it compares.
 
     fit       parameters -> kernel;  X -> points (vectors, things, or K itself);  kernel.resolve(points) -> kernel_
     later     X -> points of the same sort;  k(new, training) through ``kernel_``, in tiles
@@ -42,7 +42,7 @@ SMALL = 1000  # rows up to which threads cost more than they bring
 
 
 class KernelInput(BaseEstimator):
-    """The kernel, the training points and new points of an estimator that is not a support vector machine.
+    """The kernel, the training points and new points of an estimator.
 
     ``_training_points`` and ``_resolved`` are called in ``fit``, whose author keeps what the latter returns as
     ``kernel_``; ``_new_points`` afterwards."""

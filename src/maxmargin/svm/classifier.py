@@ -87,7 +87,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             The fitted estimator.
         """
         self._check_parameters()
-        X, y = self._training_points(X, y)
+        X, y = self._training_points(X, y, supervised=True)
         self.classes_, codes = check_labels(y)
         weights = check_weights(sample_weight, X.shape[0])
         self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)

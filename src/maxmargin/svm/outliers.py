@@ -97,7 +97,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         """
         self._check_shared()
         check_number("nu", self.nu, above=0, most=1)
-        X = self._training_points(X, supervised=False)
+        X = self._training_points(X)
         weights = check_weights(sample_weight, X.shape[0])
         data = self._prepare(X, np.zeros(X.shape[0]), weights)
         if data.gram.n == 1 and X.shape[0] > 1:

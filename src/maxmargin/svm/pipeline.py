@@ -15,35 +15,28 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import optimality
 from maxmargin._control import Control, Status, print_note, print_progress
+from maxmargin._kernel_input import KernelInput
 from maxmargin._parallel import effective_threads, run_tiles, single_threaded_blas
 from maxmargin._rows import canonical_rows
 from maxmargin._tiles.selection import solve_pairs
 from maxmargin._validation import (
     Array,
     Points,
-    as_objects,
     callers_level,
     check_choice,
     check_flag,
     check_memory,
-    check_new_objects,
-    check_new_points,
     check_number,
-    check_targets,
-    check_training,
-    check_training_points,
 )
 from maxmargin.expansion import KernelExpansion
 from maxmargin.gram import Gram, computing_form, precomputed_gram
 from maxmargin.history import History
-from maxmargin.kernels import Kernel, Linear, Precomputed, as_kernel
+from maxmargin.kernels import Linear, Precomputed
 from maxmargin.problems import DualProblem
 from maxmargin.report import FitReport, combine
 from maxmargin.solvers import SOLVERS, Solution, Solver, choose_solver
@@ -56,7 +49,7 @@ SMALL = 1000  # rows up to which threads cost more than they bring
 REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(KernelInput):
     """The estimators' common part: shared parameters, the pipeline, and what every fit leaves behind."""
 
     def _check_shared(self) -> None:
@@ -80,26 +73,6 @@ class KernelMachine(BaseEstimator):
             if self.n_jobs == 0:
                 raise ValueError("n_jobs must not be 0; use None or -1 for all cores.")
 
-    def _kernel(self) -> Kernel:
-        return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._is_precomputed()
-        return tags
-
-    def _training_points(self, X: Any, y: Any = None, *, supervised: bool = True, numeric: bool = False) -> Any:
-        """Validated training data: ``(X, y)``, or X alone. Things that are not vectors pass as an array of objects, if
-        the kernel takes them."""
-        objects = as_objects(X)
-        if objects is None or not self._kernel().takes_objects:
-            return check_training(self, X, y, numeric=numeric) if supervised else check_training_points(self, X)
-        return (objects, check_targets(y, len(objects), numeric=numeric)) if supervised else objects
-
     def _prepare(self, X: Points, target: Array, weights: Array, pairs: bool = False) -> TrainingSet:
         """Canonical rows, the resolved kernel and its operator; ``pairs`` says that pairs of classes will be solved."""
         control = Control(
@@ -112,8 +85,6 @@ class KernelMachine(BaseEstimator):
         threads = effective_threads(self.n_jobs) if X.shape[0] > SMALL else 1
         kernel = self._kernel()
         precomputed = isinstance(kernel, Precomputed)
-        if precomputed:
-            _check_square(X)
         rows = canonical_rows(X, target, weights, merge=not precomputed and X.dtype != object)
         at = rows.representative
         if precomputed:
@@ -334,26 +305,9 @@ class KernelMachine(BaseEstimator):
                 stacklevel=callers_level(),
             )
 
-    def _new_points(self, X: Any) -> Points:
-        """Points to predict for, validated."""
-        check_is_fitted(self)
-        if self.support_vectors_.dtype == object:
-            X = check_new_objects(self, X)
-        else:
-            X = check_new_points(self, X)
-            self.kernel_.check_points(X)
-        return X
-
     def _decision(self, X: Points) -> Array:
         """Values of all machines on validated points, shape (n, machines)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            decision = self._expansion.decision(X, effective_threads(self.n_jobs))
-        if not np.isfinite(decision).all():
-            row = int(np.flatnonzero(~np.isfinite(decision).all(axis=1))[0])
-            raise ValueError(
-                f"kernel values overflow in row {row} of X: scale the data as the training data was, or lower degree."
-            )
-        return decision
+        return self._expand(self._expansion, X)
 
     @property
     def coef_(self) -> Any:
@@ -418,27 +372,6 @@ def _identity(data: TrainingSet) -> Array:
     """Content and target of each canonical row in one number."""
     bits = np.ascontiguousarray(data.target, np.float64).view(np.uint64)
     return data.rows.key ^ (bits * np.uint64(0x9E3779B97F4A7C15))
-
-
-def _check_square(K: Points) -> None:
-    """A precomputed training kernel is square and symmetric."""
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix: "
-            "hand in k(X, X) of the training points."
-        )
-    size = float(abs(K).max()) if K.shape[0] else 0.0
-    if size > 1e150:
-        raise ValueError(f"kernel values overflow: the precomputed matrix reaches {size:.1e}. Divide it by a constant.")
-    step = 512
-    for start in range(0, K.shape[0], step):
-        rows = slice(start, start + step)
-        apart = abs(K[rows] - K[:, rows].T).max()
-        if apart > 1e-6 * size:
-            raise ValueError(
-                f"The precomputed kernel matrix is not symmetric: entries differ by up to {apart:.3g} from their "
-                "mirror image. Hand in k(X, X), or (K + K.T) / 2 if the difference is noise."
-            )
 
 
 def _scaling_hint(X: Points, names: Any) -> str:

@@ -47,7 +47,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
             The fitted estimator.
         """
         self._check_parameters()
-        X, target = self._training_points(X, y, numeric=True)
+        X, target = self._training_points(X, y, supervised=True, numeric=True)
         target = target.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
         data = self._prepare(X, target, weights)
