@@ -21,7 +21,7 @@ from threadpoolctl import ThreadpoolController
 _lock = threading.Lock()
 _local = threading.local()
 _pools: dict[int, ThreadPoolExecutor] = {}
-_blas: dict[str, Any] = {"users": 0, "limit": None, "controller": None}
+_blas: dict[str, Any] = {"users": 0, "before": [], "libraries": None}
 
 
 def _after_fork() -> None:
@@ -29,7 +29,7 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
     _pools.clear()
-    _blas.update(users=0, limit=None)
+    _blas.update(users=0)
 
 
 if hasattr(os, "register_at_fork"):
@@ -51,15 +51,28 @@ def effective_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
+def _set_blas(numbers: list[int]) -> None:
+    """Set the threads of each BLAS library. Some let only the thread that set a limit change it again; but the last to
+    leave a limit need not be the first that came, so nobody is left in charge."""
+    for library, number in zip(_blas["libraries"], numbers, strict=True):
+        free = getattr(library, "clear_controlling_thread", None)
+        if free is not None:
+            free(force=True)
+        library.set_num_threads(number)
+        if free is not None:
+            free(force=True)
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """BLAS with one thread while any caller is inside; the limit is the process's, so callers are counted."""
     with _lock:
         if _blas["users"] == 0:
-            if _blas["controller"] is None:
-                _blas["controller"] = ThreadpoolController()
-            _blas["limit"] = _blas["controller"].limit(limits=1, user_api="blas")
-            _blas["limit"].__enter__()
+            if _blas["libraries"] is None:
+                found = ThreadpoolController().lib_controllers
+                _blas["libraries"] = [library for library in found if library.user_api == "blas"]
+            _blas["before"] = [library.get_num_threads() for library in _blas["libraries"]]
+            _set_blas([1] * len(_blas["before"]))
         _blas["users"] += 1
     try:
         yield
@@ -67,12 +80,7 @@ def single_threaded_blas() -> Iterator[None]:
         with _lock:
             _blas["users"] -= 1
             if _blas["users"] == 0:
-                # The last to leave need not be the first that came, and only that thread may lift the limit.
-                for library in _blas["controller"].lib_controllers:
-                    clear = getattr(library, "clear_controlling_thread", None)
-                    if clear is not None:
-                        clear(force=True)
-                _blas["limit"].__exit__(None, None, None)
+                _set_blas(_blas["before"])
 
 
 class Scratch:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -241,7 +242,8 @@ def _many_products(left: Side, right: Panels, coef: Array, form: Form, threads: 
         store_tiles(left.part(rows), right, form, strip, 1)
         out[rows] = strip[: len(rows)] @ weights
 
-    with single_threaded_blas():
+    # A product of a few thousand multiplications is not worth the limit: no BLAS gives it a second thread.
+    with nullcontext() if left.n * weights.size <= 20_000 else single_threaded_blas():
         run_tiles(work, len(strips), threads)
     return out
 
