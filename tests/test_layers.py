@@ -38,12 +38,13 @@ LAYERS = [
     ["report"],
     ["linear"],
     ["svm"],
-    ["margins", "comparisons", "map_and_kernel"],
+    ["margins", "map_and_kernel"],
     ["regression", "decomposition", "neighbors", "cluster", "discriminant", "two_sample"],
     ["pictures"],
     ["digits"],
     ["io"],
     ["displays"],
+    ["comparisons"],
     ["cli"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

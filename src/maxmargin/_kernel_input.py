@@ -24,7 +24,6 @@ from maxmargin._parallel import effective_threads
 from maxmargin._validation import (
     Array,
     Points,
-    as_objects,
     check_new_objects,
     check_new_points,
     check_number,
@@ -81,8 +80,9 @@ class KernelInput(BaseEstimator):
     def _new_points(self, X: Any) -> Points:
         """Points to predict for, of the sort that ``fit`` was given."""
         if getattr(self, "_objects", False):
-            return check_new_objects(self, X)
-        X = check_new_points(self, X)
+            X = check_new_objects(self, X, only=not self.kernel_.takes_vectors)
+        else:
+            X = check_new_points(self, X)
         if not isinstance(self.kernel_, Precomputed):
             self.kernel_.check_points(X)
         return X
@@ -100,15 +100,7 @@ class KernelInput(BaseEstimator):
 
 def things(X: Any, kernel: Kernel) -> Array | None:
     """X as an array of objects, if it is a list of things that are not vectors; the kernel must be one for such."""
-    objects = as_objects(X)
-    if objects is None or kernel.takes_objects:
-        return objects
-    if isinstance(objects[0], (str, bytes, set, frozenset, dict)):
-        raise ValueError(
-            f"X is a list of things of type {type(objects[0]).__name__}, and {kernel!r} compares vectors: give a "
-            "kernel for such things, for example a function of two of them."
-        )
-    return None
+    return kernel.objects(X)
 
 
 def threads_for(n: int, n_jobs: int | None) -> int:

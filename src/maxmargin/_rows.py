@@ -4,12 +4,16 @@ A sample of weight two and the same sample given twice describe one problem, so 
 rows with an equal target therefore become one variable with the sum of their weights, rows of weight zero leave, and
 what remains is sorted by a hash of its content. That order looks random, which is also what a working-set method
 wants of its rows. The hash of a row is the sum over its non-zeros of a mixed (column, value) pair: dense and sparse
-rows, float32 and float64 of the same values agree.
+rows, float32 and float64 of the same values agree. Strings, sets and what else has its content in plain sight are
+hashed by it; objects of any other kind stay as they are, in the order given.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Set
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -51,6 +55,39 @@ def _hash_csr(indptr: Array, indices: Array, data: Array, out: Array) -> None:
                 value[0] = data[p]
                 total += _mix(indices[p], bits[0])
         out[i] = total
+
+
+def object_digests(X: Array) -> list[bytes] | None:
+    """A digest of each object's content: the same in every process, whatever the order of a set's elements. None if
+    there is an object of a kind whose content is not known."""
+    try:
+        return [hashlib.blake2b(_content(thing), digest_size=16).digest() for thing in X]
+    except TypeError:
+        return None
+
+
+def _content(thing: Any) -> bytes:
+    """The content of a string, number, set or tuple, in bytes; equal things, equal bytes."""
+    if isinstance(thing, str):
+        return b"s" + thing.encode("utf-8", "surrogatepass")
+    if isinstance(thing, bytes):
+        return b"b" + thing
+    if isinstance(thing, (int, float, np.number, np.bool_)) and not isinstance(thing, np.complexfloating):
+        whole = isinstance(thing, int) or float(thing).is_integer()
+        return b"n" + repr(int(thing) if whole else float(thing)).encode()
+    if isinstance(thing, (Set, tuple)):
+        parts = [_content(part) for part in thing]
+        kind = b"(" if isinstance(thing, tuple) else b"{"
+        return kind + b"".join(b"%d:" % len(part) + part for part in (parts if kind == b"(" else sorted(parts)))
+    if thing is None:
+        return b"-"
+    raise TypeError(f"no known content: {type(thing).__name__}")
+
+
+def object_hashes(X: Array) -> Array | None:
+    """The first 64 bits of each object's digest; None if there is an object of a kind whose content is not known."""
+    digests = object_digests(X)
+    return None if digests is None else np.frombuffer(b"".join(digests), np.uint64)[::2].copy()
 
 
 def row_hashes(X: Points) -> Array:
@@ -97,18 +134,22 @@ def _equal_to_previous(X: Points, order: Array) -> Array:
     A, B = X[order[1:]], X[order[:-1]]
     if sp.issparse(X):
         return np.asarray((A != B).sum(axis=1)).ravel() == 0
+    if X.dtype == object:
+        return np.array([a == b for a, b in zip(A, B, strict=True)], dtype=bool)
     return np.asarray((A == B).all(axis=1))
 
 
 def canonical_rows(X: Points, target: Array, weights: Array, *, merge: bool = True) -> CanonicalRows:
     """Merge equal rows of equal target and sort by content; with ``merge=False`` (rows that are not points, as in a
-    precomputed matrix) only drop rows of weight zero."""
+    precomputed matrix, or objects that cannot be compared) only drop rows of weight zero."""
     used = np.flatnonzero(weights > 0)
     member_of = np.full(len(weights), -1)
-    if not merge:
+    key = None
+    if merge:
+        key = object_hashes(X) if X.dtype == object else row_hashes(X)
+    if key is None:
         member_of[used] = np.arange(len(used))
         return CanonicalRows(used, member_of, weights[used], used.astype(np.uint64))
-    key = row_hashes(X)
     order = used[np.lexsort((target[used], key[used]))]
     # A candidate repeats both key and target; only then are the rows themselves compared.
     repeats = np.flatnonzero((key[order[1:]] == key[order[:-1]]) & (target[order[1:]] == target[order[:-1]])) + 1

@@ -12,7 +12,7 @@ import math
 import numbers
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set, Sized
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,19 +42,38 @@ def check_points(X: Any, name: str = "X") -> Points:
     return _sorted_csr(check_array(X, input_name=name, **_POINTS))
 
 
-def as_objects(X: Any) -> Array | None:
-    """A list of things that are not vectors (strings, sets, ...) as a one-dimensional array of objects; None for what
-    should be read as an array of numbers."""
-    if sp.issparse(X) or hasattr(X, "columns") or not hasattr(X, "__len__") or len(X) == 0:
+def as_objects(X: Any, *, only: bool = False) -> Array | None:
+    """A list or column of things that are not vectors (strings, sets, ...) as a one-dimensional array of objects; None
+    for what should be read as an array of numbers. With ``only`` nothing should, and what is no list is refused."""
+    listed = isinstance(X, Iterable) and isinstance(X, Sized) and not isinstance(X, (str, bytes, Set, Mapping))
+    listed = listed and not hasattr(X, "columns") and getattr(X, "ndim", 1) == 1
+    if not listed:
+        if only:
+            shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
+            raise TypeError(f"X must be a list or a single column of objects, one a sample; got {_kind(X)}{shape}.")
         return None
-    if isinstance(X, np.ndarray) and X.ndim != 1:
-        return None
-    first = X[0] if isinstance(X, (list, tuple, np.ndarray)) else None
-    if first is None or isinstance(first, (numbers.Number, list, tuple, np.ndarray)):
-        return None
-    objects = np.empty(len(X), dtype=object)
-    objects[:] = list(X)
-    return objects
+    things = list(X)
+    if only:
+        if not things:
+            raise ValueError("Found array with 0 sample(s) (shape=(0,)) while a minimum of 1 is required.")
+    else:
+        first = next((thing for thing in things if not is_missing(thing)), None)
+        if first is None or isinstance(first, (numbers.Number, list, tuple, np.ndarray)):
+            return None
+    # A set that its owner changes later must not change a fitted model.
+    frozen = (frozenset(thing) if isinstance(thing, Set) else thing for thing in things)
+    return np.fromiter(frozen, dtype=object, count=len(things))
+
+
+def is_missing(thing: Any) -> bool:
+    """Whether this is None, NaN or the missing value of a table."""
+    if isinstance(thing, float):
+        return thing != thing
+    return thing is None or type(thing).__name__ in ("NAType", "NaTType")
+
+
+def _kind(thing: Any) -> str:
+    return "a single string" if isinstance(thing, str) else f"an object of type {type(thing).__name__}"
 
 
 def _ready(X: Any) -> bool:
@@ -114,10 +133,10 @@ def check_new_points(estimator: Any, X: Any) -> Points:
     return _sorted_csr(validate_data(estimator, X, reset=False, **_POINTS))
 
 
-def check_new_objects(estimator: Any, X: Any) -> Array:
-    """Things that are not vectors to predict for, where the estimator was fitted on such."""
+def check_new_objects(estimator: Any, X: Any, *, only: bool = False) -> Array:
+    """Things that are not vectors to predict for, where the estimator was fitted on such; see ``as_objects``."""
     check_is_fitted(estimator)
-    objects = as_objects(X)
+    objects = as_objects(X, only=only)
     if objects is None:
         raise ValueError(
             f"{type(estimator).__name__} was fitted on objects that are not vectors; give a list of the same kind."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 
 
 def linear(x, z):
@@ -43,6 +45,58 @@ def intersection(x, z):
     return sum(min(a, b) for a, b in zip(x, z, strict=True))
 
 
+def words(x, k):
+    return [x[i : i + k] for i in range(len(x) - k + 1)]
+
+
+def spectrum(k):
+    return lambda x, z: sum(a == b for a in words(x, k) for b in words(z, k))
+
+
+def neighbours(word, m, alphabet):
+    """All words that differ from this one in at most m letters; letters outside the alphabet stay."""
+    found = set()
+    for places in itertools.combinations([i for i, letter in enumerate(word) if letter in alphabet], min(m, len(word))):
+        for letters in itertools.product(alphabet, repeat=len(places)):
+            new = list(word)
+            for i, letter in zip(places, letters, strict=True):
+                new[i] = letter
+            found.add("".join(new))
+    free = sum(letter in alphabet for letter in word)
+    return found if free >= m else neighbours(word, free, alphabet)
+
+
+def mismatch(k, m, alphabet):
+    def features(x):
+        return Counter(w for word in words(x, k) for w in neighbours(word, m, alphabet))
+
+    def similarity(x, z):
+        left, right = features(x), features(z)
+        return sum(count * right[w] for w, count in left.items())
+
+    return similarity
+
+
+def subsequence(k, decay):
+    def features(x):
+        phi = Counter()
+        for places in itertools.combinations(range(len(x)), k):
+            phi["".join(x[i] for i in places)] += decay ** (places[-1] - places[0] + 1)
+        return phi
+
+    def similarity(x, z):
+        left, right = features(x), features(z)
+        return sum(value * right[w] for w, value in left.items())
+
+    return similarity
+
+
+def jaccard(x, z):
+    both = [element for element in x if element in z]
+    either = [*x, *(element for element in z if element not in x)]
+    return len(both) / len(either) if either else 1.0
+
+
 def normalized(k):
     def cosine(x, z):
         product = k(x, x) * k(z, z)
@@ -73,6 +127,11 @@ def gram(k, A, B):
     """The matrix of k over the rows of A and B, as nested lists."""
     rows_a, rows_b = ([[float(value) for value in row] for row in M] for M in (A, B))
     return [[k(x, z) for z in rows_b] for x in rows_a]
+
+
+def object_gram(k, A, B):
+    """The matrix of k over lists of things that are not vectors."""
+    return [[k(x, z) for z in B] for x in A]
 
 
 def variance(X, weights):

@@ -1,5 +1,20 @@
 """Displays: pictures of fitted models and results. The only folder that imports matplotlib."""
 
 from maxmargin.displays.digits import DigitsDisplay, PicturesDisplay
+from maxmargin.displays.gram import GramDisplay
+from maxmargin.displays.history import HistoryDisplay
+from maxmargin.displays.losses import LossDisplay
+from maxmargin.displays.margin import MarginDisplay
+from maxmargin.displays.projection import ProjectionDisplay
+from maxmargin.displays.regression import RegressionDisplay
 
-__all__ = ["DigitsDisplay", "PicturesDisplay"]
+__all__ = [
+    "DigitsDisplay",
+    "GramDisplay",
+    "HistoryDisplay",
+    "LossDisplay",
+    "MarginDisplay",
+    "PicturesDisplay",
+    "ProjectionDisplay",
+    "RegressionDisplay",
+]

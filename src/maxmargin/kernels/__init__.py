@@ -11,6 +11,9 @@ from .feature_space import Centered, Normalized
 from .histogram import ChiSquared, HistogramIntersection
 from .other import Callable, Precomputed
 from .registry import KERNELS, as_kernel
+from .sets import Jaccard
+from .strings import Mismatch, Spectrum
+from .subsequence import Subsequence
 from .validity import GramValidity, validate_gram
 
 __all__ = [
@@ -22,9 +25,11 @@ __all__ = [
     "Columns",
     "GramValidity",
     "HistogramIntersection",
+    "Jaccard",
     "Kernel",
     "Laplacian",
     "Linear",
+    "Mismatch",
     "Normalized",
     "Polynomial",
     "Power",
@@ -32,6 +37,8 @@ __all__ = [
     "Product",
     "Scaled",
     "Sigmoid",
+    "Spectrum",
+    "Subsequence",
     "Sum",
     "as_kernel",
     "validate_gram",

@@ -59,6 +59,14 @@ class Combination(Kernel):
     def psd(self) -> bool:
         return all(kernel.psd for kernel in self.kernels)
 
+    @property
+    def takes_objects(self) -> bool:
+        return all(getattr(kernel, "takes_objects", False) for kernel in self.kernels)
+
+    @property
+    def takes_vectors(self) -> bool:
+        return all(getattr(kernel, "takes_vectors", True) for kernel in self.kernels)
+
     def check_points(self, A: Points) -> None:
         for kernel in _checked_members(self):
             kernel.check_points(A)
@@ -158,7 +166,24 @@ class Product(Combination):
         total *= values
 
 
-class Scaled(Kernel):
+class Wrapper(Kernel):
+    """A kernel around another one, which decides what points are."""
+
+    kernel: Kernel
+
+    @property
+    def takes_objects(self) -> bool:
+        return getattr(self.kernel, "takes_objects", False)
+
+    @property
+    def takes_vectors(self) -> bool:
+        return getattr(self.kernel, "takes_vectors", True)
+
+    def check_points(self, A: Points) -> None:
+        checked_kernel(self).check_points(A)
+
+
+class Scaled(Wrapper):
     """A kernel times a positive number, ``c * k``.
 
     Parameters
@@ -192,9 +217,6 @@ class Scaled(Kernel):
     def psd(self) -> bool:
         return self.kernel.psd
 
-    def check_points(self, A: Points) -> None:
-        checked_kernel(self).check_points(A)
-
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         resolved = copy.copy(self)
         check_number("factor", self.factor, above=0)
@@ -202,7 +224,7 @@ class Scaled(Kernel):
         return resolved
 
 
-class Power(Kernel):
+class Power(Wrapper):
     """A kernel to a power, ``k ** p``.
 
     Parameters
@@ -237,9 +259,6 @@ class Power(Kernel):
     @property
     def psd(self) -> bool:
         return self.kernel.psd and is_integer(self.exponent) and self.exponent >= 0
-
-    def check_points(self, A: Points) -> None:
-        checked_kernel(self).check_points(A)
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         resolved = copy.copy(self)

@@ -19,19 +19,21 @@ from __future__ import annotations
 import copy
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from maxmargin._validation import Array, Points
+from maxmargin._parallel import effective_threads, run_tiles
+from maxmargin._validation import Array, Points, as_objects
 from maxmargin._validation import check_points as validated_points
 
 LARGEST_VALUE = 1e150  # squares of kernel values still fit a float64
 _ASYMMETRY = 1e-5  # what a function computed in float32 may differ from its transpose by, relative to its values
 _DIAGONAL_BLOCK = 32
+_OBJECT_ROWS = 256
 
 
 class Kernel(BaseEstimator, ABC):
@@ -39,7 +41,7 @@ class Kernel(BaseEstimator, ABC):
 
     The base of all kernels. An author writes ``matrix``; where there is a faster way than the diagonal of small
     blocks, ``self_similarity``; where it holds, ``psd``; and where parameters or data must be looked at first,
-    ``_resolve``.
+    ``_resolve``. A kernel on things that are not vectors says so by ``takes_objects`` (and ``takes_vectors``).
 
     Kernels are combined with ``+``, ``*`` and ``**``, and multiplied by positive numbers. They have scikit-learn's
     ``get_params``, ``set_params`` and ``clone``.
@@ -62,7 +64,6 @@ class Kernel(BaseEstimator, ABC):
                  Power(exponent=2, kernel=Cosine())])
     """
 
-    takes_objects = False  # whether points may be things that are not vectors, in an array of dtype object
     __array_ufunc__ = None  # np.float64(2) * kernel is left to kernel.__rmul__
 
     def __call__(self, A: Any, B: Any = None) -> Array:
@@ -71,7 +72,7 @@ class Kernel(BaseEstimator, ABC):
         Parameters
         ----------
         A : array-like, table or sparse matrix of shape (n, d)
-            Points, one a row.
+            Points, one a row; for kernels on other things, a list or column of n of them.
         B : array-like, table or sparse matrix of shape (m, d), optional
             Points to compare with; A itself when not given, and the matrix is then exactly symmetric.
 
@@ -81,18 +82,21 @@ class Kernel(BaseEstimator, ABC):
             Whatever depends on data, like ``gamma="scale"``, is taken from all rows given, those of A and B together.
         """
         names = _column_names(A)
-        A = validated_points(A, "A")
+        A = self._points(A, "A")
         if B is None:
             kernel = self.resolve(A, feature_names=names)
-            return _symmetric(kernel, kernel.matrix(A, A), A)
+            return _symmetric(kernel, _values(kernel, A, A), A)
         other_names = _column_names(B)
-        B = validated_points(B, "B")
-        if A.shape[1] != B.shape[1]:
+        B = self._points(B, "B")
+        if A.ndim != B.ndim:
+            raise ValueError("A and B hold different sorts of points, vectors and objects that are none.")
+        if A.ndim == 2 and A.shape[1] != B.shape[1]:
             raise ValueError(f"A has {A.shape[1]} columns and B has {B.shape[1]}: give points of the same features.")
         if names is not None and other_names is not None and names != other_names:
             raise ValueError(f"the columns of A and B differ: {names} and {other_names}. Put them in the same order.")
+        self.check_points(B)
         kernel = self.resolve(_stacked(A, B), feature_names=names if names is not None else other_names)
-        return kernel.matrix(A, B)
+        return _values(kernel, A, B)
 
     def diagonal(self, A: Any) -> Array:
         """The similarity k(x, x) of each row of A with itself.
@@ -100,14 +104,14 @@ class Kernel(BaseEstimator, ABC):
         Parameters
         ----------
         A : array-like, table or sparse matrix of shape (n, d)
-            Points, one a row.
+            Points, one a row; for kernels on other things, a list or column of n of them.
 
         Returns
         -------
         ndarray of shape (n,), float64
         """
         names = _column_names(A)
-        A = validated_points(A, "A")
+        A = self._points(A, "A")
         return self.resolve(A, feature_names=names).self_similarity(A)
 
     def resolve(
@@ -118,7 +122,7 @@ class Kernel(BaseEstimator, ABC):
         Parameters
         ----------
         X : ndarray or CSR matrix of shape (n, d), float32 or float64
-            The training points.
+            The training points; for kernels on other things, an array of n objects.
         sample_weight : ndarray of shape (n,), optional
             Their weights; a weight of two equals a repetition.
         feature_names : sequence of str, optional
@@ -189,6 +193,49 @@ class Kernel(BaseEstimator, ABC):
         """
 
     @property
+    def takes_objects(self) -> bool:
+        """Whether points may be things that are not vectors, in a one-dimensional array of dtype object."""
+        return False
+
+    @property
+    def takes_vectors(self) -> bool:
+        """Whether points may be vectors."""
+        return True
+
+    def objects(self, X: Any) -> Array | None:
+        """What a user handed in as an array of objects, where this kernel compares such; None for vectors.
+
+        Parameters
+        ----------
+        X : list, column or array-like
+            Points.
+
+        Returns
+        -------
+        ndarray of dtype object, one-dimensional, or None
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X is plainly of the other sort: strings for a kernel of vectors, a table for one of objects.
+        """
+        if not (self.takes_objects or self.takes_vectors):
+            raise TypeError(f"{self!r} joins kernels of vectors and of other things: no points suit both.")
+        objects = as_objects(X, only=not self.takes_vectors)
+        if objects is None or self.takes_objects:
+            return objects
+        if isinstance(objects[0], (str, bytes, Set, Mapping)):
+            raise ValueError(
+                f"X is a list of things of type {type(objects[0]).__name__}, and {self!r} compares vectors: choose a "
+                "kernel for such things, like Spectrum() for strings, Jaccard() for sets, or a function of your own."
+            )
+        return None
+
+    def _points(self, X: Any, name: str) -> Points:
+        objects = self.objects(X)
+        return validated_points(X, name) if objects is None else objects
+
+    @property
     def psd(self) -> bool:
         """Whether the kernel, with these parameters, is positive semidefinite on every data set.
 
@@ -243,6 +290,20 @@ def _stacked(A: Points, B: Points) -> Points:
     if sp.issparse(A) or sp.issparse(B):
         return sp.vstack([sp.csr_array(A), sp.csr_array(B)], format="csr")
     return np.concatenate([A, B])
+
+
+def _values(kernel: Kernel, A: Points, B: Points) -> Array:
+    """The matrix of a resolved kernel. BLAS has its own threads; kernels on objects are computed in tiles of rows."""
+    if A.ndim == 2:
+        return kernel.matrix(A, B)
+    K = np.empty((len(A), len(B)))
+    tiles = [slice(start, start + _OBJECT_ROWS) for start in range(0, len(A), _OBJECT_ROWS)]
+
+    def work(t: int) -> None:
+        K[tiles[t]] = kernel.matrix(A[tiles[t]], B)
+
+    run_tiles(work, len(tiles), effective_threads(None))
+    return K
 
 
 def _symmetric(kernel: Kernel, K: Array, A: Points) -> Array:

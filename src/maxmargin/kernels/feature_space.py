@@ -19,17 +19,18 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._rows import object_digests
 from maxmargin._validation import Array, Points
 
 from ._arrays import as_float64
-from .algebra import checked_kernel
+from .algebra import Wrapper
 from .base import Kernel
 
 _TILE_BYTES = 1 << 25  # kernel values held at a time while averaging
 _ROUNDING = 32 * float(np.finfo(np.float64).eps)
 
 
-class Normalized(Kernel):
+class Normalized(Wrapper):
     """The cosine of two points in feature space, k(x, z) / sqrt(k(x, x) k(z, z)).
 
     A point with k(x, x) = 0 has similarity 0 to every point, itself included.
@@ -74,16 +75,13 @@ class Normalized(Kernel):
     def psd(self) -> bool:
         return self.kernel.psd
 
-    def check_points(self, A: Points) -> None:
-        checked_kernel(self).check_points(A)
-
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         resolved = copy.copy(self)
         resolved.kernel = self.kernel.resolve(X, weights, feature_names)
         return resolved
 
 
-class Centered(Kernel):
+class Centered(Wrapper):
     """A kernel whose features have mean zero over the training points.
 
     Resolving it evaluates the kernel on all pairs of training points, a tile at a time.
@@ -135,9 +133,6 @@ class Centered(Kernel):
     def psd(self) -> bool:
         return self.kernel.psd
 
-    def check_points(self, A: Points) -> None:
-        checked_kernel(self).check_points(A)
-
     def set_params(self, **params: Any) -> Self:
         """Set parameters; a resolved kernel forgets its reference, which no longer fits them.
 
@@ -158,9 +153,10 @@ class Centered(Kernel):
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         resolved = copy.copy(self)
         if hasattr(self, "reference_"):
-            if X.shape[1] != self.reference_.shape[1]:
+            if X.shape[1:] != self.reference_.shape[1:]:
+                there, here = (f"{P.shape[1]} features" if P.ndim == 2 else "objects" for P in (self.reference_, X))
                 raise ValueError(
-                    f"this kernel is centred on points of {self.reference_.shape[1]} features; got {X.shape[1]}. "
+                    f"this kernel is centred on points of {there}; got {here}. "
                     "sklearn.base.clone gives the kernel without its reference."
                 )
             return resolved
@@ -171,7 +167,9 @@ class Centered(Kernel):
         resolved._known = {}
         resolved.means_ = resolved._means(resolved.reference_)
         resolved.grand_mean_ = float(resolved.weights_ @ resolved.means_)
-        resolved._known = dict(zip(_row_keys(resolved.reference_), resolved.means_.tolist(), strict=True))
+        keys = _row_keys(resolved.reference_)
+        if keys is not None:
+            resolved._known = dict(zip(keys, resolved.means_.tolist(), strict=True))
         return resolved
 
     def _sizes(self, X: Points) -> None:
@@ -179,9 +177,10 @@ class Centered(Kernel):
 
     def _means(self, A: Points) -> Array:
         """mu(x) of each row. Training points are looked up: an average costs as much as a row of K."""
-        if not self._known:
+        keys = _row_keys(A) if self._known else None
+        if keys is None:
             return self._averages(A)
-        found = [self._known.get(key) for key in _row_keys(A)]
+        found = [self._known.get(key) for key in keys]
         new = np.array([i for i, mean in enumerate(found) if mean is None], dtype=np.intp)
         means = np.array([0.0 if mean is None else mean for mean in found])
         if len(new):
@@ -194,8 +193,11 @@ class Centered(Kernel):
         return np.concatenate([self.kernel.matrix(tile, self.reference_) @ self.weights_ for tile in tiles])
 
 
-def _row_keys(A: Points) -> list[bytes]:
-    """A digest of the values of each row, by which a training point is known again."""
+def _row_keys(A: Points) -> list[bytes] | None:
+    """A digest of the values of each row, by which a training point is known again; None for objects of a kind whose
+    content is not known."""
+    if A.dtype == object:
+        return object_digests(A)
     A = as_float64(A)
     if sp.issparse(A):
         columns = A.indices.astype(np.int64, copy=False)

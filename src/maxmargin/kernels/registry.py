@@ -15,6 +15,9 @@ from .distance import RBF, Laplacian
 from .dot import Linear, Polynomial, Sigmoid
 from .histogram import ChiSquared, HistogramIntersection
 from .other import Callable, Precomputed
+from .sets import Jaccard
+from .strings import Mismatch, Spectrum
+from .subsequence import Subsequence
 
 KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,
@@ -24,6 +27,10 @@ KERNELS: dict[str, type[Kernel]] = {
     "laplacian": Laplacian,
     "chi2": ChiSquared,
     "intersection": HistogramIntersection,
+    "spectrum": Spectrum,
+    "mismatch": Mismatch,
+    "subsequence": Subsequence,
+    "jaccard": Jaccard,
     "precomputed": Precomputed,
 }
 

@@ -82,10 +82,12 @@ class KernelMachine(KernelInput):
         )
         if self.verbose and not solve_pairs.signatures:
             print_note("loading compiled code; the first fit on a machine compiles it, which takes some seconds")
-        threads = effective_threads(self.n_jobs) if X.shape[0] > SMALL else 1
+        threads = effective_threads(self.n_jobs) if X.shape[0] > SMALL or X.dtype == object else 1
         kernel = self._kernel()
         precomputed = isinstance(kernel, Precomputed)
-        rows = canonical_rows(X, target, weights, merge=not precomputed and X.dtype != object)
+        if not precomputed:
+            kernel.check_points(X)  # here, where an error can still name the user's rows
+        rows = canonical_rows(X, target, weights, merge=not precomputed)
         at = rows.representative
         if precomputed:
             points = X

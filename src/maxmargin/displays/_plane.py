@@ -1,0 +1,132 @@
+"""What a classifier says about points of the plane: its values on a grid, the category of points, support vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
+
+from maxmargin._validation import Array, as_objects, check_points, check_targets
+from maxmargin.displays._caption import caption_items
+from maxmargin.displays._figure import BLUE, CLASSES, VERMILION
+from maxmargin.kernels import Precomputed
+from maxmargin.margins import margin_report
+from maxmargin.report import FitReport
+
+REST = "0.45"  # the colour of all other classes
+
+
+def dense(X: Any) -> Array:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+
+
+def two_columns(X: Any, estimator: Any) -> Array:
+    remedy = "Fit on two columns, or on a projection to two, such as KernelPCA(n_components=2).fit_transform(X)."
+    if as_objects(X) is not None:
+        raise ValueError(f"X is a list of objects that are no points of a plane. {remedy}")
+    if isinstance(getattr(estimator, "kernel_", None), Precomputed):
+        raise ValueError(f"With kernel='precomputed' X is a kernel matrix, no points of a plane. {remedy}")
+    points = dense(check_points(X))
+    if points.shape[1] != 2:
+        raise ValueError(f"X has {points.shape[1]} columns, and a plane has two. {remedy}")
+    return points
+
+
+def side_of(values: Array, pad: float, resolution: int) -> Array:
+    low, high = float(values.min()), float(values.max())
+    extra = pad * (high - low) if high > low else max(1.0, abs(low))
+    return np.linspace(low - extra, high + extra, int(resolution))
+
+
+def has_hyperplane(estimator: Any) -> bool:
+    return hasattr(estimator, "_expansion") or hasattr(estimator, "coef_")
+
+
+def _transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """The last step, and X as it gets it."""
+    if not isinstance(estimator, Pipeline):
+        return estimator, X
+    return estimator[-1], estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
+
+
+def one_class(estimator: Any, X: Any, grid: Any, support: Array) -> dict[str, Any]:
+    last, _ = _transformed(estimator, X)
+    inside = estimator.decision_function(X) >= 0
+    return {
+        "values": estimator.decision_function(grid),
+        "codes": inside.astype(np.int64),
+        "names": ("outside the region", "inside the region"),
+        "colours": (VERMILION, BLUE),
+        "regions": False,
+        "levels": (0.0,),
+        "category": np.full(len(inside), ""),
+        "support": support,
+        "caption": caption_items(last, float(np.mean(~inside))),
+    }
+
+
+def regions(estimator: Any, X: Any, y: Any, grid: Any, support: Array) -> dict[str, Any]:
+    last, _ = _transformed(estimator, X)
+    classes = last.classes_
+    predicted = estimator.predict(X)
+    labels = check_targets(y, len(predicted))
+    unknown = ~np.isin(labels, classes)
+    if unknown.any():
+        raise ValueError(
+            f"y has the label {labels[unknown].tolist()[0]!r}, which the classifier was not fitted with; it knows "
+            f"{', '.join(map(repr, classes.tolist()[:10]))}."
+        )
+    wrong = predicted != labels
+    return {
+        "values": np.searchsorted(classes, estimator.predict(grid)),
+        "codes": np.searchsorted(classes, labels),
+        "names": [str(label) for label in classes.tolist()],
+        "colours": [CLASSES[k % len(CLASSES)] for k in range(len(classes))],
+        "regions": True,
+        "levels": (),
+        "category": np.where(wrong, "misclassified", ""),
+        "support": support,
+        "caption": caption_items(last, float(np.mean(wrong))),
+    }
+
+
+def one_hyperplane(estimator: Any, X: Any, y: Any, grid: Any, support: Array, machine: Any) -> dict[str, Any]:
+    """One hyperplane: of two classes, or of a machine of more."""
+    last, inner = _transformed(estimator, X)
+    if not has_hyperplane(last):
+        raise ValueError(
+            f"machine={machine!r}: {type(last).__name__} has no machines that separate classes; leave it out."
+        )
+    report = margin_report(last, inner, y, machine=machine)
+    classes = last.classes_.tolist()
+    positive = classes.index(report.positive)
+    # On the grid every label is as good as another; with the positive one all rows belong to the machine.
+    n_grid = len(grid)
+    labels = np.repeat(last.classes_[positive : positive + 1], n_grid)
+    values = margin_report(last, _transformed(estimator, grid)[1], labels, machine=machine).decision
+    by_margin = isinstance(getattr(last, "report_", None), FitReport)
+    category = report.category if by_margin else np.where(report.category == "misclassified", "misclassified", "")
+    points = dense(check_points(X))[report.rows]
+    if report.alpha is not None:
+        support = points[report.alpha > 0]
+    elif by_margin and not hasattr(last, "support_vectors_"):  # a linear machine: where its loss is not flat
+        training = len(points) == last.report_.n_samples  # a pair of the joint machine has no loss of its own
+        support = points[category != "outside"] if training else points[:0]
+    elif len(classes) > 2:
+        support = points[:0]
+    one: dict[str, Any] = {} if len(classes) == 2 else {"margin": report.margin, "n_support": len(support)}
+    rest = report.negative is None
+    return {
+        "rows": report.rows,
+        "values": values,
+        "codes": (report.labels == last.classes_[positive]).astype(np.int64),
+        "names": ("the rest" if rest else str(report.negative), str(report.positive)),
+        "colours": (REST if rest else CLASSES[classes.index(report.negative) % 8], CLASSES[positive % 8]),
+        "regions": False,
+        "levels": (-1.0, 0.0, 1.0) if by_margin else (0.0,),
+        "category": category,
+        "support": support,
+        "caption": caption_items(last, report.n_errors / max(1, len(points)), **one),
+    }

@@ -1,0 +1,221 @@
+"""The way of one or several solvers to the optimum: gap, objective, margin over iterations or over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._validation import Array, check_choice, check_number
+from maxmargin.displays._caption import plain
+from maxmargin.displays._figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, axes_of
+from maxmargin.history import History
+
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+STYLES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+AXES = {"iteration": "iterations (epochs)", "seconds": "seconds"}
+COLUMNS = {
+    "objective": "primal objective",
+    "dual": "dual objective",
+    "gap": "duality gap",
+    "relative_gap": "relative duality gap",
+    "excess": "objective above the optimum, at most",
+    "margin": "margin 2 / |w|",
+    "n_support": "support vectors",
+}
+FAR = 100  # a log scale shows an x axis whose ends are so far apart
+
+
+class HistoryDisplay:
+    """Curves of a fit's history, or of several in one picture.
+
+    Parameters
+    ----------
+    histories : History, or mapping of str to History
+        What to draw, with the name that the legend gives it.
+
+    Attributes
+    ----------
+    lines_ : dict
+        The lines of each history by its name, one a machine.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> from maxmargin.displays.history import HistoryDisplay
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> histories = {name: SVC(solver=name).fit(X, y).history_ for name in ("smo", "active_set")}
+    >>> display = HistoryDisplay.from_histories(histories).plot(x="seconds", y="relative_gap")
+    >>> list(display.lines_)
+    ['smo', 'active_set']
+    >>> display.figure_.savefig("history.png")  # doctest: +SKIP
+    """
+
+    def __init__(self, histories: History | Mapping[str, History]) -> None:
+        self.histories = histories
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, name: str | None = None) -> HistoryDisplay:
+        """Make the display of a fitted estimator's history.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, with a ``history_``.
+        name : str, optional
+            Its name in the legend; by default its class and its solver.
+
+        Returns
+        -------
+        HistoryDisplay
+        """
+        check_is_fitted(estimator)
+        kind = type(estimator).__name__
+        if not isinstance(getattr(estimator, "history_", None), History):
+            raise TypeError(f"{kind} keeps no History of its fit: give an iterative machine such as SVC or LinearSVC.")
+        solver = getattr(getattr(estimator, "report_", None), "solver", None)
+        return cls({name or (f"{kind}, {solver}" if solver else kind): estimator.history_})
+
+    @classmethod
+    def from_histories(cls, histories: Mapping[str, History]) -> HistoryDisplay:
+        """Make the display of several histories.
+
+        Parameters
+        ----------
+        histories : mapping of str to History
+
+        Returns
+        -------
+        HistoryDisplay
+        """
+        return cls(histories)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        x: str = "iteration",
+        y: str = "gap",
+        xscale: str | None = None,
+        yscale: str | None = None,
+        max_machines: int = 10,
+        legend: bool = True,
+    ) -> HistoryDisplay:
+        """Draw.
+
+        Records without a finite value are left out, and so are gaps that are not positive: nothing but rounding is left
+        of those. A log scale has no place for iteration 0. A history of one record is a marker. The machines of one
+        history (one a class, or a pair) are faint lines of one colour.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; without it a new figure is made, that needs no window system.
+        x : {"iteration", "seconds"}, default="iteration"
+        y : {"gap", "relative_gap", "excess", "objective", "dual", "margin", "n_support"}, default="gap"
+            ``"excess"`` is for histories of one problem: the objective minus the largest dual objective of them all,
+            the best lower bound of the optimum that is known.
+        xscale, yscale : {"linear", "log"}, optional
+            By default log where it helps: y if all values are positive, x if its values are also far apart.
+        max_machines : int, default=10
+            Draw at most so many machines of a history, the first ones; the legend says so.
+        legend : bool, default=True
+
+        Returns
+        -------
+        HistoryDisplay
+            Itself.
+        """
+        check_choice("x", x, AXES)
+        check_choice("y", y, COLUMNS)
+        for name, scale in (("xscale", xscale), ("yscale", yscale)):
+            if scale is not None:
+                check_choice(name, scale, ["linear", "log"])
+        check_number("max_machines", max_machines, least=1, integer=True)
+        histories = self._named()
+        bounds = _best_bounds(histories)
+        curves = {
+            name: [_curve(history.of_machine(k), x, y, bounds[k]) for k in np.unique(history.machine)]
+            for name, history in histories.items()
+        }
+        drawn = [curve for some in curves.values() for curve in some[:max_machines] if len(curve)]
+        if not drawn:
+            raise ValueError(f"y={y!r}: no record has it together with {x!r}. Choose another y, or x='iteration'.")
+        points = np.concatenate(drawn)
+
+        self.figure_, self.ax_ = axes_of(ax, 8.0, 5.2)
+        self.lines_: dict[str, list[Any]] = {}
+        for number, (name, some) in enumerate(curves.items()):
+            shown = [curve for curve in some[:max_machines] if len(curve)]
+            style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": STYLES[number % len(STYLES)]}
+            if len(some) > 1:
+                style |= {"linewidth": 1.3, "alpha": 0.6}
+            else:
+                style |= {"linewidth": 2.2}
+            self.lines_[name] = [
+                self.ax_.plot(*curve.T, marker="o" if len(curve) == 1 else None, markersize=8, **style)[0]
+                for curve in shown
+            ]
+            label = plain(_label(name, len(some), len(shown), y))
+            if shown:
+                self.lines_[name][0].set_label(label)
+            else:
+                self.ax_.plot([], [], label=label, **style)
+        self.ax_.set(xlabel=AXES[x], ylabel=COLUMNS[y])
+        for axis, scale in (
+            ("x", xscale or _scale(points[points[:, 0] > 0, 0], FAR)),
+            ("y", yscale or _scale(points[:, 1], 1)),
+        ):
+            getattr(self.ax_, f"set_{axis}scale")(scale, **({"nonpositive": "mask"} if scale == "log" else {}))
+        self.ax_.grid(color="0.92")
+        self.ax_.spines[["top", "right"]].set_visible(False)
+        if legend:
+            self.ax_.legend(frameon=True, framealpha=0.9, edgecolor="0.85")
+        return self
+
+    def _named(self) -> dict[str, History]:
+        histories = {"": self.histories} if isinstance(self.histories, History) else self.histories
+        if not isinstance(histories, Mapping) or not all(isinstance(h, History) for h in histories.values()):
+            raise TypeError(
+                "histories must be a History, such as SVC().fit(X, y).history_, or a dict of name to History."
+            )
+        if not histories:
+            raise ValueError("histories is empty: give at least one.")
+        return {str(name) or "history": history for name, history in histories.items()}
+
+
+def _best_bounds(histories: Mapping[str, History]) -> dict[int, float]:
+    """The largest dual objective of each machine."""
+    bounds: dict[int, float] = {}
+    for record in (record for history in histories.values() for record in history):
+        dual = record.dual if np.isfinite(record.dual) else -np.inf
+        bounds[record.machine] = max(bounds.get(record.machine, -np.inf), dual)
+    return bounds
+
+
+def _curve(history: History, x: str, y: str, bound: float) -> Array:
+    """The finite records as points (x, y)."""
+    values = history.objective - bound if y == "excess" else history[y]
+    points = np.column_stack((history[x], values)).astype(np.float64)
+    keep = np.isfinite(points).all(axis=1)
+    if y in ("gap", "relative_gap", "excess"):
+        keep &= points[:, 1] > 0
+    return points[keep]
+
+
+def _scale(values: Array, far: float) -> str:
+    smallest, largest = float(values.min(initial=np.inf)), float(values.max(initial=0.0))
+    return "log" if smallest > 0 and largest >= far * smallest and largest > smallest else "linear"
+
+
+def _label(name: str, machines: int, shown: int, y: str) -> str:
+    if shown == 0:
+        return f"{name} (no {COLUMNS[y]})"
+    if machines == 1:
+        return name
+    return f"{name} ({machines} machines)" if shown == machines else f"{name} ({shown} of {machines} machines)"

@@ -1,0 +1,313 @@
+"""A classifier of points in the plane: its decision function, margin and support vectors.
+
+    shading     f(x), white where it is zero
+    lines       f(x) = 0, the boundary, solid; f(x) = -1 and +1, the margin, dashed
+    points      by class, and by category as in :mod:`maxmargin.margins`
+    rings       support vectors
+
+More than two classes have no common f: the regions of the predicted classes are filled instead, as for classifiers
+without a hyperplane (nearest neighbours, for instance). The perceptron's f has no scale, so its margin is not drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap, TwoSlopeNorm, to_rgb
+from matplotlib.lines import Line2D
+from sklearn.base import is_outlier_detector
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._validation import Array, check_number
+from maxmargin.displays._caption import filled_lines, plain
+from maxmargin.displays._figure import axes_of
+from maxmargin.displays._plane import dense, has_hyperplane, one_class, one_hyperplane, regions, side_of, two_columns
+from maxmargin.margins import CATEGORIES
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "*")
+SATURATED = 2.5  # |f| from which the shading is full, where f has the scale of the margin
+EVEN = 3.0  # ratio of the axes' lengths up to which one unit is as long on both
+LEGEND = {
+    "outside": "outside the margin",
+    "on": "on the margin",
+    "inside": "inside the margin",
+    "misclassified": "misclassified",
+}
+
+
+class MarginDisplay:
+    """The picture of a classifier, or of a one-class machine, on two-dimensional data.
+
+    Usually made by :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    X : array of shape (n, 2)
+        The points.
+    codes : array of int, shape (n,)
+        The class of each, as an index of ``names`` and ``colours``.
+    names, colours : sequences of str
+        Of the classes.
+    horizontal, vertical : arrays of shape (n_x,) and (n_y,)
+        The coordinates of the grid.
+    values : array of shape (n_y, n_x)
+        The decision function on the grid; for ``regions`` the code of the predicted class.
+    regions : bool
+        Whether to fill regions instead of shading f.
+    levels : sequence of float
+        The contours of f.
+    category : array of str, shape (n,)
+        Of :data:`maxmargin.margins.CATEGORIES`, or empty.
+    support : array of shape (n_support, 2)
+        The points to ring.
+    caption : list of str
+        What to write below.
+    axis_names : pair of str
+
+    Attributes
+    ----------
+    surface_ : matplotlib QuadMesh
+    contours_ : matplotlib QuadContourSet or None
+        The contours of f; None where no level is reached, and for regions.
+    rings_ : matplotlib PathCollection
+        One ring a support vector.
+    handles_ : list of matplotlib artists
+        The legend's entries, for a legend elsewhere: ``figure.legend(handles=display.handles_)``.
+    caption_ : matplotlib Text or None
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> from maxmargin.displays.margin import MarginDisplay
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(60, noise=0.2, random_state=0)
+    >>> machine = SVC(C=10.0).fit(X, y)
+    >>> display = MarginDisplay.from_estimator(machine, X, y).plot()
+    >>> len(display.rings_.get_offsets()) == len(machine.support_)
+    True
+    >>> display.figure_.savefig("margin.png")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *,
+        X: Array,
+        codes: Array,
+        names: Any,
+        colours: Any,
+        horizontal: Array,
+        vertical: Array,
+        values: Array,
+        regions: bool,
+        levels: Any,
+        category: Array,
+        support: Array,
+        caption: Any,
+        axis_names: Any = ("x₁", "x₂"),
+    ) -> None:
+        self.X = X
+        self.codes = codes
+        self.names = names
+        self.colours = colours
+        self.horizontal = horizontal
+        self.vertical = vertical
+        self.values = values
+        self.regions = regions
+        self.levels = levels
+        self.category = category
+        self.support = support
+        self.caption = caption
+        self.axis_names = axis_names
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any = None, *, machine: Any = None, grid_resolution: int = 200, pad: float = 0.1
+    ) -> MarginDisplay:
+        """Make the display of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : classifier, OneClassSVM, or Pipeline that ends in one
+            Fitted on two columns.
+        X : array-like of shape (n_samples, 2)
+            The points to show: the training points or others.
+        y : array-like of shape (n_samples,)
+            Their labels. A one-class machine has none: its points are coloured by the side they are on.
+        machine : label or pair of labels, optional
+            Show one machine of a classifier of more than two classes, as in :func:`maxmargin.margin_report`.
+        grid_resolution : int, default=200
+            Points of the grid along either side.
+        pad : float, default=0.1
+            The border around the points, as a share of their range.
+
+        Returns
+        -------
+        MarginDisplay
+        """
+        check_is_fitted(estimator)
+        check_number("grid_resolution", grid_resolution, least=2, integer=True)
+        check_number("pad", pad, least=0)
+        last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        points = two_columns(X, last)
+        support = (
+            dense(last.support_vectors_) if last is estimator and hasattr(last, "support_vectors_") else points[:0]
+        )
+        sides = [side_of(np.concatenate((points[:, j], support[:, j])), pad, grid_resolution) for j in (0, 1)]
+        grid = np.column_stack([side.ravel() for side in np.meshgrid(*sides)])
+        columns = getattr(X, "columns", None)
+        if columns is not None:  # a frame, so that the names of its columns are known to the estimator
+            grid = type(X)({name: grid[:, j] for j, name in enumerate(columns)})
+        shown: dict[str, Any]
+        if is_outlier_detector(last):
+            shown = one_class(estimator, X, grid, support)
+        elif not hasattr(last, "classes_"):
+            raise TypeError(
+                f"MarginDisplay is about classifiers and one-class machines; {type(last).__name__} is neither."
+            )
+        elif y is None:
+            raise ValueError("y is None: give the labels of the points.")
+        elif machine is None and (len(last.classes_) > 2 or not has_hyperplane(last)):
+            shown = regions(estimator, X, y, grid, support)
+        else:
+            shown = one_hyperplane(estimator, X, y, grid, support, machine)
+        values = np.asarray(shown.pop("values")).reshape(len(sides[1]), len(sides[0]))
+        kept = shown.pop("rows", slice(None))
+        named: dict[str, Any] = {} if columns is None else {"axis_names": tuple(map(str, columns))}
+        return cls(X=points[kept], horizontal=sides[0], vertical=sides[1], values=values, **shown, **named)
+
+    def plot(
+        self, ax: Any = None, *, legend: bool = True, caption: bool = True, title: str | None = None, size: float = 55.0
+    ) -> MarginDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; without it a new figure is made, that needs no window system.
+        legend : bool, default=True
+            Whether to put a legend to the right of the axes.
+        caption : bool, default=True
+            Whether to write below what the fit did.
+        title : str, optional
+        size : float, default=55.0
+            Of the points, in square points of print.
+
+        Returns
+        -------
+        MarginDisplay
+            Itself.
+        """
+        check_number("size", size, above=0)
+        self.figure_, self.ax_ = axes_of(ax, 8.6 if legend else 6.4, 5.6)
+        self.handles_: list[Any] = []
+        self._plot_surface()
+        self._plot_points(size)
+        span = np.ptp(self.horizontal), np.ptp(self.vertical)
+        self.ax_.set(
+            xlim=self.horizontal[[0, -1]],
+            ylim=self.vertical[[0, -1]],
+            xlabel=plain(self.axis_names[0]),
+            title=title or "",
+        )
+        self.ax_.set_ylabel(plain(self.axis_names[1]), rotation=0 if len(self.axis_names[1]) < 4 else 90)
+        if max(span) <= EVEN * min(span):
+            self.ax_.set_aspect("equal", anchor="S")  # to the caption, which the layout reckons from the bottom
+        if legend:
+            self.ax_.legend(handles=self.handles_, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+        self.caption_ = self._write_caption() if caption and self.caption else None
+        return self
+
+    def _plot_surface(self) -> None:
+        values, where = self.values, (self.horizontal, self.vertical)
+        self.contours_ = None
+        if self.regions:
+            light = [_mixed(colour, 0.72) for colour in self.colours]
+            limits = {"vmin": -0.5, "vmax": len(light) - 0.5}
+            self.surface_ = self.ax_.pcolormesh(*where, values, cmap=ListedColormap(light), rasterized=True, **limits)
+            for code in np.unique(values)[:-1]:  # between k classes there are at most k - 1 outlines to draw
+                self.ax_.contour(*where, values == code, levels=[0.5], colors="0.2", linewidths=1.0)
+            return
+        ends: list[Any] = [_mixed(self.colours[0], 0.45), _mixed(self.colours[0], 0.8), "white"]
+        ends += [_mixed(self.colours[1], 0.8), _mixed(self.colours[1], 0.45)]
+        cmap = LinearSegmentedColormap.from_list("margin", ends)
+        self.surface_ = self.ax_.pcolormesh(*where, values, cmap=cmap, norm=self._norm(), rasterized=True)
+        reached = [level for level in self.levels if values.min() < level < values.max()]
+        if reached:
+            style = {
+                "linestyles": ["-" if level == 0 else "--" for level in reached],
+                "linewidths": [2.4 if level == 0 else 1.6 for level in reached],
+            }
+            self.contours_ = self.ax_.contour(*where, values, levels=reached, colors="0.1", **style)
+        self._handle("f = 0, the boundary", color="0.1", linewidth=2.4)
+        if len(self.levels) > 1:
+            self._handle("f = ±1, the margin", color="0.1", linewidth=1.6, linestyle="--")
+
+    def _norm(self) -> Any:
+        """Full colour at the same |f| on both sides; where f has no scale, at the far end of each side."""
+        if len(self.levels) > 1:
+            return TwoSlopeNorm(0.0, -SATURATED, SATURATED)
+        low, high = (float(end) for end in np.quantile(self.values, (0.02, 0.98)))
+        return TwoSlopeNorm(0.0, low if low < 0 else -1.0, high if high > 0 else 1.0)
+
+    def _plot_points(self, size: float) -> None:
+        for code, (name, colour) in enumerate(zip(self.names, self.colours, strict=True)):
+            marker = MARKERS[code % len(MARKERS)]
+            of_class = self.codes == code
+            for category in ("", *CATEGORIES):
+                here = self.X[of_class & (self.category == category)]
+                if len(here):
+                    self.ax_.scatter(*here.T, marker=marker, s=size, zorder=3, **_look(category, colour))
+            self._handle(name, marker=marker, color=colour, markersize=8, linestyle="")
+        wrong = self.X[self.category == "misclassified"]
+        if len(wrong):
+            self.ax_.scatter(*wrong.T, marker="x", s=1.5 * size, color="black", linewidth=2.0, zorder=4)
+        for category in CATEGORIES:
+            if (self.category == category).any() and category != "misclassified":
+                look = _look(category, "0.55")
+                style = {"markerfacecolor": look["facecolor"], "markeredgecolor": look["edgecolor"]}
+                self._handle(LEGEND[category], marker="o", markersize=8, linestyle="", color="0.55", **style)
+        if len(wrong):
+            self._handle(LEGEND["misclassified"], marker="x", color="black", markersize=8, linestyle="")
+        self.rings_ = self.ax_.scatter(
+            *self.support.T, s=3.4 * size, facecolor="none", edgecolor="black", linewidth=1.3, zorder=5
+        )
+        if len(self.support):
+            ring = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 1.3}
+            self._handle("support vectors", marker="o", markersize=13, linestyle="", color="black", **ring)
+
+    def _handle(self, label: str, **style: Any) -> None:
+        self.handles_.append(Line2D([], [], label=plain(label), **style))
+
+    def _write_caption(self) -> Any:
+        """Below the label of the x axis, in lines as long as the axes are wide."""
+        label = self.ax_.xaxis.label.get_fontsize()
+        tick = self.ax_.xaxis.get_ticklabels()[0].get_fontsize()
+        inches = self.ax_.get_position().width * self.figure_.get_figwidth()
+        letters = max(30, int(1.1 * 72 * inches / (0.5 * label)))  # a letter is about half as wide as high
+        return self.ax_.annotate(
+            filled_lines(list(self.caption), letters),
+            (0.5, 0.0),
+            xycoords="axes fraction",
+            xytext=(0, -(14 + 1.2 * tick + 1.4 * label)),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=label,
+            linespacing=1.35,
+            parse_math=False,
+        )
+
+
+def _look(category: str, colour: str) -> dict[str, Any]:
+    """Inside the margin hollow, on it with a black edge, elsewhere filled."""
+    if category == "inside":
+        return {"facecolor": "white", "edgecolor": colour, "linewidth": 2.0}
+    return {"facecolor": colour, "edgecolor": "black" if category == "on" else "white", "linewidth": 0.8}
+
+
+def _mixed(colour: str, white: float) -> tuple[float, ...]:
+    return tuple(white + (1 - white) * part for part in to_rgb(colour))

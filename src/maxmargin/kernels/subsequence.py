@@ -1,0 +1,146 @@
+"""The kernel of subsequences, letters in order with gaps between them.
+
+A subsequence of x is chosen by positions i = (i_1 < ... < i_k) and has the length l(i) = i_k - i_1 + 1 in x. With the
+decay 0 < d <= 1, long gaps count less:
+
+    k(x, z) = sum_w phi_w(x) phi_w(z),    phi_w(x) = sum_{i : x_i = w} d^l(i),    w of k letters
+
+(Lodhi, Saunders, Shawe-Taylor, Cristianini & Watkins 2002). Let P_n(x, z) be the same sum for words of n letters with
+lengths measured to the ends of x and z, and both divided by d^2n. Letter by letter, with P_0 = 1,
+
+    R_n(xa, zb) = d R_n(xa, z) + [a = b] P_{n-1}(x, z)      subsequences that end in the last letter of xa
+    P_n(xa, z)  = d P_n(x, z) + R_n(xa, z)
+    k(xa, z)    = k(x, z) + d^2k sum_{j : z_j = a} P_{k-1}(x, z_1...z_{j-1}),
+
+which is O(k |x| |z|). R_n is a recurrence along z, one step waiting for the other, so strings z are taken several at a
+time, in lanes: a step of all lanes is one vector instruction. No lane's value depends on its neighbours.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numba import njit
+
+from maxmargin._validation import Array, Points, check_number
+
+from ._words import code_points
+from .base import LARGEST_VALUE
+from .strings import StringKernel
+
+_LANES = 16
+
+
+class Subsequence(StringKernel):
+    """The subsequences of k letters two strings share, with gaps: d^(length in x + length in z), summed over all.
+
+    A subsequence need not be contiguous; its length is that of the stretch it covers, so with a small decay hardly
+    anything but words without gaps counts, and with decay 1 all subsequences count alike (Lodhi, Saunders,
+    Shawe-Taylor, Cristianini & Watkins 2002). Values grow with the strings' lengths, so that ``Normalized`` around
+    this kernel is often wanted. A string of fewer than k letters has similarity 0 to every string, itself included.
+
+    The cost of a value is proportional to k times the product of the two lengths.
+
+    Parameters
+    ----------
+    k : int, default=3
+        Letters in a subsequence, >= 1.
+    decay : float, default=0.5
+        What each letter of the stretch multiplies the weight by, 0 < decay <= 1.
+
+    Examples
+    --------
+    >>> from maxmargin.kernels import Normalized, Subsequence
+    >>> Subsequence(k=2, decay=0.5)(["cat", "car", "bat"])
+    array([[0.140625, 0.0625  , 0.0625  ],
+           [0.0625  , 0.140625, 0.      ],
+           [0.0625  , 0.      , 0.140625]])
+    >>> Normalized(Subsequence(k=2))(["cat", "cart"]).round(3)
+    array([[1.   , 0.574],
+           [0.574, 1.   ]])
+    """
+
+    def __init__(self, k: int = 3, decay: float = 0.5) -> None:
+        self.k = k
+        self.decay = decay
+
+    def matrix(self, A: Points, B: Points) -> Array:
+        lengths = np.fromiter(map(len, B), np.int64, len(B))
+        order = np.argsort(lengths, kind="stable")  # strings of like lengths share their lanes
+        K = np.empty((len(A), len(B)))
+        for first in range(0, len(B), _LANES):
+            at = order[first : first + _LANES]
+            K[:, at] = self._sums(A, B[at])
+        return K
+
+    def self_similarity(self, A: Points) -> Array:
+        return np.array([self._sums(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))], dtype=np.float64)
+
+    def _sums(self, A: Array, B: Array) -> Array:
+        """The matrix, with all strings of B in lanes."""
+        k, decay = int(self.k), float(self.decay)
+        K, lanes = np.zeros((len(A), len(B))), _lanes(B)
+        if k <= len(lanes):
+            letters, starts = code_points(A)
+            _subsequences(letters.astype(np.int32), starts, lanes, k, decay, K)
+            K *= decay ** (2 * k)
+        return K
+
+    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
+        k = int(check_number("k", self.k, least=1, integer=True))
+        decay = check_number("decay", self.decay, above=0, most=1)
+        if 2 * k * np.log10(decay) < -np.log10(LARGEST_VALUE):
+            raise ValueError(
+                f"kernel values underflow: decay={self.decay!r} to the power 2k = {2 * k} is next to 0. "
+                "Raise decay or lower k."
+            )
+        sizes = self.self_similarity(X)
+        if not (sizes <= LARGEST_VALUE).all():
+            longest = len(X[int(np.argmax(sizes))])
+            raise ValueError(
+                f"kernel values overflow: a string of {longest} letters has too many subsequences of k={k} letters. "
+                "Lower k or decay."
+            )
+        return copy.copy(self)
+
+    def _sizes(self, X: Points) -> None:
+        return None  # looked at above, where the remedy is known
+
+
+def _lanes(strings: Array) -> Array:
+    """Strings side by side, a column each; -1, which equals no letter, fills up what is shorter than the longest."""
+    letters, starts = code_points(strings)
+    lanes = np.full((int(np.diff(starts).max(initial=0)), len(strings)), -1, dtype=np.int32)
+    for lane in range(len(strings)):
+        own = letters[starts[lane] : starts[lane + 1]]
+        lanes[: len(own), lane] = own
+    return lanes
+
+
+@njit(cache=True, nogil=True)
+def _subsequences(letters: Array, starts: Array, lanes: Array, k: int, decay: float, out: Array) -> None:
+    """k(x, z) / d^2k of the strings x, one after the other in ``letters``, with the strings z in lanes."""
+    length, width = lanes.shape
+    P = np.ones((k, length + 1, width))  # P[n, j]: P_n of what was read of x, with the first j letters of z
+    R = np.empty(width)
+    total = np.empty(width)
+    for i in range(len(starts) - 1):
+        P[1:] = 0.0
+        total[:] = 0.0
+        for p in range(starts[i], starts[i + 1]):
+            a = letters[p]
+            last = P[k - 1]
+            for j in range(length):
+                for w in range(width):
+                    total[w] += last[j, w] if lanes[j, w] == a else 0.0
+            for n in range(k - 1, 0, -1):  # downwards: P[n - 1] is still that of x without a
+                shorter, own = P[n - 1], P[n]
+                R[:] = 0.0
+                for j in range(length):
+                    for w in range(width):
+                        R[w] = decay * R[w] + (shorter[j, w] if lanes[j, w] == a else 0.0)
+                        own[j + 1, w] = decay * own[j + 1, w] + R[w]
+        out[i, :] = total
