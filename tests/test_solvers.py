@@ -22,7 +22,8 @@ from maxmargin._control import Control, Status
 from maxmargin.gram import KernelGram, StoredGram
 from maxmargin.kernels import RBF, Linear
 from maxmargin.problems import JointProblem
-from maxmargin.solvers import SOLVERS, CrammerSinger, choose_solver
+from maxmargin.solvers import SMO, SOLVERS, CrammerSinger, choose_solver
+from maxmargin.solvers.active_set import ActiveSet
 from maxmargin.solvers.hulls import nearest_points
 from maxmargin.tiled import make_gram
 from reference import crammer_singer, qp
@@ -652,3 +653,21 @@ def test_hull_distance_is_the_hard_margin(seed):
     found = nearest_points(arguments["y"], StoredGram(K), Control())
     assert found.separable
     assert found.distance == pytest.approx(margin, rel=1e-5)
+
+
+def test_the_engine_is_patient_while_the_objective_improves(monkeypatch):
+    """The largest violation of all rows may not fall for many rounds while support vectors come in one after another:
+    that is no reason to leave the problem to the slower solver."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 5))
+    y = np.where(X[:, 0] * X[:, 1] + rng.normal(size=4000) > 0, 1.0, -1.0)
+    problem = problems.c_svc(y, np.full(4000, 10.0))
+    gram = make_gram(RBF(gamma=0.5).resolve(X), X)
+    monkeypatch.setattr(SMO, "solve", lambda *_, **__: pytest.fail("left to the slower solver"))
+    control = Control()
+    solution = ActiveSet(smallest=256, largest=256).solve(problem, gram, tol=1e-3, control=control)
+    seen = [progress.violation for progress in control.seen]
+    assert min(seen[2:43]) > 0.98 * min(seen[:2])  # forty rounds without a smaller violation
+    assert solution.status is Status.OPTIMAL
+    f = optimality.audited(problem, solution.a, solution.f, gram)
+    assert optimality.violation(problem, solution.a, problem.gradient(f, solution.a)) <= 1e-3

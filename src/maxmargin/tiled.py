@@ -24,7 +24,7 @@ from maxmargin.gram import Gram, KernelGram, StoredGram
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 
 LOG2E = math.log2(math.e)
-STORED = 2048  # up to so many rows all of K is stored
+STORED = 1024  # up to so many rows all of K is stored
 STORED_PAIRS = 512  # the same where pairs of classes could share blocks of values instead
 WIDEST_CSR = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
 

@@ -38,6 +38,7 @@ from maxmargin.solvers.working_set import choose, excess, sides
 
 SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within these, but
 CACHED = 2048  # beyond this, where K_WW outgrows the cache, only a quarter more than the free variables
+EARLY, GROWTH = 8, 256  # after so many rounds over all rows, W grows by so much each round
 INNER = 0.1  # the inner solve stops at this part of the present violation
 INNER_HELD = 0.02  # the same where pricing is cheap, for values are held in memory, and a new W is not
 NEAR = 0.1  # phase 2 takes rows within this part of the first violation
@@ -47,6 +48,7 @@ MOST = 100  # pair steps in a round, for each variable of W
 SLICE = 300_000_000  # variables touched between two looks at the clock: under 0.2 s
 SLICE_DOUBLE = 10_000_000  # kernel values in double precision between two looks at the clock
 WHOLE = 1024  # problems of at most this many variables are solved whole, if their kernel values are stored
+CLIMB = 1e-7  # a relative gain of the dual objective that counts as progress
 PATIENCE = 40  # rounds without progress before the double-precision solver takes over
 
 
@@ -157,6 +159,11 @@ class _Run:
         n_support = int(np.count_nonzero(self.a))
         self.control.report(self.n_iter, violation, n_support, primal=primal, dual=self.dual, norm=norm)
 
+    def _noise(self) -> float:
+        """What the rounding of float32 kernel values may add to the objective, if errors of f are like random ones."""
+        size = float(np.abs(self.a).sum()) * float(np.sqrt(np.dot(self.a, self.a)))
+        return 2.0**-24 * float(np.abs(self.diagonal).max(initial=0.0)) * size
+
     # ------------------------------------------------------------ one round
 
     def _matrix(self, slots: Array, dtype: type) -> Array:
@@ -239,7 +246,10 @@ class _Run:
         """Choose W among ids and solve on it; the rows whose coefficients changed, and by how much."""
         p = self.problem
         free = np.count_nonzero((self.a > p.lower) & (self.a < p.upper))
-        size = min(self.cap, max(self.smallest, min(2 * free, max(CACHED, 5 * free // 4))))
+        least = self.smallest
+        if len(ids) == len(self.every):  # many support vectors are still to come: take more of them at a time
+            least = min(2 * CACHED, least + GROWTH * max(0, self.rounds - EARLY))
+        size = min(self.cap, max(least, min(2 * free, max(CACHED, 5 * free // 4))))
         if len(ids) <= self.cap - UNIT * (self.n_groups + 1):
             size = min(size, len(ids)) if len(ids) > self.smallest else len(ids)
         start = (self.rounds * 7919) % max(1, len(ids))
@@ -261,7 +271,7 @@ class _Run:
         every = len(ids) == len(self.every)
         self.current = ids
         rows = None if every else (self.problem.row[ids] if self.one_each else np.unique(self.problem.row[ids]))
-        best, waited = np.inf, 0
+        best, climbed, waited = np.inf, -1e300, 0
         while True:
             violation, middle, _ = self._conditions(ids)
             self._report(violation, every)
@@ -270,8 +280,11 @@ class _Run:
             stop = self.control.stop() or (Status.MAX_ITER if self.n_iter >= self.limit else None)
             if stop is not None:
                 return stop
-            waited = 0 if violation < 0.98 * best else waited + 1
-            best = min(best, violation)
+            # While support vectors come in, the violation, the largest of all rows, may rise for long though the
+            # objective improves.
+            better = every and self.dual > climbed + CLIMB * abs(climbed) + self._noise()
+            waited = 0 if violation < 0.98 * best or better else waited + 1
+            best, climbed = min(best, violation), self.dual if better else climbed
             changed, delta = self._solve_block(ids, violation, middle, goal)
             if len(changed) == 0 or waited > PATIENCE:
                 return Status.STALLED
