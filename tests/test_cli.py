@@ -168,7 +168,8 @@ class TestDigits:
         assert "is a file" in result.stderr
 
     def test_without_matplotlib(self, monkeypatch, tmp_path):
-        monkeypatch.delitem(sys.modules, "maxmargin.displays", raising=False)
+        for name in [name for name in sys.modules if name.startswith("maxmargin.displays")]:
+            monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
         result = call("digits", "--out", tmp_path)
         assert result.exit_code == 2

@@ -29,7 +29,7 @@ LAYERS = [
     ["feature_maps"],
     ["problems"],
     ["optimality"],
-    ["separability"],
+    ["separation"],
     ["scalings"],
     ["solvers"],
     ["multiclass"],

@@ -847,3 +847,10 @@ def test_the_history_tells_machines_apart():
     joint = SVC(multiclass="crammer_singer").fit(X, y)
     assert joint.history_.objective[-1] == joint.report_.primal_objective
     assert len(joint.history_) > 2
+
+
+def test_the_margin_of_nu_svc_is_that_of_its_weights():
+    X, y = load_iris(return_X_y=True)
+    model = NuSVC(nu=0.1, kernel="linear").fit(X[50:], y[50:])
+    assert model.report_.margin == pytest.approx(2 / np.linalg.norm(model.coef_), rel=1e-9)
+    assert model.history_.margin[-1] == model.report_.margin

@@ -16,10 +16,20 @@ _WHERE = {
     "SVR": "maxmargin.svm",
     "NuSVR": "maxmargin.svm",
     "OneClassSVM": "maxmargin.svm",
+    "LinearSVC": "maxmargin.svm",
+    "Perceptron": "maxmargin.svm",
+    "PerceptronReport": "maxmargin.svm.perceptron",
     "FitReport": "maxmargin.report",
     "History": "maxmargin.history",
     "InseparableError": "maxmargin.solvers.hulls",
     "validate_gram": "maxmargin.kernels",
+    "InseparabilityProof": "maxmargin.separation",
+    "Separability": "maxmargin.separation",
+    "separability": "maxmargin.separation",
+    "convert_regularization": "maxmargin.scalings",
+    "MarginReport": "maxmargin.margins",
+    "margin_report": "maxmargin.margins",
+    "compare_solvers": "maxmargin.comparisons",
     "BasisRegression": "maxmargin.regression",
     "KernelRidge": "maxmargin.regression",
     "KernelRidgeCV": "maxmargin.regression",
@@ -38,6 +48,7 @@ __all__ = [
     "BasisRegression",
     "FitReport",
     "History",
+    "InseparabilityProof",
     "InseparableError",
     "KernelDiscriminantAnalysis",
     "KernelKMeans",
@@ -46,36 +57,51 @@ __all__ = [
     "KernelPCA",
     "KernelRidge",
     "KernelRidgeCV",
+    "LinearSVC",
     "MMDResult",
+    "MarginReport",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "Perceptron",
+    "PerceptronReport",
+    "Separability",
     "compare_map_and_kernel",
+    "compare_solvers",
+    "convert_regularization",
     "digits",
     "displays",
     "feature_maps",
     "kernels",
+    "linear",
+    "margin_report",
     "mmd_test",
     "optimality",
     "problems",
+    "separability",
     "solvers",
     "svm",
     "validate_gram",
 ]
 
 if TYPE_CHECKING:
-    from maxmargin import digits, displays, feature_maps, kernels, optimality, problems, solvers, svm
+    from maxmargin import digits, displays, feature_maps, kernels, linear, optimality, problems, solvers, svm
     from maxmargin.cluster import KernelKMeans
+    from maxmargin.comparisons import compare_solvers
     from maxmargin.decomposition import KernelPCA
     from maxmargin.discriminant import KernelDiscriminantAnalysis
     from maxmargin.history import History
     from maxmargin.kernels import validate_gram
     from maxmargin.map_and_kernel import compare_map_and_kernel
+    from maxmargin.margins import MarginReport, margin_report
     from maxmargin.neighbors import KernelKNeighborsClassifier, KernelKNeighborsRegressor
     from maxmargin.regression import BasisRegression, KernelRidge, KernelRidgeCV
     from maxmargin.report import FitReport
+    from maxmargin.scalings import convert_regularization
+    from maxmargin.separation import InseparabilityProof, Separability, separability
     from maxmargin.solvers.hulls import InseparableError
-    from maxmargin.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+    from maxmargin.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, Perceptron
+    from maxmargin.svm.perceptron import PerceptronReport
     from maxmargin.two_sample import MMDResult, mmd_test
 
 

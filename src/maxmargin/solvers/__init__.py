@@ -9,9 +9,21 @@ from maxmargin.solvers.crammer_singer import CrammerSinger
 from maxmargin.solvers.qp import QP
 from maxmargin.solvers.smo import SMO
 
-__all__ = ["QP", "SMO", "SOLVERS", "Barrier", "CoordinateDescent", "CrammerSinger", "Solution", "Solver", "choose_solver"]
+__all__ = [
+    "QP",
+    "SMO",
+    "SOLVERS",
+    "Barrier",
+    "CoordinateDescent",
+    "CrammerSinger",
+    "Solution",
+    "Solver",
+    "choose_solver",
+]
 
-SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (ActiveSet(), SMO(), CoordinateDescent(), Barrier(), QP())}
+SOLVERS: dict[str, Solver] = {
+    solver.name: solver for solver in (ActiveSet(), SMO(), CoordinateDescent(), Barrier(), QP())
+}
 
 
 def choose_solver(name: str, problem: DualProblem) -> tuple[Solver, str]:

@@ -12,7 +12,7 @@ of an iteration.
 
 An interior point is never at a bound. So once mu is small the bounds are read off: a variable is at its bound where the
 bound's multiplier is larger than the room that is left, each in its natural unit. With those fixed, the rest is
-linear algebra, Q_FF d - G'lambda = -g_F over the free variables F, and its solution is taken if it is certified optimal.
+linear algebra, Q_FF d - G'lambda = -g_F over the free variables F, and its solution is taken if that is optimal.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 
 from maxmargin import optimality
 from maxmargin._control import Control, Status
+from maxmargin._parallel import single_threaded_blas
 from maxmargin._validation import Array, check_memory
 from maxmargin.gram import Gram
 from maxmargin.problems import DualProblem
 from maxmargin.solvers.base import Solution
 from maxmargin.solvers.interior_point import Iterate, iterates
 
-LARGEST = 6000  # rows: beyond, a factorisation takes many seconds, and other solvers are much faster
+LARGEST = 4000  # rows: beyond, a factorisation takes seconds, and the other solvers are much faster
 NEAR = 1e-4  # mu, in its natural unit, from which on the bounds are read off
 
 
@@ -64,15 +65,15 @@ class DenseSystem:
         self.root = np.sqrt(self.T)
         M = self.root[:, None] * self.K * self.root
         # A kernel matrix with rounding below zero, or an indefinite one, is pushed up as far as needed.
-        size = float(np.abs(np.diagonal(M)).max())
-        for push in (1.0, 1e-12 * size, 1e-8 * size, 1e-4 * size, size):
-            M[np.diag_indices_from(M)] += push
+        M[np.diag_indices_from(M)] += 1.0
+        for push in (1e-12, 1e-8, 1e-4, 1.0, float(len(M)), None):
             try:
                 self.factors = cho_factor(M, lower=True, check_finite=False)
                 break
             except np.linalg.LinAlgError:
-                if push == size or not np.isfinite(size):
+                if push is None:
                     raise
+                M[np.diag_indices_from(M)] += push * float(np.abs(M).max())
         self.tied = np.array([self._inverse(g) for g in self.G])
 
     def _inverse(self, r: Array) -> Array:
@@ -117,7 +118,10 @@ class Barrier:
     def solve(
         self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
     ) -> Solution:
-        goal = tol * problem.tol_scale
+        with single_threaded_blas():  # factors have the same bits for any number of threads
+            return self._solve(problem, gram, tol * problem.tol_scale, control, start)
+
+    def _solve(self, problem: DualProblem, gram: Gram, goal: float, control: Control, start: Array | None) -> Solution:
         n = problem.n_rows
         check_memory(4 * 8.0 * n * n, f"solver='barrier' with {n:,} rows", "use solver='active_set'.")
         every = np.arange(n)

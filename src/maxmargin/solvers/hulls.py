@@ -19,7 +19,7 @@ from maxmargin._control import Control
 from maxmargin._validation import Array
 from maxmargin.gram import Gram
 from maxmargin.problems import nu_svc
-from maxmargin.separability import InseparabilityProof
+from maxmargin.separation import InseparabilityProof
 from maxmargin.solvers.smo import SMO
 
 
@@ -62,6 +62,8 @@ class InseparableError(ValueError):
     ...     print(error.proof.rows_negative, error.proof.weights_negative, error.proof.point)
     [0 1] [0.5 0.5] [1. 1.]
     """
+
+    proof: InseparabilityProof | None
 
     def __init__(self, message: str, proof: InseparabilityProof | None = None) -> None:
         super().__init__(message)

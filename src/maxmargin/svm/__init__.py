@@ -1,7 +1,9 @@
 """Support vector machines with any kernel, with scikit-learn's names and meanings."""
 
 from maxmargin.svm.classification import SVC, NuSVC
+from maxmargin.svm.linear import LinearSVC
 from maxmargin.svm.outliers import OneClassSVM
+from maxmargin.svm.perceptron import Perceptron
 from maxmargin.svm.regression import SVR, NuSVR
 
-__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "LinearSVC", "NuSVC", "NuSVR", "OneClassSVM", "Perceptron"]

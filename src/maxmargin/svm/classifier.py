@@ -156,10 +156,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """The machine with its intercept settled where optimality leaves a choice."""
         return machine
 
-    def _scale(self, machine: Machine) -> float:
-        """Factor from the dual's variables to decision values with margin one."""
-        return 1.0
-
     def _training_codes(
         self, data: TrainingSet, machines: Sequence[Machine], solved: Sequence[int], used: Array, coefficients: Array
     ) -> Array | None:

@@ -3,17 +3,63 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from maxmargin._control import Status
 from maxmargin._validation import Array
 from maxmargin.gram import Gram
-from maxmargin.kernels import Precomputed
+from maxmargin.kernels import Linear, Precomputed
 from maxmargin.problems import DualProblem
+from maxmargin.separation import InseparabilityProof, decide, proof_of
 from maxmargin.solvers import Solution, Solver
-from maxmargin.solvers.hulls import Hulls, InseparableError, nearest_points
+from maxmargin.solvers.hulls import InseparableError, nearest_points
 from maxmargin.svm.training import TrainingSet
+
+
+def solve_hard_margin(
+    solver: Solver,
+    problem: DualProblem,
+    gram: Gram,
+    tol: float,
+    data: TrainingSet,
+    rows: Array,
+    start: Array | None,
+    classes: Array | None = None,
+) -> Solution:
+    """A hard margin: a first attempt; if that does not converge, look at whether the classes' hulls meet, and only
+    go on when they do not. ``classes`` are the labels, for the proof to name."""
+    control = data.control
+    twins = None if isinstance(data.kernel, Precomputed) else _twins(problem, gram, data.rows.key[rows])
+    if twins is not None:
+        i, j = data.rows.representative[rows[list(twins)]]
+        equal = np.zeros(problem.n_rows)
+        equal[list(twins)] = 1.0 if problem.fit_intercept else 0.5
+        raise InseparableError(
+            "C=inf asks for a hard margin, but the classes cannot be separated: rows "
+            f"{i} and {j} are identical and have different labels. Use a finite C.",
+            _proof(problem, data, rows, equal, classes),
+        )
+    limit = 20_000 + 20 * problem.n_variables
+    first = replace(control, max_iter=limit if control.max_iter < 0 else min(limit, control.max_iter))
+    solution: Solution = solver.solve(problem, gram, tol=tol, control=first, start=start)
+    if solution.status in (Status.OPTIMAL, Status.DEADLINE, Status.INTERRUPTED):
+        return solution
+    weights = _meeting_weights(problem, gram, data, rows)
+    if weights is not None and control.stop() is None:
+        proof = _proof(problem, data, rows, weights, classes)
+        reason = "with this kernel: their convex hulls in feature space meet"
+        remedy = "Use a finite C, or another kernel."
+        if not problem.fit_intercept:
+            reason = "by a hyperplane through the origin of feature space: positive combinations of the two are equal"
+            remedy = "Use a finite C, fit_intercept=True, or another kernel."
+        raise InseparableError(
+            f"C=inf asks for a hard margin, but the classes cannot be separated {reason}, up to {proof.residual:.1e} "
+            f"of the data's size (this error's `proof` has the combinations). {remedy}",
+            proof,
+        )
+    return solver.solve(problem, gram, tol=tol, control=control, start=solution.a)
 
 
 def _twins(problem: DualProblem, gram: Gram, keys: Array) -> tuple[int, int] | None:
@@ -28,41 +74,43 @@ def _twins(problem: DualProblem, gram: Gram, keys: Array) -> tuple[int, int] | N
     return None
 
 
-def solve_hard_margin(
-    solver: Solver, problem: DualProblem, gram: Gram, tol: float, data: TrainingSet, rows: Array, start: Array | None
-) -> Solution:
-    """A hard margin: a first attempt; if that does not converge, look at whether the classes' hulls meet, and only
-    go on when they do not."""
-    control = data.control
-    twins = None if isinstance(data.kernel, Precomputed) else _twins(problem, gram, data.rows.key[rows])
-    if twins is not None:
-        weights = np.zeros(problem.n_rows)
-        weights[list(twins)] = 1.0
-        at = data.rows.representative[rows]
-        raise InseparableError(
-            "C=inf asks for a hard margin, but the classes cannot be separated: rows "
-            f"{at[twins[0]]} and {at[twins[1]]} are identical and have different labels. Use a finite C.",
-            Hulls(False, 0.0, weights),
-            at,
-        )
-    limit = 20_000 + 20 * problem.n_variables
-    first = replace(control, max_iter=limit if control.max_iter < 0 else min(limit, control.max_iter))
-    solution: Solution = solver.solve(problem, gram, tol=tol, control=first, start=start)
-    if solution.status in (Status.OPTIMAL, Status.DEADLINE, Status.INTERRUPTED):
-        return solution
-    if problem.fit_intercept:
-        hulls = nearest_points(problem.target, gram, replace(control, max_iter=-1))
-        if not hulls.separable and control.stop() is None:
-            raise InseparableError(
-                "C=inf asks for a hard margin, but the classes cannot be separated with this kernel: their convex "
-                f"hulls in feature space meet (distance {hulls.distance:.1e}). Use a finite C, or another kernel.",
-                hulls,
-                data.rows.representative[rows],
-            )
-    solution = solver.solve(problem, gram, tol=tol, control=control, start=solution.a)
-    if not problem.fit_intercept and not solution.status.converged and np.min(problem.target * solution.f) <= 0:
-        raise InseparableError(
-            "C=inf asks for a hard margin, but no hyperplane through the origin was found that separates the classes "
-            "with this kernel. Use a finite C, fit_intercept=True, or another kernel."
-        )
-    return solution
+def _meeting_weights(problem: DualProblem, gram: Gram, data: TrainingSet, rows: Array) -> Array | None:
+    """Weights of the rows whose combinations meet, or None where something separates, or nothing is known. For points
+    that are their own features linear programming decides to the last digits; kernel values are squares and decide to
+    half of them."""
+    if not isinstance(data.kernel, Linear):
+        control = replace(data.control.of_one(), max_iter=-1)
+        hulls = nearest_points(problem.target, gram, control, problem.fit_intercept)
+        return None if hulls.separable else hulls.weights
+    try:
+        found = decide(data.X[rows], problem.target, problem.fit_intercept)
+    except ArithmeticError:
+        return None
+    weights = np.zeros(problem.n_rows)
+    weights[found.rows] = found.weights
+    return weights if found.w is None else None
+
+
+def _proof(
+    problem: DualProblem, data: TrainingSet, rows: Array, weights: Array, classes: Array | None
+) -> InseparabilityProof:
+    """The weights as a proof about the user's rows; of equal rows the first stands for all."""
+    used = np.flatnonzero(weights)
+    y, at = problem.target[used], data.rows.representative[rows[used]]
+    precomputed = isinstance(data.kernel, Precomputed)
+    linear = isinstance(data.kernel, Linear)
+
+    def label(side: int) -> Any:
+        codes = np.unique(data.target[rows[problem.target == side]])
+        return classes[codes].tolist()[0] if classes is not None and len(codes) == 1 else None
+
+    return proof_of(
+        data.X if precomputed else data.X[rows],
+        at if precomputed else used,
+        weights[used],
+        y,
+        problem.fit_intercept,
+        labels=(label(1), label(-1)),
+        kernel=None if linear else data.kernel,
+        names=at,
+    )

@@ -151,7 +151,8 @@ class KernelMachine(KernelInput):
         control = data.control.of_one()
         for attempt in range(REPEATS):
             if problem.hard_margin:
-                solution = solve_hard_margin(solver, problem, gram, self.tol, data, rows, start)
+                own, classes = replace(data, control=control), getattr(self, "classes_", None)
+                solution = solve_hard_margin(solver, problem, gram, self.tol, own, rows, start, classes)
             else:
                 solution = solver.solve(problem, gram, tol=self.tol, control=control, start=start)
             n_iter += solution.n_iter
@@ -169,6 +170,10 @@ class KernelMachine(KernelInput):
                 solution = replace(solution, status=Status.STALLED)
         solution = replace(solution, n_iter=n_iter)
         return Machine(rows, problem, solution, certificate, f, *problem.intercept(offset), control.seen)
+
+    def _scale(self, machine: Machine) -> float:
+        """Factor from the dual's variables to decision values with margin one."""
+        return 1.0
 
     def _starts(self, data: TrainingSet, problems: Sequence[tuple[Array, DualProblem]]) -> list[Array | None]:
         """Where to start: with ``warm_start``, at the last fit's variables, row by row wherever a row is known."""
@@ -285,7 +290,7 @@ class KernelMachine(KernelInput):
             n_support=len(self.support_),
             n_samples=self.shape_fit_[0],
             n_features=getattr(self, "n_features_in_", 0),
-            margins=np.array([_margin(m.certificate.norm) for m in machines]),
+            margins=np.array([_margin(m.certificate.norm * self._scale(m)) for m in machines]),
             training_error=training_error,
             error_name=error_name,
             kernel_valid=valid,
@@ -295,7 +300,7 @@ class KernelMachine(KernelInput):
             threads=data.threads,
             **combine([m.certificate for m in machines]),
         )
-        self.history_ = _history(machines)
+        self.history_ = self._history(machines)
         self.fit_status_ = 0 if status.converged else 1
         if not status.converged:
             gap = "" if valid is False else f" and the relative duality gap {self.report_.relative_gap:.2e}"
@@ -306,6 +311,33 @@ class KernelMachine(KernelInput):
                 ConvergenceWarning,
                 stacklevel=callers_level(),
             )
+
+    def _history(self, machines: Sequence[Machine]) -> History:
+        """What the solvers saw of each machine, and its certificate as the last record."""
+        history = History()
+        for k, machine in enumerate(machines):
+            scale = self._scale(machine)
+            for seen in machine.seen:
+                history.append(
+                    machine=k,
+                    iteration=seen.iteration,
+                    objective=seen.primal,
+                    dual=seen.dual,
+                    margin=_margin(scale * seen.norm),
+                    n_support=seen.n_support,
+                    seconds=seen.seconds,
+                )
+            last = machine.certificate
+            history.append(
+                machine=k,
+                iteration=machine.solution.n_iter,
+                objective=last.primal,
+                dual=last.dual,
+                margin=_margin(scale * last.norm),
+                n_support=int(np.count_nonzero(machine.solution.a)),
+                seconds=machine.seen[-1].seconds if machine.seen else 0.0,
+            )
+        return history
 
     def _decision(self, X: Points) -> Array:
         """Values of all machines on validated points, shape (n, machines)."""
@@ -329,33 +361,6 @@ class KernelMachine(KernelInput):
     def n_support_(self) -> Array:
         """Number of support vectors: of each class, or in all."""
         return np.array(self._n_support, dtype=np.int32)
-
-
-def _history(machines: Sequence[Machine]) -> History:
-    """What the solvers saw of each machine, and its certificate as the last record."""
-    history = History()
-    for k, machine in enumerate(machines):
-        for seen in machine.seen:
-            history.append(
-                machine=k,
-                iteration=seen.iteration,
-                objective=seen.primal,
-                dual=seen.dual,
-                margin=_margin(seen.norm),
-                n_support=seen.n_support,
-                seconds=seen.seconds,
-            )
-        last = machine.certificate
-        history.append(
-            machine=k,
-            iteration=machine.solution.n_iter,
-            objective=last.primal,
-            dual=last.dual,
-            margin=_margin(last.norm),
-            n_support=int(np.count_nonzero(machine.solution.a)),
-            seconds=machine.seen[-1].seconds if machine.seen else 0.0,
-        )
-    return history
 
 
 def _margin(norm: float) -> float:

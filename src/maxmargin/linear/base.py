@@ -1,0 +1,202 @@
+"""What a solver of the linear machine takes and gives, and the book-keeping that all of them share.
+
+A solver gets a :class:`~maxmargin.linear.problem.LinearProblem` and a tolerance, the relative duality gap. It returns
+the best point it has seen, how it ended, and its history; whether it was right is decided elsewhere, by
+:mod:`maxmargin.linear.certificate`. A solver's own options are the fields of its class: ``Pegasos(batch_size=16)``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from maxmargin._control import Control, Status
+from maxmargin._validation import Array
+from maxmargin.history import History
+from maxmargin.linear.problem import LinearProblem
+
+MOST = 1_000_000  # iterations where the user sets no limit
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run may begin: w and b, and multipliers if there are any. None of it need be feasible."""
+
+    w: Array
+    b: float
+    alpha: Array | None = None
+
+
+@dataclass(frozen=True)
+class LinearSolution:
+    """The best point of a run.
+
+    Attributes
+    ----------
+    w, b : array of shape (n_features,) and float
+    alpha : array of shape (n_rows,) or None
+        Feasible multipliers, where the solver has any.
+    status : Status
+    n_iter : int
+        Iterations, or epochs of a method that goes through the rows one by one.
+    history : History
+    advice : str
+        What the solver itself has to say about an early end; often empty.
+    """
+
+    w: Array
+    b: float
+    alpha: Array | None
+    status: Status
+    n_iter: int
+    history: History = field(default_factory=History)
+    advice: str = ""
+
+
+class LinearSolver(Protocol):
+    """One algorithm for :class:`~maxmargin.linear.problem.LinearProblem`.
+
+    Attributes
+    ----------
+    name : str
+    learns : {"primal", "dual", "both"}
+        Whether its unknowns are the d numbers of w, the n multipliers, or both.
+    """
+
+    name: ClassVar[str]
+    learns: ClassVar[str]
+
+    def refuses(self, problem: LinearProblem) -> str | None:
+        """Why this solver cannot take the problem, or None if it can."""
+        ...
+
+    def solve(
+        self,
+        problem: LinearProblem,
+        *,
+        tol: float,
+        control: Control,
+        start: Start | None = None,
+        random_state: Any = None,
+    ) -> LinearSolution:
+        """Minimise to a relative duality gap <= tol, or stop for a reason that the status names."""
+        ...
+
+
+def relative(primal: float, dual: float) -> float:
+    """The relative duality gap."""
+    if primal == dual:
+        return 0.0
+    gap = primal - dual
+    return gap / max(abs(primal), abs(dual)) if math.isfinite(gap) else math.inf
+
+
+def support_of(problem: LinearProblem, margins: Array, alpha: Array | None) -> Array:
+    """Which rows are support vectors: those whose multiplier stays positive after a projected gradient step. (Methods
+    that only come close to the optimum leave every multiplier a little above zero.) Without multipliers, the rows that
+    are not outside their margin."""
+    if alpha is None:
+        return (margins <= 1.0) & (problem.bound > 0)
+    return alpha > steps_of(problem, alpha) * (margins - 1.0 + problem.ridge * alpha)
+
+
+def steps_of(problem: LinearProblem, alpha: Array) -> Array:
+    """The length t_i of that step: the size of the row's box; 2 c_i for the squared hinge, for which the step then
+    leads to 2 c_i max(0, 1 - m_i); the largest multiplier where slack is forbidden."""
+    largest = float(alpha.max(initial=0.0)) or 1.0
+    return np.where(np.isfinite(problem.bound), (2.0 if problem.squared else 1.0) * problem.bound, largest)
+
+
+class Run:
+    """The best primal and the best dual point so far, the history, and whether to go on.
+
+    Both points are bounds of the optimum on their own, so they need not come from the same iteration."""
+
+    def __init__(self, problem: LinearProblem, tol: float, control: Control) -> None:
+        self.problem, self.tol, self.control = problem, tol, control
+        self.history = History()
+        self.primal, self.dual = math.inf, -math.inf
+        self.w, self.b = np.zeros(problem.n_features), 0.0
+        self.alpha: Array | None = None
+
+    def begin(self, start: Start | None) -> Status | None:
+        """Look at the start, if there is one. A problem without two classes is solved here: with a free intercept
+        w = 0 has no loss."""
+        problem = self.problem
+        if start is not None:
+            alpha = None if start.alpha is None else problem.feasible(start.alpha)
+            status = self.visit(0, start.w, start.b, problem.design.times(start.w), alpha)
+            if status is Status.OPTIMAL:
+                return status
+        labels = np.unique(problem.y[problem.bound > 0])
+        if len(labels) == 2 or (len(labels) == 1 and problem.intercept != "free"):
+            return None
+        nothing = np.zeros(problem.n_rows)
+        return self.visit(0, np.zeros(problem.n_features), float(labels.sum()), nothing, nothing)
+
+    def visit(
+        self,
+        iteration: int,
+        w: Array,
+        b: float,
+        f: Array,
+        alpha: Array | None = None,
+        w_alpha: Array | None = None,
+    ) -> Status | None:
+        """Look at an iterate: w, b, the values f = X w, feasible multipliers and their w where they are known.
+
+        Returns how the run ended, or None if it should go on."""
+        problem = self.problem
+        margins = problem.y * (f + b)
+        w, b, margins = stretched(problem, w, b, margins)
+        primal = problem.primal(w, b, margins)
+        dual = -math.inf if alpha is None else problem.dual(alpha, w_alpha)
+        if primal < self.primal:
+            self.primal, self.w, self.b = primal, w, b
+        if dual > self.dual:
+            self.dual, self.alpha = dual, alpha
+        norm = math.sqrt(float(w @ w))
+        n_support = int(np.count_nonzero(support_of(problem, margins, alpha)))
+        self.history.append(
+            iteration=iteration,
+            objective=primal,
+            dual=dual if alpha is not None else math.nan,
+            margin=2.0 / norm if norm > 0 else math.inf,
+            n_support=n_support,
+            seconds=self.control.seconds,
+        )
+        gap = relative(self.primal, self.dual)
+        self.control.report(iteration, gap, n_support, primal=primal, dual=dual, norm=norm)
+        if gap <= self.tol:
+            return Status.OPTIMAL
+        return self.stop(iteration)
+
+    def consider(self, w: Array, b: float, f: Array) -> None:
+        """Keep w and b if they are the best so far; nothing is recorded."""
+        primal = self.problem.primal(w, b, self.problem.y * (f + b))
+        if primal < self.primal:
+            self.primal, self.w, self.b = primal, w, b
+
+    def stop(self, iteration: int) -> Status | None:
+        """The reason to stop now that is not optimality, if there is one."""
+        limit = self.control.max_iter if self.control.max_iter >= 0 else MOST
+        return self.control.stop() or (Status.MAX_ITER if iteration >= limit else None)
+
+    def solution(self, status: Status, n_iter: int, advice: str = "") -> LinearSolution:
+        """The best point, with the best intercept for its w (which the optimum does not always determine)."""
+        b = self.problem.settle(self.problem.design.times(self.w), self.b)
+        return LinearSolution(self.w, b, self.alpha, status, n_iter, self.history, advice)
+
+
+def stretched(problem: LinearProblem, w: Array, b: float, margins: Array) -> tuple[Array, float, Array]:
+    """The same direction, scaled until the closest row without slack has a margin of one, where that is possible."""
+    if not problem.hard_margin:
+        return w, b, margins
+    hard = np.isinf(problem.bound)
+    smallest = float(margins[hard].min())
+    if smallest <= 0 or (smallest >= 1 and not hard.all()):
+        return w, b, margins
+    return w / smallest, b / smallest, margins / smallest

@@ -1,0 +1,391 @@
+"""The perceptron as an estimator: the linear classifier that the support vector machine improves upon."""
+
+from __future__ import annotations
+
+import html
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from maxmargin._control import Control, Status
+from maxmargin._validation import (
+    Array,
+    Points,
+    callers_level,
+    check_flag,
+    check_labels,
+    check_new_points,
+    check_number,
+    check_targets,
+    check_training,
+)
+from maxmargin.multiclass import one_vs_rest, predict_codes
+from maxmargin.solvers.perceptron import PerceptronRun, epochs
+
+STRIP = 4096  # rows of float32 points that are multiplied in float64 at a time
+
+
+@dataclass(frozen=True)
+class PerceptronReport:
+    """The account of a perceptron's fit.
+
+    Attributes
+    ----------
+    converged : bool
+        Whether no training point is on the wrong side of any machine.
+    ended : str
+        How the fit ended, in words.
+    n_iter : int
+        Epochs of the machine that took longest.
+    mistakes, errors : arrays
+        Updates made by each machine, and points on its wrong side at the end.
+    n_samples : int
+    seconds : float
+
+    Examples
+    --------
+    >>> from maxmargin import Perceptron
+    >>> Perceptron().fit([[-1.0], [2.0]], [0, 1]).report_.ended
+    'converged: no point is on the wrong side'
+    """
+
+    converged: bool
+    ended: str
+    n_iter: int
+    mistakes: Array
+    errors: Array
+    n_samples: int
+    seconds: float
+
+    def _lines(self) -> list[tuple[str, str]]:
+        machines = len(self.mistakes)
+        return [
+            ("machine", "Perceptron" + (f", one-vs-rest, {machines} machines" if machines > 1 else "")),
+            ("status", self.ended),
+            ("epochs", f"{self.n_iter:,}"),
+            ("mistakes", f"{self.mistakes.sum():,} updates"),
+            ("wrong side", f"{self.errors.sum():,} of {self.n_samples:,} points" + (" x machines" * (machines > 1))),
+            ("time", f"{self.seconds:.3g} s"),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<10}  {value}" for name, value in self._lines())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in self._lines()
+        )
+        return f"<table>{rows}</table>"
+
+
+class Perceptron(ClassifierMixin, BaseEstimator):
+    """Rosenblatt's perceptron: a linear classifier that learns from its mistakes.
+
+    On separable data it ends with a hyperplane that makes no error, after at most (R / gamma)^2 mistakes, where R is
+    the length of the longest point and gamma the largest possible margin. On other data it never would: it stops at
+    ``max_iter``, says so, and keeps the best hyperplane it had. :func:`~maxmargin.separation` tells which it is.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Learn b as the weight of a column of ones.
+    max_iter : int, default=1000
+        Largest number of epochs, times through the data.
+    tol : float or None, default=None
+        Give up when the mean of max(0, -y f) has not fallen by this much below its best for ``n_iter_no_change``
+        epochs. None: go on until there are no errors, or to ``max_iter``.
+    shuffle : bool, default=True
+        Go through the points in a new random order in each epoch.
+    verbose : bool, default=False
+        Print a line an epoch on standard error.
+    eta0 : float, default=1.0
+        The step. From a start at zero it scales the weights and changes nothing else.
+    random_state : int, RandomState or None, default=0
+        Of the order.
+    n_iter_no_change : int, default=5
+        See ``tol``.
+    warm_start : bool, default=False
+        Start from the last fit's weights.
+    average : bool, default=False
+        Use the mean of all weights on the way (Freund & Schapire 1999), which generalises better.
+    max_seconds : float or None, default=None
+        Stop after this time with the best weights so far.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        w; more than two classes have one machine each, one-vs-rest.
+    intercept_ : array of shape (1,) or (n_classes,)
+    converged_ : bool
+        Whether no training point is on the wrong side.
+    n_iter_ : int
+        Epochs, of the machine that took longest.
+    mistakes_ : array of shape (1,) or (n_classes,)
+        Updates of each machine.
+    history_ : dict of arrays
+        An entry for each epoch of each machine: ``machine``, ``epoch``, ``mistakes`` (its updates), ``errors`` (points
+        on the wrong side at its end) and ``objective`` (the mean of max(0, -y f) then).
+    report_ : PerceptronReport
+        The same in words.
+
+    See Also
+    --------
+    maxmargin.separation : Whether a hyperplane without errors exists.
+    maxmargin.SVC : With ``kernel="linear", C=inf``, the hyperplane with the widest margin.
+
+    Examples
+    --------
+    >>> from maxmargin import Perceptron
+    >>> X, y = [[-2.0, 0.0], [-1.0, 1.0], [1.0, 1.0], [2.0, 0.0]], ["left", "left", "right", "right"]
+    >>> machine = Perceptron().fit(X, y)
+    >>> machine.converged_, machine.predict([[3.0, 5.0]])
+    (True, array(['right'], dtype='<U5'))
+    >>> print(machine.report_)
+    machine     Perceptron
+    status      converged: no point is on the wrong side
+    epochs      ...
+    """
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = None,
+        shuffle: bool = True,
+        verbose: bool = False,
+        eta0: float = 1.0,
+        random_state: Any = 0,
+        n_iter_no_change: int = 5,
+        warm_start: bool = False,
+        average: bool = False,
+        max_seconds: float | None = None,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.eta0 = eta0
+        self.random_state = random_state
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.average = average
+        self.max_seconds = max_seconds
+
+    classes_: Array
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        for name in ("fit_intercept", "shuffle", "warm_start", "average"):
+            check_flag(name, getattr(self, name))
+        check_number("max_iter", self.max_iter, least=1, integer=True)
+        check_number("n_iter_no_change", self.n_iter_no_change, least=1, integer=True)
+        check_number("eta0", self.eta0, above=0)
+        if self.tol is not None:
+            check_number("tol", self.tol, least=0, remedy="None means: until there are no errors.")
+        if self.max_seconds is not None:
+            check_number("max_seconds", self.max_seconds, above=0, infinite=True)
+
+    def fit(self, X: Any, y: Any) -> Perceptron:
+        """Learn from training data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training points.
+        y : array-like of shape (n_samples,)
+            Class labels: numbers, strings or booleans.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        known = hasattr(self, "coef_") and self.warm_start
+        last: tuple[Array, Array] | None = None
+        if known:
+            last = self.classes_, np.column_stack((self.coef_, self.intercept_))
+        X, y = check_training(self, X, y)
+        self.classes_, codes = check_labels(y)
+        tasks = one_vs_rest(codes, len(self.classes_))
+        starts = np.zeros((len(tasks), X.shape[1] + 1))
+        if last is not None:
+            if last[1].shape != starts.shape or not np.array_equal(last[0], self.classes_):
+                raise ValueError("warm_start=True needs the classes and columns of the last fit; use a new estimator.")
+            starts = last[1]
+        random = check_random_state(self.random_state)
+        control = Control(max_seconds=self.max_seconds)
+        runs = [self._run(start) for start in starts]
+        history: list[tuple[int, int, int, int, float]] = []
+        ended = []
+        with control.catching_interrupts():
+            for m, (run, task) in enumerate(zip(runs, tasks, strict=True)):
+                ended.append(self._learn(m, run, X, task.y, random, control, history))
+        self._publish(runs, np.array([run.best for run in runs]))
+        self._account(runs, history, ended, len(y), control)
+        return self
+
+    def _run(self, start: Array) -> PerceptronRun:
+        return PerceptronRun(start.copy(), float(self.eta0), bool(self.fit_intercept), bool(self.average))
+
+    def _learn(
+        self,
+        machine: int,
+        run: PerceptronRun,
+        X: Points,
+        y: Array,
+        random: np.random.RandomState,
+        control: Control,
+        history: list[tuple[int, int, int, int, float]],
+    ) -> str:
+        """All epochs of one machine; why they ended, empty if there are no errors."""
+        lowest, without_change = np.inf, 0
+        order = random if self.shuffle else None
+        for number, epoch in enumerate(epochs(run, X, y, order, int(self.max_iter)), start=1):
+            history.append((machine, number, epoch.mistakes, epoch.errors, epoch.objective))
+            if self.verbose:
+                print(
+                    f"[maxmargin] {control.seconds:8.2f} s  machine {machine}  epoch {number:>6,}  mistakes "
+                    f"{epoch.mistakes:,}  errors {epoch.errors:,}",
+                    file=sys.stderr,
+                )
+            if epoch.errors == 0:
+                return ""
+            stop = control.stop()
+            if stop is not None:
+                return "stopped at max_seconds" if stop is Status.DEADLINE else "interrupted by the user"
+            if self.tol is not None:
+                without_change = without_change + 1 if epoch.objective > lowest - self.tol else 0
+                lowest = min(lowest, epoch.objective)
+                if without_change >= self.n_iter_no_change:
+                    return f"no progress above tol in {self.n_iter_no_change} epochs"
+        return "stopped at max_iter"
+
+    def _publish(self, runs: list[PerceptronRun], vectors: Array) -> None:
+        self._runs = runs
+        self.coef_, self.intercept_ = vectors[:, :-1].copy(), vectors[:, -1].copy()
+
+    def _account(
+        self,
+        runs: list[PerceptronRun],
+        history: list[tuple[int, int, int, int, float]],
+        ended: list[str],
+        n_samples: int,
+        control: Control,
+    ) -> None:
+        """What the fit did, and the warning if it has not converged."""
+        names = ("machine", "epoch", "mistakes", "errors", "objective")
+        self.history_ = {name: np.array(column) for name, column in zip(names, zip(*history, strict=True), strict=True)}
+        self.n_iter_ = int(self.history_["epoch"].max())
+        self.mistakes_ = np.bincount(self.history_["machine"], self.history_["mistakes"], len(runs)).astype(np.int64)
+        self.converged_ = not any(ended)
+        reason = next((text for text in ended if text), "converged: no point is on the wrong side")
+        errors = np.array([run.fewest for run in runs])
+        self.report_ = PerceptronReport(
+            self.converged_, reason, self.n_iter_, self.mistakes_, errors, n_samples, control.seconds
+        )
+        if not self.converged_:
+            worst = int(errors.argmax())
+            which = "y" if len(runs) == 1 else f"y == {self.classes_.tolist()[worst]!r}"
+            warnings.warn(
+                f"Perceptron did not converge ({reason}, after {self.n_iter_:,} epochs): {errors[worst]:,} of "
+                f"{n_samples:,} training points are on the wrong side, and the model is the best one so far. Not "
+                f"separable? separability(X, {which}) tells; SVC is made for such data. If separable, raise max_iter "
+                "or scale the columns of X.",
+                ConvergenceWarning,
+                stacklevel=callers_level(),
+            )
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:
+        """Learn from some points once, and go on from there with the next call; nothing is said of convergence.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), optional
+            All labels there will be; needed in the first call.
+
+        Returns
+        -------
+        self : object
+            The estimator with ``coef_`` and ``intercept_`` after the last point, and ``n_iter_`` and ``mistakes_`` of
+            all calls.
+        """
+        self._check_parameters()
+        if not hasattr(self, "_runs"):
+            if classes is None:
+                raise ValueError("classes must be given in the first call to partial_fit: y may not have all of them.")
+            X, y = check_training(self, X, y)
+            self.classes_ = check_labels(np.asarray(classes))[0]
+            machines = 1 if len(self.classes_) == 2 else len(self.classes_)
+            self._runs = [self._run(np.zeros(X.shape[1] + 1)) for _ in range(machines)]
+            self.n_iter_, self.mistakes_ = 0, np.zeros(machines, np.int64)
+        else:
+            X = check_new_points(self, X)
+            y = check_targets(y, X.shape[0])
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(f"classes={classes!r} are not those of the first call, {self.classes_.tolist()}.")
+        if not np.isin(y, self.classes_).all():
+            raise ValueError(f"y has labels that are not among the classes, {self.classes_.tolist()}.")
+        codes, random = np.searchsorted(self.classes_, y), check_random_state(self.random_state)
+        for m, run in enumerate(self._runs):
+            signs = np.where(codes == (1 if len(self._runs) == 1 else m), 1.0, -1.0)
+            order = random.permutation(len(y)) if self.shuffle else np.arange(len(y))
+            self.mistakes_[m] += run.epoch(X, signs, order).mistakes
+        self.n_iter_ += 1
+        self._publish(self._runs, np.array([run.result for run in self._runs]))
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """w'x + b of new points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decision : array of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: one value, positive for ``classes_[1]``. More: a value a class.
+        """
+        X = check_new_points(self, X)
+        if sp.issparse(X):
+            decision = X @ self.coef_.T
+        else:
+            starts = range(0, X.shape[0], STRIP)
+            decision = np.concatenate([X[start : start + STRIP] @ self.coef_.T for start in starts])
+        decision = decision + self.intercept_
+        return decision.ravel() if len(self.intercept_) == 1 else decision
+
+    def predict(self, X: Any) -> Array:
+        """Labels of new points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        decision = self.decision_function(X)
+        return self.classes_[predict_codes(decision, "ovr", np.ones(len(self.classes_), bool))]
