@@ -1,4 +1,4 @@
-"""Oracles in ``tests/reference`` are imported by tests, and are no tests themselves.
+"""Oracles in ``tests/reference`` and the fuzzer in ``tests/fuzz`` are imported by tests, and are no tests themselves.
 
 Property tests draw new examples at every run, except where ``CI`` is set: there a change is judged by the same ones.
 """
@@ -7,7 +7,7 @@ import os
 
 from hypothesis import settings
 
-collect_ignore = ["reference"]
+collect_ignore = ["reference", "fuzz"]
 
 settings.register_profile("same examples", derandomize=True)
 if os.environ.get("CI"):

@@ -41,6 +41,9 @@ _WHERE = {
     "KernelDiscriminantAnalysis": "maxmargin.discriminant",
     "MMDResult": "maxmargin.two_sample",
     "mmd_test": "maxmargin.two_sample",
+    "ModelFileError": "maxmargin.io",
+    "load": "maxmargin.io",
+    "save": "maxmargin.io",
 }
 __all__ = [
     "SVC",
@@ -60,6 +63,7 @@ __all__ = [
     "LinearSVC",
     "MMDResult",
     "MarginReport",
+    "ModelFileError",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
@@ -72,12 +76,15 @@ __all__ = [
     "digits",
     "displays",
     "feature_maps",
+    "io",
     "kernels",
     "linear",
+    "load",
     "margin_report",
     "mmd_test",
     "optimality",
     "problems",
+    "save",
     "separability",
     "solvers",
     "svm",
@@ -85,12 +92,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from maxmargin import digits, displays, feature_maps, kernels, linear, optimality, problems, solvers, svm
+    from maxmargin import digits, displays, feature_maps, io, kernels, linear, optimality, problems, solvers, svm
     from maxmargin.cluster import KernelKMeans
     from maxmargin.comparisons import compare_solvers
     from maxmargin.decomposition import KernelPCA
     from maxmargin.discriminant import KernelDiscriminantAnalysis
     from maxmargin.history import History
+    from maxmargin.io import ModelFileError, load, save
     from maxmargin.kernels import validate_gram
     from maxmargin.map_and_kernel import compare_map_and_kernel
     from maxmargin.margins import MarginReport, margin_report

@@ -1,0 +1,60 @@
+"""A file is there as it was, or as it shall be, and never in between.
+
+What is new goes into a second file in the same folder, which then takes the name of the first in one step. The bytes
+are on the disk before the name changes, and the change of name before the call returns.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from typing import Any
+
+
+def write_atomically(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
+    """Write bytes under a name. A file that is there keeps its permissions; one that must not be written is refused."""
+    target = os.path.realpath(path)  # a link stays a link
+    mode = _mode_of(target)
+    folder, name = os.path.split(target)
+    while True:
+        temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+            break
+        except FileExistsError:
+            continue
+    try:
+        with open(descriptor, "wb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    if os.name == "posix":
+        folder_descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(folder_descriptor)
+        finally:
+            os.close(folder_descriptor)
+
+
+def _mode_of(target: str) -> int | None:
+    """The permissions of the file that is there, if one is."""
+    try:
+        status = os.stat(target)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(f"{target} is a folder: give the name of a file.")
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(f"{target} is not a plain file, and would be replaced by one: give another name.")
+    if not os.access(target, os.W_OK):
+        raise PermissionError(f"{target} must not be written: change its permissions, or give another name.")
+    return stat.S_IMODE(status.st_mode)

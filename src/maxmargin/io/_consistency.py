@@ -1,0 +1,192 @@
+"""What the attributes of a fitted estimator must agree on, beyond the shapes that the schema compares.
+
+A k-class machine has, with t functions over s support vectors and r rows in ``dual_coef_``,
+
+    two classes, one function    t = 1              r = 1
+    one-vs-one                   t = k (k - 1) / 2  r = k - 1
+    one-vs-rest, joint           t = k              r = k
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from maxmargin.kernels import Precomputed
+from maxmargin.kernels.feature_space import _row_keys
+
+from ._errors import ModelFileError
+from ._schema import Lengths
+from ._tree import Allowance
+
+Values = dict[str, Any]
+
+
+def _require(held: Any, what: str) -> None:
+    if not held:
+        raise ModelFileError(f"is damaged: {what}.")
+
+
+def kernel_method(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """Points of the sort the kernel compares, and a number of columns unless they are objects."""
+    kernel, objects = state["kernel_"], bool(state.get("_objects", False))
+    _require(objects or "n_features_in_" in state, "n_features_in_ is missing")
+    _require(kernel.takes_objects if objects else kernel.takes_vectors, "the kernel does not suit the points")
+    expansion = state.get("_expansion")
+    precomputed = isinstance(kernel, Precomputed)
+    if expansion is not None:
+        _require(precomputed == isinstance(expansion.kernel, Precomputed), "two kernels differ")
+        if precomputed:
+            _require(expansion.anchors.max(initial=-1) < lengths["d"], "an index is beyond the training points")
+        else:
+            _require(objects == (expansion.anchors.dtype == object), "the points are of two sorts")
+    points = state.get("X_fit_")
+    if points is not None:
+        _require(objects == (points.dtype == object), "the points are of two sorts")
+        _require(not precomputed or points.shape[0] == points.shape[1], "the kernel matrix is not square")
+
+
+def machine(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """Support vectors are training rows, each listed once."""
+    kernel_method(parameters, state, lengths)
+    support, shape = state["support_"], state["shape_fit_"]
+    _require(len(shape) in (1, 2), "shape_fit_ is no shape of points")
+    _require(
+        len(support) == 0 or (support.min() >= 0 and support.max() < shape[0]), "support_ is not within shape_fit_"
+    )
+    _require(len(np.unique(support)) == len(support), "support_ lists a row twice")
+    if isinstance(state["kernel_"], Precomputed):
+        _require(state["support_vectors_"].shape == (0, 0), "a precomputed kernel has no support vectors")
+    else:
+        _require(state["support_vectors_"].shape[0] == len(support), "support_vectors_ and support_ differ in length")
+
+
+def classifier(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """SVC, NuSVC."""
+    machine(parameters, state, lengths)
+    k, scheme = lengths["k"], state["_scheme"]
+    _require(scheme in ("ovo", "ovr", "crammer_singer"), f"the scheme {scheme[:20]!r} is unknown")
+    if scheme == "crammer_singer" or (scheme == "ovr" and k > 2):
+        functions, rows = k, k
+    else:
+        functions, rows = k * (k - 1) // 2, k - 1
+    _require(lengths["t"] == functions and lengths["r"] == rows, "the coefficients do not suit the number of classes")
+    counts = state["_n_support"]
+    _require(counts.min() >= 0 and counts.sum() == lengths["s"], "n_support_ does not add up")
+    _require(state["_present"].any(), "no class is present")
+    ends = np.cumsum(counts)
+    rising = np.diff(state["support_"]) > 0
+    rising[[end - 1 for end in ends if 0 < end < lengths["s"]]] = True
+    _require(rising.all(), "support_ is not in order")
+
+
+def one_function(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """SVR, NuSVR, OneClassSVM."""
+    machine(parameters, state, lengths)
+    _require(lengths["t"] == 1 and lengths["r"] == 1, "there is more than one function")
+    _require(state["_n_support"] == [lengths["s"]], "n_support_ is not the number of support vectors")
+    _require((np.diff(state["support_"]) > 0).all(), "support_ is not in order")
+
+
+def linear(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """LinearSVC."""
+    _require("d" in lengths, "n_features_in_ is missing")
+    _require(lengths["t"] == lengths["k"] or (lengths["t"] == 1 and lengths["k"] == 2), "coef_ does not suit classes_")
+
+
+def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """Perceptron: a run for each machine, ready to go on."""
+    linear(parameters, state, lengths)
+    runs = state["_runs"]
+    _require(len(runs) == lengths["t"], "there is not one run for each machine")
+    for run in runs:
+        _require(type(run).__name__ == "PerceptronRun" and len(run.v) == lengths["d"] + 1, "a run does not suit coef_")
+
+
+def ridge(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """KernelRidge, KernelRidgeCV."""
+    kernel_method(parameters, state, lengths)
+    single = state["_single"]
+    _require(not single or lengths["q"] == 1, "one target has several functions")
+    _require(state["dual_coef_"].ndim == (1 if single else 2), "dual_coef_ does not suit the number of targets")
+    _require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
+    _require((state["_weights"] >= 0).all() and state["_weights"].any(), "a weight is negative, or all are zero")
+
+
+def basis(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """BasisRegression."""
+    _require("n_features_in_" in state, "n_features_in_ is missing")
+    _require(hasattr(state["basis_"], "transform"), "basis_ is no transformer")
+    single = state["_single"]
+    _require(state["coef_"].ndim == (1 if single else 2), "coef_ does not suit the number of targets")
+    _require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
+    _require((state["_weights"] >= 0).all() and state["_weights"].any(), "a weight is negative, or all are zero")
+
+
+def neighbors(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """KernelKNeighborsClassifier, KernelKNeighborsRegressor."""
+    kernel_method(parameters, state, lengths)
+    codes = state.get("_codes")
+    if codes is not None:
+        _require(len(codes) and codes.min() >= 0 and codes.max() < lengths["k"], "a training point is of no class")
+    try:
+        if not isinstance(state["kernel_"], Precomputed):
+            state["kernel_"].check_points(state["X_fit_"])
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"is damaged: {error}") from error
+
+
+def columns(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """The Columns kernel: its columns exist."""
+    indices = state["indices_"]
+    _require(len(indices) and indices.min() >= 0 and indices.max() < state["n_features_"], "a column does not exist")
+
+
+def centered(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """The Centered kernel: a mean over points that its kernel compares."""
+    kernel, reference = parameters.get("kernel"), state["reference_"]
+    _require(reference.shape[0] > 0, "the Centered kernel has no reference")
+    objects = reference.dtype == object
+    suits = getattr(kernel, "takes_objects" if objects else "takes_vectors", False)
+    _require(suits, "the Centered kernel does not suit its reference")
+
+
+def known_again(kernel: Any, allowance: Allowance) -> None:
+    """The means that the Centered kernel looks up by the points' content."""
+    if hasattr(kernel, "reference_"):
+        allowance.take(kernel.reference_.shape[0], 200)
+        keys = _row_keys(kernel.reference_)
+        kernel._known = {} if keys is None else dict(zip(keys, kernel.means_.tolist(), strict=True))
+
+
+def space_again(estimator: Any, allowance: Allowance) -> None:
+    """The search structure of nearest neighbours."""
+    from maxmargin.neighbors.search import FeatureSpace
+
+    if hasattr(estimator, "X_fit_"):
+        estimator._space = FeatureSpace(estimator.kernel_, estimator.X_fit_)
+
+
+def pipeline(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """A list of named steps."""
+    steps = parameters.get("steps")
+    _require(isinstance(steps, list) and steps, "a pipeline has no steps")
+    for step in steps or []:
+        _require(isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str), "a step is no pair")
+        _require(step[1] is None or isinstance(step[1], (str, BaseEstimator)), "a step is no estimator")
+
+
+def column_transformer(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """Triples of a name, a transformer and its columns."""
+    for step in [*parameters.get("transformers", []), *state["transformers_"]]:
+        _require(isinstance(step, tuple) and len(step) == 3 and isinstance(step[0], str), "a transformer is no triple")
+        _require(isinstance(step[1], (str, BaseEstimator)), "a transformer is no estimator")
+
+
+def encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """Categories of every column."""
+    categories = state["categories_"]
+    _require(all(isinstance(part, np.ndarray) and part.ndim == 1 for part in categories), "categories_ are no arrays")
+    _require(lengths.get("d", len(categories)) == len(categories), "categories_ do not suit the columns")

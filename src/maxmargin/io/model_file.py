@@ -1,0 +1,208 @@
+"""Models as files that hold data and no code.
+
+    save   estimator -> tree of plain values and arrays -> bytes -> a file, in one step
+    load   file -> digest right? -> tree -> every attribute what its class says? -> estimator
+
+A pickle is a program, and loading one from a stranger runs it. A model file is read as data: classes come from a closed
+list, and shapes, types, indices and finiteness are checked before an object is made of them.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
+
+import maxmargin
+from maxmargin._validation import callers_level
+from maxmargin.history import History, Record
+
+from . import _container
+from ._atomic import write_atomically
+from ._errors import ModelFileError
+from ._registry import ENTRIES, FORGOTTEN, class_of, field_names, is_estimator, names, state_names
+from ._schema import check_state
+from ._tree import Allowance, Decoder, Encoder
+
+RECORD = 400  # bytes of a record of a history
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write an estimator, fitted or not, to a file that :func:`load` reads.
+
+    All estimators, kernels and feature maps of this package can be saved, and pipelines of them with scikit-learn's
+    scalers, encoders and ``ColumnTransformer``. The file is written beside the old one and then takes its name: at any
+    moment there is a whole file.
+
+    Parameters
+    ----------
+    estimator : object
+        The estimator. Its parameters must be values: a kernel that is a Python function cannot be saved. Where a warm
+        start would begin is not kept; the loaded estimator's next fit starts anew.
+    path : str or path
+        Where to write; by custom the name ends in ``.mm``.
+
+    Raises
+    ------
+    ModelFileError
+        If the estimator, or something it holds, is not of a kind that can be saved; the message names it.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin import SVC
+    >>> from maxmargin.io import load, save
+    >>> machine = SVC().fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(machine, os.path.join(folder, "machine.mm"))
+    ...     again = load(os.path.join(folder, "machine.mm"))
+    >>> again.predict([[0.2], [2.9]])
+    array(['low', 'high'], dtype='<U4')
+    """
+    if not isinstance(estimator, BaseEstimator):
+        raise ModelFileError(f"An estimator is needed, one of {names()}; got {estimator!r:.80}.")
+    encoder = Encoder(_describe)
+    root = encoder.encode(estimator, type(estimator).__name__)
+    text = {
+        "maxmargin": maxmargin.__version__,
+        "scikit-learn": sklearn.__version__,
+        "objects": encoder.objects,
+        "root": root,
+    }
+    write_atomically(path, _container.pack(text, encoder.arrays))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an estimator from a file that :func:`save` wrote.
+
+    Nothing in the file is executed, whoever wrote it. Memory stays below the size of the file and 64 MB.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    estimator : object
+        An estimator that predicts to the bit what the saved one did.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, forged, of another format, or written by a newer version.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin import OneClassSVM
+    >>> from maxmargin.io import load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(OneClassSVM(nu=0.2), os.path.join(folder, "machine.mm"))
+    ...     load(os.path.join(folder, "machine.mm"))
+    OneClassSVM(nu=0.2)
+    """
+    text, arrays = _container.unpack(path)
+    try:
+        estimator = _decoded(text, arrays)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)} {error}") from error.__cause__
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{os.fspath(path)} is damaged: {error}") from error
+    return estimator
+
+
+def _decoded(text: dict[str, Any], arrays: list[Any]) -> Any:
+    """The estimator of a file whose bytes are as they were written."""
+    objects = text.get("objects")
+    if not isinstance(objects, list):
+        raise ModelFileError("is damaged: it has no list of objects.")
+    decoder = Decoder(arrays, _build)
+    for entry in objects:
+        decoder.add_object(entry)
+    estimator = decoder.decode(text.get("root"))
+    if not isinstance(estimator, BaseEstimator):
+        raise ModelFileError("is damaged: it holds no estimator.")
+    written = text.get("scikit-learn")
+    if written != sklearn.__version__:
+        for made in decoder.objects:
+            if type(made).__module__.startswith("sklearn."):
+                warning = InconsistentVersionWarning(
+                    estimator_name=type(made).__name__,
+                    current_sklearn_version=sklearn.__version__,
+                    original_sklearn_version=str(written)[:40],
+                )
+                warnings.warn(warning, stacklevel=callers_level())
+    return estimator
+
+
+def _describe(value: Any, where: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The name, parameters and state of an object, or an error that says why it cannot be saved."""
+    kind = type(value)
+    name = kind.__name__
+    if name not in ENTRIES or class_of(name) is not kind:
+        raise ModelFileError(_refusal(value, where))
+    if isinstance(value, History):
+        columns = {key: getattr(value, key) for key in Record._fields}
+        return name, {}, {key: np.asarray(column) for key, column in columns.items()}
+    if not is_estimator(kind):
+        return name, {}, {key: getattr(value, key) for key in field_names(kind)}
+    parameters = {key: getattr(value, key) for key in kind._get_param_names()}
+    kept, state = set(state_names(name)), {}
+    for key, item in vars(value).items():
+        if key in kept:
+            state[key] = item
+        elif key not in parameters and key not in FORGOTTEN:
+            raise ModelFileError(
+                f"{where} has the attribute {key!r}, which a model file does not hold for {name}: delete it first."
+            )
+    return name, parameters, state
+
+
+def _refusal(value: Any, where: str) -> str:
+    name = f"{type(value).__module__}.{type(value).__qualname__}"
+    if name == "maxmargin.kernels.other.Callable":
+        return f"{where} is a Python function: it cannot be saved; use a kernel object."
+    if not isinstance(value, BaseEstimator):
+        what = "a Python function" if callable(value) else f"of type {name}"
+        remedy = "use a kernel object" if where.endswith((".kernel", ".kernel_")) else "use a plain value"
+        return f"{where} is {what}: it cannot be saved; {remedy}."
+    return f"{where} is of class {name}, which cannot be saved. Classes that can be are {names()}."
+
+
+def _build(name: str, parameters: dict[str, Any], state: dict[str, Any], allowance: Allowance) -> Any:
+    """An object of a class in the list, after its state was found to be what the class says."""
+    if name not in ENTRIES:
+        raise ModelFileError(f"is damaged, or written by a newer maxmargin: the class {name[:40]!r} is unknown.")
+    entry, kind = ENTRIES[name], class_of(name)
+    if not is_estimator(kind):
+        if parameters:
+            raise ModelFileError(f"is damaged: {name} has no parameters.")
+        lengths = check_state(name, entry.state, state)
+        if entry.agree is not None:
+            entry.agree(parameters, state, lengths)
+        if kind is History:
+            allowance.take(lengths["n"], RECORD)
+            rows = zip(*(state[key].tolist() for key in Record._fields), strict=True)
+            return History(Record(*row) for row in rows)
+        made: Any = object.__new__(kind)
+        made.__dict__.update(state)
+        return made
+    known = kind._get_param_names()  # type: ignore[attr-defined]
+    for key in parameters:
+        if key not in known:
+            raise ModelFileError(f"is damaged, or written by a newer maxmargin: {name} has no parameter {key[:40]!r}.")
+    if state or name == "Pipeline":
+        lengths = check_state(name, entry.state, state)
+        if entry.agree is not None:
+            entry.agree(parameters, state, lengths)
+    estimator = kind(**parameters)
+    estimator.__dict__.update(state)
+    if entry.finish is not None:
+        entry.finish(estimator, allowance)
+    return estimator

@@ -1,0 +1,179 @@
+"""Data in the svmlight format, as LIBSVM's tools use it: a line a point, with its target and its non-zero features.
+
+    3 qid:7 1:0.5 4:-2    # target, query (if any), index:value with rising indices, and a remark
+
+LIBSVM counts columns from 1, some writers from 0, and a file does not say which. A file in which index 0 occurs counts
+from 0. One in which it does not is taken to count from 1: rightly so, unless its first column is empty throughout, and
+then every column is one too far to the left. Say ``zero_based=True`` where that can be.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._validation import Array, Points, check_flag, check_points, check_targets
+
+from ._atomic import write_atomically
+
+PACKERS: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
+
+
+def read_svmlight(
+    path: str | os.PathLike[str],
+    *,
+    n_features: int | None = None,
+    zero_based: bool | str = "auto",
+    query_id: bool = False,
+    dtype: Any = np.float64,
+) -> Any:
+    """Read points and targets from an svmlight file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; one that ends in ``.gz``, ``.bz2`` or ``.xz`` is unpacked. Windows line ends and a byte order mark do
+        no harm.
+    n_features : int, optional
+        Number of columns; the largest index in the file when not given. Test data needs that of the training data.
+    zero_based : bool or "auto", default="auto"
+        Whether columns count from 0; "auto" says so if, and only if, an index 0 occurs.
+    query_id : bool, default=False
+        Whether to return the queries, too.
+    dtype : type, default=float64
+        Of the points, float64 or float32.
+
+    Returns
+    -------
+    X : CSR matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,)
+    query : array of shape (n_samples,)
+        Only with ``query_id``.
+
+    Raises
+    ------
+    ValueError
+        If a line is not of the format; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin.io import read_svmlight
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "data.svm")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("1 1:0.5 3:2\\n-1 2:1  # a remark\\n")
+    ...     X, y = read_svmlight(path)
+    >>> X.toarray(), y
+    (array([[0.5, 0. , 2. ], [0. , 1. , 0. ]]), array([ 1., -1.]))
+    """
+    name = os.fspath(path)
+    if zero_based != "auto" or not isinstance(zero_based, str):
+        check_flag("zero_based", zero_based)
+    check_flag("query_id", query_id)
+    packer = PACKERS.get(os.path.splitext(name)[1].lower())
+    try:
+        with open(path, "rb") if packer is None else packer.open(path, "rb") as file:
+            raw = file.read()
+    except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise ValueError(f"{name} cannot be unpacked: {error}.") from error
+    lines = raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")
+    from sklearn.datasets import load_svmlight_file  # takes long to import
+
+    options = {"zero_based": zero_based, "query_id": query_id, "dtype": dtype}
+    try:
+        X, y, *query = load_svmlight_file(io.BytesIO(b"\n".join(lines)), n_features=n_features, **options)
+    except ValueError as error:
+        bad = _first_bad(lines, options)
+        if bad is None:
+            raise ValueError(f"{name}: {error}") from error
+        raise ValueError(f"{name}, line {bad[0]}: {lines[bad[0] - 1][:60]!r}: {bad[1]}") from error
+    if X.shape[0] == 0:
+        raise ValueError(f"{name} holds no points.")
+    if query_id and len(query[0]) != len(y):
+        raise ValueError(f"{name} has {len(y)} points and {len(query[0])} with qid: every line needs one.")
+    return X, y, *query
+
+
+def _first_bad(lines: list[bytes], options: dict[str, Any]) -> tuple[int, str] | None:
+    """The number of the first line that cannot be read, and why; halves are tried, then halves of halves."""
+    from sklearn.datasets import load_svmlight_file
+
+    begin, end, message = 0, len(lines), None
+    while end > begin:
+        middle = (begin + end + 1) // 2
+        try:
+            load_svmlight_file(io.BytesIO(b"\n".join(lines[begin:middle])), **options)
+            begin = middle
+        except ValueError as error:
+            message = str(error)
+            if middle == begin + 1:
+                return begin + 1, message
+            end = middle
+    return None
+
+
+def write_svmlight(
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str],
+    *,
+    zero_based: bool = False,
+    query_id: Any = None,
+) -> None:
+    """Write points and targets to an svmlight file, with all digits.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Points.
+    y : array-like of shape (n_samples,)
+        Targets, or labels that are numbers.
+    path : str or path
+        Where to write; a name that ends in ``.gz``, ``.bz2`` or ``.xz`` packs the file.
+    zero_based : bool, default=False
+        Whether columns count from 0; LIBSVM counts from 1.
+    query_id : array-like of shape (n_samples,), optional
+        A query for each point.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin.io import write_svmlight
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "data.svm")
+    ...     write_svmlight([[0.5, 0.0, 2.0], [0.0, 0.1, 0.0]], [1, -1], path)
+    ...     with open(path) as file:
+    ...         print(file.read())
+    1 1:0.5 3:2.0
+    -1 2:0.1
+    """
+    points = sp.csr_matrix(check_points(X))
+    targets = check_targets(y, points.shape[0])
+    if targets.dtype.kind not in "biuf":
+        raise ValueError(f"y holds values of type {targets.dtype}; the svmlight format has numbers only.")
+    if targets.dtype.kind == "b":
+        targets = targets.astype(int)
+    queries = None if query_id is None else check_targets(query_id, points.shape[0])
+    if queries is not None and queries.dtype.kind not in "iu":
+        raise ValueError(f"query_id holds values of type {queries.dtype}; queries are integers.")
+    packed = os.path.splitext(os.fspath(path))[1].lower()
+    pieces: Any = _lines(points, targets, queries, 0 if check_flag("zero_based", zero_based) else 1)
+    write_atomically(path, [PACKERS[packed].compress(b"".join(pieces))] if packed in PACKERS else pieces)
+
+
+def _lines(X: Points, y: Array, queries: Array | None, first: int) -> Iterator[bytes]:
+    for row, target in enumerate(y.tolist()):
+        words = [repr(target)] + ([] if queries is None else [f"qid:{queries[row]}"])
+        entries = slice(X.indptr[row], X.indptr[row + 1])
+        pairs = zip(X.indices[entries].tolist(), X.data[entries].tolist(), strict=True)
+        words += [f"{index + first}:{value!r}" for index, value in pairs if value]
+        yield (" ".join(words) + "\n").encode()

@@ -1,0 +1,123 @@
+"""A fuzz target for model files: files changed at random are refused with ``ModelFileError``, or give an estimator
+that answers or refuses new points as usual. Nothing else may happen; a crash of the process above all.
+
+For a long run: ``MAXMARGIN_FUZZ=1000000 pytest tests/test_model_files.py -k random``, or
+``python tests/fuzz/model_files.py model.mm 100000`` on a file of one's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import json
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from maxmargin.io import ModelFileError, load
+
+ODD = [0, 1, -1, 2, 255, 2**31, 2**63, -(2**63), 10**30, 0.5, 1e308, "", "x", "SVC", "RBF", None, True, [], {}]
+ODD += [{"float": "nan"}, {"object": 0}, {"object": 3}, {"array": [0, "C"]}, {"array": [1, "F"]}, {"list": []}]
+
+
+def resealed(header, text, arrays):
+    """The bytes of a file with this header, text and array bytes, and the right digest."""
+    text["sha256"] = "0" * 64
+    header["__metadata__"] = {"maxmargin": json.dumps(text, separators=(",", ":"))}
+    raw = json.dumps(header, separators=(",", ":")).encode()
+    raw += b" " * (-len(raw) % 8)
+    data = len(raw).to_bytes(8, "little") + raw + arrays
+    digest = hashlib.sha256(data).hexdigest().encode()
+    return data.replace(b"0" * 64, digest, 1)
+
+
+def mutated(data, rng):
+    """One of: bytes changed as they are; array bytes changed, nodes of the text changed, arrays' descriptions changed,
+    all three with the digest made right again."""
+    kind = rng.integers(4)
+    if kind == 0:
+        return _bytes_changed(data, rng)
+    length = int.from_bytes(data[:8], "little")
+    header, arrays = json.loads(data[8 : 8 + length]), data[8 + length :]
+    text = json.loads(header.pop("__metadata__")["maxmargin"])
+    if kind == 1:
+        arrays = _bytes_changed(arrays, rng, keep_length=True)
+    elif kind == 2:
+        for _ in range(rng.integers(1, 4)):
+            _node_changed(text["objects"], rng)
+    else:
+        _node_changed(header, rng)
+    return resealed(header, text, arrays)
+
+
+def _bytes_changed(data, rng, keep_length=False):
+    changed = bytearray(data)
+    for _ in range(rng.integers(1, 6)):
+        place = int(rng.integers(len(changed)))
+        action = rng.integers(2 if keep_length else 4)
+        if action == 0:
+            changed[place] = int(rng.integers(256))
+        elif action == 1:
+            piece = bytes([int(rng.choice([0, 127, 255]))]) * 8
+            changed[place : place + 8] = piece[: len(changed) - place]
+        elif action == 2:
+            del changed[place : place + int(rng.integers(1, 50))]
+        else:
+            changed[place:place] = rng.bytes(int(rng.integers(1, 50)))
+        if not changed:
+            break
+    return bytes(changed)
+
+
+def _node_changed(tree, rng):
+    """Walk to a random node and put something odd, or another node, in its place."""
+    while True:
+        keys = list(tree) if isinstance(tree, dict) else list(range(len(tree)))
+        if not keys:
+            return
+        key = keys[int(rng.integers(len(keys)))]
+        child = tree[key]
+        if isinstance(child, (dict, list)) and child and rng.random() < 0.85:
+            tree = child
+            continue
+        action = rng.integers(4)
+        if action == 0:
+            del tree[key]
+        elif action == 1:
+            tree[key] = copy.deepcopy(tree[keys[int(rng.integers(len(keys)))]])
+        elif action == 2 and type(child) is int:
+            tree[key] = child + int(rng.choice([-1, 1, 100]))
+        else:
+            tree[key] = copy.deepcopy(ODD[int(rng.integers(len(ODD)))])
+        return
+
+
+def survives(path, points):
+    """Whether the file is read; if so the estimator is asked about points, which must end in an answer or an
+    exception that scikit-learn's users expect."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            estimator = load(path)
+        except ModelFileError:
+            return False
+        for method in ("predict", "decision_function", "transform"):
+            with contextlib.suppress(AttributeError, TypeError, ValueError, MemoryError, ArithmeticError, LookupError):
+                getattr(estimator, method)(points)
+    return True
+
+
+if __name__ == "__main__":
+    original = Path(sys.argv[1]).read_bytes()
+    draw = np.random.default_rng()
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "model.mm"
+        read = 0
+        for _ in range(int(sys.argv[2])):
+            target.write_bytes(mutated(original, draw))
+            read += survives(target, np.zeros((3, load(sys.argv[1]).n_features_in_)))
+        print(f"{read} of {sys.argv[2]} changed files were read, the others refused")
