@@ -53,6 +53,32 @@ def excess(g: Array, a: Array, lower: Array, upper: Array, group: Array, ids: Ar
 
 
 @numba.njit(cache=True, nogil=True)
+def _smallest(values: Array, k: int) -> float:
+    """The k-th smallest value, counted from 0, by Hoare's selection (1961); ``values`` are reordered. NumPy's partition
+    does the same, but takes Numba seconds to compile."""
+    low, high = 0, len(values) - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]
+
+
+@numba.njit(cache=True, nogil=True)
 def choose(
     g: Array,
     a: Array,
@@ -100,7 +126,7 @@ def choose(
                 m += 1
             crowded = violators > quota
             worst = min(quota, max(16, int(WORST * quota))) if crowded else quota
-            threshold = np.partition(key[:m], worst - 1)[worst - 1] if m > worst else np.inf
+            threshold = _smallest(key[:m].copy(), worst - 1) if m > worst else np.inf
             got = 0
             for equal in range(2):
                 for t in range(m):
