@@ -335,7 +335,6 @@ def test_other_libraries_read_the_arrays(path):
         *(sp.csr_matrix(X), sp.csc_array(X), sp.csr_array((0, 5)), sp.csc_matrix((3, 0), dtype=np.float32)),
         sp.csr_matrix((np.ones(3), [2, 0, 0], [0, 3])),
     ],
-    ids=repr,
 )
 def test_every_value_comes_back(value):
     encoder = Encoder(None)
