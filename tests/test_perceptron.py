@@ -213,7 +213,7 @@ def test_a_time_limit():
     assert model.n_iter_ >= 1
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process")
 def test_ctrl_c_returns_the_best_weights_so_far():
     code = f"""
         import os, threading, time, warnings

@@ -62,7 +62,7 @@ class KernelInput(BaseEstimator):
 
     def _training_points(self, X: Any, y: Any = None, *, supervised: bool = False, numeric: bool = False) -> Any:
         """Validated training data, X or ``(X, y)``; things that are not vectors become an array of objects."""
-        objects = things(X, self._kernel())
+        objects = self._kernel().objects(X)
         self._objects = objects is not None
         if objects is None:
             points = check_training(self, X, y, numeric=numeric) if supervised else check_training_points(self, X)
@@ -96,11 +96,6 @@ class KernelInput(BaseEstimator):
         with np.errstate(over="ignore", invalid="ignore"):
             values = expansion.decision(X, self._threads(X.shape[0]))
         return check_finite(values)
-
-
-def things(X: Any, kernel: Kernel) -> Array | None:
-    """X as an array of objects, if it is a list of things that are not vectors; the kernel must be one for such."""
-    return kernel.objects(X)
 
 
 def threads_for(n: int, n_jobs: int | None) -> int:

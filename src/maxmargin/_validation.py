@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -268,6 +268,48 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False; got {value!r}.")
     return bool(value)
+
+
+def check_run_options(estimator: Any) -> None:
+    """The parameters that every iterative estimator has; each error names the parameter, its value and the remedy."""
+    check_number("tol", estimator.tol, above=0)
+    check_number("max_iter", estimator.max_iter, least=-1, integer=True, remedy="-1 means no limit.")
+    check_flag("warm_start", estimator.warm_start)
+    if not isinstance(estimator.verbose, (bool, int, np.bool_, np.integer)):
+        raise TypeError(f"verbose must be True, False or an integer; got {estimator.verbose!r}.")
+    try:
+        check_random_state(getattr(estimator, "random_state", None))
+    except ValueError as error:
+        raise ValueError(f"random_state must be None, an integer or a RandomState: {error}.") from error
+    if estimator.max_seconds is not None:
+        check_number("max_seconds", estimator.max_seconds, above=0, infinite=True)
+    if estimator.n_jobs is not None and check_number("n_jobs", estimator.n_jobs, integer=True) == 0:
+        raise ValueError("n_jobs must not be 0; use None or -1 for all cores.")
+
+
+def scaling_hint(X: Points, names: Any) -> str:
+    """A sentence that names the column to scale, when one is much larger than the others."""
+    if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
+        return ""
+    if sp.issparse(X):
+        size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel())
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = X.std(axis=0, dtype=np.float64)
+    size = np.where(np.isfinite(size), size, 1e308)
+    positive = size[size > 0]
+    if len(positive) == 0:
+        return ""
+    largest, typical = int(np.argmax(size)), float(np.median(positive))
+    name = f"'{names[largest]}'" if names is not None else str(largest)
+    if size[largest] > 100 * typical:
+        return (
+            f" Column {name} varies {size[largest] / typical:.0e} times as much as a typical one: "
+            "scale the columns, for instance with sklearn.preprocessing.StandardScaler."
+        )
+    if largest is not None and size[largest] > 1e3:
+        return f" The columns vary by up to {size[largest]:.0e} (column {name}): scale them to about 1."
+    return ""
 
 
 def callers_level() -> int:

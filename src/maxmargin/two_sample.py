@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin._kernel_input import check_square, gram_of, kernel_of, resolved, things, threads_for
+from maxmargin._kernel_input import check_square, gram_of, kernel_of, resolved, threads_for
 from maxmargin._validation import Array, Points, check_flag, check_number, check_points
 from maxmargin.gram import Gram
 from maxmargin.kernels import Kernel, Precomputed
@@ -182,8 +182,8 @@ def mmd_test(
 
 def _pooled(X: Any, Y: Any, kernel: Kernel) -> tuple[Points, int]:
     """The points of both samples, and how many are of the first."""
-    first: Points = things(X, kernel)
-    second: Points = things(Y, kernel)
+    first: Points = kernel.objects(X)
+    second: Points = kernel.objects(Y)
     if first is None or second is None:
         first, second = check_points(X, "X"), check_points(Y, "Y")
         if first.shape[1] != second.shape[1]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._kernel_input import gram_of, kernel_of, resolved, things
+from maxmargin._kernel_input import gram_of, kernel_of, resolved
 from maxmargin._validation import Array, check_labels, check_memory, check_points, check_targets
 from maxmargin.displays._figure import BLACK, GREEN, VERMILION, axes_of
 from maxmargin.kernels import Precomputed, validate_gram
@@ -89,7 +89,7 @@ class GramDisplay:
         given = kernel_of(kernel)
         if isinstance(given, Precomputed):
             return cls.from_matrix(X, y)
-        points = things(X, given)
+        points = given.objects(X)
         points = check_points(X) if points is None else points
         n = points.shape[0]
         check_memory(32.0 * n * n, f"The kernel matrix of {n:,} points and its eigenvalues", "show fewer of them.")

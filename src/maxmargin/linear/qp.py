@@ -13,6 +13,7 @@ is solved again with that scale.
 
 from __future__ import annotations
 
+import abc
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -82,7 +83,7 @@ def _unit(problem: LinearProblem) -> float:
     return problem.scaling if problem.intercept == "penalised" else 1.0
 
 
-class _QP:
+class _QP(abc.ABC):
     """What the two programs share: scale, solve, look, and solve again if that changed the scale."""
 
     name: ClassVar[str]
@@ -90,12 +91,13 @@ class _QP:
     def refuses(self, problem: LinearProblem) -> str | None:
         return None
 
+    @abc.abstractmethod
     def program(self, problem: LinearProblem, rows: Array) -> Program:
-        raise NotImplementedError
+        """The program over the rows that have a price."""
 
+    @abc.abstractmethod
     def read(self, problem: LinearProblem, x: Array, z: Array) -> tuple[Array, float, Array]:
         """w, b and the multipliers of the rows, from Clarabel's variables and multipliers."""
-        raise NotImplementedError
 
     def solve(
         self,

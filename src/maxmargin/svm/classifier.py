@@ -4,6 +4,7 @@ A classifier says what the problem of a task is, and what its parameters are."""
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -47,7 +48,7 @@ PATIENT = 1e8  # multiplications that a fit may do after it was asked to stop
 SCHEMES = {"ovo": "one-vs-one", "ovr": "one-vs-rest", "crammer_singer": "joint (Crammer and Singer)"}
 
 
-class KernelClassifier(ClassifierMixin, KernelMachine):
+class KernelClassifier(ClassifierMixin, KernelMachine, abc.ABC):
     """What ``SVC`` and ``NuSVC`` share; they differ in the problem of a task."""
 
     def _check_parameters(self) -> None:
@@ -62,12 +63,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 "has its own solver: use solver='auto'."
             )
 
+    @abc.abstractmethod
     def _problem(self, y: Array, weight: Array) -> DualProblem:
         """The problem of one task; ``weight`` includes the class weights."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _parameters(self) -> str:
-        raise NotImplementedError
+        """C, nu: what the machine has, in words."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the machine to training data.
@@ -226,9 +228,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         machine = Machine(active, None, solution, certificate, F, 0.0, 0.0, control.seen)  # type: ignore[arg-type]
         self._report(data, [machine], predicted, codes)
 
+    @abc.abstractmethod
     def _bounds(self, weight: Array) -> Array:
         """The bounds of rows of these weights."""
-        raise NotImplementedError
 
     def _publish_classifier(
         self,

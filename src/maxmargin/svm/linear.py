@@ -23,8 +23,10 @@ from maxmargin._validation import (
     check_labels,
     check_new_points,
     check_number,
+    check_run_options,
     check_training,
     check_weights,
+    scaling_hint,
 )
 from maxmargin.kernels import Linear
 from maxmargin.linear import LINEAR_SOLVERS, LinearProblem, choose_linear_solver
@@ -46,7 +48,6 @@ from maxmargin.multiclass import one_vs_rest
 from maxmargin.problems import JointProblem
 from maxmargin.report import combine
 from maxmargin.solvers.hulls import InseparableError
-from maxmargin.svm.pipeline import _scaling_hint
 
 FEW = 1000  # rows up to which threads cost more than they bring
 
@@ -84,9 +85,10 @@ class LinearSVC(LinearFunction, ClassifierMixin, BaseEstimator):
     max_iter : int, default=1000
         Largest number of iterations (epochs, for methods that go through the rows), -1 for no limit.
     solver : str or solver object, default="auto"
-        ``"barrier"``, ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``, ``"qp_dual"``, ``"subgradient"``,
-        ``"stochastic_subgradient"``, ``"pegasos"``, or an object of :mod:`maxmargin.linear` with options of its own,
-        such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses by the shape of X; ``report_`` says what, and why.
+        ``"barrier"``, ``"newton"`` (squared hinge), ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``,
+        ``"qp_dual"``, ``"subgradient"``, ``"stochastic_subgradient"``, ``"pegasos"``, or an object of
+        :mod:`maxmargin.linear` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses by the
+        shape of X; ``report_`` says what, and why.
     n_jobs : int or None, default=None
         Threads; None means all cores. The result does not depend on it.
     max_seconds : float or None, default=None
@@ -176,22 +178,12 @@ class LinearSVC(LinearFunction, ClassifierMixin, BaseEstimator):
         check_choice("loss", self.loss, LOSSES)
         if not isinstance(self.dual, (bool, np.bool_)) and self.dual != "auto":
             raise ValueError(f"dual must be True, False or 'auto'; got dual={self.dual!r}.")
-        check_number("tol", self.tol, above=0)
+        check_run_options(self)
         check_number("C", self.C, above=0, infinite=True, remedy="Without a price of slack nothing is learnt.")
         check_choice("multi_class", self.multi_class, ["ovr", "crammer_singer"])
         check_flag("fit_intercept", self.fit_intercept)
-        check_flag("warm_start", self.warm_start)
         if self.intercept_scaling is not None:
             check_number("intercept_scaling", self.intercept_scaling, above=0, remedy="None leaves it unpenalised.")
-        check_number("max_iter", self.max_iter, least=-1, integer=True, remedy="-1 means no limit.")
-        if self.max_seconds is not None:
-            check_number("max_seconds", self.max_seconds, above=0, infinite=True)
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, integer=True)
-            if self.n_jobs == 0:
-                raise ValueError("n_jobs must not be 0; use None or -1 for all cores.")
-        if not isinstance(self.verbose, (bool, int, np.bool_, np.integer)):
-            raise TypeError(f"verbose must be True, False or an integer; got {self.verbose!r}.")
         if isinstance(self.solver, str):
             check_choice("solver", self.solver, ["auto", *LINEAR_SOLVERS], ", or a solver object")
         elif isinstance(self.solver, type) or not all(hasattr(self.solver, part) for part in ("name", "solve")):
@@ -379,7 +371,7 @@ class LinearSVC(LinearFunction, ClassifierMixin, BaseEstimator):
         warnings.warn(
             f"LinearSVC did not converge ({advice}). The model is the best one so far: its certified relative duality "
             f"gap is {self.report_.relative_gap:.2e} (tol={self.tol:g})."
-            f"{_scaling_hint(X, getattr(self, 'feature_names_in_', None))}",
+            f"{scaling_hint(X, getattr(self, 'feature_names_in_', None))}",
             ConvergenceWarning,
             stacklevel=callers_level(),
         )

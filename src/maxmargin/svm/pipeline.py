@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from maxmargin import optimality
 from maxmargin._control import Control, Status, print_note, print_progress
@@ -32,6 +31,8 @@ from maxmargin._validation import (
     check_flag,
     check_memory,
     check_number,
+    check_run_options,
+    scaling_hint,
 )
 from maxmargin.expansion import KernelExpansion
 from maxmargin.gram import Gram, computing_form, precomputed_gram
@@ -54,24 +55,10 @@ class KernelMachine(KernelInput):
 
     def _check_shared(self) -> None:
         """The parameters all estimators have; each error names the parameter, its value and the remedy."""
-        check_number("tol", self.tol, above=0)
+        check_run_options(self)
         check_number("cache_size", self.cache_size, above=0)
-        check_number("max_iter", self.max_iter, least=-1, integer=True, remedy="-1 means no limit.")
         check_flag("shrinking", self.shrinking)
-        check_flag("warm_start", self.warm_start)
-        if not isinstance(self.verbose, (bool, int, np.bool_, np.integer)):
-            raise TypeError(f"verbose must be True, False or an integer; got {self.verbose!r}.")
-        try:
-            check_random_state(getattr(self, "random_state", None))
-        except ValueError as error:
-            raise ValueError(f"random_state must be None, an integer or a RandomState: {error}.") from error
         check_choice("solver", self.solver, ["auto", *SOLVERS])
-        if self.max_seconds is not None:
-            check_number("max_seconds", self.max_seconds, above=0, infinite=True)
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, integer=True)
-            if self.n_jobs == 0:
-                raise ValueError("n_jobs must not be 0; use None or -1 for all cores.")
 
     def _prepare(self, X: Points, target: Array, weights: Array, pairs: bool = False) -> TrainingSet:
         """Canonical rows, the resolved kernel and its operator; ``pairs`` says that pairs of classes will be solved."""
@@ -307,7 +294,7 @@ class KernelMachine(KernelInput):
             warnings.warn(
                 f"{type(self).__name__} did not converge ({status.value}). The model is the best one so far: its "
                 f"certified violation is {self.report_.kkt_violation:.2e} (tol={self.tol:g}){gap}."
-                f"{_scaling_hint(data.X, getattr(self, 'feature_names_in_', None))}",
+                f"{scaling_hint(data.X, getattr(self, 'feature_names_in_', None))}",
                 ConvergenceWarning,
                 stacklevel=callers_level(),
             )
@@ -379,28 +366,3 @@ def _identity(data: TrainingSet) -> Array:
     """Content and target of each canonical row in one number."""
     bits = np.ascontiguousarray(data.target, np.float64).view(np.uint64)
     return data.rows.key ^ (bits * np.uint64(0x9E3779B97F4A7C15))
-
-
-def _scaling_hint(X: Points, names: Any) -> str:
-    """A sentence that names the column to scale, when one is much larger than the others."""
-    if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
-        return ""
-    if sp.issparse(X):
-        size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel())
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            size = X.std(axis=0, dtype=np.float64)
-    size = np.where(np.isfinite(size), size, 1e308)
-    positive = size[size > 0]
-    if len(positive) == 0:
-        return ""
-    largest, typical = int(np.argmax(size)), float(np.median(positive))
-    name = f"'{names[largest]}'" if names is not None else str(largest)
-    if size[largest] > 100 * typical:
-        return (
-            f" Column {name} varies {size[largest] / typical:.0e} times as much as a typical one: "
-            "scale the columns, for instance with sklearn.preprocessing.StandardScaler."
-        )
-    if largest is not None and size[largest] > 1e3:
-        return f" The columns vary by up to {size[largest]:.0e} (column {name}): scale them to about 1."
-    return ""

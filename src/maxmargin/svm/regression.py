@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from typing import Any
 
@@ -15,7 +16,7 @@ from maxmargin.svm.coefficients import Machine
 from maxmargin.svm.pipeline import KernelMachine
 
 
-class KernelRegressor(RegressorMixin, KernelMachine):
+class KernelRegressor(RegressorMixin, KernelMachine, abc.ABC):
     """What ``SVR`` and ``NuSVR`` share; they differ in the problem."""
 
     def _check_parameters(self) -> None:
@@ -23,11 +24,13 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         check_flag("fit_intercept", self.fit_intercept)
         check_number("C", self.C, above=0, infinite=True, remedy="Without a price of errors nothing is learnt.")
 
+    @abc.abstractmethod
     def _problem(self, y: Array, weight: Array) -> DualProblem:
-        raise NotImplementedError
+        """The problem of these targets and weights."""
 
+    @abc.abstractmethod
     def _parameters(self, machine: Machine) -> str:
-        raise NotImplementedError
+        """C, nu, epsilon: what the machine has, in words."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the machine to training data.
