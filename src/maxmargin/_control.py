@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
 
@@ -45,6 +46,31 @@ class Progress:
     norm: float = math.nan
 
 
+_watchers: ContextVar[tuple[Callable[[Progress], None], ...]] = ContextVar("watchers", default=())
+
+
+@contextmanager
+def watching(callback: Callable[[Progress], None]) -> Iterator[None]:
+    """Every fit that begins inside reports its progress to ``callback`` too, whatever estimator it is in and from
+    whichever thread it runs.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> from maxmargin._control import watching
+    >>> seen = []
+    >>> with watching(seen.append):
+    ...     machine = SVC(solver="smo").fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> seen[-1].n_support == len(machine.support_)
+    True
+    """
+    token = _watchers.set((*_watchers.get(), callback))
+    try:
+        yield
+    finally:
+        _watchers.reset(token)
+
+
 @dataclass
 class Control:
     """When to stop, and whom to tell.
@@ -59,6 +85,8 @@ class Control:
         Called with a :class:`Progress` once per block of work.
     seen : list of Progress
         All that was reported.
+    watchers : tuple of callables
+        Those of :func:`watching` around the place where the fit began; called like ``callback``.
     """
 
     max_iter: int = -1
@@ -66,6 +94,7 @@ class Control:
     callback: Callable[[Progress], None] | None = None
     started: float = field(default_factory=time.perf_counter)
     seen: list[Progress] = field(default_factory=list)
+    watchers: tuple[Callable[[Progress], None], ...] = field(default_factory=_watchers.get)
     _interrupted: threading.Event = field(default_factory=threading.Event)
 
     def of_one(self) -> Control:
@@ -96,8 +125,8 @@ class Control:
     ) -> None:
         progress = Progress(iteration, violation, n_support, self.seconds, primal, dual, norm)
         self.seen.append(progress)
-        if self.callback is not None:
-            self.callback(progress)
+        for listener in self.watchers if self.callback is None else (self.callback, *self.watchers):
+            listener(progress)
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
