@@ -89,11 +89,11 @@ class Scratch:
     A buffer is valid until the same thread asks for the same name again."""
 
     def __init__(self) -> None:
-        self._buffers: dict[tuple[int, str], Any] = {}
+        self._buffers: dict[tuple[int, str, Any], Any] = {}
 
     def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
         """An array of that shape with whatever was in it."""
-        key = (threading.get_ident(), f"{name} {np.dtype(dtype)}")
+        key = (threading.get_ident(), name, dtype)
         size = math.prod(shape)
         buffer = self._buffers.get(key)
         if buffer is None or buffer.size < size:

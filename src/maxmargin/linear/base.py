@@ -8,15 +8,18 @@ the best point it has seen, how it ended, and its history; whether it was right 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+import numba
 import numpy as np
 
 from maxmargin._control import Control, Status
 from maxmargin._validation import Array
 from maxmargin.history import History
 from maxmargin.linear.problem import LinearProblem
+from maxmargin.linear.products import Design
 
 MOST = 1_000_000  # iterations where the user sets no limit
 
@@ -110,6 +113,52 @@ def steps_of(problem: LinearProblem, alpha: Array) -> Array:
     return np.where(np.isfinite(problem.bound), (2.0 if problem.squared else 1.0) * problem.bound, largest)
 
 
+@numba.njit(cache=True, nogil=True)
+def survey(
+    y: Array, f: Array, b: float, c: Array, alpha: Array, squared: bool
+) -> tuple[float, int, float, float, float, float]:
+    """The losses, the support vectors of :func:`support_of`, and of either class the sum of alpha and that of
+    alpha^2 / 4c (the squared hinge's), all c finite."""
+    losses, n_support, up, down, squares_up, squares_down = 0.0, 0, 0.0, 0.0, 0.0, 0.0
+    for i in range(len(y)):
+        slack, a, square = 1.0 - y[i] * (f[i] + b), alpha[i], 0.0
+        if squared:
+            losses += c[i] * slack * slack if slack > 0.0 else 0.0
+            # a projected gradient step of length 2c leads to 2 c max(0, slack)
+            n_support += slack > 0.0 and c[i] > 0.0
+            square = 0.25 * a * a / c[i] if c[i] > 0.0 else 0.0
+        else:
+            losses += c[i] * slack if slack > 0.0 else 0.0
+            n_support += a + c[i] * slack > 0.0
+        if y[i] > 0:
+            up += a
+            squares_up += square
+        else:
+            down += a
+            squares_down += square
+    return losses, n_support, up, down, squares_up, squares_down
+
+
+def design_of(problem: LinearProblem, poll: Callable[[], Any]) -> Design:
+    """X as solvers of square systems need it: dense columns centred for a free intercept, a constant column for a
+    penalised one."""
+    free = problem.intercept == "free"
+    return Design(
+        problem.X,
+        shift=problem.design.mean() if free and not problem.design.sparse else None,
+        constant=problem.scaling if problem.intercept == "penalised" else None,
+        threads=problem.threads,
+        poll=poll,
+    )
+
+
+def own_intercept(problem: LinearProblem, design: Design, w: Array, b: float) -> float:
+    """The intercept of X itself, from the constant column's weight or from that of the shifted columns."""
+    if problem.intercept == "penalised":
+        return problem.scaling * float(w[-1])
+    return b if design.shift is None else b - float(design.shift @ w)
+
+
 class Run:
     """The best primal and the best dual point so far, the history, and whether to go on.
 
@@ -131,11 +180,12 @@ class Run:
             status = self.visit(0, start.w, start.b, problem.design.times(start.w), alpha)
             if status is Status.OPTIMAL:
                 return status
-        labels = np.unique(problem.y[problem.bound > 0])
-        if len(labels) == 2 or (len(labels) == 1 and problem.intercept != "free"):
+        used = problem.bound > 0
+        up, down = bool(((problem.y > 0) & used).any()), bool(((problem.y < 0) & used).any())
+        if (up and down) or ((up or down) and problem.intercept != "free"):
             return None
         nothing = np.zeros(problem.n_rows)
-        return self.visit(0, np.zeros(problem.n_features), float(labels.sum()), nothing, nothing)
+        return self.visit(0, np.zeros(problem.n_features), float(up) - float(down), nothing, nothing)
 
     def visit(
         self,
@@ -158,12 +208,44 @@ class Run:
             self.primal, self.w, self.b = primal, w, b
         if dual > self.dual:
             self.dual, self.alpha = dual, alpha
+        return self._seen(iteration, w, primal, dual, int(np.count_nonzero(support_of(problem, margins, alpha))))
+
+    def look(
+        self,
+        iteration: int,
+        w: Array,
+        b: float,
+        f: Array,
+        moved: float,
+        alpha: Array,
+        scales: tuple[float, float],
+        sums: Array,
+    ) -> Status | None:
+        """The same as :meth:`visit` in one compiled pass, for solvers that have their sums at hand: decision values
+        f + moved, the multipliers ``alpha`` that are feasible once those of the two classes are multiplied by
+        ``scales``, and their w, ``sums``. w and sums may have the weight of a constant column at their end."""
+        problem, d = self.problem, self.problem.n_features
+        if problem.hard_margin:
+            alpha = alpha * np.where(problem.y > 0, *scales)
+            return self.visit(iteration, w[:d], b, f + (moved - b), alpha, sums[:d])
+        losses, n_support, up, down, squares_up, squares_down = survey(
+            problem.y, f, moved, problem.bound, alpha, problem.squared
+        )
+        primal = 0.5 * float(w @ w) + losses
+        dual = scales[0] * up + scales[1] * down - 0.5 * float(sums @ sums)
+        dual -= scales[0] ** 2 * squares_up + scales[1] ** 2 * squares_down
+        if primal < self.primal:
+            self.primal, self.w, self.b = primal, w[:d].copy(), b
+        if dual > self.dual:
+            self.dual, self.alpha = dual, alpha * np.where(problem.y > 0, *scales)
+        return self._seen(iteration, w[:d], primal, dual, n_support)
+
+    def _seen(self, iteration: int, w: Array, primal: float, dual: float, n_support: int) -> Status | None:
         norm = math.sqrt(float(w @ w))
-        n_support = int(np.count_nonzero(support_of(problem, margins, alpha)))
         self.history.append(
             iteration=iteration,
             objective=primal,
-            dual=dual if alpha is not None else math.nan,
+            dual=dual if dual > -math.inf else math.nan,
             margin=2.0 / norm if norm > 0 else math.inf,
             n_support=n_support,
             seconds=self.control.seconds,

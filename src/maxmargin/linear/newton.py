@@ -27,8 +27,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from maxmargin._control import Control, Status
 from maxmargin._validation import Array, check_memory
-from maxmargin.linear.barrier import design_of
-from maxmargin.linear.base import LinearSolution, Run, Start
+from maxmargin.linear.base import LinearSolution, Run, Start, design_of, own_intercept
 from maxmargin.linear.problem import LinearProblem
 from maxmargin.linear.products import Design, Halted
 
@@ -66,23 +65,53 @@ def _length(slack: Array, u: Array, c: Array, first: float, second: float) -> fl
     return t
 
 
-class _Hessian:
-    """Newton directions on the present piece."""
+@numba.njit(cache=True, nogil=True)
+def _piece(start: int, y: Array, f: Array, b: float, c: Array, V: Array) -> None:
+    """V = theta, and y alpha of the positive and of the negative class."""
+    for k in range(V.shape[1]):
+        i = start + k
+        slack = 1.0 - y[i] * (f[i] + b)
+        V[0, k] = 2.0 * c[i] if slack > 0.0 else 0.0
+        alpha = V[0, k] * slack
+        V[1, k] = alpha if y[i] > 0 else 0.0
+        V[2, k] = 0.0 if y[i] > 0 else -alpha
 
-    def __init__(self, design: Design, theta: Array, free: bool) -> None:
-        M = design.gram(theta)
-        self.border = design.transposed(theta) if free else np.zeros(design.d)
-        self.corner = float(theta.sum()) if free else 0.0
-        if self.corner > 0:
+
+class _Piece:
+    """The quadratic that the objective is around (w, b), where the rows have the values f + b: one pass over them."""
+
+    def __init__(self, problem: LinearProblem, design: Design, f: Array, b: float) -> None:
+        def work(rows: slice, G: Array, S: Array) -> None:
+            V = design.scratch.take("V", (3, rows.stop - rows.start), np.float64)
+            _piece(rows.start, problem.y, f, b, problem.bound, V)
+            design.tile_gram(rows, V[0], G)
+            design.tile_sums(rows, V, S)
+
+        k = design.columns
+        self.moments, S = design.summed(work, (k, k), (k + 1, 3), wide=True)
+        self.border, self.up, self.down = design.settled(S).T
+        self.corner, self.total_up, self.total_down = S[-1]
+        self.design, self.free = design, problem.intercept == "free"
+
+    def scales(self) -> tuple[float, float]:
+        """What makes alpha feasible: the heavier class is made as light as the other."""
+        up, down = float(self.total_up), -float(self.total_down)
+        if not self.free or up == down:
+            return 1.0, 1.0
+        return min(1.0, down / up) if up > 0 else 1.0, min(1.0, up / down) if down > 0 else 1.0
+
+    def direction(self, w: Array) -> tuple[Array, float]:
+        """The step to the minimum of this piece."""
+        M, free = self.design.bordered(self.moments, self.border), self.free and self.corner > 0
+        if free:
             M -= np.outer(self.border, self.border / self.corner)
         M[np.diag_indices_from(M)] += 1.0 + ROUNDING * np.diagonal(M)
-        self.factors = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
-
-    def direction(self, gradient: Array, by_b: float) -> tuple[Array, float]:
-        if self.corner == 0:
-            return -cho_solve(self.factors, gradient, check_finite=False), 0.0
-        dw = -cho_solve(self.factors, gradient - self.border * (by_b / self.corner), check_finite=False)
-        return dw, -(by_b + float(self.border @ dw)) / self.corner
+        factors = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+        gradient, by_b = w - self.up - self.down, -float(self.total_up + self.total_down)
+        if not free:
+            return -cho_solve(factors, gradient, check_finite=False), 0.0
+        dw = -cho_solve(factors, gradient - self.border * (by_b / self.corner), check_finite=False)
+        return dw, -(by_b + float(self.border @ dw)) / float(self.corner)
 
 
 @dataclass(frozen=True)
@@ -129,11 +158,11 @@ class Newton:
         return run.solution(status or Status.STALLED, n_iter)
 
     def _steps(self, problem: LinearProblem, run: Run, control: Control, start: Start | None) -> tuple[int, Status]:
-        design = design_of(problem, control)
+        design = design_of(problem, control.stop)
         check_memory(
             12 * 8.0 * design.d**2, f"solver='newton' with {design.d:,} columns", "use solver='coordinate_descent'."
         )
-        free, columns = problem.intercept == "free", problem.n_features
+        columns = problem.n_features
         w, f, b = np.zeros(design.d), np.zeros(problem.n_rows), 0.0  # b belongs to the shifted columns
         if start is not None:
             w[:columns] = start.w
@@ -142,10 +171,12 @@ class Newton:
             f = design.times(w)
         best, waited, n_iter = np.inf, 0, 0
         while True:
+            piece = _Piece(problem, design, f, b)
             slack = 1.0 - problem.y * (f + b)
             alpha = 2.0 * problem.bound * np.maximum(0.0, slack)
-            sums = design.transposed(problem.y * alpha)
-            status = self._look(problem, run, design, n_iter, w, b, f, alpha, sums)
+            scales, own = piece.scales(), own_intercept(problem, design, w, b)
+            sums = scales[0] * piece.up + scales[1] * piece.down
+            status = run.look(n_iter, w, own, f, b, alpha, scales, sums)
             if status is not None:
                 return n_iter, status
             value = 0.5 * float(w @ w) + 0.5 * float(alpha @ np.maximum(0.0, slack))
@@ -153,31 +184,8 @@ class Newton:
             best = min(best, value)
             if waited > PATIENCE:
                 return n_iter, Status.STALLED
-            hessian = _Hessian(design, np.where(slack > 0, 2.0 * problem.bound, 0.0), free)
-            dw, db = hessian.direction(w - sums, -float(problem.y @ alpha) if free else 0.0)
+            dw, db = piece.direction(w)
             df = design.times(dw)
             length = _length(slack, problem.y * (df + db), problem.bound, float(w @ dw), float(dw @ dw))
             w, b, f = w + length * dw, b + length * db, f + length * df
             n_iter += 1
-
-    @staticmethod
-    def _look(
-        problem: LinearProblem,
-        run: Run,
-        design: Design,
-        n_iter: int,
-        w: Array,
-        b: float,
-        f: Array,
-        alpha: Array,
-        sums: Array,
-    ) -> Status | None:
-        d = problem.n_features
-        own = problem.scaling * float(w[-1]) if problem.intercept == "penalised" else b
-        moved = 0.0 if design.shift is None else float(design.shift @ w)  # f of the shifted columns lacks this
-        f = f - own if problem.intercept == "penalised" else f + moved
-        feasible = problem.feasible(alpha)
-        same = feasible is alpha or np.array_equal(feasible, alpha)
-        if not same:
-            sums = design.transposed(problem.y * feasible)
-        return run.visit(n_iter, w[:d], own - moved, f, feasible, sums[:d])

@@ -5,10 +5,15 @@
     X' diag(v) X      second moments         gram
     X X'              inner products         row_gram
 
-X is dense or CSR, float32 or float64, and is not copied as a whole. Rows pass in tiles whose sizes depend on the data
-only. A tile is computed by one thread, and the sums of tiles are added in their order, so the result has the same bits
-for any number of threads. Dense columns may be shifted, X - 1 m', which changes nothing but the intercept and keeps
-the digits of columns far from zero; a constant column may stand at the end, for an intercept that is penalised.
+X is dense (rows or columns contiguous) or CSR, float32 or float64, and is never copied as a whole. Rows pass in tiles
+whose sizes depend on the data only. A tile is computed by one thread, and the sums of tiles are added in their order,
+so the result has the same bits for any number of threads. Dense columns may be shifted, X - 1 m', which changes nothing
+but the intercept and keeps the digits of columns far from zero; a constant column may stand at the end, for an
+intercept that is penalised.
+
+A solver whose passes need several of these products at once asks for them tile by tile, while the tile is in the cache:
+:meth:`Design.summed` runs over the tiles, and :meth:`tile_times`, :meth:`tile_sums` and :meth:`tile_gram` are the
+products with one of them.
 """
 
 from __future__ import annotations
@@ -23,12 +28,37 @@ import scipy.sparse as sp
 from maxmargin._parallel import Scratch, run_tiles, single_threaded_blas
 from maxmargin._validation import Array, Points
 
-TILE = 2**15  # entries of a tile: two of 256 kB stay in a core's cache
+TILE = 2**17  # entries of a tile: one megabyte of float64 stays in a core's cache
 CHUNKS = 8  # sums over rows are formed in this many parts, whatever the number of threads
+WIDE = 512  # columns from which a sum of second moments has only two parts, for memory's sake
+SCATTER = 40.0  # an entry of a dense second moment costs this little of one that is scattered
 
 
 class Halted(Exception):
     """A product was given up because the run is to stop."""
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _dense_times(X: Array, w: Array, out: Array) -> None:
+    """A sum that may be formed in any order, and so by vector instructions."""
+    for i in range(X.shape[0]):
+        total = 0.0
+        for j in range(X.shape[1]):
+            total += X[i, j] * w[j]
+        out[i] = total
+
+
+@numba.njit(cache=True, nogil=True)
+def _dense_rows(X: Array, shift: Array, v: Array, out: Array) -> int:
+    """sqrt(v_i) (x_i - m) for the rows with v_i > 0; how many they are."""
+    count = 0
+    for i in range(X.shape[0]):
+        if v[i] > 0.0:
+            root = np.sqrt(v[i])
+            for j in range(X.shape[1]):
+                out[count, j] = root * (X[i, j] - shift[j])
+            count += 1
+    return count
 
 
 @numba.njit(cache=True, nogil=True)
@@ -37,26 +67,43 @@ def _csr_times(indptr: Array, indices: Array, data: Array, w: Array, start: int,
         total = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             total += data[p] * w[indices[p]]
-        out[i] = total
+        out[i - start] = total
 
 
 @numba.njit(cache=True, nogil=True)
-def _csr_transposed(indptr: Array, indices: Array, data: Array, v: Array, start: int, stop: int, out: Array) -> None:
+def _csr_sums(indptr: Array, indices: Array, data: Array, V: Array, start: int, stop: int, out: Array) -> None:
+    """out[j, k] += sum_i V[k, i] x_ij; one read of a row serves all k."""
     for i in range(start, stop):
-        if v[i] != 0.0:
-            for p in range(indptr[i], indptr[i + 1]):
-                out[indices[p]] += data[p] * v[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            j, value = indices[p], data[p]
+            for k in range(V.shape[0]):
+                out[j, k] += V[k, i - start] * value
 
 
 @numba.njit(cache=True, nogil=True)
 def _csr_gram(indptr: Array, indices: Array, data: Array, v: Array, start: int, stop: int, out: Array) -> None:
     """The lower triangle; indices are sorted."""
     for i in range(start, stop):
-        for p in range(indptr[i], indptr[i + 1]):
-            scaled = v[i] * data[p]
-            row = indices[p]
-            for q in range(indptr[i], p + 1):
-                out[row, indices[q]] += scaled * data[q]
+        if v[i - start] > 0.0:
+            for p in range(indptr[i], indptr[i + 1]):
+                scaled = v[i - start] * data[p]
+                row = indices[p]
+                for q in range(indptr[i], p + 1):
+                    out[row, indices[q]] += scaled * data[q]
+
+
+@numba.njit(cache=True, nogil=True)
+def _csr_rows(indptr: Array, indices: Array, data: Array, v: Array, start: int, stop: int, out: Array) -> int:
+    """sqrt(v_i) x_i as dense rows, for those with v_i > 0; how many they are."""
+    count = 0
+    for i in range(start, stop):
+        if v[i - start] > 0.0:
+            root = np.sqrt(v[i - start])
+            out[count] = 0.0
+            for p in range(indptr[i], indptr[i + 1]):
+                out[count, indices[p]] += root * data[p]
+            count += 1
+    return count
 
 
 class Design:
@@ -98,15 +145,79 @@ class Design:
         self.d = self.columns + (constant is not None)
         self.sparse = sp.issparse(X)
         entries = X.nnz if self.sparse else X.size
-        rows = max(64, TILE * self.n // max(1, entries))
-        self._scratch = Scratch()
-        self._tiles = [slice(start, min(start + rows, self.n)) for start in range(0, self.n, rows)]
+        self.rows = max(64, TILE * self.n // max(1, entries))  # of a tile
+        self.scratch = Scratch()
+        self._tiles = [slice(start, min(start + self.rows, self.n)) for start in range(0, self.n, self.rows)]
+        # An outer product of the row's own entries, or a dense row for BLAS?
+        self._scattered = self.sparse and (entries / max(1, self.n)) ** 2 * SCATTER < float(self.columns) ** 2
+        self._no_shift = np.zeros(self.columns)
 
-    def _dense(self, rows: slice) -> Array:
-        part = self.X[rows].astype(np.float64, copy=False)
-        return part if self.shift is None else part - self.shift
+    # ---- one tile
 
-    def _run(self, work: Callable[[slice, Any], None], chunks: int, parts: Any = None) -> None:
+    def tile_times(self, rows: slice, w: Array, out: Array) -> None:
+        """out = X w for these rows, w in float64."""
+        if self.sparse:
+            _csr_times(self.X.indptr, self.X.indices, self.X.data, w, rows.start, rows.stop, out)
+        elif self.X.flags.c_contiguous:
+            _dense_times(self.X[rows], w[: self.columns], out)
+        else:
+            np.matmul(self._as_double(rows), w[: self.columns], out=out)
+        moved = 0.0 if self.shift is None else -float(self.shift @ w[: self.columns])
+        if self.constant is not None:
+            moved += self.constant * float(w[-1])
+        if moved != 0.0:
+            out += moved
+
+    def tile_sums(self, rows: slice, V: Array, out: Array) -> None:
+        """out += X'V of these rows, for V of shape (k, rows): the raw sums, which :meth:`settled` makes whole. ``out``
+        has shape (columns + 1, k); the sums of V stand in its last line."""
+        if self.sparse:
+            _csr_sums(self.X.indptr, self.X.indices, self.X.data, V, rows.start, rows.stop, out)
+        else:
+            out[:-1] += (V @ self._as_double(rows)).T
+        out[-1] += V.sum(axis=1)
+
+    def settled(self, sums: Array) -> Array:
+        """X'V with the shift and the constant column, of shape (d, k), from what :meth:`tile_sums` has summed."""
+        whole, total = sums[: self.d].copy(), sums[-1]
+        if self.shift is not None:
+            whole[: self.columns] -= np.outer(self.shift, total)
+        if self.constant is not None:
+            whole[-1] = self.constant * total
+        return whole
+
+    def tile_gram(self, rows: slice, v: Array, out: Array) -> None:
+        """The lower triangle of X' diag(v) X of these rows is added to ``out`` (without the constant column); v >= 0,
+        and rows with v = 0 cost nothing."""
+        if self._scattered:
+            _csr_gram(self.X.indptr, self.X.indices, self.X.data, v, rows.start, rows.stop, out)
+            return
+        part = self.scratch.take("rows", (rows.stop - rows.start, self.columns), np.float64)
+        if self.sparse:
+            count = _csr_rows(self.X.indptr, self.X.indices, self.X.data, v, rows.start, rows.stop, part)
+        else:
+            count = _dense_rows(self.X[rows], self._no_shift if self.shift is None else self.shift, v, part)
+        square = self.scratch.take("square", (self.columns, self.columns), np.float64)
+        np.matmul(part[:count].T, part[:count], out=square)  # one array twice: BLAS's symmetric product
+        out += square
+
+    def _as_double(self, rows: slice) -> Array:
+        return self.X[rows].astype(np.float64, copy=False)
+
+    # ---- all tiles
+
+    def each(self, work: Callable[[slice], None]) -> None:
+        """``work(rows)`` for every tile."""
+        self._run(lambda rows, _: work(rows), len(self._tiles), None)
+
+    def summed(self, work: Callable[..., None], *shapes: tuple[int, ...], wide: bool = False) -> list[Array]:
+        """The sums, of these shapes, of what ``work(rows, *sums)`` adds for every tile."""
+        chunks = min(2 if wide and self.columns > WIDE else CHUNKS, len(self._tiles))
+        parts = [np.zeros((chunks, *shape)) for shape in shapes]
+        self._run(lambda rows, c: work(rows, *(part[c] for part in parts)), chunks, range(chunks))
+        return [part[0] if chunks == 1 else part.sum(axis=0) for part in parts]
+
+    def _run(self, work: Callable[[slice, Any], None], chunks: int, parts: Any) -> None:
         """``work(tile, parts[c])`` for all tiles, in chunks of successive ones."""
         tiles = self._tiles
 
@@ -119,69 +230,34 @@ class Design:
         with single_threaded_blas():
             run_tiles(one, chunks, self.threads)
 
-    def _summed(self, shape: tuple[int, ...], add: Callable[[slice, Array], None], chunks: int = CHUNKS) -> Array:
-        parts = np.zeros((min(chunks, len(self._tiles)), *shape))
-        self._run(add, len(parts), parts)
-        return parts[0] if len(parts) == 1 else parts.sum(axis=0)
-
     def times(self, w: Array) -> Array:
         """X w."""
-        out = np.empty(self.n)
-        inner = np.ascontiguousarray(w[: self.columns], dtype=np.float64)
-
-        def work(rows: slice, _: Any) -> None:
-            if self.sparse:
-                _csr_times(self.X.indptr, self.X.indices, self.X.data, inner, rows.start, rows.stop, out)
-            else:
-                out[rows] = self.X[rows].astype(np.float64, copy=False) @ inner
-
-        self._run(work, len(self._tiles))
-        if self.shift is not None:
-            out -= self.shift @ inner
-        if self.constant is not None:
-            out += self.constant * w[-1]
+        out, w = np.empty(self.n), np.ascontiguousarray(w, dtype=np.float64)
+        self.each(lambda rows: self.tile_times(rows, w, out[rows]))
         return out
 
     def transposed(self, v: Array) -> Array:
         """X' v, for a vector or for the columns of a matrix."""
         V = np.ascontiguousarray(v.T if v.ndim == 2 else v[None], dtype=np.float64)
-
-        def add(rows: slice, out: Array) -> None:
-            if self.sparse:
-                for k in range(len(out)):
-                    _csr_transposed(self.X.indptr, self.X.indices, self.X.data, V[k], rows.start, rows.stop, out[k])
-            else:
-                out += V[:, rows] @ self.X[rows].astype(np.float64, copy=False)
-
-        sums = np.empty((self.d, len(V)))
-        sums[: self.columns] = self._summed((len(V), self.columns), add).T
-        if self.shift is not None:
-            sums[: self.columns] -= np.outer(self.shift, V.sum(axis=1))
-        if self.constant is not None:
-            sums[-1] = self.constant * V.sum(axis=1)
-        return sums.reshape((self.d, *v.shape[1:]))
+        (sums,) = self.summed(lambda rows, out: self.tile_sums(rows, V[:, rows], out), (self.columns + 1, len(V)))
+        return self.settled(sums).reshape((self.d, *v.shape[1:]))
 
     def gram(self, v: Array) -> Array:
         """X' diag(v) X, for v >= 0."""
-
-        def add(rows: slice, out: Array) -> None:
-            if self.sparse:
-                _csr_gram(self.X.indptr, self.X.indices, self.X.data, v, rows.start, rows.stop, out)
-                return
-            shape = (rows.stop - rows.start, self.columns)
-            part, weighted = (self._scratch.take(name, shape, np.float64) for name in ("part", "weighted"))
-            np.subtract(self.X[rows], 0.0 if self.shift is None else self.shift, out=part)
-            np.multiply(part, v[rows, None], out=weighted)
-            out += part.T @ weighted  # not the same array twice: BLAS's symmetric product is the slower one
-
-        G = np.empty((self.d, self.d))
-        G[: self.columns, : self.columns] = self._summed(
-            (self.columns, self.columns), add, CHUNKS if self.columns <= 512 else 2
+        (G,) = self.summed(
+            lambda rows, out: self.tile_gram(rows, v[rows], out), (self.columns, self.columns), wide=True
         )
-        if self.constant is not None:
-            G[-1] = self.constant * self.transposed(v)
-            G[:, -1] = G[-1]
-        return np.tril(G) + np.tril(G, -1).T if self.sparse else G
+        return self.bordered(G, self.transposed(v) if self.constant is not None else None)
+
+    def bordered(self, G: Array, sums: Array | None) -> Array:
+        """The whole of a second moment from the sums of :meth:`tile_gram`; with a constant column, X'v as well."""
+        G = np.tril(G) + np.tril(G, -1).T
+        if self.constant is None or sums is None:
+            return G
+        whole = np.empty((self.d, self.d))
+        whole[:-1, :-1] = G
+        whole[-1] = whole[:, -1] = self.constant * sums
+        return whole
 
     def row_gram(self) -> Array:
         """X X'."""
@@ -189,7 +265,8 @@ class Design:
             X = self.X.astype(np.float64)
             K = np.asarray((X @ X.T).toarray())
         else:
-            A = self._dense(slice(0, self.n))
+            A = self._as_double(slice(0, self.n))
+            A = A if self.shift is None else A - self.shift
             with single_threaded_blas():
                 K = A @ A.T
         return K if self.constant is None else K + self.constant**2
@@ -197,13 +274,16 @@ class Design:
     def squared_norms(self) -> Array:
         """|x_i|^2 of every row."""
         out = np.empty(self.n)
-        for rows in self._tiles:
+
+        def work(rows: slice) -> None:
+            part: Any = self._as_double(rows)
             if self.sparse:
-                part = self.X[rows].astype(np.float64)
                 out[rows] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
             else:
-                part = self._dense(rows)
+                part = part if self.shift is None else part - self.shift
                 out[rows] = np.einsum("ij,ij->i", part, part)
+
+        self.each(work)
         return out if self.constant is None else out + self.constant**2
 
     def mean(self) -> Array:
