@@ -109,6 +109,20 @@ class History:
         """
         return cls(record._replace(machine=k) for k, history in enumerate(histories) for record in history)
 
+    def continued(self, other: History, after: int) -> History:
+        """This history, and then another whose iterations began after so many of this one.
+
+        Parameters
+        ----------
+        other : History
+        after : int
+
+        Returns
+        -------
+        History
+        """
+        return History([*self, *(record._replace(iteration=record.iteration + after) for record in other)])
+
     def of_machine(self, machine: int) -> History:
         """The records of one machine.
 

@@ -48,6 +48,8 @@ class LinearSolution:
     history : History
     advice : str
         What the solver itself has to say about an early end; often empty.
+    f : array of shape (n_rows,) or None
+        X w where w was made from alpha: both are then known without another pass.
     """
 
     w: Array
@@ -57,6 +59,7 @@ class LinearSolution:
     n_iter: int
     history: History = field(default_factory=History)
     advice: str = ""
+    f: Array | None = None
 
 
 class LinearSolver(Protocol):
@@ -242,6 +245,15 @@ class Run:
 
     def _seen(self, iteration: int, w: Array, primal: float, dual: float, n_support: int) -> Status | None:
         norm = math.sqrt(float(w @ w))
+        self.note(iteration, norm, primal, dual, n_support)
+        gap = relative(self.primal, self.dual)
+        self.control.report(iteration, gap, n_support, primal=primal, dual=dual, norm=norm)
+        if gap <= self.tol:
+            return Status.OPTIMAL
+        return self.stop(iteration)
+
+    def note(self, iteration: int, norm: float, primal: float, dual: float, n_support: int) -> None:
+        """Write a line of the history."""
         self.history.append(
             iteration=iteration,
             objective=primal,
@@ -250,11 +262,6 @@ class Run:
             n_support=n_support,
             seconds=self.control.seconds,
         )
-        gap = relative(self.primal, self.dual)
-        self.control.report(iteration, gap, n_support, primal=primal, dual=dual, norm=norm)
-        if gap <= self.tol:
-            return Status.OPTIMAL
-        return self.stop(iteration)
 
     def consider(self, w: Array, b: float, f: Array) -> None:
         """Keep w and b if they are the best so far; nothing is recorded."""

@@ -52,11 +52,14 @@ class LinearCertificate(Certificate):
     support: Array
 
 
-def certify(problem: LinearProblem, w: Array, b: float, alpha: Array | None = None) -> LinearCertificate:
+def certify(
+    problem: LinearProblem, w: Array, b: float, alpha: Array | None = None, f: Array | None = None
+) -> LinearCertificate:
     """The certificate of (w, b), with the better of the multipliers given and those that w suggests.
 
     A hard margin is judged by the same direction, scaled until the closest row has a margin of one; it is infinite if
-    one is on the wrong side, and ``primal_infeasibility`` says by how much rows are inside as (w, b) stands.
+    one is on the wrong side, and ``primal_infeasibility`` says by how much rows are inside as (w, b) stands. Where many
+    machines were computed together from their multipliers, ``f`` is X w, and w belongs to ``alpha``.
 
     Examples
     --------
@@ -67,12 +70,12 @@ def certify(problem: LinearProblem, w: Array, b: float, alpha: Array | None = No
     0.0
     """
     w = np.asarray(w, np.float64)
-    margins = problem.margins(w, b)
+    margins = problem.margins(w, b) if f is None else problem.y * (f + b)
     hard = np.isinf(problem.bound)
     infeasibility = max(0.0, float(np.max(1.0 - margins[hard], initial=0.0)))
     scaled_w, scaled_b, scaled = stretched(problem, w, b, margins)
     primal = problem.primal(scaled_w, scaled_b, scaled)
-    chosen, w_alpha, dual = _best_multipliers(problem, scaled_w, scaled_b, scaled, alpha)
+    chosen, w_alpha, dual = _best_multipliers(problem, scaled_w, scaled_b, scaled, alpha, None if f is None else w)
     g = scaled - 1.0 + problem.ridge * chosen
     t = np.where(problem.upper > 0, steps_of(problem, chosen), 1.0)
     moved = np.abs(np.clip(chosen - t * g, 0.0, problem.upper) - chosen) / t
@@ -103,13 +106,13 @@ def _of_intercept(problem: LinearProblem, b: float, alpha: Array) -> float:
 
 
 def _best_multipliers(
-    problem: LinearProblem, w: Array, b: float, margins: Array, given: Array | None
+    problem: LinearProblem, w: Array, b: float, margins: Array, given: Array | None, made: Array | None
 ) -> tuple[Array, Array, float]:
     """Multipliers, their w and their dual objective; what w suggests is looked at where the given ones leave a gap."""
     best, best_w, value = np.zeros(problem.n_rows), np.zeros(problem.n_features), 0.0
     if given is not None:
         alpha = problem.feasible(np.asarray(given, np.float64))
-        w_alpha = problem.w_of(alpha)
+        w_alpha = made if made is not None and np.array_equal(alpha, given) else problem.w_of(alpha)
         if problem.dual(alpha, w_alpha) > value:
             best, best_w, value = alpha, w_alpha, problem.dual(alpha, w_alpha)
     primal = problem.primal(w, b, margins)

@@ -30,12 +30,15 @@ from sklearn.utils import check_random_state
 from maxmargin._control import Control, Status
 from maxmargin._validation import Array
 from maxmargin.linear.base import LinearSolution, Run, Start
+from maxmargin.linear.face import face_step
 from maxmargin.linear.problem import LinearProblem
 from maxmargin.linear.products import Design
 from maxmargin.linear.rows import row_add, row_arrays, row_dot
 
 PENALTY = 0.1  # rho of a free intercept, in units of a typical |x_i|^2
 WORK = 20_000_000  # entries of X between two looks at the clock: well under 0.2 s
+FIRST = 4  # epochs before conjugate gradients help
+MOST_STEPS = 20  # of conjugate gradients after an epoch
 SMALLEST = 1e-14  # slopes below this are rounding
 
 
@@ -98,6 +101,24 @@ def _pass(
     return kept
 
 
+@numba.njit(cache=True, nogil=True)
+def _sum_rows(
+    sparse: bool,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    shift: Array,
+    rows: Array,
+    y: Array,
+    alpha: Array,
+    out: Array,
+) -> None:
+    """out += sum_i alpha_i y_i x_i over these rows."""
+    for k in range(len(rows)):
+        i = rows[k]
+        row_add(sparse, indptr, indices, data, shift, i, y[i] * alpha[i], out)
+
+
 class _Descent:
     """The multipliers, w, and the intercept of a run."""
 
@@ -141,6 +162,15 @@ class _Descent:
         state[4] = state[6] if state[6] < 0 else -np.inf
         return np.concatenate(kept)
 
+    def finish(self, active: Array) -> None:
+        """Conjugate gradients on the multipliers that are between their bounds."""
+        problem, alpha = self.problem, self.alpha[active]
+        free = active[(alpha > 0.0) & (alpha < problem.upper[active])]
+        if len(free) > 1:
+            entries = (problem.X.nnz if problem.design.sparse else problem.X.size) / problem.n_rows
+            most = max(2, min(MOST_STEPS, int(WORK / (2.0 * entries * len(free)))))
+            face_step(*self.rows, free, problem.y, problem.ridge, problem.upper, self.alpha, self.w, self.state, most)
+
     @property
     def span(self) -> float:
         """Largest minus smallest slope that the last epoch saw."""
@@ -164,14 +194,26 @@ class _Descent:
         """Leave no row out in the next epoch."""
         self.state[3:5] = np.inf, -np.inf
 
-    def point(self) -> tuple[Array, float, Array, Array, Array | None]:
-        """What :meth:`Run.visit` wants to know: w, b, X w, feasible multipliers, and their w."""
-        problem, w = self.problem, self.w.copy()
+    def look(self, run: Run, epoch: int) -> Status | None:
+        """Show the present point to the run. Where the intercept is free, its best value for w is taken, and the
+        heavier class's multipliers are made as light as the other's; w changes by their part of it."""
+        problem, w = self.problem, self.w
         f = problem.design.times(w)
-        if problem.intercept == "free":
-            b = problem.settle(f, float(self.state[0] - self.shift @ w))
-            return w, b, f, problem.feasible(self.alpha), None
-        return w, problem.b_of(self.alpha), f, self.alpha.copy(), w
+        if problem.intercept != "free":
+            b = problem.b_of(self.alpha)
+            with_b = w if problem.intercept == "none" else np.append(w, b / problem.scaling)
+            return run.look(epoch, with_b, b, f, b, self.alpha, (1.0, 1.0), with_b)
+        b = problem.settle(f, float(self.state[0] - self.shift @ w))
+        positive = problem.y > 0
+        up, down = float(self.alpha[positive].sum()), float(self.alpha[~positive].sum())
+        scales = (min(1.0, down / up) if up > 0 else 1.0, min(1.0, up / down) if down > 0 else 1.0)
+        sums = w
+        if min(scales) < 1.0:
+            heavy = np.flatnonzero((positive if up > down else ~positive) & (self.alpha > 0))
+            part = np.zeros_like(w)
+            _sum_rows(*self.rows, heavy, problem.y, self.alpha, part)
+            sums = w - (1.0 - min(scales)) * part
+        return run.look(epoch, w, b, f, b, self.alpha, scales, sums)
 
 
 @dataclass(frozen=True)
@@ -223,13 +265,15 @@ class CoordinateDescent:
         active, goal, epoch, look, seen = every, 1.0, 0, 0, -1
         while status is None:
             if epoch == look:  # every one of the first ten epochs, then ever fewer
-                status, seen = run.visit(epoch, *descent.point()), epoch
+                status, seen = descent.look(run, epoch), epoch
                 look = epoch + max(1, epoch // 5)
             status = status or run.stop(epoch) or (Status.STALLED if goal < SMALLEST else None)
             if status is not None:
                 break
             active = descent.sweep(rng.permutation(active), self.shrinking, control)
             epoch += 1
+            if epoch > FIRST:
+                descent.finish(active)
             if descent.span <= goal:
                 descent.forget()
                 if len(active) == len(every):  # all rows have come to rest: is it good enough?
@@ -237,5 +281,5 @@ class CoordinateDescent:
                     goal *= 0.1 if descent.balanced(goal) else 1.0
                 active = every
         if seen != epoch:
-            status = Status.OPTIMAL if run.visit(epoch, *descent.point()) is Status.OPTIMAL else status
+            status = Status.OPTIMAL if descent.look(run, epoch) is Status.OPTIMAL else status
         return run.solution(status, epoch)

@@ -9,12 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._control import Control, Status
+from maxmargin._parallel import run_tiles
 from maxmargin._rows import canonical_rows, row_hashes
 from maxmargin._validation import Array, Points
 from maxmargin.gram import computing_form
 from maxmargin.history import History
 from maxmargin.linear.base import LinearSolution, LinearSolver, Start
 from maxmargin.linear.certificate import LinearCertificate, certify
+from maxmargin.linear.coordinate_descent import CoordinateDescent
+from maxmargin.linear.lanes import solve_together
 from maxmargin.linear.problem import LinearProblem
 from maxmargin.optimality import Certificate
 
@@ -83,6 +86,50 @@ def solve_certified(
         start, goal = Start(solution.w, solution.b, solution.alpha), 0.1 * goal
     status = Status.OPTIMAL if met else Status.STALLED if solution.status is Status.OPTIMAL else solution.status
     return LinearMachine(problem, replace(solution, status=status, n_iter=n_iter), certificate)
+
+
+def lanes_serve(solver: LinearSolver | None, problem: LinearProblem) -> bool:
+    """Whether one-vs-rest machines of this kind are solved side by side."""
+    usual = solver == CoordinateDescent()
+    return usual and problem.design.sparse and not problem.hard_margin and problem.X.indices.dtype.kind == "i"
+
+
+def solve_side_by_side(
+    problems: Sequence[LinearProblem],
+    bound: Array,
+    own: Array,
+    *,
+    tol: float,
+    control: Control,
+    starts: Sequence[Start | None],
+    seeds: Sequence[int],
+    threads: int,
+) -> list[LinearMachine]:
+    """The one-vs-rest machines of the same CSR rows: all at once in single precision as far as that goes, then each of
+    those that are not there yet on its own."""
+    solutions = solve_together(
+        problems, bound, own, tol=tol, control=control, starts=starts, seed=seeds[0], threads=threads
+    )
+    machines: list[LinearMachine | None] = [None] * len(problems)
+
+    def work(k: int) -> None:
+        problem, solution = problems[k], solutions[k]
+        certificate = certify(problem, solution.w, solution.b, solution.alpha, solution.f)
+        if certificate.relative_gap <= tol:
+            solution = replace(solution, status=Status.OPTIMAL)
+        elif control.stop() is None and solution.status is not Status.MAX_ITER:
+            start = Start(solution.w, solution.b, solution.alpha)
+            more = solve_certified(
+                problem, CoordinateDescent(), tol=tol, control=control.of_one(), start=start, seed=seeds[k]
+            )
+            history = solution.history.continued(more.solution.history, solution.n_iter)
+            n_iter = solution.n_iter + more.solution.n_iter
+            machines[k] = replace(more, solution=replace(more.solution, n_iter=n_iter, history=history))
+            return
+        machines[k] = LinearMachine(problem, replace(solution, f=None), certificate)
+
+    run_tiles(work, len(problems), threads)
+    return [machine for machine in machines if machine is not None]
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ import scipy.sparse as sp
 from maxmargin._parallel import Scratch, run_tiles, single_threaded_blas
 from maxmargin._validation import Array, Points
 
-TILE = 2**17  # entries of a tile: one megabyte of float64 stays in a core's cache
+TILE = 2**17  # entries of a dense tile: one megabyte of float64 stays in a core's cache
+SPARSE_TILE = 2**15  # entries of a sparse one: each costs more, and small data should keep all cores busy
 CHUNKS = 8  # sums over rows are formed in this many parts, whatever the number of threads
 WIDE = 512  # columns from which a sum of second moments has only two parts, for memory's sake
 SCATTER = 40.0  # an entry of a dense second moment costs this little of one that is scattered
@@ -72,12 +73,21 @@ def _csr_times(indptr: Array, indices: Array, data: Array, w: Array, start: int,
 
 @numba.njit(cache=True, nogil=True)
 def _csr_sums(indptr: Array, indices: Array, data: Array, V: Array, start: int, stop: int, out: Array) -> None:
-    """out[j, k] += sum_i V[k, i] x_ij; one read of a row serves all k."""
-    for i in range(start, stop):
-        for p in range(indptr[i], indptr[i + 1]):
-            j, value = indices[p], data[p]
-            for k in range(V.shape[0]):
-                out[j, k] += V[k, i - start] * value
+    """out[j, k] += sum_i V[k, i] x_ij, two k at a time."""
+    for k in range(0, V.shape[0] - 1, 2):
+        for i in range(start, stop):
+            one, two = V[k, i - start], V[k + 1, i - start]
+            for p in range(indptr[i], indptr[i + 1]):
+                j, value = indices[p], data[p]
+                out[j, k] += one * value
+                out[j, k + 1] += two * value
+    if V.shape[0] % 2 == 1:
+        k = V.shape[0] - 1
+        for i in range(start, stop):
+            one = V[k, i - start]
+            if one != 0.0:
+                for p in range(indptr[i], indptr[i + 1]):
+                    out[indices[p], k] += one * data[p]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -145,7 +155,8 @@ class Design:
         self.d = self.columns + (constant is not None)
         self.sparse = sp.issparse(X)
         entries = X.nnz if self.sparse else X.size
-        self.rows = max(64, TILE * self.n // max(1, entries))  # of a tile
+        tile = SPARSE_TILE if self.sparse else TILE
+        self.rows = max(64, tile * self.n // max(1, entries))
         self.scratch = Scratch()
         self._tiles = [slice(start, min(start + self.rows, self.n)) for start in range(0, self.n, self.rows)]
         # An outer product of the row's own entries, or a dense row for BLAS?
@@ -213,6 +224,8 @@ class Design:
     def summed(self, work: Callable[..., None], *shapes: tuple[int, ...], wide: bool = False) -> list[Array]:
         """The sums, of these shapes, of what ``work(rows, *sums)`` adds for every tile."""
         chunks = min(2 if wide and self.columns > WIDE else CHUNKS, len(self._tiles))
+        if self.sparse:  # a part that has more columns than entries costs more than it brings
+            chunks = max(1, min(chunks, self.X.nnz // (2 * max(1, self.columns))))
         parts = [np.zeros((chunks, *shape)) for shape in shapes]
         self._run(lambda rows, c: work(rows, *(part[c] for part in parts)), chunks, range(chunks))
         return [part[0] if chunks == 1 else part.sum(axis=0) for part in parts]

@@ -39,7 +39,9 @@ from maxmargin.linear.machine import (
     Outcome,
     TrainingRows,
     gathered,
+    lanes_serve,
     solve_certified,
+    solve_side_by_side,
     training_rows,
 )
 from maxmargin.linear.problem import LOSSES
@@ -212,7 +214,7 @@ class LinearSVC(LinearFunction, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         self._check_parameters()
-        X, y = check_training(self, X, y)
+        X, y = check_training(self, X, y, order=None)
         self.classes_, codes = check_labels(y)
         weights = check_weights(sample_weight, X.shape[0])
         self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
@@ -298,6 +300,22 @@ class LinearSVC(LinearFunction, ClassifierMixin, BaseEstimator):
         # One fixed seed, or the user's; every machine has its own, so that the threads do not matter.
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         seeds = rng.randint(2**31 - 1, size=len(problems))
+
+        if len(solved) > 2 and lanes_serve(solver if solved else None, problems[0]):
+            together = solve_side_by_side(
+                [problems[k] for k in solved],
+                self._bound(rows.weight),
+                self.class_weight_[solved],
+                tol=float(self.tol),
+                control=control,
+                starts=[starts[k] for k in solved],
+                seeds=[int(seeds[k]) for k in solved],
+                threads=threads,
+            )
+            for k, machine in zip(solved, together, strict=True):
+                machines[k] = machine
+            reason += f"; {len(solved)} classes side by side"
+            solved = []
 
         def work(t: int) -> None:
             k = solved[t]
