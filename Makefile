@@ -5,13 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types clean
+.PHONY: demo test lint types docs clean
 
 demo: $(READY)
 	$(BIN)/maxmargin digits --out demo
 
 test: lint types
 	$(BIN)/python -m pytest -n auto
+	$(MAKE) docs
+
+docs: $(READY)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -28,3 +32,4 @@ $(READY): pyproject.toml
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/_gallery docs/_pictures docs/gallery docs/api/generated

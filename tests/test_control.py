@@ -69,13 +69,11 @@ def test_progress_is_handed_to_the_callback():
     Control().report(1, 0.0, 0)  # nobody listens
 
 
-def test_print_progress_writes_one_line_to_standard_error(capsys):
+def test_print_progress_logs_one_line(caplog):
     print_progress(Progress(12345, 0.5, 678, 1.5))
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
+    assert len(caplog.messages) == 1
     for part in ("12,345", "5.000e-01", "678", "1.50"):
-        assert part in captured.err
+        assert part in caplog.messages[0]
 
 
 def test_only_optimal_is_converged_and_every_other_status_says_what_to_do():

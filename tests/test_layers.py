@@ -17,7 +17,9 @@ ROOT = Path(maxmargin.__file__).parent
 # Each line may import from the lines before it and from itself. Modules of one line may import each other.
 LAYERS = [
     ["_validation"],
+    ["_logging"],
     ["_control"],
+    ["_callbacks"],
     ["history"],
     ["_parallel"],
     ["_tiles"],
@@ -38,14 +40,17 @@ LAYERS = [
     ["report"],
     ["linear"],
     ["svm"],
+    ["patching"],
     ["margins", "map_and_kernel"],
     ["regression", "decomposition", "neighbors", "cluster", "discriminant", "two_sample"],
     ["pictures"],
     ["digits"],
+    ["encoding"],
     ["io"],
     ["displays"],
     ["comparisons"],
     ["cli"],
+    ["__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
@@ -55,7 +60,7 @@ ONLY_IN = {
     "click": {"cli"},
     "rich": {"cli"},
     "llvmlite": {"_tiles"},
-    "threading": {"_parallel", "_control"},
+    "threading": {"_parallel", "_control", "_callbacks", "patching"},
     "_thread": set(),
     "concurrent": {"_parallel"},
     "multiprocessing": set(),

@@ -12,6 +12,7 @@ import sys
 import time
 import tracemalloc
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -46,6 +47,7 @@ from maxmargin import (
     feature_maps,
     kernels,
 )
+from maxmargin.encoding import TableEncoder
 from maxmargin.io import ModelFileError, _container, load, save
 from maxmargin.io._registry import ENTRIES, class_of
 from maxmargin.io._tree import Decoder, Encoder
@@ -68,6 +70,8 @@ from maxmargin.kernels import (
     Subsequence,
 )
 from maxmargin.svm.linear import LinearSVC
+from maxmargin.svm.linear_one_class import LinearOneClassSVM
+from maxmargin.svm.linear_regression import LinearSVR
 from maxmargin.svm.perceptron import Perceptron
 
 rng = np.random.default_rng(5)
@@ -187,11 +191,29 @@ CASES += [
         ),
     )
 ]
+
+
+class Streamed(NamedTuple):
+    """A machine that is to learn from a stream."""
+
+    machine: LinearSVC
+
+
+CASES += [
+    (LinearSVR(), X, T, NEW),
+    (LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive"), X, T, NEW),
+    (LinearOneClassSVM(nu=0.2), X + 3.0, None, NEW),
+    (Streamed(LinearSVC()), X, Y3, NEW),
+    (Streamed(LinearSVC(loss="hinge", intercept_scaling=2.0)), X, Y3 > 0, NEW),
+    (Pipeline([("encode", TableEncoder()), ("scale", StandardScaler()), ("machine", SVC())]), MIXED, Y3, MIXED[:9]),
+]
 METHODS = ("predict", "decision_function", "transform", "score_samples", "predict_proba", "kneighbors")
 
 
 def fitted(case):
     estimator, points, targets, _ = case
+    if isinstance(estimator, Streamed):
+        return estimator.machine.fit_stream([(points[::2], targets[::2]), (points[1::2], targets[1::2])], epochs=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small data: convergence, rank
         return estimator.fit(points) if targets is None else estimator.fit(points, targets)

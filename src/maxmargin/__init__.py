@@ -17,6 +17,8 @@ _WHERE = {
     "NuSVR": "maxmargin.svm",
     "OneClassSVM": "maxmargin.svm",
     "LinearSVC": "maxmargin.svm",
+    "LinearSVR": "maxmargin.svm.linear_regression",
+    "LinearOneClassSVM": "maxmargin.svm.linear_one_class",
     "Perceptron": "maxmargin.svm",
     "PerceptronReport": "maxmargin.svm.perceptron",
     "FitReport": "maxmargin.report",
@@ -41,6 +43,14 @@ _WHERE = {
     "KernelDiscriminantAnalysis": "maxmargin.discriminant",
     "MMDResult": "maxmargin.two_sample",
     "mmd_test": "maxmargin.two_sample",
+    "StreamReport": "maxmargin.linear.stream_report",
+    "TableEncoder": "maxmargin.encoding",
+    "DataFileError": "maxmargin.io",
+    "read_batches": "maxmargin.io",
+    "read_data": "maxmargin.io",
+    "patch_sklearn": "maxmargin.patching",
+    "sklearn_is_patched": "maxmargin.patching",
+    "unpatch_sklearn": "maxmargin.patching",
     "ModelFileError": "maxmargin.io",
     "load": "maxmargin.io",
     "save": "maxmargin.io",
@@ -49,6 +59,7 @@ __all__ = [
     "SVC",
     "SVR",
     "BasisRegression",
+    "DataFileError",
     "FitReport",
     "History",
     "InseparabilityProof",
@@ -60,7 +71,9 @@ __all__ = [
     "KernelPCA",
     "KernelRidge",
     "KernelRidgeCV",
+    "LinearOneClassSVM",
     "LinearSVC",
+    "LinearSVR",
     "MMDResult",
     "MarginReport",
     "ModelFileError",
@@ -70,11 +83,14 @@ __all__ = [
     "Perceptron",
     "PerceptronReport",
     "Separability",
+    "StreamReport",
+    "TableEncoder",
     "compare_map_and_kernel",
     "compare_solvers",
     "convert_regularization",
     "digits",
     "displays",
+    "encoding",
     "feature_maps",
     "io",
     "kernels",
@@ -83,32 +99,54 @@ __all__ = [
     "margin_report",
     "mmd_test",
     "optimality",
+    "patch_sklearn",
     "problems",
+    "read_batches",
+    "read_data",
     "save",
     "separability",
+    "sklearn_is_patched",
     "solvers",
     "svm",
+    "unpatch_sklearn",
     "validate_gram",
 ]
 
 if TYPE_CHECKING:
-    from maxmargin import digits, displays, feature_maps, io, kernels, linear, optimality, problems, solvers, svm
+    from maxmargin import (
+        digits,
+        displays,
+        encoding,
+        feature_maps,
+        io,
+        kernels,
+        linear,
+        optimality,
+        problems,
+        solvers,
+        svm,
+    )
     from maxmargin.cluster import KernelKMeans
     from maxmargin.comparisons import compare_solvers
     from maxmargin.decomposition import KernelPCA
     from maxmargin.discriminant import KernelDiscriminantAnalysis
+    from maxmargin.encoding import TableEncoder
     from maxmargin.history import History
-    from maxmargin.io import ModelFileError, load, save
+    from maxmargin.io import DataFileError, ModelFileError, load, read_batches, read_data, save
     from maxmargin.kernels import validate_gram
+    from maxmargin.linear.stream_report import StreamReport
     from maxmargin.map_and_kernel import compare_map_and_kernel
     from maxmargin.margins import MarginReport, margin_report
     from maxmargin.neighbors import KernelKNeighborsClassifier, KernelKNeighborsRegressor
+    from maxmargin.patching import patch_sklearn, sklearn_is_patched, unpatch_sklearn
     from maxmargin.regression import BasisRegression, KernelRidge, KernelRidgeCV
     from maxmargin.report import FitReport
     from maxmargin.scalings import convert_regularization
     from maxmargin.separation import InseparabilityProof, Separability, separability
     from maxmargin.solvers.hulls import InseparableError
     from maxmargin.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, Perceptron
+    from maxmargin.svm.linear_one_class import LinearOneClassSVM
+    from maxmargin.svm.linear_regression import LinearSVR
     from maxmargin.svm.perceptron import PerceptronReport
     from maxmargin.two_sample import MMDResult, mmd_test
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import enum
 import math
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+
+from maxmargin._logging import say
 
 
 class Status(enum.Enum):
@@ -153,14 +154,13 @@ class Control:
 
 
 def print_note(text: str) -> None:
-    """A line of ``verbose=True`` that is not progress, on standard error."""
-    print(f"[maxmargin] {text}", file=sys.stderr)
+    """A line of ``verbose=True`` that is not progress."""
+    say(text)
 
 
 def print_progress(progress: Progress) -> None:
-    """The callback of ``verbose=True``: one line a block, on standard error."""
-    print(
-        f"[maxmargin] {progress.seconds:8.2f} s  iterations {progress.iteration:>9,}  "
-        f"violation {progress.violation:.3e}  support vectors {progress.n_support:,}",
-        file=sys.stderr,
+    """The callback of ``verbose=True``: one line a block."""
+    say(
+        f"{progress.seconds:8.2f} s  iterations {progress.iteration:>9,}  "
+        f"violation {progress.violation:.3e}  support vectors {progress.n_support:,}"
     )

@@ -295,7 +295,7 @@ def scaling_hint(X: Points, names: Any) -> str:
     if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
         return ""
     if sp.issparse(X):
-        size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel())
+        size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel().astype(np.float64))
     else:
         with np.errstate(over="ignore", invalid="ignore"):
             size = X.std(axis=0, dtype=np.float64)

@@ -19,7 +19,7 @@ class FitReport:
     """The account of one fit.
 
     A fit may solve several problems (one-vs-one, one-vs-rest). Then objectives, evaluations and iterations are sums,
-    violation and gap the worst, and ``margins`` has one entry a problem; ``margin`` is the smallest.
+    and so is the gap; the violation is the worst, and ``margins`` has one entry a problem; ``margin`` is the smallest.
 
     Attributes
     ----------

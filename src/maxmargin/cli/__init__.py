@@ -1,6 +1,12 @@
 """The command ``maxmargin``. A subcommand is a file here with a click command named ``command``, and a line below.
 
-These files import nothing heavy at their top, so that ``maxmargin --help`` answers at once.
+These files import nothing heavy at their top, so that ``maxmargin --help`` answers at once. A file whose name begins
+with an underscore is what several commands share.
+
+    exit code   0  done
+                1  a mistake of ours
+                2  something is wrong with the input: one line on standard error says what, where, and what to do
+              130  interrupted
 """
 
 from __future__ import annotations
@@ -17,7 +23,22 @@ from maxmargin import __version__
 __all__ = ["main"]
 
 COMMANDS = {
+    "train": "maxmargin.cli.train",
+    "predict": "maxmargin.cli.predict",
+    "evaluate": "maxmargin.cli.evaluate",
+    "inspect": "maxmargin.cli.inspect",
+    "plot": "maxmargin.cli.plot",
+    "convert": "maxmargin.cli.convert",
     "digits": "maxmargin.cli.digits",
+}
+
+# what the library calls it -> what the commands do
+OPTIONS = {
+    "max_seconds": "--max-seconds",
+    "max_iter": "--max-iter",
+    "cache_size": "--cache-size",
+    "for instance with sklearn.preprocessing.StandardScaler": "for instance with --scale",
+    "set handle_unknown='ignore'": "train with --unknown ignore",
 }
 
 
@@ -42,25 +63,45 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            told = "" if error.ctx is None else f" See {error.ctx.command_path} --help."
+            raise UserError(one_line_of(error.format_message()) + told) from error
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(130)
-        except (ValueError, OSError, ImportError) as error:
+        except (ValueError, OSError, ImportError, MemoryError) as error:
             # A closed pipe (maxmargin ... | head) is not an error of the input: click ends quietly.
             if ctx.params["debug"] or (isinstance(error, OSError) and error.errno == errno.EPIPE):
                 raise
-            raise UserError(one_line(error)) from error
+            raise UserError(in_options(one_line(error))) from error
 
 
 def one_line(error: BaseException) -> str:
     """An error's message without line breaks; of a file's error, the file and the cause."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    return one_line_of(str(error)) or type(error).__name__
+
+
+def in_options(text: str) -> str:
+    """A message of the library with the names that its parameters have on the command line."""
+    for name, option in OPTIONS.items():
+        text = text.replace(name, option)
+    return text
+
+
+def one_line_of(text: str) -> str:
+    return " ".join(text.split())
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="maxmargin")
 @click.option("--debug", is_flag=True, help="Show the full traceback of an error.")
 def main(debug: bool) -> None:
-    """Support vector machines and kernel methods."""
+    """Support vector machines and kernel methods.
+
+    \b
+    maxmargin train iris.csv -o iris.mm --scale     learn, test, save
+    maxmargin predict iris.mm new.csv               labels of new rows
+    maxmargin train --help                          all about one command
+    """

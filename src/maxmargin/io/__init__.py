@@ -1,18 +1,28 @@
-"""Models and data in files: a safe model format of our own, LIBSVM's models, and svmlight data."""
+"""Models and data in files: a safe model format of our own, LIBSVM's models, and data of all common formats."""
 
 from __future__ import annotations
 
 from ._errors import ModelFileError
+from ._source import DataFileError
+from .batches import Batches, read_batches
+from .data import Data, read_data
 from .libsvm_model import read_libsvm_model, write_libsvm_model
 from .model_file import load, save
+from .onnx import to_onnx
 from .svmlight import read_svmlight, write_svmlight
 
 __all__ = [
+    "Batches",
+    "Data",
+    "DataFileError",
     "ModelFileError",
     "load",
+    "read_batches",
+    "read_data",
     "read_libsvm_model",
     "read_svmlight",
     "save",
+    "to_onnx",
     "write_libsvm_model",
     "write_svmlight",
 ]

@@ -94,6 +94,33 @@ def linear(parameters: Values, state: Values, lengths: Lengths) -> None:
     """LinearSVC."""
     _require("d" in lengths, "n_features_in_ is missing")
     _require(lengths["t"] == lengths["k"] or (lengths["t"] == 1 and lengths["k"] == 2), "coef_ does not suit classes_")
+    stream = state.get("_stream")
+    if stream is not None:
+        machines = stream.n_machines(lengths["k"], stream.is_open, stream.intercept)
+        suits = stream.U.shape == stream.Z.shape == (lengths["d"] + 1, machines) and len(stream.totals) == lengths["k"]
+        _require(suits, "the stream does not suit coef_")
+
+
+def linear_function(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """LinearSVR, LinearOneClassSVM."""
+    _require("d" in lengths, "n_features_in_ is missing")
+    _require(lengths["t"] == 1, "there is not one intercept")
+
+
+def table_encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """TableEncoder: for each column its sorted categories, or nothing."""
+    categories, columns = state["categories_"], parameters.get("columns")
+    _require(lengths.get("d") == len(categories), "categories_ do not suit the columns")
+    for part in categories:
+        words = [] if part is None else part.tolist() if isinstance(part, np.ndarray) and part.ndim == 1 else [None]
+        _require(all(isinstance(word, str) for word in words), "a category is no text")
+        _require(part is None or (words and words == sorted(set(words))), "categories_ are not in order")
+    named = columns is None or (
+        isinstance(columns, (list, tuple))
+        and len(columns) == len(categories)
+        and all(isinstance(name, str) for name in columns)
+    )
+    _require(named, "columns do not suit categories_")
 
 
 def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:

@@ -20,7 +20,7 @@ from ._errors import ModelFileError
 from ._schema import Lengths, check_expansion
 
 # attributes that are not stored: where a warm start would begin, and what is computed again after reading
-FORGOTTEN = {"_last_fit", "_space", "_known"}
+FORGOTTEN = {"_last_fit", "_space", "_known", "_skl_callbacks"}
 
 _NAMED = {"n_features_in_?": "size (d)", "feature_names_in_?": "texts (d)"}
 _MAP = {**_NAMED, "_sklearn_output_config?": "dict"}
@@ -58,6 +58,13 @@ _LINEAR = {
     "coef_": "float64 (t, d) | csr (t, d)",
     "intercept_": "float64 (t)",
     "n_iter_": "count",
+}
+_ONE_LINEAR = {
+    **_NAMED,
+    "intercept_": "float64 (t)",
+    "n_iter_": "count",
+    "history_": "History",
+    "report_": "LinearReport",
 }
 _RIDGE = {
     **_KERNEL,
@@ -119,10 +126,48 @@ ENTRIES: dict[str, Entry] = {
             **_LINEAR,
             "class_weight_": "float64 (k)",
             "_present": "mask (k)",
-            "history_": "History",
-            "report_": "LinearReport",
+            "history_?": "History",
+            "report_?": "LinearReport",
+            "t_?": "count",
+            "_stream?": "Stream",
+            "stream_report_?": "StreamReport",
         },
         consistency.linear,
+    ),
+    "LinearSVR": Entry(
+        "maxmargin.svm.linear_regression", {**_ONE_LINEAR, "coef_": "float64 (d)"}, consistency.linear_function
+    ),
+    "LinearOneClassSVM": Entry(
+        "maxmargin.svm.linear_one_class",
+        {**_ONE_LINEAR, "coef_": "float64 (t, d) | csr (t, d)", "offset_": "float64 (t)"},
+        consistency.linear_function,
+    ),
+    "Stream": Entry(
+        "maxmargin.linear.stream",
+        {
+            **dict.fromkeys(("U", "Z"), "float64 (e, m)"),
+            "totals": "float64 (k)",
+            "numbers": "float64 (11)",
+            "is_open": "bool",
+            "intercept": "text",
+            "scaling": "number",
+        },
+    ),
+    "StreamReport": Entry(
+        "maxmargin.linear.stream_report",
+        {
+            **dict.fromkeys(("machine", "parameters", "ended", "advice"), "text"),
+            "complete": "bool",
+            **dict.fromkeys(("rows", "held_out"), "count"),
+            "size": "number",
+            **dict.fromkeys(("objectives", "standard_errors", "error_rates"), "float64* (e)"),
+            "seconds": "float",
+        },
+    ),
+    "TableEncoder": Entry(
+        "maxmargin.encoding",
+        {**_MAP, "categories_": "list", "sparse_output_": "bool"},
+        consistency.table_encoder,
     ),
     "Perceptron": Entry(
         "maxmargin.svm.perceptron",

@@ -9,10 +9,6 @@ then every column is one too far to the left. Say ``zero_based=True`` where that
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
-import lzma
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -20,11 +16,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points, check_flag, check_points, check_targets
+from maxmargin._validation import Array, Points, check_flag, check_number, check_points, check_targets
 
 from ._atomic import write_atomically
-
-PACKERS: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
+from ._source import PACKERS, Source
+from ._sparse_text import SparseText
 
 
 def read_svmlight(
@@ -40,8 +36,8 @@ def read_svmlight(
     Parameters
     ----------
     path : str or path
-        The file; one that ends in ``.gz``, ``.bz2`` or ``.xz`` is unpacked. Windows line ends and a byte order mark do
-        no harm.
+        The file, or "-" for standard input; one packed with gzip, bzip2 or xz is unpacked. Windows line ends and a byte
+        order mark do no harm.
     n_features : int, optional
         Number of columns; the largest index in the file when not given. Test data needs that of the training data.
     zero_based : bool or "auto", default="auto"
@@ -60,7 +56,7 @@ def read_svmlight(
 
     Raises
     ------
-    ValueError
+    DataFileError
         If a line is not of the format; the message names the file and the line.
 
     Examples
@@ -75,50 +71,12 @@ def read_svmlight(
     >>> X.toarray(), y
     (array([[0.5, 0. , 2. ], [0. , 1. , 0. ]]), array([ 1., -1.]))
     """
-    name = os.fspath(path)
     if zero_based != "auto" or not isinstance(zero_based, str):
         check_flag("zero_based", zero_based)
     check_flag("query_id", query_id)
-    packer = PACKERS.get(os.path.splitext(name)[1].lower())
-    try:
-        with open(path, "rb") if packer is None else packer.open(path, "rb") as file:
-            raw = file.read()
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{name} cannot be unpacked: {error}.") from error
-    lines = raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")
-    from sklearn.datasets import load_svmlight_file  # takes long to import
-
-    options = {"zero_based": zero_based, "query_id": query_id, "dtype": dtype}
-    try:
-        X, y, *query = load_svmlight_file(io.BytesIO(b"\n".join(lines)), n_features=n_features, **options)
-    except ValueError as error:
-        bad = _first_bad(lines, options)
-        if bad is None:
-            raise ValueError(f"{name}: {error}") from error
-        raise ValueError(f"{name}, line {bad[0]}: {lines[bad[0] - 1][:60]!r}: {bad[1]}") from error
-    if X.shape[0] == 0:
-        raise ValueError(f"{name} holds no points.")
-    if query_id and len(query[0]) != len(y):
-        raise ValueError(f"{name} has {len(y)} points and {len(query[0])} with qid: every line needs one.")
-    return X, y, *query
-
-
-def _first_bad(lines: list[bytes], options: dict[str, Any]) -> tuple[int, str] | None:
-    """The number of the first line that cannot be read, and why; halves are tried, then halves of halves."""
-    from sklearn.datasets import load_svmlight_file
-
-    begin, end, message = 0, len(lines), None
-    while end > begin:
-        middle = (begin + end + 1) // 2
-        try:
-            load_svmlight_file(io.BytesIO(b"\n".join(lines[begin:middle])), **options)
-            begin = middle
-        except ValueError as error:
-            message = str(error)
-            if middle == begin + 1:
-                return begin + 1, message
-            end = middle
-    return None
+    if n_features is not None:
+        check_number("n_features", n_features, least=1, integer=True)
+    return SparseText(Source(path), zero_based, query_id=query_id, dtype=dtype).whole(n_features)
 
 
 def write_svmlight(

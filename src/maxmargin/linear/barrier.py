@@ -21,6 +21,7 @@ from maxmargin.linear.products import Halted
 from maxmargin.solvers.barrier import DenseSystem
 from maxmargin.solvers.interior_point import Iterate, iterates
 
+ENOUGH = 14  # iterations that a good start needs at most
 DIVERGED = 1e-14  # |w|^2 in units of (sum alpha)^2 mean |x|^2: multipliers grow and w does not, so nothing separates
 
 Look = tuple[Array, float, Array, Array, Array]  # what Run.visit wants to know: w, b, X w, alpha, w of alpha
@@ -81,7 +82,8 @@ class Barrier:
         start: Start | None = None,
         random_state: Any = None,
     ) -> LinearSolution:
-        """A start that is optimal is returned; interior points gain nothing from any other."""
+        """From a start with multipliers (the solution for another C, say) the path is entered near its end, and left
+        for the usual one if that does not lead on. Any other start is only looked at."""
         used = np.flatnonzero(problem.bound > 0)
         with single_threaded_blas():
             if len(used) < problem.n_rows:  # a row without a price has no room for its multiplier
@@ -94,19 +96,28 @@ class Barrier:
         if status is not None:
             return run.solution(status, n_iter)
         try:
-            walk = self._columns if problem.n_features <= problem.n_rows else self._rows
-            n_iter, status = walk(problem, run, control)
+            if problem.n_features > problem.n_rows:
+                n_iter, status = self._rows(problem, run, control)
+            else:
+                near = start is not None and start.alpha is not None and bool(np.isfinite(problem.upper).all())
+                if near and start is not None:
+                    n_iter, status = self._columns(problem, run, control, start)
+                if status is None:
+                    more, status = self._columns(problem, run, control, None)
+                    n_iter += more
         except Halted:
             status = control.stop()
         return run.solution(status or Status.STALLED, n_iter)
 
     @staticmethod
-    def _columns(problem: LinearProblem, run: Run, control: Control) -> tuple[int, Status | None]:
+    def _columns(problem: LinearProblem, run: Run, control: Control, start: Start | None) -> tuple[int, Status | None]:
         path, going = Path(problem, control), True
+        if start is not None:
+            path.begin_near(start)
         status = None
         while status is None and going:
             status = path.look(run) or _diverged(run, path.alpha, path.sums, path.squares)
-            going = status is not None or path.step()
+            going = status is not None or (path.step() and (start is None or path.n_iter < ENOUGH))
         return path.n_iter, status
 
     @staticmethod

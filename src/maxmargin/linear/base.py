@@ -116,7 +116,7 @@ def steps_of(problem: LinearProblem, alpha: Array) -> Array:
     return np.where(np.isfinite(problem.bound), (2.0 if problem.squared else 1.0) * problem.bound, largest)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def survey(
     y: Array, f: Array, b: float, c: Array, alpha: Array, squared: bool
 ) -> tuple[float, int, float, float, float, float]:

@@ -24,7 +24,7 @@ HALVINGS = 6
 ENOUGH = 1e-2  # of the first residual: the free set is about to change anyway
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _product(
     sparse: bool,
     indptr: Array,
@@ -52,7 +52,7 @@ def _product(
         out[k] = y[i] * (row_dot(sparse, indptr, indices, data, shift, i, v) + rho * total) + ridge[i] * p[k]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def face_step(
     sparse: bool,
     indptr: Array,

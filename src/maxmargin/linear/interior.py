@@ -38,15 +38,16 @@ from scipy.linalg import cho_factor, cho_solve
 
 from maxmargin._control import Control, Status
 from maxmargin._validation import Array, check_memory
-from maxmargin.linear.base import Run, design_of, own_intercept
+from maxmargin.linear.base import Run, Start, design_of, own_intercept
 from maxmargin.linear.problem import LinearProblem
 from maxmargin.solvers.interior_point import BACK, CENTRED, INSIDE, LIMIT, PATIENCE, SHORT
 
 TINY = 1e-300
+NEAR = 0.02  # mu in units of c where a similar problem's solution is known
 ROUNDING = 1e-15  # of the normal matrix, relative to its diagonal
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _first(start: int, state: Array, y: Array, f: Array, b: float, V: Array) -> None:
     """V = theta, y theta rho of the predictor, and y alpha of the positive and of the negative class."""
     for k in range(V.shape[1]):
@@ -59,7 +60,7 @@ def _first(start: int, state: Array, y: Array, f: Array, b: float, V: Array) -> 
         V[3, k] = 0.0 if y[i] > 0 else -A
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _second(
     start: int, state: Array, y: Array, f: Array, b: float, fa: Array, ba: float, V: Array, out: Array
 ) -> float:
@@ -90,7 +91,7 @@ def _second(
     return blocked
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _third(
     start: int,
     stop: int,
@@ -128,7 +129,7 @@ def _third(
     return blocked
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _products(state: Array, change: Array, step: float) -> tuple[float, float]:
     """Sum and smallest product of a room and its multiplier after a step of this length."""
     total, least = 0.0, np.inf
@@ -144,7 +145,7 @@ def _products(state: Array, change: Array, step: float) -> tuple[float, float]:
     return total, least
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _advance(state: Array, change: Array, f: Array, fd: Array, step: float) -> bool:
     """Take the step. Each room is a number of its own: as the difference of alpha and its bound it would lose its
     digits. Whether all is finite."""
@@ -158,6 +159,19 @@ def _advance(state: Array, change: Array, f: Array, fd: Array, step: float) -> b
         f[i] += step * fd[i]
         fine = fine and np.isfinite(f[i]) and state[0, i] > 0.0 and state[1, i] > 0.0
     return fine
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _centre(state: Array, y: Array, f: Array, b: float, c: Array, mu: float) -> None:
+    """A, B, z and xi of every row with A z = B xi = mu, z - xi = m - 1. In t = (A - B) / c that is the quadratic
+    t = k (1 - t^2) with k = c (1 - m) / 4 mu; the smaller of the rooms is c (1 - |t|) / 2, and 1 - t^2 = t / k keeps
+    its digits where |t| is nearly one."""
+    for i in range(len(y)):
+        k = (1.0 - y[i] * (f[i] + b)) * c[i] / (4.0 * mu)
+        t = 2.0 * k / (1.0 + np.sqrt(1.0 + 4.0 * k * k))
+        short = 0.5 * c[i] * (abs(t / k) / (1.0 + abs(t)) if abs(k) > 1e-8 else 1.0 - abs(t))
+        state[0, i], state[1, i] = (c[i] - short, short) if t > 0.0 else (short, c[i] - short)
+        state[2, i], state[3, i] = mu / state[0, i], mu / state[1, i]
 
 
 class Path:
@@ -174,6 +188,18 @@ class Path:
         self.pairs = n + int(np.count_nonzero(np.isfinite(self.state[1])))
         self.change, self.fa, self.fd = np.zeros((3, n)), np.empty(n), np.empty(n)
         self.n_iter, self.waited, self.refined, self.expected = 0, 0, False, np.inf
+
+    def begin_near(self, start: Start) -> None:
+        """Begin at w and b of a similar problem (another C), with multipliers that fulfil the conditions of every row
+        for a small mu: alpha z = (c - alpha) xi = mu and z - xi = m - 1. Only w = s is left to be mended."""
+        problem, design = self.problem, self.design
+        self.w[: problem.n_features] = start.w
+        if problem.intercept == "penalised":
+            self.w[-1] = start.b / problem.scaling
+        elif self.free:
+            self.b = start.b + (0.0 if design.shift is None else float(design.shift @ start.w))
+        self.f = design.times(self.w)
+        _centre(self.state, problem.y, self.f, self.b, problem.bound, NEAR * float(problem.bound.mean()))
 
     @property
     def alpha(self) -> Array:

@@ -40,7 +40,7 @@ STUCK = 6  # looks without a better gap before the method gives up
 LEFT, LATE = 0.15, 30  # share of the machines that are not worth more epochs after so many of them
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _sweep(
     order: Array,
     indptr: Array,
@@ -96,14 +96,14 @@ def _sweep(
     return visited
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _values(start: int, stop: int, indptr: Array, indices: Array, data: Array, W: Array, out: Array) -> None:
     """w_l'x_i of all lanes."""
     for i in range(start, stop):
         lane_dot(indices, data, indptr[i], indptr[i + 1], W, out[i])
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _squares(W: Array, out: Array) -> None:
     """|w_l|^2 of all lanes, in double precision."""
     L = len(out)
@@ -277,7 +277,8 @@ def solve_together(
         Computed from the multipliers, in double precision.
     """
     first = problems[0]
-    groups = max(-(-len(problems) // lane_count(dtype)), min(threads, len(problems)))
+    # As few as fit, but two where that keeps a second core busy; the number of threads must not change the result.
+    groups = max(-(-len(problems) // lane_count(dtype)), 2 if len(problems) >= 6 else 1)
     cuts = [len(problems) * g // groups for g in range(groups + 1)]
     squares = first.design.squared_norms()
     solutions: list[LinearSolution | None] = [None] * len(problems)

@@ -32,11 +32,12 @@ from maxmargin.linear.problem import LinearProblem
 from maxmargin.linear.products import Design, Halted
 
 SEARCH = 60  # looks along one direction
+MANY = 0.5  # of the rows of S: if more have changed, X'Theta X is formed anew
 ROUNDING = 1e-15  # of the Hessian, relative to its diagonal
 PATIENCE = 5  # steps without a lower objective before the method gives up
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _slope(slack: Array, u: Array, c: Array, t: float) -> tuple[float, float]:
     """The slope of the losses at t, and its derivative; ``slack`` is 1 - m."""
     slope, curvature = 0.0, 0.0
@@ -65,7 +66,7 @@ def _length(slack: Array, u: Array, c: Array, first: float, second: float) -> fl
     return t
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _piece(start: int, y: Array, f: Array, b: float, c: Array, V: Array) -> None:
     """V = theta, and y alpha of the positive and of the negative class."""
     for k in range(V.shape[1]):
@@ -77,18 +78,45 @@ def _piece(start: int, y: Array, f: Array, b: float, c: Array, V: Array) -> None
         V[2, k] = 0.0 if y[i] > 0 else -alpha
 
 
+class _Moments:
+    """X'Theta X, kept up to date: rows that enter S are added, and those that leave it are taken away. From step to
+    step there are ever fewer of them; where there are many, the sum is formed anew."""
+
+    def __init__(self, design: Design) -> None:
+        self.design, self.theta = design, np.zeros(design.n)
+        self.value = np.zeros((design.columns, design.columns))
+
+    def at(self, theta: Array) -> Array:
+        design, change, size = self.design, theta - self.theta, self.value.shape
+        if np.count_nonzero(change) > MANY * np.count_nonzero(theta):
+            (self.value,) = design.summed(lambda rows, G: design.tile_gram(rows, theta[rows], G), size, wide=True)
+        else:
+
+            def work(rows: slice, more: Array, less: Array) -> None:
+                part = change[rows]
+                if part.any():
+                    design.tile_gram(rows, np.maximum(part, 0.0), more)
+                    design.tile_gram(rows, np.maximum(-part, 0.0), less)
+
+            more, less = design.summed(work, size, size, wide=True)
+            self.value += more - less
+        self.theta = theta
+        return self.value
+
+
 class _Piece:
     """The quadratic that the objective is around (w, b), where the rows have the values f + b: one pass over them."""
 
     def __init__(self, problem: LinearProblem, design: Design, f: Array, b: float) -> None:
-        def work(rows: slice, G: Array, S: Array) -> None:
+        self.theta = np.empty(problem.n_rows)
+
+        def work(rows: slice, S: Array) -> None:
             V = design.scratch.take("V", (3, rows.stop - rows.start), np.float64)
             _piece(rows.start, problem.y, f, b, problem.bound, V)
-            design.tile_gram(rows, V[0], G)
+            self.theta[rows] = V[0]
             design.tile_sums(rows, V, S)
 
-        k = design.columns
-        self.moments, S = design.summed(work, (k, k), (k + 1, 3), wide=True)
+        (S,) = design.summed(work, (design.columns + 1, 3))
         self.border, self.up, self.down = design.settled(S).T
         self.corner, self.total_up, self.total_down = S[-1]
         self.design, self.free = design, problem.intercept == "free"
@@ -100,9 +128,9 @@ class _Piece:
             return 1.0, 1.0
         return min(1.0, down / up) if up > 0 else 1.0, min(1.0, up / down) if down > 0 else 1.0
 
-    def direction(self, w: Array) -> tuple[Array, float]:
-        """The step to the minimum of this piece."""
-        M, free = self.design.bordered(self.moments, self.border), self.free and self.corner > 0
+    def direction(self, w: Array, moments: Array) -> tuple[Array, float]:
+        """The step to the minimum of this piece; ``moments`` is X'Theta X."""
+        M, free = self.design.bordered(moments, self.border), self.free and self.corner > 0
         if free:
             M -= np.outer(self.border, self.border / self.corner)
         M[np.diag_indices_from(M)] += 1.0 + ROUNDING * np.diagonal(M)
@@ -168,7 +196,10 @@ class Newton:
             w[:columns] = start.w
             if problem.intercept == "penalised":
                 w[-1] = start.b / problem.scaling
+            elif problem.intercept == "free":
+                b = start.b + (0.0 if design.shift is None else float(design.shift @ w))
             f = design.times(w)
+        moments = _Moments(design)
         best, waited, n_iter = np.inf, 0, 0
         while True:
             piece = _Piece(problem, design, f, b)
@@ -184,7 +215,7 @@ class Newton:
             best = min(best, value)
             if waited > PATIENCE:
                 return n_iter, Status.STALLED
-            dw, db = piece.direction(w)
+            dw, db = piece.direction(w, moments.at(piece.theta))
             df = design.times(dw)
             length = _length(slack, problem.y * (df + db), problem.bound, float(w @ dw), float(dw @ dw))
             w, b, f = w + length * dw, b + length * db, f + length * df

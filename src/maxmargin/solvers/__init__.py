@@ -13,6 +13,7 @@ __all__ = [
     "QP",
     "SMO",
     "SOLVERS",
+    "ActiveSet",
     "Barrier",
     "CoordinateDescent",
     "CrammerSinger",

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 
 from maxmargin import optimality
+from maxmargin._callbacks import with_callbacks
 from maxmargin._control import Status
 from maxmargin._parallel import effective_threads, single_threaded_blas
 from maxmargin._validation import (
@@ -71,6 +72,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine, abc.ABC):
     def _parameters(self) -> str:
         """C, nu: what the machine has, in words."""
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the machine to training data.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from maxmargin._callbacks import CallbackSupport, with_callbacks
 from maxmargin._control import Control, Status, print_progress
 from maxmargin._parallel import effective_threads, run_tiles, single_threaded_blas
 from maxmargin._validation import (
@@ -50,11 +51,12 @@ from maxmargin.multiclass import one_vs_rest
 from maxmargin.problems import JointProblem
 from maxmargin.report import combine
 from maxmargin.solvers.hulls import InseparableError
+from maxmargin.svm.streaming import StreamingMixin
 
 FEW = 1000  # rows up to which threads cost more than they bring
 
 
-class LinearSVC(LinearFunction, ClassifierMixin, BaseEstimator):
+class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin, BaseEstimator):
     """Linear support vector classification, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one machine for two classes, one a class for more.
@@ -113,6 +115,10 @@ class LinearSVC(LinearFunction, ClassifierMixin, BaseEstimator):
         What the fit did, and the certificate of its optimality.
     history_ : History
         Objectives, gap, margin, support vectors and time at each iteration, of each machine.
+    t_ : int
+        Rows learnt from a stream (``partial_fit``, ``fit_stream``).
+    stream_report_ : StreamReport
+        What ``fit_stream`` did, with estimates from rows that were held out.
 
     See Also
     --------
@@ -197,6 +203,7 @@ class LinearSVC(LinearFunction, ClassifierMixin, BaseEstimator):
                 "multi_class='crammer_singer' is one joint problem with its own solver: use solver='auto'."
             )
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the machine to training data.
 
@@ -221,6 +228,7 @@ class LinearSVC(LinearFunction, ClassifierMixin, BaseEstimator):
         effective = weights * self.class_weight_[codes]
         if not effective.any():
             raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
+        self._forget_stream()
         control = Control(
             max_iter=int(self.max_iter),
             max_seconds=self.max_seconds,
@@ -266,6 +274,43 @@ class LinearSVC(LinearFunction, ClassifierMixin, BaseEstimator):
         if not outcome.status.converged:
             self._warn(X, outcome)
         return self
+
+    def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[Self]:
+        """Machines for several prices of slack, each started from the solution for the next smaller one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        Cs : array-like
+            Values of C; the machines come in their order.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        list of LinearSVC
+            One fitted machine for each C, with the other parameters of this one, which itself stays as it is.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from maxmargin import LinearSVC
+        >>> X, y = load_iris(return_X_y=True)
+        >>> [machine.C for machine in LinearSVC().path(X, y, [10.0, 0.1, 1.0])]
+        [10.0, 0.1, 1.0]
+        """
+        prices = [float(C) for C in np.atleast_1d(np.asarray(Cs, dtype=np.float64))]
+        if not prices:
+            raise ValueError("Cs is empty: give at least one value of C.")
+        machines: dict[float, Self] = {}
+        memory: Memory | None = None
+        for C in sorted(set(prices)):
+            machine = clone(self).set_params(C=C, warm_start=True)
+            machine._last_fit = memory
+            machines[C] = machine.fit(X, y, sample_weight)
+            memory, machine._last_fit = machine._last_fit, None
+            machine.warm_start = self.warm_start
+        return [machines[C] for C in prices]
 
     def _intercept(self) -> tuple[str, float]:
         """The kind of intercept, and its scale."""

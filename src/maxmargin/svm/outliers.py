@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from maxmargin import problems
+from maxmargin._callbacks import with_callbacks
 from maxmargin._validation import Array, callers_level, check_number, check_weights
 from maxmargin.svm.pipeline import KernelMachine
 
@@ -78,6 +79,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self.max_seconds = max_seconds
         self.warm_start = warm_start
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the region of the training points.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from maxmargin._control import Control, Status
+from maxmargin._control import Control, Status, print_note
 from maxmargin._validation import (
     Array,
     Points,
@@ -260,10 +259,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         for number, epoch in enumerate(epochs(run, X, y, order, int(self.max_iter)), start=1):
             history.append((machine, number, epoch.mistakes, epoch.errors, epoch.objective))
             if self.verbose:
-                print(
-                    f"[maxmargin] {control.seconds:8.2f} s  machine {machine}  epoch {number:>6,}  mistakes "
-                    f"{epoch.mistakes:,}  errors {epoch.errors:,}",
-                    file=sys.stderr,
+                print_note(
+                    f"{control.seconds:8.2f} s  machine {machine}  epoch {number:>6,}  mistakes {epoch.mistakes:,}  "
+                    f"errors {epoch.errors:,}"
                 )
             if epoch.errors == 0:
                 return ""

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import optimality
+from maxmargin._callbacks import CallbackSupport
 from maxmargin._control import Control, Status, print_note, print_progress
 from maxmargin._kernel_input import KernelInput
 from maxmargin._parallel import effective_threads, run_tiles, single_threaded_blas
@@ -50,7 +51,7 @@ SMALL = 1000  # rows up to which threads cost more than they bring
 REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
 
 
-class KernelMachine(KernelInput):
+class KernelMachine(CallbackSupport, KernelInput):
     """The estimators' common part: shared parameters, the pipeline, and what every fit leaves behind."""
 
     def _check_shared(self) -> None:

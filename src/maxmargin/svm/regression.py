@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from maxmargin import problems
+from maxmargin._callbacks import with_callbacks
 from maxmargin._validation import Array, check_flag, check_number, check_weights
 from maxmargin.problems import DualProblem
 from maxmargin.svm.coefficients import Machine
@@ -32,6 +33,7 @@ class KernelRegressor(RegressorMixin, KernelMachine, abc.ABC):
     def _parameters(self, machine: Machine) -> str:
         """C, nu, epsilon: what the machine has, in words."""
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the machine to training data.
 

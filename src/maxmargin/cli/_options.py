@@ -1,0 +1,144 @@
+"""Options that several commands have, and how commands speak."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from maxmargin.cli import UserError, in_options
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+target_option = click.option(
+    "--target",
+    metavar="COLUMN",
+    help="The column with the labels or numbers: its name, or its position from 0 (-1 is the last).  "
+    "[default: target, label, class, y, or the last]",
+)
+
+
+def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command that reads data; they arrive as ``format``, ``header`` and ``zero_based``."""
+    for option in (
+        click.option(
+            "--zero-based/--one-based",
+            "zero_based",
+            default=None,
+            help="Whether svmlight columns count from 0 or from 1; found out by default.",
+        ),
+        click.option(
+            "--header/--no-header",
+            "header",
+            default=None,
+            help="Whether the first line names the columns; found out by default.",
+        ),
+        click.option(
+            "--format",
+            "format",
+            metavar="NAME",
+            help="Format of the data (csv, tsv, svmlight, npy, npz ...); by default from the file's name and content.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def number_or(*names: str) -> Callable[[click.Context, click.Parameter, str | None], float | str | None]:
+    """A callback for options that take a number or one of a few names."""
+
+    def parse(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
+        if value is None or value in names:
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            told = " nor ".join(repr(name) for name in names)
+            raise click.BadParameter(f"{value!r} is neither a number nor {told}.") from None
+
+    return parse
+
+
+class Voice:
+    """What a command says: notes and warnings as lines of text, or kept for the one JSON object."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.notes: list[str] = []
+
+    def say(self, text: str = "") -> None:
+        """A part of the result: on standard output, unless that is JSON."""
+        if not self.as_json:
+            click.echo(text)
+
+    def note(self, text: str) -> None:
+        """Something beside the result: on standard error."""
+        self.notes.append(text)
+        if not self.as_json:
+            click.echo(text, err=True)
+
+    @contextmanager
+    def repeating_warnings(self) -> Iterator[None]:
+        """Warnings of the library become notes, each once."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            finally:
+                told = [w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning)]
+                for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in told):
+                    self.note(f"Warning: {in_options(text)}")
+
+    def finish(self, findings: dict[str, Any]) -> None:
+        """The one JSON object, where that was asked for."""
+        if self.as_json:
+            click.echo(json.dumps(as_json_value({**findings, "notes": self.notes}), indent=2, allow_nan=False))
+
+
+def as_json_value(value: Any) -> Any:
+    """Plain values that JSON has; numbers it has not (nan, inf) become null."""
+    if isinstance(value, dict):
+        return {str(key): as_json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json_value(item) for item in value]
+    if hasattr(value, "tolist"):
+        return as_json_value(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)
+
+
+def check_folder(path: str | Path) -> None:
+    """Refuse a file that could not be written, before time is spent on what to write."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise UserError(f"{path}: there is no folder {folder}: make it first.")
+    if not os.access(folder, os.W_OK):
+        raise UserError(f"{path}: the folder {folder} must not be written: choose another.")
+
+
+def in_bytes(size: int) -> str:
+    """A file's size for reading."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size} bytes"
+
+
+def counted(n: int, word: str) -> str:
+    """``1 row``, ``2 rows``, ``2 classes``."""
+    plural = word + ("es" if word.endswith("s") else "s")
+    return f"{n:,} {word if n == 1 else plural}"
+
+
+def plain(value: Any) -> Any:
+    """A label or number of an array as Python's own type, for text and JSON."""
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,108 @@
+"""The picture that suits a model and its data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._validation import Array
+from maxmargin.cli import UserError
+from maxmargin.cli._model import Model
+from maxmargin.cli._options import Voice, counted
+from maxmargin.displays import MarginDisplay, ProjectionDisplay, RegressionDisplay
+from maxmargin.displays._figure import BLUE, axes_of
+
+CROWD = 16_000.0  # square points of print that all points take together, before they hide each other
+FEWEST = 3  # rows that a plane of principal components needs
+
+
+def draw(model: Model, points: Any, seed: int, many: int, voice: Voice) -> tuple[str, Any]:
+    """(what the picture shows, the figure)."""
+    X, y, n = points.X, points.y, points.X.shape[0]
+    if n > many:
+        rows = np.sort(np.random.default_rng(seed).choice(n, many, replace=False))
+        X, y = X[rows], None if y is None else y[rows]
+        voice.note(f"Note: {many:,} of {n:,} rows are shown, chosen at random.")
+    names = model.columns
+    numbers = X.dtype != object
+    if model.task == "regress":
+        assert y is not None
+        return _curve(model, X, y, names, points.target) if X.shape[1] == 1 and numbers else _against(model, X, y)
+    if X.shape[1] == 2 and numbers:
+        return _plane(model, X, y, names)
+    return _projection(model, X, y)
+
+
+def _plane(model: Model, X: Any, y: Array | None, names: list[str] | None) -> tuple[str, Any]:
+    """The decision function of two columns."""
+    labels = model.estimator.predict(X) if y is None and model.task == "classify" else y
+    display = MarginDisplay.from_estimator(model.estimator, X, labels)
+    display.support = _support_in_the_plane(model, display.support)
+    if names is not None:
+        display.axis_names = tuple(names)
+    what = "the region" if model.task == "outliers" else "decision function, margin"
+    size = float(np.clip(CROWD / len(display.X), 8.0, 55.0))
+    display.plot(size=size).rings_.set(linewidth=1.3 * np.sqrt(size / 55.0))
+    return f"{what} and support vectors", display.figure_
+
+
+def _support_in_the_plane(model: Model, found: Array) -> Array:
+    """Support vectors in the columns of the data: the steps before the machine, backwards."""
+    vectors = getattr(model.machine, "support_vectors_", None)
+    if vectors is None or vectors.shape[1:] != (2,):
+        return found
+    vectors = vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
+    for step in reversed(model.steps[:-1]):
+        if hasattr(step, "inverse_transform"):
+            vectors = np.asarray(step.inverse_transform(vectors))
+    return vectors if vectors.dtype != object else vectors.astype(np.float64)
+
+
+def _curve(model: Model, X: Any, y: Array, names: list[str] | None, target: str | None) -> tuple[str, Any]:
+    display = RegressionDisplay.from_estimator(model.estimator, X.toarray() if sp.issparse(X) else X, y)
+    if names is not None:
+        display.xlabel = names[0]
+    if target is not None:
+        display.ylabel = target
+    return "the fitted curve", display.plot().figure_
+
+
+def _against(model: Model, X: Any, y: Array) -> tuple[str, Any]:
+    predicted = model.estimator.predict(X)
+    figure, ax = axes_of(None, 5.6, 5.2)
+    ax.scatter(y, predicted, s=22, color=BLUE, alpha=0.6, edgecolor="white", linewidth=0.4)
+    ends = [min(y.min(), predicted.min()), max(y.max(), predicted.max())]
+    ax.plot(ends, ends, color="0.2", linewidth=1.2, linestyle="--")
+    error = float(np.sqrt(np.mean((y - predicted) ** 2)))
+    ax.set(xlabel="true", ylabel="predicted", title=f"{type(model.machine).__name__}: RMSE {error:.4g}")
+    return "predicted against true numbers", figure
+
+
+def _projection(model: Model, X: Any, y: Array | None) -> tuple[str, Any]:
+    """The plane of the first two principal components in the machine's feature space."""
+    from sklearn.pipeline import Pipeline
+
+    from maxmargin.decomposition import KernelPCA
+
+    n = X.shape[0]
+    if n < FEWEST:
+        raise UserError(f"{counted(n, 'row')} span no plane: give at least {FEWEST}.")
+    Z = Pipeline(model.estimator.steps[:-1]).transform(X) if len(model.steps) > 1 else X
+    predicted = model.estimator.predict(X)
+    shown = np.where(predicted > 0, "inside", "outside") if model.task == "outliers" else predicted
+    kernel = getattr(model.machine, "kernel_", "linear")
+    pca = KernelPCA(n_components=2, kernel=kernel).fit(Z)
+    display = ProjectionDisplay.from_estimator(pca, Z, shown).plot(legend=False)
+    title = f"{type(model.machine).__name__}, coloured by prediction"
+    if y is not None and model.task == "classify":
+        wrong = predicted != y
+        if wrong.any():
+            display.ax_.scatter(
+                *display.Z[wrong].T, marker="x", s=45, color="black", linewidth=1.5, label="misclassified"
+            )
+        title += f"; {int(wrong.sum()):,} of {n:,} wrong"
+    display.ax_.set_title(title)
+    display.ax_.legend(framealpha=0.9, fontsize="small", ncols=1 + len(np.unique(shown)) // 12)
+    return "the first two kernel principal components, coloured by prediction", display.figure_

@@ -1,0 +1,82 @@
+"""How a fit goes, on a terminal: the violation that is left, support vectors, time.
+
+Solvers bring the violation down by about the same factor in the same time, so that of the way from the first violation
+v0 to the tolerance the share
+
+    log(v0 / v) / log(v0 / tol)
+
+is behind us when it is v. Several machines (one-vs-one, one-vs-rest) have no common v: there the bar only moves.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from maxmargin._control import Progress
+
+SURE = 0.1  # share of the way from which the time left is told
+
+
+class Way:
+    """The way of one fit from its first violation to its tolerance."""
+
+    def __init__(self, tol: float, machines: int = 1, max_seconds: float | None = None) -> None:
+        self.tol, self.machines, self.max_seconds = tol, machines, max_seconds
+        self.first = 0.0
+        self.share = 0.0
+
+    def see(self, progress: Progress) -> None:
+        v = progress.violation
+        if not (math.isfinite(v) and v > 0 and self.tol > 0):
+            return
+        self.first = max(self.first, v)
+        if self.first > self.tol:
+            gone = math.log(self.first / max(v, self.tol)) / math.log(self.first / self.tol)
+            self.share = max(self.share, min(gone, 1.0))
+
+    def left(self, seconds: float) -> float | None:
+        """Seconds left, or None where a guess would be no better than silence."""
+        limit = None if self.max_seconds is None else max(0.0, self.max_seconds - seconds)
+        if self.machines > 1 or self.share < SURE:
+            return limit
+        guess = seconds * (1 - self.share) / self.share
+        return guess if limit is None else min(guess, limit)
+
+
+@contextmanager
+def showing_progress(tol: float, machines: int = 1, max_seconds: float | None = None) -> Iterator[None]:
+    """A bar on standard error while a fit runs inside, if that is a terminal; it leaves nothing behind."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    from maxmargin._control import watching
+
+    way = Way(tol, machines, max_seconds)
+    columns = (
+        TextColumn("fitting"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[seen]}", style="dim"),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0 if machines == 1 else None, seen="")
+
+        def see(progress: Progress) -> None:
+            way.see(progress)
+            left = way.left(progress.seconds)
+            seen = f"violation {progress.violation:.1e} (until {tol:.0e}), {progress.n_support:,} support vectors"
+            if left is not None and progress.seconds > 1:
+                seen += f", about {left:.0f} s left"
+            bar.update(task, completed=way.share if machines == 1 else None, seen=seen)
+
+        with watching(see):
+            yield

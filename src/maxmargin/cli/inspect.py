@@ -1,0 +1,119 @@
+"""``maxmargin inspect``: what is in a model file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maxmargin.cli._options import Voice, counted, in_bytes, json_option
+
+if TYPE_CHECKING:
+    from maxmargin.cli._model import Model
+
+__all__ = ["command"]
+
+SHOWN = 12  # names and classes that are listed
+
+
+@click.command(name="inspect", short_help="What is in a model file, and how good its fit is.")
+@click.argument("model", type=click.Path())
+@json_option
+def command(model: str, as_json: bool) -> None:
+    """Tell what MODEL is: its parameters, its preprocessing, its support vectors and the certificate of its fit."""
+    voice = Voice(as_json)
+    from maxmargin.cli._fit import report_as_dict
+    from maxmargin.cli._model import load_model
+
+    with voice.repeating_warnings():
+        loaded = load_model(model)
+    facts = {"file": model, "bytes": os.path.getsize(model), **_origin(loaded), **_facts(loaded)}
+    report: Any = getattr(loaded.machine, "report_", None)
+    width = 18
+    for name, value in _lines(facts):
+        voice.say(f"{name:<{width}}{value}")
+    if report is None:
+        voice.say("\nThe file has no report of the fit: there is no certificate.")
+    else:
+        voice.say(f"\nThe fit:\n\n{report}")
+    voice.finish({**facts, "report": report_as_dict(report) if hasattr(report, "duality_gap") else report})
+
+
+def _origin(model: Model) -> dict[str, Any]:
+    """The format of the file and who wrote it."""
+    if model.libsvm:
+        return {"format": "LIBSVM model", "format_version": None, "written_by": None}
+    from maxmargin.io._container import unpack
+
+    text, _ = unpack(model.path)
+    return {
+        "format": "maxmargin model",
+        "format_version": text["version"],
+        "written_by": f"maxmargin {text.get('maxmargin')}, scikit-learn {text.get('scikit-learn')}",
+    }
+
+
+def _facts(model: Model) -> dict[str, Any]:
+    machine = model.machine
+    found: dict[str, Any] = {
+        "machine": type(machine).__name__,
+        "repr": " ".join(str(machine).split()),
+        "task": model.task,
+        "parameters": {name: _simple(value) for name, value in machine.get_params(deep=False).items()},
+        "kernel": " ".join(str(machine.kernel_).split()) if hasattr(machine, "kernel_") else None,
+        "preprocessing": [words for step in model.steps[:-1] if (words := _step(step))],
+        "n_columns": model.n_features,
+        "columns": model.columns,
+        "n_machine_columns": int(machine.n_features_in_),
+        "classes": machine.classes_.tolist() if hasattr(machine, "classes_") else None,
+    }
+    if hasattr(machine, "support_"):
+        vectors, per_class = machine.support_vectors_, machine.n_support_.tolist()
+        size = vectors.data.nbytes + vectors.indices.nbytes if hasattr(vectors, "indices") else vectors.nbytes
+        found.update(n_support=len(machine.support_), n_support_by_class=per_class, support_bytes=int(size))
+    return found
+
+
+def _step(step: Any) -> str:
+    """What a step does to the columns, in a few words; nothing if it only knows their names."""
+    if type(step).__name__ == "TableEncoder":
+        texts = step.text_columns_
+        return f"each text of {counted(len(texts), 'column')} a column of 0 and 1" if texts else ""
+    return " ".join(str(step).split())
+
+
+def _simple(value: Any) -> Any:
+    return (
+        value if value is None or isinstance(value, bool | int | float | str | dict) else " ".join(str(value).split())
+    )
+
+
+def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    version = "" if facts["format_version"] is None else f", version {facts['format_version']}"
+    lines = [("file", f"{facts['file']}, {in_bytes(facts['bytes'])}"), ("format", facts["format"] + version)]
+    if facts["written_by"]:
+        lines.append(("written by", facts["written_by"]))
+    what = {"classify": "a classifier", "regress": "a regression", "outliers": "a detector of outliers"}[facts["task"]]
+    lines.append(("machine", f"{facts['repr']}, {what}"))
+    if facts["kernel"]:
+        lines.append(("kernel", facts["kernel"]))
+    lines.append(("preprocessing", ", then ".join(facts["preprocessing"]) or "none"))
+    lines.append(("columns", f"{facts['n_columns']:,}{_listed(facts['columns'])}"))
+    if facts["n_machine_columns"] != facts["n_columns"]:
+        lines.append(("", f"{facts['n_machine_columns']:,} after preprocessing"))
+    if facts["classes"] is not None:
+        lines.append(("classes", f"{len(facts['classes'])}{_listed(facts['classes'])}"))
+    if "n_support" in facts:
+        by_class = ""
+        if facts["classes"] is not None and len(facts["n_support_by_class"]) == len(facts["classes"]):
+            pairs = zip(facts["classes"], facts["n_support_by_class"], strict=True)
+            by_class = _listed([f"{label} {n:,}" for label, n in pairs])
+        lines.append(("support vectors", f"{facts['n_support']:,}{by_class}, {in_bytes(facts['support_bytes'])}"))
+    return lines
+
+
+def _listed(names: list[Any] | None) -> str:
+    if names is None:
+        return ""
+    return f": {', '.join(map(str, names[:SHOWN]))}" + (", ..." if len(names) > SHOWN else "")

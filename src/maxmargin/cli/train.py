@@ -1,0 +1,197 @@
+"""``maxmargin train``: from a file of data to a tested model in a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from maxmargin.cli import UserError
+from maxmargin.cli._options import (
+    Voice,
+    check_folder,
+    counted,
+    data_options,
+    in_bytes,
+    json_option,
+    number_or,
+    target_option,
+)
+
+__all__ = ["command"]
+
+INTERRUPTED = 130
+MACHINE = (
+    "kernel",
+    "machine",
+    "C",
+    "gamma",
+    "sigma",
+    "degree",
+    "coef0",
+    "epsilon",
+    "nu",
+    "multiclass",
+    "class_weight",
+    "solver",
+    "tol",
+    "max_iter",
+    "max_seconds",
+    "cache_size",
+    "threads",
+    "seed",
+)
+
+
+@click.command(name="train", short_help="Learn from data, test, report, save the model.")
+@click.argument("data", type=click.Path(allow_dash=True))
+@click.option("-o", "--output", metavar="MODEL", type=click.Path(dir_okay=False), help="Save the model here (.mm).")
+@target_option
+@click.option(
+    "--task",
+    type=click.Choice(["auto", "classify", "regress", "outliers"]),
+    default="auto",
+    show_default=True,
+    help="What to learn; auto decides by the target.",
+)
+@click.option("--text", metavar="COLUMN", multiple=True, help="Take this column as text though it looks like numbers.")
+@click.option(
+    "--unknown",
+    type=click.Choice(["error", "ignore"]),
+    help="What predict does with a text it has not seen in training.  [default: error]",
+)
+@click.option("--test", metavar="DATA", type=click.Path(), help="Test on this file instead of a part of DATA.")
+@click.option(
+    "--test-size",
+    metavar="SHARE",
+    type=click.FloatRange(0, 1, max_open=True),
+    help="Share of the rows to hold out for the test; 0 trains on all.  [default: 0.25]",
+)
+@click.option(
+    "--scale/--no-scale", default=False, help="Bring every column to mean 0 and variance 1 (sparse: variance 1)."
+)
+@click.option(
+    "--kernel",
+    metavar="NAME",
+    help="rbf, linear, poly, sigmoid, laplacian, chi2, intersection ...  [default: rbf]",
+)
+@click.option("--C", "C", type=float, help="Price of a point inside the margin; inf is a hard margin.  [default: 1]")
+@click.option(
+    "--gamma",
+    metavar="NUMBER|scale|auto",
+    callback=number_or("scale", "auto"),
+    help="Parameter of the kernel.  [default: scale]",
+)
+@click.option("--sigma", type=float, help="Width of the Gaussian kernel, instead of gamma = 1 / (2 sigma^2).")
+@click.option("--degree", type=float, help="Degree of the polynomial kernel.  [default: 3]")
+@click.option("--coef0", type=float, help="Constant of the polynomial and the sigmoid kernel.  [default: 0]")
+@click.option("--epsilon", type=float, help="Errors up to this are free in regression.  [default: 0.1]")
+@click.option(
+    "--nu", type=float, help="Share of points that may lie outside, instead of C.  [default for outliers: 0.1]"
+)
+@click.option(
+    "--multiclass",
+    type=click.Choice(["ovo", "ovr", "crammer_singer"]),
+    help="One against one, one against the rest, or all at once.",
+)
+@click.option("--class-weight", metavar="balanced|LABEL=W,...", help="Factors of C for the classes.")
+@click.option(
+    "--machine",
+    type=click.Choice(["auto", "kernel", "linear"]),
+    default="auto",
+    show_default=True,
+    help="auto takes the linear machine, made for many rows, for --kernel linear.",
+)
+@click.option(
+    "--solver", metavar="NAME", help="The algorithm; the report says what was chosen and why.  [default: auto]"
+)
+@click.option("--tol", type=float, help="When to stop.  [default: 1e-3; linear machine 1e-4]")
+@click.option("--max-iter", type=int, help="Limit of iterations.")
+@click.option(
+    "--max-seconds", type=click.FloatRange(0, min_open=True), help="Limit of time: stop with the best model so far."
+)
+@click.option("--cache-size", metavar="MB", type=float, help="Memory for kernel values.  [default: 200]")
+@click.option("--threads", type=click.IntRange(1), help="[default: all cores]; the model does not depend on it.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="Of the split into training and test rows.",
+)
+@data_options
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, data: str, output: str | None, as_json: bool, **options: Any) -> None:
+    """Learn from DATA, test on rows held out, report, and save the model.
+
+    DATA is a table (CSV and the like, with or without names in the first line), svmlight, or NumPy's .npy or .npz;
+    "-" is standard input. Texts in a table become columns of 0 and 1. The model file holds all that was done to the
+    columns, so that predict takes data of the same form.
+
+    \b
+    maxmargin train iris.csv -o iris.mm --scale
+    maxmargin train houses.csv --target price --C 100 --epsilon 0.5 -o houses.mm
+    maxmargin train a9a.svm --test a9a.t --kernel linear
+    maxmargin train visits.csv --task outliers --nu 0.02 -o odd.mm
+    """
+    voice = Voice(as_json)
+    if options["test"] is not None and options["test_size"] is not None:
+        raise UserError("--test and --test-size say different things about the test: give one of them.")
+    if output is not None:
+        _check_output(output)
+    from maxmargin.cli._findings import findings_of
+    from maxmargin.cli._fit import fit, prepare, report_as_dict
+
+    with voice.repeating_warnings():
+        work = prepare(data, options, {name: options[name] for name in MACHINE}, voice)
+    voice.say(work.description)
+    with voice.repeating_warnings():
+        model = fit(work, voice)
+    size = None
+    if output is not None:
+        from maxmargin.io import save
+
+        save(model.estimator, output)
+        size = os.path.getsize(output)
+    report = model.machine.report_
+    voice.say(f"\n{report}")
+    found = None
+    if work.X_test is not None:
+        found = findings_of(model, work.X_test, work.y_test, work.y, "of the training rows")
+        voice.say(f"\nOn the {counted(work.X_test.shape[0], 'row')} of the test:\n\n{found.text()}")
+    interrupted = report.status.name == "INTERRUPTED"
+    if output is None:
+        voice.say("\nThe model was not saved: say -o model.mm to keep it.")
+    else:
+        voice.say(f"\nsaved {output} ({in_bytes(size or 0)})" + (", the best model so far" if interrupted else ""))
+    voice.finish(
+        {
+            "data": data,
+            "task": work.task,
+            "task_reason": work.reason,
+            "n_train": int(work.X.shape[0]),
+            "n_columns": int(work.X.shape[1]),
+            "steps": [str(step) for step in model.steps],
+            "report": report_as_dict(report),
+            "test": None if found is None else found.to_dict(),
+            "output": output,
+            "output_bytes": size,
+        }
+    )
+    if interrupted:
+        ctx.exit(INTERRUPTED)
+
+
+def _check_output(output: str) -> None:
+    """Refuse before the fit what could not be written after it."""
+    suffix = Path(output).suffix.lower()
+    if suffix in (".model", ".onnx"):
+        raise UserError(
+            f"{output}: train writes .mm files: save one, and bring it into this form by maxmargin convert."
+        )
+    if suffix in (".csv", ".tsv", ".txt", ".svm", ".npy", ".npz"):
+        raise UserError(f"{output}: this is the name of a data file: give the model a name that ends in .mm.")
+    check_folder(output)

@@ -1,0 +1,120 @@
+"""A graph of ONNX operators, written one operator at a time.
+
+A node takes names of tensors and gives a name to its result, so that a formula reads as it would in NumPy:
+
+    D = graph.add("Sub", "X", mean)        D = X - mean;  the array becomes a constant of the graph
+    P = graph.add("MatMul", D, B.T)        P = D B'
+
+All numbers are double; the operators are those of opset 17, which runtimes know since 2022. One thing is never written:
+a matrix product whose factor or result is multiplied by a single constant. onnxruntime merges the two, and the factor
+of the merged operator is a float32. The constant goes into a matrix that is one, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin._validation import Array
+
+from ._errors import ModelFileError
+
+OPSET, IR_VERSION = 17, 8
+LARGEST = 2**31 - 2**16  # bytes of a protobuf message, less room for the nodes
+
+
+def onnx_library() -> Any:
+    """The package onnx, or an error that says how to get it."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError('to_onnx needs onnx: pip install "maxmargin[onnx]"') from error
+    return onnx
+
+
+class Graph:
+    """Nodes and constants of a graph, in the order they were added."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.onnx = onnx_library()
+        self.prefix = prefix  # names are unique in all of a model
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.size = 0
+
+    def constant(self, value: Any) -> str:
+        """The name of a constant tensor."""
+        array = np.asarray(value, order="C")
+        self.size += array.nbytes
+        if self.size > LARGEST:
+            raise ModelFileError(
+                f"The model takes {self.size / 1e9:.1f} GB and more, and ONNX files hold 2: use maxmargin.save, or a "
+                "model of fewer support vectors."
+            )
+        name = f"{self.prefix}c{len(self.constants)}"
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def add(self, operator: str, *inputs: Any, result: str | None = None, **attributes: Any) -> str:
+        """The name of an operator's result; inputs are names of tensors, or numbers and arrays."""
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
+        name = f"{self.prefix}t{len(self.nodes)}" if result is None else result
+        self.nodes.append(self.onnx.helper.make_node(operator, names, [name], **attributes))
+        return name
+
+    def row_sums(self, X: str) -> str:
+        """The sum of each row, as a column."""
+        return self.add("ReduceSum", X, np.array([1]), keepdims=1)
+
+    def times(self, X: str, factors: Array) -> str:
+        """X with each column multiplied by a number."""
+        return self.add("MatMul", X, factors[:, None]) if len(factors) == 1 else self.add("Mul", X, factors)
+
+    def sum_over_columns(self, X: str, B: Array, term: Any) -> str:
+        """The matrix sum_k term(x_ik, b_jk). ``term(graph, a, b)`` adds the operators of one coordinate, a column
+        against a row.
+
+        A Scan goes through the coordinates: an array of all differences, rows times points times coordinates, would be
+        as many times larger than the result as there are coordinates."""
+        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
+        start = self.add("MatMul", X, np.zeros((B.shape[1], len(B))))
+        body = Graph(f"{start}_")
+        before, x, b, after = (body.prefix + name for name in ("before", "x", "b", "after"))
+        body.add("Add", before, term(body, body.add("Unsqueeze", x, np.array([1])), b), result=after)
+        scanned = helper.make_graph(
+            body.nodes,
+            "coordinate",
+            [
+                helper.make_tensor_value_info(before, double, ["n", len(B)]),
+                helper.make_tensor_value_info(x, double, ["n"]),
+                helper.make_tensor_value_info(b, double, [len(B)]),
+            ],
+            [helper.make_tensor_value_info(after, double, ["n", len(B)])],
+            body.constants,
+        )
+        return self.add("Scan", start, self.add("Transpose", X, perm=[1, 0]), B.T, num_scan_inputs=2, body=scanned)
+
+    def model(self, n_columns: int, outputs: list[Any], **about: str) -> bytes:
+        """The finished model: a double matrix X of any number of rows in, the named outputs out."""
+        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
+        entry = helper.make_tensor_value_info("X", double, ["n", n_columns])
+        graph = helper.make_graph(self.nodes, "maxmargin", [entry], outputs, self.constants)
+        from maxmargin import __version__
+
+        model = helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+            producer_name="maxmargin",
+            producer_version=__version__,
+        )
+        helper.set_model_props(model, about)
+        self.onnx.checker.check_model(model, full_check=True)
+        written: bytes = model.SerializeToString()
+        return written
+
+    def output(self, name: str, kind: int, n_columns: int | None) -> Any:
+        """The description of an output with a row, or where there are no columns a number, for each row of X."""
+        shape = ["n"] if n_columns is None else ["n", n_columns]
+        return self.onnx.helper.make_tensor_value_info(name, kind, shape)

@@ -1,0 +1,277 @@
+"""Fitted models as ONNX graphs, for programs that have no Python.
+
+ONNX has an operator for support vector machines, of float32 by its definition. Here a model is written out in the plain
+operators instead, all in double: kernel values (``_onnx_kernels``), then
+
+    values   F = K C + b                                        a column a machine
+    label    one-vs-one      the class with most votes, the first of equals; a vote for i of the pair (i, j) if F > 0
+             one-vs-rest     the class of the largest value, the first of equals
+             two classes     classes_[1] if F > 0
+             one class       1 if F >= 0, else -1
+
+which are the rules of :mod:`maxmargin.multiclass`. Votes are counted by a matrix product with zeros and ones.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any, overload
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import is_outlier_detector
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._validation import Array
+from maxmargin.expansion import KernelExpansion
+from maxmargin.kernels import Precomputed
+from maxmargin.multiclass import pairs
+
+from ._atomic import write_atomically
+from ._errors import ModelFileError
+from ._onnx_graph import Graph
+from ._onnx_kernels import dense, kernel_product
+
+KERNEL_MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge", "KernelRidgeCV")
+LINEAR_MACHINES = ("LinearSVC", "LinearSVR", "LinearOneClassSVM", "Perceptron")
+
+
+@overload
+def to_onnx(estimator: Any, path: None = None) -> bytes: ...
+@overload
+def to_onnx(estimator: Any, path: str | os.PathLike[str]) -> None: ...
+def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes | None:
+    """A fitted model as an ONNX graph in double precision.
+
+    Parameters
+    ----------
+    estimator : SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelRidgeCV, a linear machine or Perceptron
+        Fitted; or a ``Pipeline`` of scalers and one of these, or a search such as ``GridSearchCV`` that found one.
+        Scalers are ``StandardScaler``, ``MinMaxScaler``, ``MaxAbsScaler`` and ``RobustScaler``.
+    path : str or path, optional
+        The file to write; it is there as it was, or complete, never in between.
+
+    Returns
+    -------
+    model : bytes, or None if it was written to a file
+        What ``onnxruntime.InferenceSession`` and ``onnx.load_model_from_string`` take.
+
+    Raises
+    ------
+    ModelFileError
+        If the model has no such form: a kernel on objects, a function of your own, another estimator; or if its
+        constants take more than the 2 GB a file may have.
+    ImportError
+        If onnx is not installed: ``pip install "maxmargin[onnx]"``.
+
+    Notes
+    -----
+    The input is ``X``, a double matrix with a row a point, of any number of rows; with ``kernel="precomputed"`` the
+    kernel values with the training points. Outputs are ``label`` and ``decision``, as ``predict`` and
+    ``decision_function`` give them, or ``value`` for a regression. Labels are int64, string, bool or double, as the
+    training labels were.
+
+    A call holds the kernel values of all its rows with all support vectors: hand in large data in parts. The graph does
+    not look for what the estimator refuses, such as missing values, or negative ones where histograms are compared.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> from maxmargin.io import to_onnx
+    >>> machine = SVC(gamma=1.0).fit([[0.0], [1.0], [3.0]], ["low", "low", "high"])
+    >>> import numpy as np
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(to_onnx(machine))
+    >>> label, decision = session.run(None, {"X": np.array([[0.5], [4.0]])})
+    >>> label, np.allclose(decision, machine.decision_function([[0.5], [4.0]]))
+    (array(['low', 'high'], dtype=object), True)
+    """
+    graph = Graph()
+    scalers, machine = _opened(estimator)
+    check_is_fitted(machine)
+    if getattr(machine, "_objects", False):
+        raise ModelFileError(
+            f"{type(machine).__name__} was fitted on objects that are not vectors, which ONNX operators do not compare."
+        )
+    X = "X"
+    for scaler in scalers:
+        X = _scaled(graph, scaler, X)
+    values = _values(graph, machine, X)
+    outputs = _outputs(graph, machine, values)
+    first = [*scalers, machine][0]
+    about = {"estimator": repr(estimator)}
+    if hasattr(first, "feature_names_in_"):
+        about["feature_names"] = json.dumps(first.feature_names_in_.tolist())
+    model = graph.model(first.n_features_in_, outputs, **about)
+    if path is None:
+        return model
+    write_atomically(path, [model])
+    return None
+
+
+def _opened(estimator: Any) -> tuple[list[Any], Any]:
+    """The scalers, and the machine after them."""
+    *scalers, machine = _steps(getattr(estimator, "best_estimator_", estimator))
+    return scalers, machine
+
+
+def _steps(estimator: Any) -> list[Any]:
+    """The steps of a pipeline, and of pipelines in it, that do anything."""
+    if not hasattr(estimator, "steps"):
+        return [estimator]
+    active = [step for _, step in estimator.steps if step is not None and not isinstance(step, str)]
+    return [inner for step in active for inner in _steps(step)]
+
+
+def _scaled(graph: Graph, scaler: Any, X: str) -> str:
+    """X after a scaler, computed as it does itself."""
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+    check_is_fitted(scaler)
+    kind = type(scaler)
+    if kind is MinMaxScaler:
+        X = graph.add("Add", graph.times(X, scaler.scale_), scaler.min_)
+        return graph.add("Clip", X, *map(float, scaler.feature_range)) if scaler.clip else X
+    if kind not in (StandardScaler, MaxAbsScaler, RobustScaler):
+        raise ModelFileError(
+            f"The step {scaler!r} has no form in ONNX operators here; StandardScaler, MinMaxScaler, MaxAbsScaler and "
+            "RobustScaler have."
+        )
+    if kind is StandardScaler and scaler.with_mean:
+        X = graph.add("Sub", X, scaler.mean_)
+    if kind is RobustScaler and scaler.with_centering:
+        X = graph.add("Sub", X, scaler.center_)
+    if scaler.scale_ is not None:
+        X = graph.times(X, 1.0 / scaler.scale_)
+    return graph.add("Clip", X, -1.0, 1.0) if getattr(scaler, "clip", False) else X
+
+
+def _values(graph: Graph, machine: Any, X: str) -> str:
+    """The values of all machines, shape (n, machines)."""
+    if _is_one_of(machine, KERNEL_MACHINES):
+        return _expanded(graph, machine._expansion, X)
+    if _is_one_of(machine, LINEAR_MACHINES):
+        coef: Any = machine.coef_
+        weights = np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef)
+        return _affine(graph, X, weights.T, np.atleast_1d(machine.intercept_))
+    known = ", ".join((*KERNEL_MACHINES, *LINEAR_MACHINES))
+    raise ModelFileError(f"{type(machine).__name__} has no form in ONNX operators here; these have: {known}.")
+
+
+def _is_one_of(machine: Any, names: tuple[str, ...]) -> bool:
+    """Whether this is an estimator of this package by one of these names, or derived from one. Comparing with the
+    classes would load them all."""
+    bases = type(machine).__mro__
+    return any(base.__name__ in names and base.__module__.startswith("maxmargin.") for base in bases)
+
+
+def _expanded(graph: Graph, expansion: KernelExpansion, X: str) -> str:
+    C, b, kernel = expansion.coefficients, expansion.intercept, expansion.kernel
+    if isinstance(kernel, Precomputed):
+        return _affine(graph, graph.add("Gather", X, expansion.anchors, axis=1), C, b)
+    if len(C) == 0:
+        return _affine(graph, graph.add("Gather", X, np.array([0]), axis=1), np.zeros((1, len(b))), b)
+    return graph.add("Add", kernel_product(graph, kernel, X, dense(expansion.anchors), C), b)
+
+
+def _affine(graph: Graph, X: str, W: Array, b: Array) -> str:
+    return graph.add("Add", graph.add("MatMul", X, W.astype(np.float64)), b.astype(np.float64))
+
+
+def _outputs(graph: Graph, machine: Any, values: str) -> list[Any]:
+    """What the user is given, with its shapes."""
+    types = graph.onnx.TensorProto
+    if not hasattr(machine, "classes_"):
+        if is_outlier_detector(machine):
+            _column(graph, values, "decision")
+            inside = _column(graph, graph.add("GreaterOrEqual", values, 0.0))
+            graph.add("Where", inside, np.array(1), np.array(-1), result="label")
+            return [graph.output("label", types.INT64, None), graph.output("decision", types.DOUBLE, None)]
+        single = getattr(machine, "_single", True)
+        if single:
+            _column(graph, values, "value")
+        else:
+            graph.add("Identity", values, result="value")
+        return [graph.output("value", types.DOUBLE, None if single else len(machine._expansion.intercept))]
+    codes, n_columns = _classified(graph, machine, values)
+    classes, kind = _labels(graph, machine.classes_)
+    graph.add("Gather", classes, codes, result="label")
+    return [graph.output("label", kind, None), graph.output("decision", types.DOUBLE, n_columns)]
+
+
+def _column(graph: Graph, values: str, result: str | None = None) -> str:
+    return graph.add("Squeeze", values, np.array([1]), result=result)
+
+
+def _labels(graph: Graph, classes: Array) -> tuple[str, int]:
+    """The classes as a constant, and their type."""
+    types = graph.onnx.TensorProto
+    if classes.dtype.kind in "iu":
+        if classes.dtype.kind == "u" and classes.max() > np.iinfo(np.int64).max:
+            raise ModelFileError(f"The label {classes.max()} does not fit into 64 bits with a sign.")
+        return graph.constant(classes.astype(np.int64)), types.INT64
+    if classes.dtype.kind == "b":
+        return graph.constant(classes), types.BOOL
+    if classes.dtype.kind == "f":
+        return graph.constant(classes.astype(np.float64)), types.DOUBLE
+    if all(isinstance(label, str) for label in classes.tolist()):
+        return graph.constant(classes.astype(object)), types.STRING
+    raise ModelFileError(f"Labels of type {type(classes[0]).__name__} have no form in ONNX: use strings or integers.")
+
+
+def _classified(graph: Graph, machine: Any, values: str) -> tuple[str, int | None]:
+    """The class codes, and the number of columns of ``decision``, which is made here too."""
+    n_classes = len(machine.classes_)
+    scheme = getattr(machine, "_scheme", "ovr")
+    present = getattr(machine, "_present", np.ones(n_classes, bool))
+    if n_classes == 2 and scheme != "crammer_singer":
+        _column(graph, values, "decision")
+        # A class that has no weight is never predicted: the other is, whatever the value.
+        threshold = 0.0 if present.all() else math.inf if present[0] else -math.inf
+        second = _column(graph, graph.add("Greater", values, threshold))
+        return graph.add("Cast", second, to=graph.onnx.TensorProto.INT64), None
+    shape = getattr(machine, "decision_function_shape", "ovr")
+    if scheme != "ovo":
+        if shape == "ovo" and n_classes > 2:
+            raise ModelFileError(
+                f"decision_function_shape='ovo' needs one value a pair, which multiclass={machine.multiclass!r} does "
+                "not have: use decision_function_shape='ovr'."
+            )
+        possible = graph.add("Where", present, values, -np.inf)
+        if n_classes == 2:
+            difference = graph.add("MatMul", values, np.array([[-1.0], [1.0]]))
+            _column(graph, difference, "decision")
+        else:
+            graph.add("Identity", possible, result="decision")
+        return _largest(graph, possible), None if n_classes == 2 else n_classes
+    if shape == "ovo":
+        if machine.break_ties:
+            raise ModelFileError("break_ties must be False when decision_function_shape is 'ovo'.")
+        graph.add("Identity", values, result="decision")
+        return _largest(graph, _votes(graph, values, present, "Greater")), n_classes * (n_classes - 1) // 2
+    decision = _votes_with_confidence(graph, values, present)
+    ranking = decision if machine.break_ties else _votes(graph, values, present, "Greater")
+    return _largest(graph, ranking), n_classes
+
+
+def _largest(graph: Graph, ranking: str) -> str:
+    return graph.add("ArgMax", ranking, axis=1, keepdims=0)  # the first of equals
+
+
+def _votes(graph: Graph, values: str, present: Array, wins: str) -> str:
+    """Votes of each class: W I + (1 - W) J, where W says which pairs i won, and row (i, j) of I and J marks i and j."""
+    of_pair = np.array(pairs(len(present)))
+    first, second = (np.eye(len(present))[of_pair[:, side]] * present for side in (0, 1))
+    won = graph.add("Cast", graph.add(wins, values, 0.0), to=graph.onnx.TensorProto.DOUBLE)
+    return graph.add("Add", graph.add("MatMul", won, first - second), second.sum(axis=0))
+
+
+def _votes_with_confidence(graph: Graph, values: str, present: Array) -> str:
+    """Votes, plus the summed confidence squeezed below one third."""
+    of_pair, every = np.array(pairs(len(present))), np.eye(len(present))
+    confidence = graph.add("MatMul", values, every[of_pair[:, 0]] - every[of_pair[:, 1]])
+    bound = graph.add("Mul", graph.add("Add", graph.add("Abs", confidence), 1.0), 3.0)
+    votes = _votes(graph, values, present, "GreaterOrEqual")
+    return graph.add("Add", votes, graph.add("Div", confidence, bound), result="decision")

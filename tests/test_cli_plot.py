@@ -1,0 +1,80 @@
+"""``maxmargin plot``: the picture that suits the model."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_iris, make_moons
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from maxmargin import SVC, SVR, LinearSVC, OneClassSVM, save
+from maxmargin.cli import main
+from maxmargin.cli._model import Model
+
+pytest.importorskip("matplotlib")
+
+MOONS, SIDES = make_moons(60, noise=0.2, random_state=0)
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def write(path, X, y):
+    np.savez(path, X=X, **({} if y is None else {"y": y}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("machine", "X", "y", "what"),
+    [
+        (SVC(), MOONS, SIDES, "decision function"),
+        (LinearSVC(), MOONS, SIDES, "decision function"),
+        (make_pipeline(StandardScaler(), SVC()), MOONS, SIDES, "decision function"),
+        (SVC(), *load_iris(return_X_y=True), "principal components"),
+        (make_pipeline(StandardScaler(), LinearSVC()), *load_iris(return_X_y=True), "principal components"),
+        (OneClassSVM(nu=0.1), MOONS, None, "region"),
+        (OneClassSVM(nu=0.1), load_iris().data, None, "principal components"),
+        (SVR(), MOONS[:, :1], MOONS[:, 1], "curve"),
+        (SVR(), MOONS, MOONS[:, 0] * MOONS[:, 1], "predicted against true"),
+    ],
+)
+def test_pictures(machine, X, y, what, tmp_path):
+    save(machine.fit(X, y), tmp_path / "m.mm")
+    result = call("plot", tmp_path / "m.mm", write(tmp_path / "d.npz", X, y), "-o", tmp_path / "m.png")
+    assert result.exit_code == 0, result.output
+    assert what in result.stdout
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_support_vectors_are_drawn_where_they_are():
+    from maxmargin.cli._pictures import _support_in_the_plane
+
+    X = MOONS * [1, 50] + 7
+    pipeline = make_pipeline(StandardScaler(), SVC()).fit(X, SIDES)
+    drawn = _support_in_the_plane(Model("", pipeline, False), X[:0])
+    np.testing.assert_allclose(drawn, X[pipeline[-1].support_])
+
+
+def test_data_without_labels_are_coloured_by_prediction(tmp_path):
+    save(SVC().fit(MOONS, SIDES), tmp_path / "m.mm")
+    result = call("plot", tmp_path / "m.mm", write(tmp_path / "d.npz", MOONS, None), "-o", tmp_path / "m.svg", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["output"] == str(tmp_path / "m.svg")
+
+
+def test_refusals(tmp_path):
+    save(SVR().fit(MOONS, MOONS[:, 0]), tmp_path / "m.mm")
+    unlabelled = write(tmp_path / "d.npz", MOONS, None)
+    for arguments, words in [
+        ((unlabelled, "-o", tmp_path / "m.bmp"), ".png, .svg, .pdf"),
+        ((unlabelled, "-o", tmp_path / "none" / "m.png"), "no folder"),
+        ((unlabelled, "-o", tmp_path / "m.png"), "2 are needed"),
+    ]:
+        result = call("plot", tmp_path / "m.mm", *arguments)
+        assert result.exit_code == 2
+        assert words in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+    assert not list(tmp_path.glob("m.p*"))
