@@ -113,7 +113,7 @@ class Barrier:
     def _columns(problem: LinearProblem, run: Run, control: Control, start: Start | None) -> tuple[int, Status | None]:
         path, going = Path(problem, control), True
         if start is not None:
-            path.begin_near(start)
+            path.begin_near(start, run.primal - run.dual)
         status = None
         while status is None and going:
             status = path.look(run) or _diverged(run, path.alpha, path.sums, path.squares)

@@ -38,12 +38,15 @@ from scipy.linalg import cho_factor, cho_solve
 
 from maxmargin._control import Control, Status
 from maxmargin._validation import Array, check_memory
-from maxmargin.linear.base import Run, Start, design_of, own_intercept
+from maxmargin.linear.base import Run, Start, design_of, own_intercept, relative
 from maxmargin.linear.problem import LinearProblem
 from maxmargin.solvers.interior_point import BACK, CENTRED, INSIDE, LIMIT, PATIENCE, SHORT
 
 TINY = 1e-300
-NEAR = 0.02  # mu in units of c where a similar problem's solution is known
+NEAR = 5.0  # mu of a start that is near the solution, in units of what its duality gap suggests
+COARSE = 1e-2  # relative gap above which X'Theta X in single precision is good enough for a direction,
+SINGLE, LOST = 6e-8, 0.1  # unless its rounding (that of its largest entry) is no longer small beside one,
+FEW = 32  # or it costs next to nothing
 ROUNDING = 1e-15  # of the normal matrix, relative to its diagonal
 
 
@@ -188,10 +191,12 @@ class Path:
         self.pairs = n + int(np.count_nonzero(np.isfinite(self.state[1])))
         self.change, self.fa, self.fd = np.zeros((3, n)), np.empty(n), np.empty(n)
         self.n_iter, self.waited, self.refined, self.expected = 0, 0, False, np.inf
+        self.single = self.design.columns >= FEW
 
-    def begin_near(self, start: Start) -> None:
-        """Begin at w and b of a similar problem (another C), with multipliers that fulfil the conditions of every row
-        for a small mu: alpha z = (c - alpha) xi = mu and z - xi = m - 1. Only w = s is left to be mended."""
+    def begin_near(self, start: Start, gap: float) -> None:
+        """Begin at w and b of a similar problem (another C), whose duality gap here is given, with multipliers that
+        fulfil the conditions of every row for a small mu: alpha z = (c - alpha) xi = mu and z - xi = m - 1. Only w = s
+        is left to be mended."""
         problem, design = self.problem, self.design
         self.w[: problem.n_features] = start.w
         if problem.intercept == "penalised":
@@ -199,7 +204,7 @@ class Path:
         elif self.free:
             self.b = start.b + (0.0 if design.shift is None else float(design.shift @ start.w))
         self.f = design.times(self.w)
-        _centre(self.state, problem.y, self.f, self.b, problem.bound, NEAR * float(problem.bound.mean()))
+        _centre(self.state, problem.y, self.f, self.b, problem.bound, NEAR * gap / self.pairs)
 
     @property
     def alpha(self) -> Array:
@@ -215,7 +220,9 @@ class Path:
         scales = (min(1.0, down / up), min(1.0, up / down)) if self.free else (1.0, 1.0)
         sums = self.design.settled(self.by_class) @ np.array(scales)
         b = own_intercept(self.problem, self.design, self.w, self.b)
-        return run.look(self.n_iter, self.w, b, self.f, self.b, self.alpha, scales, sums)
+        status = run.look(self.n_iter, self.w, b, self.f, self.b, self.alpha, scales, sums)
+        self.single = self.single and relative(run.primal, run.dual) > COARSE
+        return status
 
     def _gather(self) -> None:
         design, y = self.design, self.problem.y
@@ -223,14 +230,17 @@ class Path:
         def work(rows: slice, G: Array, S: Array) -> None:
             V = design.scratch.take("V", (4, rows.stop - rows.start), np.float64)
             _first(rows.start, self.state, y, self.f, self.b, V)
-            design.tile_gram(rows, V[0], G)
+            design.tile_gram(rows, V[0], G, single=single)
             design.tile_sums(rows, V, S)
 
-        k = design.columns
+        k, single = design.columns, self.single
         self.moments, S = design.summed(work, (k, k), (k + 1, 4), wide=True)
         self.border, self.predictor, *_ = design.settled(S).T
         self.tau, self.predicted, self.by_class = float(S[-1, 0]), float(S[-1, 1]), S[:, 2:]
         self.sums, self.total = design.settled(self.by_class).sum(axis=1), float(self.by_class[-1].sum())
+        if single and float(np.diagonal(self.moments).max()) * SINGLE > LOST:
+            self.single = False
+            self._gather()
 
     def _factor(self) -> None:
         M = self.design.bordered(self.moments, self.border)

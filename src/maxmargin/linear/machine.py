@@ -209,8 +209,11 @@ class Memory:
         """Where to start: multipliers row by row, wherever a row is known."""
         if self.coef.shape != (len(problems), rows.X.shape[1]):
             return [None] * len(problems)
-        order = np.argsort(self.key, kind="stable")
-        at = order[np.searchsorted(self.key, rows.key, sorter=order).clip(max=len(order) - 1)]
+        if np.array_equal(self.key, rows.key):
+            at = np.arange(len(self.key))
+        else:
+            order = np.argsort(self.key, kind="stable")
+            at = order[np.searchsorted(self.key, rows.key, sorter=order).clip(max=len(order) - 1)]
         known = self.key[at] == rows.key
         return [
             Start(w, float(b), np.where(known, filled[at] * _unit(problem), 0.0))
