@@ -6,6 +6,7 @@ import math
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,9 @@ def clouds(n_classes=2, n=90, d=4, seed=0, spread=1.5):
         LinearSVC(loss="hinge"),
         LinearSVC(intercept_scaling=1.0),
         LinearSVC(loss="hinge", solver="smo"),
+        LinearSVC(multi_class="crammer_singer", max_iter=100_000),
+        LinearSVC(loss="hinge", solver="coordinate_descent", max_iter=100_000),
+        LinearSVC(penalty="l1"),
     ]
 )
 def test_estimator_keeps_scikit_learns_contract(estimator, check):
@@ -365,8 +369,12 @@ def test_two_samples():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"penalty": "l1"}, "penalty='l1' is not supported"),
-        ({"penalty": "l3"}, "penalty must be one of 'l2'"),
+        ({"penalty": "l1", "loss": "hinge"}, "penalty='l1' needs loss='squared_hinge'"),
+        ({"penalty": "l1", "dual": True}, "penalty='l1' needs dual='auto' or False"),
+        ({"penalty": "l1", "multi_class": "crammer_singer"}, "penalty='l1' needs multi_class='ovr'"),
+        ({"penalty": "l1", "C": math.inf}, "penalty='l1' needs a finite C"),
+        ({"penalty": "l1", "solver": "newton"}, "penalty='l1' needs solver='auto'"),
+        ({"penalty": "l3"}, "penalty must be one of 'l1', 'l2'"),
         ({"loss": "logistic"}, "loss must be one of"),
         ({"dual": "yes"}, "dual must be True, False or 'auto'"),
         ({"tol": 0.0}, "tol must be > 0"),
@@ -605,3 +613,97 @@ def test_continuous_targets_are_refused():
     X, _ = clouds(2)
     with pytest.raises(ValueError, match="continuous"):
         LinearSVC().fit(X, np.random.default_rng(0).standard_normal(len(X)))
+
+
+# Paths of C
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_path_has_the_machines_of_single_fits(loss, n_classes):
+    X, y = clouds(n_classes, n=300)
+    weight = np.random.default_rng(0).choice([1.0, 2.0], len(y))
+    Cs = [10.0, 0.01, 1.0, 0.01]
+    template = LinearSVC(loss=loss, tol=1e-8)
+    machines = template.path(X, y, Cs, sample_weight=weight)
+    assert [machine.C for machine in machines] == Cs
+    assert not hasattr(template, "coef_")
+    for machine, C in zip(machines, Cs, strict=True):
+        alone = LinearSVC(loss=loss, tol=1e-8, C=C).fit(X, y, weight)
+        assert machine.report_.relative_gap <= 1e-8
+        assert machine.get_params() == alone.get_params()
+        np.testing.assert_allclose(machine.coef_, alone.coef_, atol=1e-4)
+
+
+def test_a_path_takes_fewer_iterations_than_single_fits():
+    X, y = clouds(2, n=2000, spread=4.0)
+    Cs = [0.01, 0.1, 1.0, 10.0, 100.0]
+    path = sum(machine.n_iter_ for machine in LinearSVC(loss="hinge").path(X, y, Cs))
+    alone = sum(LinearSVC(loss="hinge", C=C).fit(X, y).n_iter_ for C in Cs)
+    assert path < 0.75 * alone
+
+
+def test_an_empty_path_is_refused():
+    with pytest.raises(ValueError, match="Cs is empty"):
+        LinearSVC().path(*clouds(), [])
+
+
+# L1
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_the_l1_penalty_is_scikit_learns(n_classes, form):
+    X, y = clouds(n_classes, n=200, d=12)
+    machine = LinearSVC("l1", C=0.02, intercept_scaling=1.0, tol=1e-7, class_weight={0: 2.0}).fit(form(X), y)
+    theirs = sklearn.svm.LinearSVC("l1", C=0.02, dual=False, tol=1e-9, max_iter=10**6, class_weight={0: 2.0}).fit(X, y)
+    np.testing.assert_allclose(machine.coef_, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(machine.intercept_, theirs.intercept_, atol=1e-4)
+    assert ((machine.coef_ == 0) == (np.abs(theirs.coef_) < 1e-9)).all()
+    assert (machine.coef_ == 0).any()
+    assert machine.report_.relative_gap <= 1e-7
+    assert "L1 penalty" in str(machine.report_)
+
+
+# Bad input of any scale: the answer, or the cap with the gap and the remedy
+
+SCALES = 10.0 ** np.array([0, 8, 3, 5])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: X * SCALES,
+        lambda X: np.hstack([X, X]),
+        lambda X: X * [1, 0, 1, 1],
+        lambda X: np.where(np.arange(len(X))[:, None] == 3, 0.0, X),
+        lambda X: np.hstack([X] * 40) + 1e-3 * np.random.default_rng(0).standard_normal((len(X), 160)),
+        lambda X: X[:, :1],
+        lambda X: X + 1e6,
+    ],
+    ids=["scales", "twice", "zero column", "zero row", "more columns than rows", "one column", "far away"],
+)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
+def test_whatever_the_columns_it_converges_or_says_what_to_do(loss, C, change, form):
+    X, y = clouds(2)
+    X = change(X)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        machine = LinearSVC(loss=loss, C=C).fit(form(X), y)
+    assert np.isfinite(machine.coef_).all()
+    assert np.isfinite(machine.report_.duality_gap)
+    if machine.report_.converged:
+        assert machine.report_.relative_gap <= 1e-4
+    else:
+        assert any("relative duality gap" in str(w.message) for w in seen)
+        assert max(np.abs(X).max(), C) >= 1e6
+
+
+def test_a_class_with_one_row():
+    X, y = clouds(3)
+    y[0] = 7
+    machine = LinearSVC(loss="hinge", C=1e4).fit(X, y)
+    assert machine.report_.converged
+    assert machine.classes_.tolist() == [0, 1, 2, 7]

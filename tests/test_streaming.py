@@ -433,7 +433,6 @@ def test_a_batch_that_is_refused_leaves_the_model_as_it_was(name, begun):
     ("options", "message"),
     [
         ({"C": math.inf}, "hard margin, cannot be learnt from a stream"),
-        ({"multi_class": "crammer_singer"}, "one-vs-rest: use multi_class='ovr'"),
         ({"C": -1}, "C must be > 0"),
         ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a dict"),
     ],
@@ -787,3 +786,13 @@ def test_classes_met_only_in_rows_held_out_are_known_and_not_predicted():
 @parametrize_with_checks([LinearSVC(loss="hinge")])
 def test_estimator_keeps_scikit_learns_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("options", [{"multi_class": "crammer_singer"}, {"penalty": "l1"}])
+def test_machines_that_know_no_streams(options):
+    X, y = clouds(2)
+    model = LinearSVC(**options)
+    assert not hasattr(model, "partial_fit")
+    assert not hasattr(model, "fit_stream")
+    with pytest.raises(AttributeError, match="partial_fit"):
+        model.partial_fit(X, y)

@@ -7,8 +7,8 @@
 or, without touching the program, ``python -m maxmargin script.py``.
 
 What takes the place of a class of scikit-learn is a subclass of ours with scikit-learn's parameters and defaults, and
-after them our own. Where an object asks for something that only scikit-learn has (``probability=True``,
-``penalty="l1"``) it becomes an object of scikit-learn's class, and the log says so: a program goes on working.
+after them our own. Where an object asks for something that only scikit-learn has (``probability=True``)
+it becomes an object of scikit-learn's class, and the log says so: a program goes on working.
 
 The names in ``sklearn.svm._classes``, where the classes are defined, stay as they are. Pickles look for them there,
 those on disk and those of objects that are scikit-learn's.
@@ -35,7 +35,6 @@ from maxmargin._validation import check_choice, check_flag
 __all__ = ["patch_sklearn", "sklearn_is_patched", "unpatch_sklearn"]
 
 NAMES = [name for name in svm.__all__ if hasattr(_classes, name)]
-ONLY_THERE = {"penalty": "l1"}  # values of parameters that both have, and that only scikit-learn takes
 REQUESTS = {"_metadata_request", "_skl_callbacks"}  # what scikit-learn keeps in an object besides its parameters
 
 _lock = threading.RLock()
@@ -105,7 +104,7 @@ class StandIn:
         until the fit, where scikit-learn refuses it."""
         default = {name: parameter.default for name, parameter in self._signature.parameters.items() if name != "self"}
         given = {name: getattr(self, name, None) for name in default}
-        wanted = [key for key, value in ONLY_THERE.items() if repr(given.get(key)) == repr(value)]
+        wanted: list[str] = []
         for key in self._missing:
             if given[key] is True or (fitting and repr(given[key]) not in (repr(default[key]), "False")):
                 wanted.append(key)
@@ -201,8 +200,8 @@ def patch_sklearn(names: str | Iterable[str] | None = None, *, verbose: bool = F
     whether or not anything is patched.
 
     Parameters and their defaults are scikit-learn's, such as ``LinearSVC(intercept_scaling=1)``; ``report_`` and our
-    own parameters come on top. An object with ``probability=True`` or ``penalty="l1"``, which only scikit-learn has, is
-    one of scikit-learn's own class. The log says so once.
+    own parameters come on top. An object with ``probability=True``, which only scikit-learn has, is one of
+    scikit-learn's own class. The log says so once.
 
     Examples
     --------

@@ -110,7 +110,7 @@ def read_batches(
 
 
 class Batches:
-    """Batches of a data file, from :func:`read_batches`; each iteration starts at the file's beginning.
+    """Batches of a data file, from ``read_batches``; each iteration starts at the file's beginning.
 
     Attributes
     ----------

@@ -17,6 +17,7 @@ from maxmargin.history import History
 from maxmargin.linear.base import LinearSolution, LinearSolver, Start
 from maxmargin.linear.certificate import LinearCertificate, certify
 from maxmargin.linear.coordinate_descent import CoordinateDescent
+from maxmargin.linear.l1 import L1Problem, certify_l1
 from maxmargin.linear.lanes import solve_together
 from maxmargin.linear.problem import LinearProblem
 from maxmargin.optimality import Certificate
@@ -79,7 +80,8 @@ def solve_certified(
     for _ in range(REPEATS):
         solution = solver.solve(problem, tol=goal, control=control, start=start, random_state=seed)
         n_iter += solution.n_iter
-        certificate = certify(problem, solution.w, solution.b, solution.alpha)
+        judge = certify_l1 if isinstance(problem, L1Problem) else certify
+        certificate = judge(problem, solution.w, solution.b, solution.alpha)
         met = certificate.relative_gap <= tol
         if met or solution.status is not Status.OPTIMAL:
             break
@@ -90,7 +92,7 @@ def solve_certified(
 
 def lanes_serve(solver: LinearSolver | None, problem: LinearProblem) -> bool:
     """Whether one-vs-rest machines of this kind are solved side by side."""
-    usual = solver == CoordinateDescent()
+    usual = solver == CoordinateDescent() and not isinstance(problem, L1Problem)
     return usual and problem.design.sparse and not problem.hard_margin and problem.X.indices.dtype.kind == "i"
 
 

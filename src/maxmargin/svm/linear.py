@@ -10,11 +10,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from maxmargin._callbacks import CallbackSupport, with_callbacks
 from maxmargin._control import Control, Status, print_progress
-from maxmargin._parallel import effective_threads, run_tiles, single_threaded_blas
+from maxmargin._parallel import effective_threads, single_threaded_blas
 from maxmargin._validation import (
     Array,
     callers_level,
@@ -30,24 +29,20 @@ from maxmargin._validation import (
     scaling_hint,
 )
 from maxmargin.kernels import Linear
-from maxmargin.linear import LINEAR_SOLVERS, LinearProblem, choose_linear_solver
+from maxmargin.linear import LINEAR_SOLVERS
 from maxmargin.linear.function import LinearFunction
 from maxmargin.linear.hard_margin import check_separable
 from maxmargin.linear.joint import solve_joint
+from maxmargin.linear.l1_coordinate_descent import L1CoordinateDescent
 from maxmargin.linear.machine import (
-    LinearMachine,
     Memory,
     Outcome,
     TrainingRows,
-    gathered,
-    lanes_serve,
-    solve_certified,
-    solve_side_by_side,
     training_rows,
 )
+from maxmargin.linear.one_vs_rest import Settings, solve_one_vs_rest
 from maxmargin.linear.problem import LOSSES
 from maxmargin.linear.report import LinearReport
-from maxmargin.multiclass import one_vs_rest
 from maxmargin.problems import JointProblem
 from maxmargin.report import combine
 from maxmargin.solvers.hulls import InseparableError
@@ -63,8 +58,8 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
 
     Parameters
     ----------
-    penalty : {"l2"}, default="l2"
-        Squared length of w. (``"l1"`` is not supported.)
+    penalty : {"l2", "l1"}, default="l2"
+        1/2 |w|^2, or |w|_1, with which most weights are exactly zero (squared hinge, one-vs-rest).
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (w'x + b).
     dual : "auto" or bool, default="auto"
@@ -180,10 +175,10 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
         return tags
 
     def _check_parameters(self) -> None:
-        if self.penalty == "l1":
-            raise ValueError("penalty='l1' is not supported: this machine minimises |w|^2. Use penalty='l2'.")
-        check_choice("penalty", self.penalty, ["l2"])
+        check_choice("penalty", self.penalty, ["l2", "l1"])
         check_choice("loss", self.loss, LOSSES)
+        if self.penalty == "l1":
+            self._check_l1()
         if not isinstance(self.dual, (bool, np.bool_)) and self.dual != "auto":
             raise ValueError(f"dual must be True, False or 'auto'; got dual={self.dual!r}.")
         check_run_options(self)
@@ -202,6 +197,19 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
             raise ValueError(
                 "multi_class='crammer_singer' is one joint problem with its own solver: use solver='auto'."
             )
+
+    def _check_l1(self) -> None:
+        """What goes with an L1 penalty, which has one solver of its own."""
+        remedies = {
+            "loss='squared_hinge'": self.loss == "squared_hinge",
+            "dual='auto' or False": self.dual is not True,
+            "multi_class='ovr'": self.multi_class == "ovr",
+            "a finite C": not (isinstance(self.C, (int, float)) and math.isinf(self.C)),
+            "solver='auto'": self.solver == "auto" or isinstance(self.solver, L1CoordinateDescent),
+        }
+        for remedy, fine in remedies.items():
+            if not fine:
+                raise ValueError(f"penalty='l1' needs {remedy}: it is solved by columns, for the squared hinge.")
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -318,71 +326,35 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
             return "none", 1.0
         return ("free", 1.0) if self.intercept_scaling is None else ("penalised", float(self.intercept_scaling))
 
-    def _bound(self, weight: Array) -> Array:
-        """c_i of rows of these weights."""
-        return np.where(weight > 0, math.inf, 0.0) if math.isinf(self.C) else float(self.C) * weight
+    def _settings(self, threads: int) -> Settings:
+        kind, scaling = self._intercept()
+        return Settings(
+            C=float(self.C),
+            loss=self.loss,
+            penalty=self.penalty,
+            intercept=kind,
+            scaling=scaling,
+            solver=self.solver,
+            learns=None if self.dual == "auto" else ("dual" if self.dual else "primal"),
+            tol=float(self.tol),
+            random_state=self.random_state,
+            threads=threads,
+        )
 
     def _fit_tasks(self, rows: TrainingRows, control: Control, threads: int) -> tuple[str, str, Outcome]:
-        """One machine for two classes, one a class for more. There a class's weight only counts in its own machine,
-        where it is the positive one, as in LIBLINEAR."""
-        kind, scaling = self._intercept()
-        problems, constant, solved = [], [], []
-        for k, task in enumerate(one_vs_rest(rows.target, len(self.classes_))):
-            own = self.class_weight_[k] if len(self.classes_) > 2 else 1.0
-            bound = self._bound(rows.weight * np.where(task.y > 0, own, 1.0))
-            problems.append(LinearProblem(rows.X, task.y, bound, self.loss, kind, scaling, threads))
-            sides = np.unique(task.y[bound > 0])
-            constant.append(float(sides.sum()))
-            solved += [k] if len(sides) == 2 else []
-        machines: list[LinearMachine | None] = [None] * len(problems)
-        name, reason = "none", "only one class has weight, so there is nothing to solve"
-        if solved:
-            learns = None if self.dual == "auto" else ("dual" if self.dual else "primal")
-            solver, reason = choose_linear_solver(self.solver, problems[solved[0]], learns)
-            name = solver.name
+        """One machine for two classes, one a class for more."""
         last: Memory | None = getattr(self, "_last_fit", None) if self.warm_start else None
-        starts = last.starts(rows, problems) if last is not None else [None] * len(problems)
-        # One fixed seed, or the user's; every machine has its own, so that the threads do not matter.
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
-        seeds = rng.randint(2**31 - 1, size=len(problems))
-
-        if len(solved) > 2 and lanes_serve(solver if solved else None, problems[0]):
-            together = solve_side_by_side(
-                [problems[k] for k in solved],
-                self._bound(rows.weight),
-                self.class_weight_[solved],
-                tol=float(self.tol),
-                control=control,
-                starts=[starts[k] for k in solved],
-                seeds=[int(seeds[k]) for k in solved],
-                threads=threads,
-            )
-            for k, machine in zip(solved, together, strict=True):
-                machines[k] = machine
-            reason += f"; {len(solved)} classes side by side"
-            solved = []
-
-        def work(t: int) -> None:
-            k = solved[t]
-            machines[k] = solve_certified(
-                problems[k],
-                solver,
-                tol=float(self.tol),
-                control=control.of_one(),
-                start=starts[k],
-                seed=int(seeds[k]),
-            )
-
-        run_tiles(work, len(solved), threads)
+        settings = self._settings(threads)
+        name, reason, outcome, machines = solve_one_vs_rest(rows, self.class_weight_, settings, control, last)
         self._last_fit = Memory.of(rows, machines) if self.warm_start else None
-        return name, reason, gathered(machines, np.array(constant), rows.X.shape[1], len(rows.weight))
+        return name, reason, outcome
 
     def _fit_joint(self, rows: TrainingRows, control: Control, threads: int) -> tuple[str, str, Outcome]:
         """One problem for all classes that have weight."""
         present = np.flatnonzero(self._present)
-        kind, scaling = self._intercept()
-        problem = JointProblem(np.searchsorted(present, rows.target), self._bound(rows.weight), len(present))
-        constant = 0.0 if kind == "none" else scaling
+        settings = self._settings(threads)
+        problem = JointProblem(np.searchsorted(present, rows.target), settings.bound(rows.weight), len(present))
+        constant = 0.0 if settings.intercept == "none" else settings.scaling
         outcome = solve_joint(rows.X, problem, constant, tol=float(self.tol), control=control, threads=threads)
         n_classes = len(self.classes_)
         coef, intercept = np.zeros((n_classes, rows.X.shape[1])), np.zeros(n_classes)
@@ -425,7 +397,8 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
             "none": "no intercept",
             "penalised": f"intercept penalised (s = {scaling:g})",
         }
-        return f"C = {self.C:g}{' (hard margin)' if math.isinf(self.C) else ''}, {loss} loss, {with_b[kind]}"
+        l1 = ", L1 penalty" if self.penalty == "l1" else ""
+        return f"C = {self.C:g}{' (hard margin)' if math.isinf(self.C) else ''}, {loss} loss{l1}, {with_b[kind]}"
 
     def _warn(self, X: Any, outcome: Outcome) -> None:
         advice = outcome.advice or outcome.status.value

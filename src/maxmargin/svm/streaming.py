@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 
 from maxmargin._control import Control, Status, print_note
 from maxmargin._validation import (
@@ -48,6 +49,17 @@ from maxmargin.svm.stream_run import (
 LARGEST = 1e100  # entries whose squares are still far from overflow
 
 
+def _streams(estimator: Any) -> bool:
+    """Whether the estimator's machine can be learnt from a stream."""
+    if estimator.multi_class == "crammer_singer":
+        raise AttributeError("A stream is learnt one-vs-rest: use multi_class='ovr', not 'crammer_singer'.")
+    if estimator.penalty == "l1":
+        raise AttributeError(
+            "A stream is learnt with the squared length of w as its penalty: use penalty='l2', or fit."
+        )
+    return True
+
+
 class StreamingMixin:
     """``partial_fit`` and ``fit_stream`` of a linear classifier with the parameters of ``LinearSVC``."""
 
@@ -69,8 +81,6 @@ class StreamingMixin:
         self._check_parameters()
         if math.isinf(self.C):
             raise ValueError("C=inf, the hard margin, cannot be learnt from a stream: give a finite C, or use fit.")
-        if self.multi_class != "ovr":
-            raise ValueError(f"A stream is learnt one-vs-rest: use multi_class='ovr', not {self.multi_class!r}.")
 
     def _ongoing(self: Any) -> Stream | None:
         """The stream so far; that of the last fit, if there was one since."""
@@ -180,6 +190,7 @@ class StreamingMixin:
         for name in ("_stream", "stream_report_", "t_"):
             vars(self).pop(name, None)
 
+    @available_if(_streams)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, stream_size: float | None = None
     ) -> Self:
@@ -232,6 +243,7 @@ class StreamingMixin:
             self._publish(1)
         return self
 
+    @available_if(_streams)
     def fit_stream(
         self: Any,
         batches: Any,
