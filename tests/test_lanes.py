@@ -252,7 +252,7 @@ def test_enough_steps_solve_the_face():
     descent.alpha[:] = 1.0
     descent.w[:] = problem.w_of(descent.alpha)
     every = np.arange(12)
-    for _ in range(4):
+    for _ in range(12):
         face_step(
             *descent.rows,
             every,

@@ -37,8 +37,9 @@ from maxmargin.linear.rows import row_add, row_arrays, row_dot
 
 PENALTY = 0.1  # rho of a free intercept, in units of a typical |x_i|^2
 WORK = 20_000_000  # entries of X between two looks at the clock: well under 0.2 s
-FIRST = 4  # epochs before conjugate gradients help
+FIRST = 500  # epochs before conjugate gradients help: shrinking makes the earlier ones cheap
 MOST_STEPS = 20  # of conjugate gradients after an epoch
+LARGE = 1_000_000  # entries of X from which not every one of the first epochs is looked at
 SMALLEST = 1e-14  # slopes below this are rounding
 
 
@@ -133,7 +134,7 @@ class _Descent:
         rho = {"none": 0.0, "penalised": problem.scaling**2}.get(problem.intercept, penalty * typical)
         # A row without length has no curvature; its multiplier then goes to its bound at once.
         self.q = np.maximum(squares + rho + problem.ridge, 1e-300)
-        self.alpha, self.rested = np.zeros(problem.n_rows), 0
+        self.alpha, self.rested, self.wait, self.pause = np.zeros(problem.n_rows), 0, 1, 0
         b = 0.0
         if start is not None and start.alpha is not None:
             self.alpha, b = problem.feasible(start.alpha), start.b + float(shift @ start.w)
@@ -163,13 +164,21 @@ class _Descent:
         return np.concatenate(kept)
 
     def finish(self, active: Array) -> None:
-        """Conjugate gradients on the multipliers that are between their bounds."""
+        """Conjugate gradients on the multipliers that are between their bounds. Where they lead nowhere (more of them
+        than columns, say, and the way is cut off at once), they are tried again after twice as many epochs."""
+        self.pause -= 1
+        if self.pause > 0:
+            return
         problem, alpha = self.problem, self.alpha[active]
         free = active[(alpha > 0.0) & (alpha < problem.upper[active])]
         if len(free) > 1:
             entries = (problem.X.nnz if problem.design.sparse else problem.X.size) / problem.n_rows
             most = max(2, min(MOST_STEPS, int(WORK / (2.0 * entries * len(free)))))
-            face_step(*self.rows, free, problem.y, problem.ridge, problem.upper, self.alpha, self.w, self.state, most)
+            gained = face_step(
+                *self.rows, free, problem.y, problem.ridge, problem.upper, self.alpha, self.w, self.state, most
+            )
+            self.wait = 1 if gained > 0.0 else 2 * self.wait
+            self.pause = self.wait
 
     @property
     def span(self) -> float:
@@ -263,10 +272,14 @@ class CoordinateDescent:
         descent = _Descent(problem, self.penalty, start)
         every = np.flatnonzero(problem.bound > 0)
         active, goal, epoch, look, seen = every, 1.0, 0, 0, -1
+        entries = problem.X.nnz if problem.design.sparse else problem.X.size
+        often = 1 if entries < LARGE else 3
         while status is None:
-            if epoch == look:  # every one of the first ten epochs, then ever fewer
+            if epoch >= look and (epoch > 0 or often == 1):  # ever fewer looks, for each costs as much as an epoch
                 status, seen = descent.look(run, epoch), epoch
-                look = epoch + max(1, epoch // 5)
+                look = epoch + max(often, epoch // 5)
+            elif epoch == 0:
+                look = often
             status = status or run.stop(epoch) or (Status.STALLED if goal < SMALLEST else None)
             if status is not None:
                 break

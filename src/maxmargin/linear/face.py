@@ -21,7 +21,7 @@ from maxmargin._validation import Array
 from maxmargin.linear.rows import row_add, row_dot
 
 HALVINGS = 6
-ENOUGH = 1e-2  # of the first residual: the free set is about to change anyway
+ENOUGH = 0.1  # of the first residual: the free set is about to change anyway
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
