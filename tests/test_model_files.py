@@ -47,6 +47,7 @@ from maxmargin import (
     feature_maps,
     kernels,
 )
+from maxmargin.compression import compress
 from maxmargin.encoding import TableEncoder
 from maxmargin.io import ModelFileError, _container, load, save
 from maxmargin.io._registry import ENTRIES, class_of
@@ -199,11 +200,20 @@ class Streamed(NamedTuple):
     machine: LinearSVC
 
 
+class Compressed(NamedTuple):
+    """A machine that is to lose some of its support vectors."""
+
+    machine: SVC
+
+
 CASES += [
     (LinearSVR(), X, T, NEW),
     (LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive"), X, T, NEW),
     (LinearOneClassSVM(nu=0.2), X + 3.0, None, NEW),
     (Streamed(LinearSVC()), X, Y3, NEW),
+    *((SVC(calibration=method), X, Y3, NEW) for method in ("sigmoid", "isotonic", "temperature")),
+    (LinearSVC(calibration="sigmoid"), X, Y3, NEW),
+    (Compressed(SVC()), X, Y3, NEW),
     (Streamed(LinearSVC(loss="hinge", intercept_scaling=2.0)), X, Y3 > 0, NEW),
     (Pipeline([("encode", TableEncoder()), ("scale", StandardScaler()), ("machine", SVC())]), MIXED, Y3, MIXED[:9]),
 ]
@@ -214,6 +224,8 @@ def fitted(case):
     estimator, points, targets, _ = case
     if isinstance(estimator, Streamed):
         return estimator.machine.fit_stream([(points[::2], targets[::2]), (points[1::2], targets[1::2])], epochs=2)
+    if isinstance(estimator, Compressed):
+        return compress(estimator.machine.fit(points, targets), points, tolerance=0.05)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small data: convergence, rank
         return estimator.fit(points) if targets is None else estimator.fit(points, targets)

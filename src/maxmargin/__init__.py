@@ -31,6 +31,10 @@ _WHERE = {
     "convert_regularization": "maxmargin.scalings",
     "MarginReport": "maxmargin.margins",
     "margin_report": "maxmargin.margins",
+    "Explanation": "maxmargin.explanations",
+    "explain": "maxmargin.explanations",
+    "CompressionReport": "maxmargin.compression",
+    "compress": "maxmargin.compression",
     "compare_solvers": "maxmargin.comparisons",
     "BasisRegression": "maxmargin.regression",
     "KernelRidge": "maxmargin.regression",
@@ -59,7 +63,9 @@ __all__ = [
     "SVC",
     "SVR",
     "BasisRegression",
+    "CompressionReport",
     "DataFileError",
+    "Explanation",
     "FitReport",
     "History",
     "InseparabilityProof",
@@ -85,12 +91,15 @@ __all__ = [
     "Separability",
     "StreamReport",
     "TableEncoder",
+    "calibration",
     "compare_map_and_kernel",
     "compare_solvers",
+    "compress",
     "convert_regularization",
     "digits",
     "displays",
     "encoding",
+    "explain",
     "feature_maps",
     "io",
     "kernels",
@@ -114,6 +123,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from maxmargin import (
+        calibration,
         digits,
         displays,
         encoding,
@@ -128,9 +138,11 @@ if TYPE_CHECKING:
     )
     from maxmargin.cluster import KernelKMeans
     from maxmargin.comparisons import compare_solvers
+    from maxmargin.compression import CompressionReport, compress
     from maxmargin.decomposition import KernelPCA
     from maxmargin.discriminant import KernelDiscriminantAnalysis
     from maxmargin.encoding import TableEncoder
+    from maxmargin.explanations import Explanation, explain
     from maxmargin.history import History
     from maxmargin.io import DataFileError, ModelFileError, load, read_batches, read_data, save
     from maxmargin.kernels import validate_gram

@@ -80,6 +80,37 @@ def classifier(parameters: Values, state: Values, lengths: Lengths) -> None:
     rising = np.diff(state["support_"]) > 0
     rising[[end - 1 for end in ends if 0 < end < lengths["s"]]] = True
     _require(rising.all(), "support_ is not in order")
+    _calibrated(state, lengths)
+
+
+def calibration(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """Calibration: maps of the kind that its method makes."""
+    kinds = {"sigmoid": "SigmoidMap", "isotonic": "IsotonicMap", "temperature": "TemperatureMap"}
+    _require(state["method"] in kinds, f"the calibration {state['method'][:20]!r} is unknown")
+    _require(state["kind"] in ("binary", "pairs", "classes"), f"the calibration of {state['kind'][:20]!r} is unknown")
+    known = (kinds[state["method"]], "NoneType")
+    _require(all(type(own).__name__ in known for own in state["maps"]), "a map does not suit the calibration")
+
+
+def isotonic_map(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """IsotonicMap: a function that does not fall, with values that are probabilities."""
+    knots, levels = state["knots"], state["levels"]
+    _require(len(knots) > 0 and (np.diff(knots) > 0).all() and (np.diff(levels) >= 0).all(), "the knots do not rise")
+    _require(levels[0] >= 0 and levels[-1] <= 1, "the levels are no probabilities")
+
+
+def _calibrated(state: Values, lengths: Lengths) -> None:
+    """The calibration of a classifier has a map for each decision value."""
+    found = state.get("calibration_")
+    if found is None:
+        return
+    t = lengths["t"]
+    kind = "binary" if t == 1 else "pairs" if state.get("_scheme") == "ovo" else "classes"
+    maps = 1 if kind == "binary" or (kind == "classes" and found.method == "temperature") else t
+    several = np.count_nonzero(state["_present"]) > 1
+    _require(found.kind == kind and len(found.maps) == maps, "calibration_ does not suit the decision values")
+    needed = kind == "binary" or (found.method == "temperature" and kind == "classes")
+    _require(not (several and needed and found.maps[0] is None), "calibration_ lacks its map")
 
 
 def one_function(parameters: Values, state: Values, lengths: Lengths) -> None:
@@ -99,6 +130,8 @@ def linear(parameters: Values, state: Values, lengths: Lengths) -> None:
         machines = stream.n_machines(lengths["k"], stream.is_open, stream.intercept)
         suits = stream.U.shape == stream.Z.shape == (lengths["d"] + 1, machines) and len(stream.totals) == lengths["k"]
         _require(suits, "the stream does not suit coef_")
+    if "_present" in state:
+        _calibrated(state, lengths)
 
 
 def linear_function(parameters: Values, state: Values, lengths: Lengths) -> None:

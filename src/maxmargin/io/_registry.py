@@ -50,8 +50,10 @@ _CLASSIFIER = {
     "_scheme": "text",
     "_present": "mask (k)",
     "_n_support": "integers (k)",
+    "calibration_?": "Calibration",
+    "compression_report_?": "CompressionReport",
 }
-_ONE_FUNCTION = {**_MACHINE, "_n_support": "list"}
+_ONE_FUNCTION = {**_MACHINE, "_n_support": "list", "compression_report_?": "CompressionReport"}
 _LINEAR = {
     "classes_": "labels (k)",
     **_NAMED,
@@ -131,6 +133,7 @@ ENTRIES: dict[str, Entry] = {
             "t_?": "count",
             "_stream?": "Stream",
             "stream_report_?": "StreamReport",
+            "calibration_?": "Calibration",
         },
         consistency.linear,
     ),
@@ -282,6 +285,31 @@ ENTRIES: dict[str, Entry] = {
         lambda parameters, state, lengths: check_expansion(state),
     ),
     "FitReport": Entry("maxmargin.report", _REPORT),
+    "Calibration": Entry(
+        "maxmargin.calibration.calibrated",
+        {
+            **dict.fromkeys(("method", "kind", "note"), "text"),
+            "maps": "list",
+            **dict.fromkeys(("n_folds", "n_samples"), "count"),
+            "log_loss": "float",
+        },
+        consistency.calibration,
+    ),
+    "SigmoidMap": Entry("maxmargin.calibration.sigmoid", {"slope": "number", "offset": "number"}),
+    "IsotonicMap": Entry(
+        "maxmargin.calibration.isotonic",
+        {"knots": "float64 (m)", "levels": "float64 (m)"},
+        consistency.isotonic_map,
+    ),
+    "TemperatureMap": Entry("maxmargin.calibration.temperature", {"slope": "number"}),
+    "CompressionReport": Entry(
+        "maxmargin.compression",
+        {
+            **dict.fromkeys(("n_before", "n_after", "n_points"), "count"),
+            **dict.fromkeys(("tolerance", "change", "rms_change", "largest_change", "distance", "seconds"), "float"),
+            **dict.fromkeys(("labels", "own_points"), "bool"),
+        },
+    ),
     "LinearReport": Entry("maxmargin.linear.report", _REPORT),
     "PerceptronReport": Entry(
         "maxmargin.svm.perceptron",

@@ -80,8 +80,8 @@ def solve_certified(
     for _ in range(REPEATS):
         solution = solver.solve(problem, tol=goal, control=control, start=start, random_state=seed)
         n_iter += solution.n_iter
-        judge = certify_l1 if isinstance(problem, L1Problem) else certify
-        certificate = judge(problem, solution.w, solution.b, solution.alpha)
+        found = (solution.w, solution.b, solution.alpha)
+        certificate = certify_l1(problem, *found) if isinstance(problem, L1Problem) else certify(problem, *found)
         met = certificate.relative_gap <= tol
         if met or solution.status is not Status.OPTIMAL:
             break

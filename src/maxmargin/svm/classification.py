@@ -61,6 +61,9 @@ class SVC(KernelClassifier):
         Stop after this time with the best model so far.
     warm_start : bool, default=False
         Start from the last fit's solution, row by row wherever a training row is known from then.
+    calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
+        How decision values become probabilities: with Platt's sigmoid, any function that does not fall, or one factor.
+        It is learnt from out-of-fold values, which takes about as long as the fit. None means no ``predict_proba``.
 
     Attributes
     ----------
@@ -81,6 +84,8 @@ class SVC(KernelClassifier):
         The kernel with its parameters resolved on the training data.
     report_ : FitReport
         What the fit did, and the certificate of its optimality.
+    calibration_ : Calibration
+        With ``calibration``: what was learnt, and how well it does on rows that were left out.
 
     Examples
     --------
@@ -117,6 +122,7 @@ class SVC(KernelClassifier):
         n_jobs: int | None = None,
         max_seconds: float | None = None,
         warm_start: bool = False,
+        calibration: str | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -138,6 +144,7 @@ class SVC(KernelClassifier):
         self.n_jobs = n_jobs
         self.max_seconds = max_seconds
         self.warm_start = warm_start
+        self.calibration = calibration
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -172,7 +179,8 @@ class NuSVC(KernelClassifier):
         only the default, and a value that is made infeasible by weights, are lowered to the largest feasible one with a
         warning.
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, class_weight, verbose, max_iter, \
-decision_function_shape, break_ties, random_state, solver, fit_intercept, n_jobs, max_seconds, warm_start
+decision_function_shape, break_ties, random_state, solver, fit_intercept, n_jobs, max_seconds, warm_start, \
+calibration
         As in :class:`SVC`.
     multiclass : {"ovo", "ovr"}, default="ovo"
         As in :class:`SVC`; the joint machine has no form with nu.
@@ -215,6 +223,7 @@ report_
         n_jobs: int | None = None,
         max_seconds: float | None = None,
         warm_start: bool = False,
+        calibration: str | None = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -236,6 +245,7 @@ report_
         self.n_jobs = n_jobs
         self.max_seconds = max_seconds
         self.warm_start = warm_start
+        self.calibration = calibration
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

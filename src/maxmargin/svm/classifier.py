@@ -42,6 +42,7 @@ from maxmargin.solvers import CrammerSinger
 from maxmargin.solvers.hulls import InseparableError
 from maxmargin.svm.coefficients import Machine, gather
 from maxmargin.svm.pipeline import KernelMachine
+from maxmargin.svm.probabilities import ProbabilityMixin
 from maxmargin.svm.training import TrainingSet
 from maxmargin.tiled import TiledGram
 
@@ -49,11 +50,12 @@ PATIENT = 1e8  # multiplications that a fit may do after it was asked to stop
 SCHEMES = {"ovo": "one-vs-one", "ovr": "one-vs-rest", "crammer_singer": "joint (Crammer and Singer)"}
 
 
-class KernelClassifier(ClassifierMixin, KernelMachine, abc.ABC):
+class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC):
     """What ``SVC`` and ``NuSVC`` share; they differ in the problem of a task."""
 
     def _check_parameters(self) -> None:
         self._check_shared()
+        self._check_calibration()
         check_flag("fit_intercept", self.fit_intercept)
         check_flag("break_ties", self.break_ties)
         check_choice("decision_function_shape", self.decision_function_shape, ["ovo", "ovr"])
@@ -134,6 +136,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine, abc.ABC):
         iterations = np.zeros(len(tasks), np.int32)
         iterations[solved] = [machine.solution.n_iter for machine in machines]
         self.n_iter_ = iterations
+        self._calibrate(data, machines, solved, len(tasks), gram_of)
         self._report(data, machines, self._training_codes(data, machines, solved, used, coefficients), codes)
 
     def _share_class_blocks(
@@ -227,6 +230,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine, abc.ABC):
         bounds = np.full((len(codes), problem.n_classes), np.nan)
         self._publish_classifier(X, codes, weights, data, active[nonzero], A, filled, no_intercept, bounds)
         self.n_iter_ = np.array([solution.n_iter], np.int32)
+        self._calibrate_joint(data, problem, solution.a, F, gram, active)
         machine = Machine(active, None, solution, certificate, F, 0.0, 0.0, control.seen)  # type: ignore[arg-type]
         self._report(data, [machine], predicted, codes)
 

@@ -17,23 +17,17 @@ from maxmargin._parallel import effective_threads, single_threaded_blas
 from maxmargin._validation import (
     Array,
     callers_level,
-    check_choice,
     check_class_weights,
-    check_flag,
     check_labels,
     check_new_points,
-    check_number,
-    check_run_options,
     check_training,
     check_weights,
     scaling_hint,
 )
 from maxmargin.kernels import Linear
-from maxmargin.linear import LINEAR_SOLVERS
 from maxmargin.linear.function import LinearFunction
 from maxmargin.linear.hard_margin import check_separable
 from maxmargin.linear.joint import solve_joint
-from maxmargin.linear.l1_coordinate_descent import L1CoordinateDescent
 from maxmargin.linear.machine import (
     Memory,
     Outcome,
@@ -41,17 +35,18 @@ from maxmargin.linear.machine import (
     training_rows,
 )
 from maxmargin.linear.one_vs_rest import Settings, solve_one_vs_rest
-from maxmargin.linear.problem import LOSSES
 from maxmargin.linear.report import LinearReport
 from maxmargin.problems import JointProblem
 from maxmargin.report import combine
 from maxmargin.solvers.hulls import InseparableError
+from maxmargin.svm.linear_checks import check_linear_parameters
+from maxmargin.svm.probabilities import ProbabilityMixin
 from maxmargin.svm.streaming import StreamingMixin
 
 FEW = 1000  # rows up to which threads cost more than they bring
 
 
-class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin, BaseEstimator):
+class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, BaseEstimator):
     """Linear support vector classification, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one machine for two classes, one a class for more.
@@ -94,6 +89,8 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
         Stop after this time with the best model so far.
     warm_start : bool, default=False
         Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+    calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
+        How decision values become probabilities, as in :class:`SVC`; None means no ``predict_proba``.
 
     Attributes
     ----------
@@ -151,6 +148,7 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
         n_jobs: int | None = None,
         max_seconds: float | None = None,
         warm_start: bool = False,
+        calibration: str | None = None,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -168,6 +166,7 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
         self.n_jobs = n_jobs
         self.max_seconds = max_seconds
         self.warm_start = warm_start
+        self.calibration = calibration
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -175,41 +174,8 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
         return tags
 
     def _check_parameters(self) -> None:
-        check_choice("penalty", self.penalty, ["l2", "l1"])
-        check_choice("loss", self.loss, LOSSES)
-        if self.penalty == "l1":
-            self._check_l1()
-        if not isinstance(self.dual, (bool, np.bool_)) and self.dual != "auto":
-            raise ValueError(f"dual must be True, False or 'auto'; got dual={self.dual!r}.")
-        check_run_options(self)
-        check_number("C", self.C, above=0, infinite=True, remedy="Without a price of slack nothing is learnt.")
-        check_choice("multi_class", self.multi_class, ["ovr", "crammer_singer"])
-        check_flag("fit_intercept", self.fit_intercept)
-        if self.intercept_scaling is not None:
-            check_number("intercept_scaling", self.intercept_scaling, above=0, remedy="None leaves it unpenalised.")
-        if isinstance(self.solver, str):
-            check_choice("solver", self.solver, ["auto", *LINEAR_SOLVERS], ", or a solver object")
-        elif isinstance(self.solver, type) or not all(hasattr(self.solver, part) for part in ("name", "solve")):
-            raise TypeError(
-                f"solver must be a name or an object of maxmargin.linear, such as Pegasos(); got {self.solver!r}."
-            )
-        if self.multi_class == "crammer_singer" and self.solver != "auto":
-            raise ValueError(
-                "multi_class='crammer_singer' is one joint problem with its own solver: use solver='auto'."
-            )
-
-    def _check_l1(self) -> None:
-        """What goes with an L1 penalty, which has one solver of its own."""
-        remedies = {
-            "loss='squared_hinge'": self.loss == "squared_hinge",
-            "dual='auto' or False": self.dual is not True,
-            "multi_class='ovr'": self.multi_class == "ovr",
-            "a finite C": not (isinstance(self.C, (int, float)) and math.isinf(self.C)),
-            "solver='auto'": self.solver == "auto" or isinstance(self.solver, L1CoordinateDescent),
-        }
-        for remedy, fine in remedies.items():
-            if not fine:
-                raise ValueError(f"penalty='l1' needs {remedy}: it is solved by columns, for the squared hinge.")
+        check_linear_parameters(self)
+        self._check_calibration()
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -347,6 +313,7 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
         settings = self._settings(threads)
         name, reason, outcome, machines = solve_one_vs_rest(rows, self.class_weight_, settings, control, last)
         self._last_fit = Memory.of(rows, machines) if self.warm_start else None
+        self._calibrate_linear(rows, machines, control)
         return name, reason, outcome
 
     def _fit_joint(self, rows: TrainingRows, control: Control, threads: int) -> tuple[str, str, Outcome]:
@@ -356,6 +323,7 @@ class LinearSVC(CallbackSupport, StreamingMixin, LinearFunction, ClassifierMixin
         problem = JointProblem(np.searchsorted(present, rows.target), settings.bound(rows.weight), len(present))
         constant = 0.0 if settings.intercept == "none" else settings.scaling
         outcome = solve_joint(rows.X, problem, constant, tol=float(self.tol), control=control, threads=threads)
+        self._calibrate_linear_joint(rows, problem, outcome.coef, outcome.intercept, constant, control, threads)
         n_classes = len(self.classes_)
         coef, intercept = np.zeros((n_classes, rows.X.shape[1])), np.zeros(n_classes)
         coef[present], intercept[present] = outcome.coef, outcome.intercept

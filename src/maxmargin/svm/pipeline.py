@@ -234,6 +234,7 @@ class KernelMachine(CallbackSupport, KernelInput):
             support, per_input = support[order], per_input[order]
         self.support_ = support.astype(np.int32)
         self.shape_fit_ = X.shape
+        self.__dict__.pop("compression_report_", None)
         self.kernel_ = data.kernel
         precomputed = isinstance(data.kernel, Precomputed)
         if precomputed:

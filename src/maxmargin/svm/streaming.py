@@ -181,6 +181,7 @@ class StreamingMixin:
         for name in ("report_", "history_", "stream_report_"):
             vars(self).pop(name, None)
         self.coef_, self.intercept_ = self._stream.mean()
+        vars(self).pop("calibration_", None)  # a stream has no folds
         self.class_weight_ = self._factors()
         self._present = self._stream.totals > 0
         self.n_iter_, self.t_ = n_iter, self._stream.t
