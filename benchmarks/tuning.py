@@ -1,8 +1,8 @@
 """Grid search beside scikit-learn's: ``python -m benchmarks.tuning --data FOLDER``.
 
 The same grid of C and gamma, the same stratified folds, the same rows: ``SVCCV`` against ``GridSearchCV`` around
-scikit-learn's ``SVC`` (two jobs or more, 500 MB of cache each), refits included. Before timing, both search a few rows, so
-that nothing is loaded, compiled or started on the clock. Ratios hold within one run; every fold's score is compared.
+scikit-learn's ``SVC`` (500 MB of cache each job), refits included. Before timing, both search a few rows, so that
+nothing is loaded, compiled or started on the clock. Ratios hold within one run; every fold's score is compared.
 """
 
 from __future__ import annotations
@@ -157,9 +157,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             measure(work, data, folds=args.folds, repeats=args.repeats, jobs=args.jobs, cache=args.peer_cache_size)
         )
         print(table(results[-1:]), file=sys.stderr, flush=True)
-    print(
-        f"# Grid search: {len(PRICES)} C x {len(WIDTHS)} gamma, {args.folds} folds, {args.jobs} jobs\n\n{table(results)}"
-    )
+    print(f"# Grid search: {len(PRICES)} C x {len(WIDTHS)} gamma, {args.folds} folds, {args.jobs} jobs\n")
+    print(table(results))
     if args.json:
         args.json.write_text(json.dumps([{**asdict(r), "ratio": r.ratio} for r in results], indent=1))
     return 0

@@ -43,6 +43,7 @@ LAYERS = [
     ["calibration"],
     ["svm"],
     ["patching"],
+    ["tuning"],
     ["margins", "map_and_kernel"],
     ["sensitivities"],
     ["explanations", "compression"],

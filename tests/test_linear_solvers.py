@@ -123,9 +123,10 @@ def accepted(names=tuple(LINEAR_SOLVERS)):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shift", [False, True])
 @pytest.mark.parametrize("constant", [None, 1.5])
-@pytest.mark.parametrize("form", ["C", "F", "float32", "csr", "csr32", "csr64 indices"])
+@pytest.mark.parametrize("form", ["C", "F", "float32", "csr", "csr32", "csr64 indices", "csc", "csc32"])
 def test_products_are_those_of_the_matrix(form, constant, shift, threads, monkeypatch):
     monkeypatch.setattr("maxmargin.linear.products.TILE", 128)  # many tiles
+    monkeypatch.setattr("maxmargin.linear.products.SPARSE_TILE", 128)
     rng = np.random.default_rng(0)
     plain = np.round(rng.standard_normal((700, 5)), 2).astype(np.float32).astype(np.float64)
     plain[rng.random(plain.shape) < 0.4] = 0.0
@@ -136,6 +137,8 @@ def test_products_are_those_of_the_matrix(form, constant, shift, threads, monkey
         "csr": sp.csr_matrix(plain),
         "csr32": sp.csr_matrix(plain.astype(np.float32)),
         "csr64 indices": sp.csr_array(plain),
+        "csc": sp.csc_matrix(plain),
+        "csc32": sp.csc_array(plain.astype(np.float32)),
     }[form]
     if form == "csr64 indices":
         X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)

@@ -6,6 +6,7 @@ import math
 import pickle
 import subprocess
 import sys
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -707,3 +708,41 @@ def test_a_class_with_one_row():
     machine = LinearSVC(loss="hinge", C=1e4).fit(X, y)
     assert machine.report_.converged
     assert machine.classes_.tolist() == [0, 1, 2, 7]
+
+
+@pytest.mark.parametrize("options", [{"loss": "hinge"}, {}, {"penalty": "l1"}, {"solver": "coordinate_descent"}])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_large_data_by_columns_give_the_machine_of_data_by_rows(options, n_classes, monkeypatch):
+    monkeypatch.setattr("maxmargin.linear.machine.SMALL", 0)
+    X, y = clouds(n_classes, n=400, d=6)
+    X[np.random.default_rng(0).random(X.shape) < 0.7] = 0.0
+    expected = LinearSVC(**options, tol=1e-6).fit(sp.csr_matrix(X), y)
+    machine = LinearSVC(**options, tol=1e-6).fit(sp.csc_matrix(X), y)
+    np.testing.assert_allclose(machine.coef_, expected.coef_, atol=1e-9)
+    assert machine.report_.training_error == expected.report_.training_error
+    weight = np.arange(400) % 3
+    other = LinearSVC(**options, tol=1e-6).fit(sp.csc_matrix(X), y, weight)
+    same = LinearSVC(**options, tol=1e-6).fit(sp.csr_matrix(X), y, weight)
+    np.testing.assert_allclose(other.coef_, same.coef_, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["C", "F", "float32", "csr", "csc"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_memory_beyond_the_input_does_not_grow_with_the_columns(form, loss):
+    """Copying X would take d numbers a row; the solvers keep a few dozen."""
+    n, d = 40_000, 200
+    X = np.random.default_rng(0).standard_normal((n, d))
+    y = X[:, 0] + X[:, 1] > 0.3
+    if form.startswith("cs"):
+        X[:, 60:] = 0.0
+        X = {"csr": sp.csr_matrix, "csc": sp.csc_matrix}[form](X)
+    else:
+        X = {"C": np.ascontiguousarray, "F": np.asfortranarray, "float32": lambda X: X.astype(np.float32)}[form](X)
+    machine = LinearSVC(loss=loss, C=1e-3, n_jobs=1)
+    machine.fit(X[:2000], y[:2000])  # compiles
+    tracemalloc.start()
+    machine.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * (45 * n + 40 * d * d) + 4e6
+    assert peak < (X.nbytes if not sp.issparse(X) else X.data.nbytes + X.indices.nbytes)

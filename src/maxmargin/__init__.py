@@ -52,6 +52,9 @@ _WHERE = {
     "DataFileError": "maxmargin.io",
     "read_batches": "maxmargin.io",
     "read_data": "maxmargin.io",
+    "SVCCV": "maxmargin.tuning",
+    "SVRCV": "maxmargin.tuning",
+    "NuSVCCV": "maxmargin.tuning",
     "patch_sklearn": "maxmargin.patching",
     "sklearn_is_patched": "maxmargin.patching",
     "unpatch_sklearn": "maxmargin.patching",
@@ -61,7 +64,9 @@ _WHERE = {
 }
 __all__ = [
     "SVC",
+    "SVCCV",
     "SVR",
+    "SVRCV",
     "BasisRegression",
     "CompressionReport",
     "DataFileError",
@@ -84,6 +89,7 @@ __all__ = [
     "MarginReport",
     "ModelFileError",
     "NuSVC",
+    "NuSVCCV",
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
@@ -117,6 +123,7 @@ __all__ = [
     "sklearn_is_patched",
     "solvers",
     "svm",
+    "tuning",
     "unpatch_sklearn",
     "validate_gram",
 ]
@@ -135,6 +142,7 @@ if TYPE_CHECKING:
         problems,
         solvers,
         svm,
+        tuning,
     )
     from maxmargin.cluster import KernelKMeans
     from maxmargin.comparisons import compare_solvers
@@ -160,6 +168,7 @@ if TYPE_CHECKING:
     from maxmargin.svm.linear_one_class import LinearOneClassSVM
     from maxmargin.svm.linear_regression import LinearSVR
     from maxmargin.svm.perceptron import PerceptronReport
+    from maxmargin.tuning import SVCCV, SVRCV, NuSVCCV
     from maxmargin.two_sample import MMDResult, mmd_test
 
 

@@ -107,14 +107,15 @@ def check_training(
     estimator: Any, X: Any, y: Any, *, numeric: bool = False, order: str | None = "C"
 ) -> tuple[Points, Array]:
     """Training points and targets of an estimator; sets ``n_features_in_`` and ``feature_names_in_``. With
-    ``order=None`` a dense X whose columns are contiguous is not copied."""
+    ``order=None`` an X that is contiguous by columns (Fortran order, CSC) is not copied."""
     kinds = "fiu" if numeric else "biuU"
     if _ready(X) and type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in kinds and len(y) > 1:
         if not numeric:
             return _seen(estimator, X), y
         if math.isfinite(float(y.sum(dtype=np.float64))):
             return _seen(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
-    X, y = validate_data(estimator, X, y, y_numeric=numeric, **{**_POINTS, "order": order})
+    accepted = "csr" if order is not None else ["csr", "csc"]
+    X, y = validate_data(estimator, X, y, y_numeric=numeric, **{**_POINTS, "order": order, "accept_sparse": accepted})
     return _sorted_csr(X), y
 
 

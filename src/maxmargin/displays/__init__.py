@@ -9,6 +9,7 @@ from maxmargin.displays.margin import MarginDisplay
 from maxmargin.displays.projection import ProjectionDisplay
 from maxmargin.displays.regression import RegressionDisplay
 from maxmargin.displays.reliability import ReliabilityDisplay
+from maxmargin.displays.search import SearchDisplay
 
 __all__ = [
     "DigitsDisplay",
@@ -21,4 +22,5 @@ __all__ = [
     "ProjectionDisplay",
     "RegressionDisplay",
     "ReliabilityDisplay",
+    "SearchDisplay",
 ]

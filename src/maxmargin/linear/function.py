@@ -24,6 +24,8 @@ class LinearFunction:
         """coef_ x + intercept_ of validated points, shape (n, outputs), in float64."""
         coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
         out = np.empty((X.shape[0], len(coef)))
+        if sp.issparse(X) and X.format == "csc":  # by columns as it is: rows cannot be cut out of it
+            return np.asarray(X @ np.ascontiguousarray(coef.T)) + self.intercept_
         with single_threaded_blas():
             for start in range(0, X.shape[0], STRIP):
                 part = X[start : start + STRIP]

@@ -50,6 +50,7 @@ def training_rows(X: Points, target: Array, weights: Array, *, keys: bool) -> Tr
     """Small data in canonical form, so that a weight of two equals a repetition to the last bit; large data as it is,
     without the rows of weight zero. ``keys`` says whether the hashes are needed in any case."""
     if (X.nnz if sp.issparse(X) else X.size) <= SMALL:
+        X = X.tocsr() if sp.issparse(X) else X
         rows = canonical_rows(X, target, weights)
         at, key = rows.representative, rows.key
         X, weight, member_of = computing_form(X[at]), rows.weight, rows.member_of
@@ -57,6 +58,8 @@ def training_rows(X: Points, target: Array, weights: Array, *, keys: bool) -> Tr
         at = np.flatnonzero(weights > 0)
         member_of = np.full(len(weights), -1)
         member_of[at] = np.arange(len(at))
+        if len(at) < len(weights) or keys:  # rows are to be picked, or told apart
+            X = X.tocsr() if sp.issparse(X) else X
         X, weight = X if len(at) == len(weights) else X[at], weights[at]
         key = row_hashes(X) if keys else np.zeros(len(at), np.uint64)
     salt = target[at].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -128,7 +131,7 @@ def solve_side_by_side(
             n_iter = solution.n_iter + more.solution.n_iter
             machines[k] = replace(more, solution=replace(more.solution, n_iter=n_iter, history=history))
             return
-        machines[k] = LinearMachine(problem, replace(solution, f=None), certificate)
+        machines[k] = LinearMachine(problem, solution, certificate)
 
     run_tiles(work, len(problems), threads)
     return [machine for machine in machines if machine is not None]
@@ -150,6 +153,8 @@ class Outcome:
     support : array of bool
         The rows that are a support vector of any machine.
     advice : str
+    decision : array of shape (n_rows, machines) or None
+        Decision values of the rows, where they are known.
     """
 
     coef: Array
@@ -160,6 +165,7 @@ class Outcome:
     history: History
     support: Array
     advice: str = ""
+    decision: Array | None = None
 
 
 def gathered(machines: Sequence[LinearMachine | None], constant: Array, n_features: int, n_rows: int) -> Outcome:
@@ -171,6 +177,8 @@ def gathered(machines: Sequence[LinearMachine | None], constant: Array, n_featur
         if machine is not None:
             coef[k], intercept[k] = machine.solution.w, machine.solution.b
             support |= machine.certificate.support
+    known = [machine.solution.f for machine in solved if machine.solution.f is not None]
+    decision = np.stack(known, axis=1) + intercept if len(known) == len(machines) else None
     failed = [machine.solution for machine in solved if not machine.solution.status.converged]
     return Outcome(
         coef=coef,
@@ -181,6 +189,7 @@ def gathered(machines: Sequence[LinearMachine | None], constant: Array, n_featur
         history=History.joined(History() if machine is None else machine.solution.history for machine in machines),
         support=support,
         advice=failed[0].advice if failed else "",
+        decision=decision,
     )
 
 

@@ -8,7 +8,7 @@ where that serves them (many classes of sparse rows), else each by itself, sever
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,9 @@ from maxmargin.linear.machine import (
 )
 from maxmargin.linear.problem import LinearProblem
 from maxmargin.multiclass import one_vs_rest
+
+# They take rows by tiles, or X by columns: a CSC matrix will do as it is.
+BY_TILES = ("barrier", "newton", "l1_coordinate_descent")
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ def solve_one_vs_rest(
         nothing = "only one class has weight, so there is nothing to solve"
         return "none", nothing, gathered(machines, np.array(constant), d, n), machines
     solver, reason = settings.chosen(problems[solved[0]])
+    if sp.issparse(rows.X) and rows.X.format == "csc" and solver.name not in BY_TILES:
+        return solve_one_vs_rest(replace(rows, X=rows.X.tocsr()), class_weight, settings, control, memory)
     starts = memory.starts(rows, problems) if memory is not None else [None] * len(problems)
     # One fixed seed, or the user's; every machine has its own, so that the threads do not matter.
     rng = check_random_state(0 if settings.random_state is None else settings.random_state)

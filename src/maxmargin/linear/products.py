@@ -5,10 +5,10 @@
     X' diag(v) X      second moments         gram
     X X'              inner products         row_gram
 
-X is dense (rows or columns contiguous) or CSR, float32 or float64, and is never copied as a whole. Rows pass in tiles
-whose sizes depend on the data only. A tile is computed by one thread, and the sums of tiles are added in their order,
-so the result has the same bits for any number of threads. Dense columns may be shifted, X - 1 m', which changes nothing
-but the intercept and keeps the digits of columns far from zero; a constant column may stand at the end, for an
+X is dense (rows or columns contiguous), CSR or CSC, float32 or float64, and is never copied as a whole. Rows pass in
+tiles whose sizes depend on the data only. A tile is computed by one thread, and the sums of tiles are added in their
+order, so the result has the same bits for any number of threads. Dense columns may be shifted, X - 1 m', which changes
+nothing but the intercept and keeps the digits of columns far from zero; a constant column may stand at the end, for an
 intercept that is penalised.
 
 A solver whose passes need several of these products at once asks for them tile by tile, while the tile is in the cache:
@@ -116,12 +116,54 @@ def _csr_rows(indptr: Array, indices: Array, data: Array, v: Array, start: int, 
     return count
 
 
+@numba.njit(cache=True, nogil=True)
+def _csr_squares(indptr: Array, indices: Array, data: Array, start: int, stop: int, out: Array) -> None:
+    for i in range(start, stop):
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            total += float(data[p]) * float(data[p])
+        out[i - start] = total
+
+
+@numba.njit(cache=True, nogil=True)
+def _csc_cuts(indptr: Array, indices: Array, rows: int, cuts: Array) -> None:
+    """cuts[t, j]: where in column j the rows of tile t begin."""
+    for j in range(len(indptr) - 1):
+        p = indptr[j]
+        for t in range(len(cuts)):
+            while p < indptr[j + 1] and indices[p] < t * rows:
+                p += 1
+            cuts[t, j] = p
+
+
+@numba.njit(cache=True, nogil=True)
+def _csc_tile(
+    indices: Array, data: Array, begin: Array, end: Array, first: int, indptr: Array, columns: Array, values: Array
+) -> None:
+    """The rows from ``first`` on as CSR arrays; column by column, so that the indices of a row are sorted."""
+    indptr[:] = 0
+    for j in range(len(begin)):
+        for p in range(begin[j], end[j]):
+            indptr[indices[p] - first + 1] += 1
+    for i in range(1, len(indptr)):
+        indptr[i] += indptr[i - 1]
+    for j in range(len(begin)):
+        for p in range(begin[j], end[j]):
+            i = indices[p] - first
+            columns[indptr[i]] = j
+            values[indptr[i]] = data[p]
+            indptr[i] += 1
+    for i in range(len(indptr) - 1, 0, -1):  # each has moved to where the next row begins
+        indptr[i] = indptr[i - 1]
+    indptr[0] = 0
+
+
 class Design:
     """Products with the rows of X.
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n, d)
+    X : array, CSR or CSC matrix of shape (n, d)
     shift : array of shape (d,), optional
         Subtracted from every row of a dense X.
     constant : float, optional
@@ -162,13 +204,31 @@ class Design:
         # An outer product of the row's own entries, or a dense row for BLAS?
         self._scattered = self.sparse and (entries / max(1, self.n)) ** 2 * SCATTER < float(self.columns) ** 2
         self._no_shift = np.zeros(self.columns)
+        self._cuts: Array | None = None
+        if self.sparse and X.format == "csc":
+            self._cuts = np.empty((len(self._tiles) + 1, self.columns), np.int64)
+            _csc_cuts(X.indptr, X.indices, self.rows, self._cuts)
 
     # ---- one tile
+
+    def _csr(self, rows: slice) -> tuple[Array, Array, Array, int, int]:
+        """CSR arrays, and which of their rows are meant; of a CSC matrix only these rows are brought to that form."""
+        X = self.X
+        if self._cuts is None:
+            return X.indptr, X.indices, X.data, rows.start, rows.stop
+        begin, end = self._cuts[rows.start // self.rows], self._cuts[rows.start // self.rows + 1]
+        count, size = rows.stop - rows.start, int(end.sum() - begin.sum())
+        indptr = self.scratch.take("indptr", (count + 1,), np.int64)
+        columns = self.scratch.take("columns", (size,), np.int32)
+        values = self.scratch.take("values", (size,), X.dtype.type)
+        _csc_tile(X.indices, X.data, begin, end, rows.start, indptr, columns, values)
+        return indptr, columns, values, 0, count
 
     def tile_times(self, rows: slice, w: Array, out: Array) -> None:
         """out = X w for these rows, w in float64."""
         if self.sparse:
-            _csr_times(self.X.indptr, self.X.indices, self.X.data, w, rows.start, rows.stop, out)
+            indptr, indices, data, start, stop = self._csr(rows)
+            _csr_times(indptr, indices, data, w, start, stop, out)
         elif self.X.flags.c_contiguous:
             _dense_times(self.X[rows], w[: self.columns], out)
         else:
@@ -183,7 +243,8 @@ class Design:
         """out += X'V of these rows, for V of shape (k, rows): the raw sums, which :meth:`settled` makes whole. ``out``
         has shape (columns + 1, k); the sums of V stand in its last line."""
         if self.sparse:
-            _csr_sums(self.X.indptr, self.X.indices, self.X.data, V, rows.start, rows.stop, out)
+            indptr, indices, data, start, stop = self._csr(rows)
+            _csr_sums(indptr, indices, data, V, start, stop, out)
         else:
             out[:-1] += (V @ self._as_double(rows)).T
         out[-1] += V.sum(axis=1)
@@ -201,12 +262,14 @@ class Design:
         """The lower triangle of X' diag(v) X of these rows is added to ``out`` (without the constant column); v >= 0,
         and rows with v = 0 cost nothing. In single precision a tile of dense rows costs half as much."""
         if self._scattered:
-            _csr_gram(self.X.indptr, self.X.indices, self.X.data, v, rows.start, rows.stop, out)
+            indptr, indices, data, start, stop = self._csr(rows)
+            _csr_gram(indptr, indices, data, v, start, stop, out)
             return
         dtype = np.float32 if single else np.float64
         part = self.scratch.take("rows", (rows.stop - rows.start, self.columns), dtype)
         if self.sparse:
-            count = _csr_rows(self.X.indptr, self.X.indices, self.X.data, v, rows.start, rows.stop, part)
+            indptr, indices, data, start, stop = self._csr(rows)
+            count = _csr_rows(indptr, indices, data, v, start, stop, part)
         else:
             count = _dense_rows(self.X[rows], self._no_shift if self.shift is None else self.shift, v, part)
         square = self.scratch.take("square", (self.columns, self.columns), dtype)
@@ -290,10 +353,10 @@ class Design:
         out = np.empty(self.n)
 
         def work(rows: slice) -> None:
-            part: Any = self._as_double(rows)
             if self.sparse:
-                out[rows] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
+                _csr_squares(*self._csr(rows), out[rows])
             else:
+                part = self._as_double(rows)
                 part = part if self.shift is None else part - self.shift
                 out[rows] = np.einsum("ij,ij->i", part, part)
 

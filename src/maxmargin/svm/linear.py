@@ -222,7 +222,8 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearFunctio
         self.coef_, self.intercept_ = outcome.coef, outcome.intercept
         self.n_iter_, self.history_ = int(outcome.n_iter.max()), outcome.history
         at = rows.member_of[rows.member_of >= 0]
-        wrong = self._codes(self._values(rows.X))[at] != codes[rows.member_of >= 0]
+        values = self._values(rows.X) if outcome.decision is None else outcome.decision
+        wrong = self._codes(values)[at] != codes[rows.member_of >= 0]
         self.report_ = LinearReport(
             machine=self._machine(),
             solver=solver,
