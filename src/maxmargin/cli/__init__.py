@@ -24,6 +24,7 @@ __all__ = ["main"]
 
 COMMANDS = {
     "train": "maxmargin.cli.train",
+    "tune": "maxmargin.cli.tune",
     "predict": "maxmargin.cli.predict",
     "evaluate": "maxmargin.cli.evaluate",
     "inspect": "maxmargin.cli.inspect",

@@ -40,13 +40,15 @@ from maxmargin.problems import JointProblem
 from maxmargin.report import combine
 from maxmargin.solvers.hulls import InseparableError
 from maxmargin.svm.linear_checks import check_linear_parameters
-from maxmargin.svm.probabilities import ProbabilityMixin
+from maxmargin.svm.linear_probabilities import LinearProbabilityMixin
 from maxmargin.svm.streaming import StreamingMixin
 
 FEW = 1000  # rows up to which threads cost more than they bring
 
 
-class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, BaseEstimator):
+class LinearSVC(
+    CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, BaseEstimator
+):
     """Linear support vector classification, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one machine for two classes, one a class for more.

@@ -1,0 +1,89 @@
+"""``maxmargin tune``: it chooses, tests, saves and refuses."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_iris
+
+from maxmargin import SVCCV, load
+from maxmargin.cli import main
+from maxmargin.cli.tune import numbers
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, ["tune", *map(str, arguments)])
+
+
+@pytest.fixture
+def iris(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    path = tmp_path / "iris.csv"
+    lines = ["a,b,c,d,species", *(",".join([*map(str, row), name]) for row, name in zip(X, names, strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_it_chooses_tests_and_saves(iris, tmp_path):
+    model, picture = tmp_path / "iris.mm", tmp_path / "map.png"
+    result = call(iris, "-o", model, "--Cs", "0.01,1,10", "--gammas", "0.1,1", "--plot", picture)
+    assert result.exit_code == 0, result.output
+    assert "6 cells on 5 folds, complete" in result.stdout
+    assert "naive baseline" in result.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    again = load(model)
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    assert np.mean(again.predict(X.astype(object)) == names) > 0.9
+
+
+def test_the_choice_is_that_of_the_search(iris):
+    result = call(iris, "--Cs", "0.01,1,10", "--gammas", "0.1,1", "--test-size", "0", "--no-scale", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    from sklearn.model_selection import StratifiedKFold
+
+    X, y = load_iris(return_X_y=True)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    search = SVCCV(Cs=[0.01, 1, 10], gammas=[0.1, 1], cv=folds).fit(X, y)
+    assert told["best_params"] == search.best_params_
+    assert told["best_score"] == pytest.approx(search.best_score_)
+    assert told["cells"] == 6
+    assert told["test"] is None
+
+
+def test_numbers_are_a_regression(iris):
+    result = call(iris, "--target", "d", "--Cs", "1,10", "--epsilons", "0.05,0.2", "--folds", "3", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["task"] == "regress"
+    assert set(told["best_params"]) >= {"C", "epsilon"}
+    assert told["folds"] == 3
+    assert told["best_score"] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--Cs", "1,x"], "'1,x' is not a list of numbers"),
+        (["--Cs", "0"], "C"),
+        (["--epsilons", "1"], "--epsilons does not apply to classification"),
+        (["--target", "d", "--class-weight", "balanced"], "--class-weight does not apply to regression"),
+        (["--kernel", "none"], "--kernel must be one of"),
+        (["--scoring", "beauty"], "beauty"),
+        (["-o", "model.csv"], "give the model a name that ends in .mm"),
+        (["-o", "missing/model.mm"], "missing"),
+    ],
+)
+def test_what_it_refuses(iris, arguments, message):
+    result = call(iris, *arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_lists_of_numbers():
+    assert numbers(None, None, "0.1,1e3") == [0.1, 1000.0]
+    assert numbers(None, None, None) is None
