@@ -309,11 +309,15 @@ def test_the_cases_cover_every_class():
     assert seen == set(ENTRIES)
 
 
+# a base class, a function that is no data, and searches, whose best_estimator_ is saved
+UNSAVED = {"Kernel", "Callable", "SVCCV", "SVRCV", "NuSVCCV"}
+
+
 def test_every_public_estimator_and_kernel_can_be_saved():
     public = {*maxmargin.__all__, *kernels.__all__, *feature_maps.__all__}
     for name in public:
         thing = next(getattr(m, name) for m in (maxmargin, kernels, feature_maps) if hasattr(m, name))
-        if isinstance(thing, type) and issubclass(thing, BaseEstimator) and name not in ("Kernel", "Callable"):
+        if isinstance(thing, type) and issubclass(thing, BaseEstimator) and name not in UNSAVED:
             assert class_of(name) is thing
 
 
