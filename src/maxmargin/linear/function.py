@@ -8,10 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._parallel import single_threaded_blas
+from maxmargin._parallel import effective_threads, run_tiles, single_threaded_blas
 from maxmargin._validation import Array, Points
+from maxmargin.linear.products import Design
 
 STRIP = 4096  # rows that are brought to float64 at a time
+MANY = 200_000  # entries of dense points from which threads help
 
 
 class LinearFunction:
@@ -22,14 +24,22 @@ class LinearFunction:
 
     def _values(self, X: Points) -> Array:
         """coef_ x + intercept_ of validated points, shape (n, outputs), in float64."""
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        coef = np.atleast_2d(self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_)
+        weights = np.ascontiguousarray(coef.T)
+        if sp.issparse(X) or X.size <= MANY:
+            with single_threaded_blas():
+                return np.asarray(X @ weights) + self.intercept_
+        threads = effective_threads(getattr(self, "n_jobs", None))
+        if len(coef) == 1:
+            return Design(X, threads=threads).times(coef[0])[:, None] + self.intercept_
         out = np.empty((X.shape[0], len(coef)))
-        if sp.issparse(X) and X.format == "csc":  # by columns as it is: rows cannot be cut out of it
-            return np.asarray(X @ np.ascontiguousarray(coef.T)) + self.intercept_
+
+        def work(t: int) -> None:
+            rows = slice(t * STRIP, (t + 1) * STRIP)
+            out[rows] = X[rows].astype(np.float64, copy=False) @ weights
+
         with single_threaded_blas():
-            for start in range(0, X.shape[0], STRIP):
-                part = X[start : start + STRIP]
-                out[start : start + STRIP] = part.astype(np.float64, copy=False) @ coef.T
+            run_tiles(work, -(-X.shape[0] // STRIP), threads)
         return out + self.intercept_
 
     def sparsify(self) -> Self:
