@@ -163,7 +163,6 @@ def test_the_intercept_of_linear_machines_is_penalised_as_in_scikit_learn():
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
 
 
-@pytest.mark.skipif("LinearSVR" not in NAMES, reason="there is no LinearSVR")
 def test_linear_regression_has_scikit_learn_s_intercept():
     with patch_sklearn():
         ours = sklearn.svm.LinearSVR(tol=1e-8, max_iter=10**6).fit(Z, T)

@@ -19,24 +19,14 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin.svm.stream_run
-from maxmargin import LinearSVC as Exact
-from maxmargin import load, save
+from maxmargin import LinearSVC, load, save
 from maxmargin._control import watching
 from maxmargin.history import History
-from maxmargin.io._registry import ENTRIES
 from maxmargin.linear.stream import Stream
 from maxmargin.linear.stream_report import StreamReport, estimate
-from maxmargin.svm.streaming import StreamingMixin
 
 LOSSES = ["hinge", "squared_hinge"]
 INTERCEPTS = [{}, {"intercept_scaling": 2.0}, {"fit_intercept": False}]
-
-if issubclass(Exact, StreamingMixin):
-    LinearSVC = Exact
-else:
-
-    class LinearSVC(StreamingMixin, Exact):
-        pass
 
 
 def clouds(n_classes=2, n=400, d=5, seed=0, spread=1.5):
@@ -276,7 +266,7 @@ def test_no_unit_is_too_odd(loss, unit, C):
 @pytest.mark.parametrize("C", [0.01, 10.0])
 def test_replays_come_near_the_solution(loss, options, n_classes, C):
     X, y = clouds(n_classes, n=1000)
-    best = objectives(Exact(loss=loss, C=C, tol=1e-7, **options).fit(X, y), X, y)
+    best = objectives(LinearSVC(loss=loss, C=C, tol=1e-7, **options).fit(X, y), X, y)
     once = replayed(LinearSVC(loss=loss, C=C, **options), X, y, 1, stream_size=1000)
     often = replayed(once, X, y, 29)
     assert often.t_ == 30_000
@@ -286,9 +276,9 @@ def test_replays_come_near_the_solution(loss, options, n_classes, C):
 def test_without_a_size_the_goal_is_the_machine_of_all_rows_so_far():
     X, y = clouds(2, n=300)
     model = replayed(LinearSVC(C=3e-5), X, y, 100)
-    goal = Exact(C=3e-5 * 100, tol=1e-7).fit(X, y)
+    goal = LinearSVC(C=3e-5 * 100, tol=1e-7).fit(X, y)
     assert np.linalg.norm(model.coef_ - goal.coef_) < 0.15 * np.linalg.norm(goal.coef_)
-    once = Exact(C=3e-5, tol=1e-7).fit(X, y)
+    once = LinearSVC(C=3e-5, tol=1e-7).fit(X, y)
     assert np.linalg.norm(once.coef_) < 0.5 * np.linalg.norm(goal.coef_)  # the goals do differ
     sized = replayed(LinearSVC(C=3e-5), X, y, 100, stream_size=300)
     assert np.linalg.norm(sized.coef_ - once.coef_) < 0.1 * np.linalg.norm(once.coef_)
@@ -300,7 +290,7 @@ def test_a_weight_is_a_repetition(n_classes, unit):
     """Only C times the weights matters, as in fit; and so it does where weights are all tiny or huge."""
     X, y = clouds(n_classes, n=600)
     weight = np.random.default_rng(2).choice([0.0, 1.0, 2.0, 5.0], 600)
-    best = objectives(Exact(C=0.1, tol=1e-7).fit(X, y, weight), X, y, weight)
+    best = objectives(LinearSVC(C=0.1, tol=1e-7).fit(X, y, weight), X, y, weight)
     size = unit * weight.sum()
     model = replayed(LinearSVC(C=0.1 / unit), X, y, 30, unit * weight, stream_size=size)
     assert (objectives(model.set_params(C=0.1), X, y, weight) < 1.01 * best).all()
@@ -317,7 +307,7 @@ def test_classes_have_their_weights(n_classes, class_weight):
     X, y = X[~rare], y[~rare]
     if n_classes == 3 and isinstance(class_weight, dict):
         class_weight = {**class_weight, 2: 1.0}
-    exact = Exact(C=0.1, tol=1e-7, class_weight=class_weight).fit(X, y)
+    exact = LinearSVC(C=0.1, tol=1e-7, class_weight=class_weight).fit(X, y)
     model = replayed(LinearSVC(C=0.1, class_weight=class_weight), X, y, 50, stream_size=len(y))
     np.testing.assert_allclose(model.class_weight_, exact.class_weight_)
     factor = exact.class_weight_
@@ -347,7 +337,7 @@ def test_after_fit_learning_goes_on_from_its_solution(n_classes, class_weight):
     assert 0 < np.abs(fitted.coef_ - coef).max() < 0.02 * np.abs(coef).max()
     np.testing.assert_allclose(fitted.class_weight_, weights, rtol=0.01)
     replayed(fitted, X, y, 3, stream_size=len(y))
-    best = Exact(class_weight=class_weight, tol=1e-7).fit(X, y)
+    best = LinearSVC(class_weight=class_weight, tol=1e-7).fit(X, y)
     found, goal = (objectives(model, X, y, None, best.class_weight_) for model in (fitted, best))
     assert (found < 1.03 * goal).all()
     again = fitted.fit(X, y)  # and a new fit begins anew
@@ -372,7 +362,6 @@ def test_a_copy_in_the_middle_of_the_stream_goes_on_as_if_nothing_had_happened(w
     assert clone(through).partial_fit(X, y).t_ == 400
 
 
-@pytest.mark.skipif("Stream" not in ENTRIES, reason="model files do not hold streams yet")
 @pytest.mark.parametrize("options", INTERCEPTS)
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_a_model_file_in_the_middle_of_the_stream_holds_all_of_it(tmp_path, options, n_classes):

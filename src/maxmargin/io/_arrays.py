@@ -25,6 +25,7 @@ from ._source import BLOCK, DataFileError, Source
 
 POINTS, TARGETS = ("X", "x", "data"), ("y", "target", "targets", "labels", "label")
 SPARSE = ("data", "indices", "indptr", "shape", "format")
+# What NumPy and zipfile raise for damaged, encrypted (RuntimeError) or strangely packed (NotImplementedError) archives.
 DAMAGE = (
     *(ValueError, TypeError, KeyError, EOFError, OverflowError, OSError, SyntaxError, tokenize.TokenError),
     *(RuntimeError, NotImplementedError, MemoryError, zipfile.BadZipFile, zlib.error, IndexError, AttributeError),

@@ -5,6 +5,7 @@ Nothing but the batch at hand is held. The object can be iterated again, each ti
 
 from __future__ import annotations
 
+import abc
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -109,7 +110,7 @@ def read_batches(
     return TableBatches(file, size, encoder, table, layout, kinds)
 
 
-class Batches:
+class Batches(abc.ABC):
     """Batches of a data file, from ``read_batches``; each iteration starts at the file's beginning.
 
     Attributes
@@ -147,8 +148,9 @@ class Batches:
     def __repr__(self) -> str:
         return f"<batches of {self.size} from {self.source}>"
 
+    @abc.abstractmethod
     def _chunks(self) -> Iterator[tuple[Points, Array | None]]:
-        raise NotImplementedError
+        """The file's rows in parts of whatever size its format gives."""
 
     def __iter__(self) -> Iterator[tuple[Points, Array | None]]:
         points: list[Points] = []

@@ -163,3 +163,14 @@ def nothing_learnt(batches: int, epoch: int) -> str:
         f"All {batches} batch{'es' if batches > 1 else ''} of epoch {epoch} were held out, or had no weight: give more "
         "batches, smaller ones, or held_out=None."
     )
+
+
+def streams(estimator: Any) -> bool:
+    """Whether the estimator's machine can be learnt from a stream."""
+    if estimator.multi_class == "crammer_singer":
+        raise AttributeError("A stream is learnt one-vs-rest: use multi_class='ovr', not 'crammer_singer'.")
+    if estimator.penalty == "l1":
+        raise AttributeError(
+            "A stream is learnt with the squared length of w as its penalty: use penalty='l2', or fit."
+        )
+    return True

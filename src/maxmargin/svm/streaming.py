@@ -44,20 +44,10 @@ from maxmargin.svm.stream_run import (
     passes,
     places,
     ready,
+    streams,
 )
 
 LARGEST = 1e100  # entries whose squares are still far from overflow
-
-
-def _streams(estimator: Any) -> bool:
-    """Whether the estimator's machine can be learnt from a stream."""
-    if estimator.multi_class == "crammer_singer":
-        raise AttributeError("A stream is learnt one-vs-rest: use multi_class='ovr', not 'crammer_singer'.")
-    if estimator.penalty == "l1":
-        raise AttributeError(
-            "A stream is learnt with the squared length of w as its penalty: use penalty='l2', or fit."
-        )
-    return True
 
 
 class StreamingMixin:
@@ -191,7 +181,7 @@ class StreamingMixin:
         for name in ("_stream", "stream_report_", "t_"):
             vars(self).pop(name, None)
 
-    @available_if(_streams)
+    @available_if(streams)
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, stream_size: float | None = None
     ) -> Self:
@@ -244,7 +234,7 @@ class StreamingMixin:
             self._publish(1)
         return self
 
-    @available_if(_streams)
+    @available_if(streams)
     def fit_stream(
         self: Any,
         batches: Any,
