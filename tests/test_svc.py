@@ -22,7 +22,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin import SVC, FitReport, NuSVC
+from maxmargin import SVC, FitReport, InseparableError, NuSVC
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -566,6 +566,24 @@ def test_the_joint_machine_with_a_hard_margin_separates_with_the_least_norm():
     assert best.success
     assert room(W.ravel()).min() >= -1e-6
     assert 0.5 * np.sum(W**2) == pytest.approx(best.fun, rel=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["auto", "smo", "coordinate_descent"])
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1e-2, 1.0])
+def test_a_hard_margin_with_an_indefinite_kernel_ends(solver, size):
+    """The dual may have no maximum there: a finite machine or an error, and no overflow on the way."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, E = rng.standard_normal((60, 3)), size * rng.standard_normal((60, 60))
+        K = np.exp(-((X[:, None] - X) ** 2).sum(axis=-1)) + E + E.T
+        y = np.where(rng.random(60) > 0.5, 1, -1)
+        machine = SVC(C=math.inf, kernel="precomputed", solver=solver, fit_intercept=solver != "coordinate_descent")
+        try:
+            machine.fit(K, y)
+        except InseparableError as error:
+            assert "finite C" in str(error)
+        else:
+            assert np.isfinite(machine.decision_function(K)).all()
 
 
 @pytest.mark.parametrize("multiclass", ["ovr", "crammer_singer"])

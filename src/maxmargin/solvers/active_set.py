@@ -357,7 +357,8 @@ class _Run:
             if stop is not None:
                 return stop
             before, objective = objective, self.problem.objective(self.f, self.a)
-            idle = idle + 1 if before - objective <= 1e-14 * abs(objective) else 0
+            # also where it is no number: a kernel that is not positive may have no minimum
+            idle = 0 if before - objective > 1e-14 * abs(objective) else idle + 1
             if idle > 2:
                 return Status.STALLED
             self._pair_steps(self.every, middle, np.float64, 0.9 * self.goal)

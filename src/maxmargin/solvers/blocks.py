@@ -112,8 +112,8 @@ class BlockSolver(abc.ABC):
             decrease = -float(np.dot(change, 0.5 * (gradient[W] + block.g)))
             a[W] = block.a
             f += gram.product(rows, moved[rows]) if len(rows) else 0.0
-            idle = idle + 1 if decrease <= 1e-15 * abs(problem.objective(f, a)) else 0
-            if idle > PATIENCE:  # the objective no longer falls: what is left of the violation is rounding
+            idle = 0 if decrease > 1e-15 * abs(problem.objective(f, a)) else idle + 1
+            if idle > PATIENCE:  # the objective no longer falls, or has no minimum: the rest of the violation stays
                 return Solution(a, f, Status.STALLED, n_iter)
             if steps == 0 and waited > 0:
                 # The block sees no violation but the sum does: rounding in f. Compute it anew, once.

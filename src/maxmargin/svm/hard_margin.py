@@ -17,7 +17,10 @@ from maxmargin.solvers import Solution, Solver
 from maxmargin.solvers.hulls import InseparableError, nearest_points
 from maxmargin.svm.training import TrainingSet
 
+HUGE = 1e100  # no dual variable of a hard margin is as large in numbers that can be told apart
 
+
+@np.errstate(over="ignore", invalid="ignore")  # with a kernel that is not positive the dual may have no maximum
 def solve_hard_margin(
     solver: Solver,
     problem: DualProblem,
@@ -45,7 +48,7 @@ def solve_hard_margin(
     first = replace(control, max_iter=limit if control.max_iter < 0 else min(limit, control.max_iter))
     solution: Solution = solver.solve(problem, gram, tol=tol, control=first, start=start)
     if solution.status in (Status.OPTIMAL, Status.DEADLINE, Status.INTERRUPTED):
-        return solution
+        return _bounded(solution)
     weights = _meeting_weights(problem, gram, data, rows)
     if weights is not None and control.stop() is None:
         proof = _proof(problem, data, rows, weights, classes)
@@ -59,7 +62,19 @@ def solve_hard_margin(
             f"of the data's size (this error's `proof` has the combinations). {remedy}",
             proof,
         )
-    return solver.solve(problem, gram, tol=tol, control=control, start=solution.a)
+    bounded = np.abs(solution.a).max() < HUGE
+    return _bounded(solver.solve(problem, gram, tol=tol, control=control, start=solution.a) if bounded else solution)
+
+
+def _bounded(solution: Solution) -> Solution:
+    """The solution, if it is one."""
+    if not np.abs(solution.a).max() < HUGE:
+        raise InseparableError(
+            "C=inf asks for a hard margin, but there is none with this kernel: its matrix is not positive "
+            "semi-definite, and the dual grows without bound. Use a finite C, or a kernel that is positive "
+            "semi-definite (validate_gram looks at a matrix)."
+        )
+    return solution
 
 
 def _twins(problem: DualProblem, gram: Gram, keys: Array) -> tuple[int, int] | None:
