@@ -6,6 +6,7 @@ import contextlib
 import copy
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from scipy.optimize import lsq_linear, minimize
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -25,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, FitReport, InseparableError, NuSVC
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial
+from maxmargin.solvers import CrammerSinger
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 KERNELS = [
@@ -581,6 +584,32 @@ def test_a_hard_margin_with_an_indefinite_kernel_ends(solver, size):
         machine = SVC(C=math.inf, kernel="precomputed", solver=solver, fit_intercept=solver != "coordinate_descent")
         with contextlib.suppress(InseparableError):
             assert np.isfinite(machine.fit(K, y).decision_function(K)).all()
+
+
+@pytest.mark.parametrize("solver", ["auto", "smo"])
+@pytest.mark.parametrize("n", [6, 60])
+def test_kernels_without_any_positive_value_end(n, solver):
+    """Curvatures of zero and below: a step has no length of its own there."""
+    y = np.arange(n) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for K in (-np.ones((n, n)), -np.eye(n), np.zeros((n, n))):
+            machine = SVC(kernel="precomputed", solver=solver).fit(K, y)
+            assert np.isfinite(machine.decision_function(K)).all()
+            assert np.abs(machine.dual_coef_).max(initial=0.0) <= 1.0
+
+
+def test_the_joint_machine_converges_in_blocks(monkeypatch):
+    """More rows than a block has, and overlapping classes: most of them become support vectors."""
+    monkeypatch.setattr(CrammerSinger.__init__, "__defaults__", (24,))
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    X = rng.normal(0, 0.4, (300, 2)) + 0.3 * np.stack([np.cos(2 * y), np.sin(2 * y)], axis=1)
+    blocks = SVC(gamma=1.0, multiclass="crammer_singer").fit(X, y)
+    monkeypatch.undo()
+    whole = SVC(gamma=1.0, multiclass="crammer_singer").fit(X, y)
+    assert blocks.report_.converged
+    assert blocks.report_.dual_objective == pytest.approx(whole.report_.dual_objective, rel=1e-4)
 
 
 @pytest.mark.parametrize("multiclass", ["ovr", "crammer_singer"])

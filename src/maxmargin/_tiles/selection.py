@@ -158,7 +158,7 @@ def solve_pairs(K, g, a, lower, upper, rise, fall, diagonal, starts, stops, goal
         if not gain > 0:
             return step
         size = np.float64(diagonal[i]) + diagonal[j]
-        move = gain / max(size - 2.0 * K[i, j], coarse * size + 1e-30)
+        move = gain / max(size - 2.0 * K[i, j], coarse * abs(size) + 1e-30)
         room_up, room_down = upper[i] - a[i], a[j] - lower[j]
         move = min(move, min(room_up, room_down))
         if not move > 0:

@@ -108,6 +108,9 @@ def _solve_rows(K: Array, G: Array, A: Array, label: Array, bound: Array, goal: 
     return max_steps
 
 
+CLIMB = 1e-7  # relative gain of the dual objective in a round that is progress
+
+
 class CrammerSinger:
     """Block descent over rows; the solver of the joint machine.
 
@@ -121,6 +124,22 @@ class CrammerSinger:
 
     def __init__(self, working_set: int = 512) -> None:
         self.working_set = working_set
+
+    def _choose(self, violations: Array, previous: Array) -> Array:
+        """The rows of the next block: half of them violate most, the others were in the last block and violate most
+        there. Rows that are worked on alone would undo each other's progress."""
+        half = self.working_set // 2
+        first = np.argpartition(-violations, half)[:half]
+        if len(previous) > self.working_set:  # no block yet
+            return np.sort(np.argpartition(-violations, self.working_set)[: self.working_set])
+        kept = np.setdiff1d(previous, first)
+        kept = kept[np.argsort(-violations[kept], kind="stable")[:half]]
+        rest = self.working_set - len(first) - len(kept)
+        chosen = np.concatenate((first, kept))
+        if rest > 0:
+            order = np.argsort(-violations, kind="stable")
+            chosen = np.concatenate((chosen, order[~np.isin(order, chosen)][:rest]))
+        return np.sort(chosen)
 
     def solve(
         self, problem: JointProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
@@ -138,7 +157,7 @@ class CrammerSinger:
             K = gram.block(W, W)
         scale = float(gram.diagonal().max(initial=0.0))
         n_iter = waited = 0
-        best = np.inf
+        best, climbed = np.inf, -np.inf
         while True:
             gradient = optimality.joint_gradient(problem, F)
             violations = optimality.joint_violations(problem, A, gradient)
@@ -148,8 +167,10 @@ class CrammerSinger:
             control.report(n_iter, violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
             if violation <= tol:
                 return Solution(A, F, Status.OPTIMAL, n_iter)
-            waited = 0 if violation < 0.99 * best else waited + 1
-            best = min(best, violation)
+            # The largest violation of all rows may stay for long while the objective improves.
+            better = now.dual > climbed + CLIMB * abs(climbed)
+            waited = 0 if violation < 0.99 * best or better else waited + 1
+            best, climbed = min(best, violation), now.dual if better else climbed
             stop = control.stop() or (Status.MAX_ITER if n_iter >= limit else None)
             if stop is None and waited > 10 * PATIENCE:
                 stop = Status.STALLED
@@ -162,7 +183,7 @@ class CrammerSinger:
             if stop is not None:
                 return Solution(A, F, stop, n_iter)
             if not whole:
-                W = np.sort(np.argpartition(-violations, self.working_set)[: self.working_set])
+                W = self._choose(violations, W)
                 K = gram.block(W, W)
             new, G = A[W], gradient[W]
             target = 0.9 * tol if whole else max(0.1 * violation, 0.5 * tol)
