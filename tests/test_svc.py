@@ -18,7 +18,7 @@ import sklearn.svm
 from scipy.optimize import lsq_linear, minimize
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
@@ -584,6 +584,15 @@ def test_a_hard_margin_with_an_indefinite_kernel_ends(solver, size):
         machine = SVC(C=math.inf, kernel="precomputed", solver=solver, fit_intercept=solver != "coordinate_descent")
         with contextlib.suppress(InseparableError):
             assert np.isfinite(machine.fit(K, y).decision_function(K)).all()
+
+
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_machines_side_by_side_do_not_disturb_each_other(scheme):
+    """More rows than are solved whole, many problems, and any number of threads: the same bits."""
+    X, y = load_digits(return_X_y=True)
+    fits = [SVC(kernel="linear", C=0.01, multiclass=scheme, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 2, 3)]
+    assert all(np.array_equal(fit.n_iter_, fits[0].n_iter_) for fit in fits)
+    assert all(np.array_equal(fit.dual_coef_, fits[0].dual_coef_) for fit in fits)
 
 
 @pytest.mark.parametrize("solver", ["auto", "smo"])

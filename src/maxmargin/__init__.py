@@ -22,6 +22,7 @@ _WHERE = {
     "Perceptron": "maxmargin.svm",
     "PerceptronReport": "maxmargin.svm.perceptron",
     "FitReport": "maxmargin.report",
+    "LongFitWarning": "maxmargin.svm.forecast",
     "History": "maxmargin.history",
     "InseparableError": "maxmargin.solvers.hulls",
     "validate_gram": "maxmargin.kernels",
@@ -85,6 +86,7 @@ __all__ = [
     "LinearOneClassSVM",
     "LinearSVC",
     "LinearSVR",
+    "LongFitWarning",
     "MMDResult",
     "MarginReport",
     "ModelFileError",
@@ -165,6 +167,7 @@ if TYPE_CHECKING:
     from maxmargin.separation import InseparabilityProof, Separability, separability
     from maxmargin.solvers.hulls import InseparableError
     from maxmargin.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, Perceptron
+    from maxmargin.svm.forecast import LongFitWarning
     from maxmargin.svm.linear_one_class import LinearOneClassSVM
     from maxmargin.svm.linear_regression import LinearSVR
     from maxmargin.svm.perceptron import PerceptronReport

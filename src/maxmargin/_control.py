@@ -72,6 +72,16 @@ def watching(callback: Callable[[Progress], None]) -> Iterator[None]:
         _watchers.reset(token)
 
 
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Fits that begin inside report to nobody: those that only serve another one."""
+    token = _watchers.set(())
+    try:
+        yield
+    finally:
+        _watchers.reset(token)
+
+
 @dataclass
 class Control:
     """When to stop, and whom to tell.

@@ -156,6 +156,13 @@ class SVC(KernelClassifier):
             remedy="Without a price of slack nothing is learnt; C=inf is a hard margin.",
         )
 
+    def _approximate(self) -> Any:
+        from maxmargin.approximation import NystroemSVC
+
+        same = ("C", "kernel", "gamma", "degree", "coef0", "fit_intercept", "class_weight", "n_jobs")
+        chosen = {name: getattr(self, name) for name in same}
+        return None if math.isinf(self.C) else NystroemSVC(loss="hinge", **chosen)
+
     def _problem(self, y: Array, weight: Array) -> DualProblem:
         return problems.c_svc(y, self.C * weight, fit_intercept=self.fit_intercept)
 

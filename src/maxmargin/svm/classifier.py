@@ -97,6 +97,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
         self.classes_, codes = check_labels(y)
         weights = check_weights(sample_weight, X.shape[0])
         self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
+        self._foretell(X, y, weights, "accuracy")
         n_classes = len(self.classes_)
         self._scheme = self.multiclass if n_classes > 2 or self.multiclass == "crammer_singer" else "ovo"
         data = self._prepare(X, codes, weights, pairs=self._scheme == "ovo" and n_classes > 2)

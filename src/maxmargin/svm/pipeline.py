@@ -48,6 +48,8 @@ from maxmargin.svm.training import TrainingSet
 from maxmargin.tiled import make_gram
 
 SMALL = 1000  # rows up to which threads cost more than they bring
+LARGE = 30_000  # rows from which a fit may take so long that its user should know
+ABREAST = 8  # problems that are solved at a time, and have equal parts of the memory, whatever the number of threads
 REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
 
 
@@ -60,6 +62,17 @@ class KernelMachine(CallbackSupport, KernelInput):
         check_number("cache_size", self.cache_size, above=0)
         check_flag("shrinking", self.shrinking)
         check_choice("solver", self.solver, ["auto", *SOLVERS])
+
+    def _approximate(self) -> Any:
+        """The approximate machine of the same problem, not fitted; None if there is none."""
+        return None
+
+    def _foretell(self, X: Points, y: Array, weights: Array, measure: str) -> None:
+        """Say it beforehand if the fit will take more than a minute."""
+        if X.shape[0] >= LARGE and X.dtype != object and not self._is_precomputed():
+            from maxmargin.svm.forecast import foretell
+
+            foretell(self, X, y, weights, measure)
 
     def _prepare(self, X: Points, target: Array, weights: Array, pairs: bool = False) -> TrainingSet:
         """Canonical rows, the resolved kernel and its operator; ``pairs`` says that pairs of classes will be solved."""
@@ -121,13 +134,16 @@ class KernelMachine(CallbackSupport, KernelInput):
                 gram = gram_of(t)
             else:
                 gram = data.gram if len(rows) == data.gram.n else data.gram.subset(rows)
-            gram.budget = data.gram.budget / min(data.threads, len(problems))
+            gram.budget = share
             machines[t] = self._solve_one(data, rows, problem, chosen, gram, starts[t])
             evaluations[t] = 0 if gram is data.gram else gram.evaluations
 
+        memory = data.gram.budget
+        share = memory / min(ABREAST, max(1, len(problems)))
         evaluations = [0] * len(problems)
         rows_each = np.mean([len(rows) for rows, _ in problems]) if problems else 0
-        run_tiles(work, len(problems), data.threads if rows_each > SMALL / 2 else 1)
+        run_tiles(work, len(problems), min(ABREAST, data.threads) if rows_each > SMALL / 2 else 1)
+        data.gram.budget = memory
         self._evaluations = data.gram.evaluations + sum(evaluations)
         return machines
 

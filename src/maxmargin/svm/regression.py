@@ -55,6 +55,7 @@ class KernelRegressor(RegressorMixin, KernelMachine, abc.ABC):
         X, target = self._training_points(X, y, supervised=True, numeric=True)
         target = target.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
+        self._foretell(X, target, weights, "R squared")
         data = self._prepare(X, target, weights)
         bounds = np.where(weights > 0, self.C, 0.0) if math.isinf(self.C) else self.C * weights
         machine = self._fit_one(X, data, weights, bounds, self._problem(data.target, data.weight))
@@ -154,6 +155,12 @@ class SVR(KernelRegressor):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("epsilon", self.epsilon, least=0)
+
+    def _approximate(self) -> Any:
+        from maxmargin.approximation import NystroemSVR
+
+        same = ("C", "epsilon", "kernel", "gamma", "degree", "coef0", "fit_intercept", "n_jobs")
+        return None if math.isinf(self.C) else NystroemSVR(**{name: getattr(self, name) for name in same})
 
     def _problem(self, y: Array, weight: Array) -> DualProblem:
         return problems.eps_svr(y, self.C * weight, float(self.epsilon), fit_intercept=self.fit_intercept)
