@@ -43,7 +43,9 @@ from maxmargin import (
     KernelRidgeCV,
     NuSVC,
     NuSVR,
+    Nystroem,
     OneClassSVM,
+    RandomFeatures,
     feature_maps,
     kernels,
 )
@@ -153,6 +155,12 @@ CASES = [
     (KernelRidge(kernel="precomputed", alpha=[0.1, 2.0]), GRAM, np.column_stack([T, -T]), NEW_GRAM),
     (KernelRidgeCV(kernel="rbf", alphas=np.array([0.1, 1.0])), X, T, NEW),
     (KernelRidgeCV(kernel="rbf"), X, np.column_stack([T, -T]), NEW),
+    (Nystroem(n_components=9, random_state=0), X, None, NEW),
+    (Nystroem(n_components=9, landmarks="kmeans", random_state=0), X, None, NEW),
+    (Nystroem("precomputed", n_components=9, random_state=0), GRAM, None, NEW_GRAM),
+    (Nystroem(Spectrum(2), n_components=9, random_state=0), TEXTS, None, TEXTS[:9]),
+    (RandomFeatures(n_components=9, random_state=0), X, None, NEW),
+    (RandomFeatures(kernel="laplacian", n_components=8, random_state=0), X, None, NEW),
     (BasisRegression(), X, T, NEW),
     (BasisRegression("gaussian", alpha=0.1), X, T, NEW),
     (BasisRegression(None), X, np.column_stack([T, -T]), NEW),
@@ -310,7 +318,7 @@ def test_the_cases_cover_every_class():
 
 
 # a base class, a function that is no data, and searches, whose best_estimator_ is saved
-UNSAVED = {"Kernel", "Callable", "SVCCV", "SVRCV", "NuSVCCV"}
+UNSAVED = {"Kernel", "Callable", "SVCCV", "SVRCV", "NuSVCCV", "OneClassSVMCV", "LinearSVCCV"}
 
 
 def test_every_public_estimator_and_kernel_can_be_saved():

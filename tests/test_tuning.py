@@ -424,6 +424,16 @@ def test_progress_is_told(caplog):
     assert "cells 4 of 4  best score" in caplog.text
 
 
+def test_machines_inside_a_search_foretell_nothing(monkeypatch):
+    """Only the refit is one long fit; the others are many."""
+    told = []
+    monkeypatch.setattr("maxmargin.svm.pipeline.LARGE", 10)
+    monkeypatch.setattr("maxmargin.svm.forecast.foretell", lambda *args: told.append(args[0].C))
+    X, y = two_classes(90)
+    search = SVCCV(Cs=[1.0, 10.0], gammas=[0.1], cv=3, solver="smo").fit(X, y)
+    assert told == [search.C_]
+
+
 # Bad input
 
 
@@ -543,6 +553,8 @@ def test_without_refit_there_is_no_machine():
     assert search.best_params_ == {"C": 1.0, "gamma": 0.1}
     with pytest.raises(NotFittedError, match="refit=False"):
         search.predict(X)
+    search.set_params(refit=True).fit(X, y).set_params(refit=False).fit(X, y)
+    assert not hasattr(search, "best_estimator_")  # that of the earlier fit
 
 
 def test_random_splits_and_few_steps():

@@ -41,6 +41,11 @@ _WHERE = {
     "KernelRidge": "maxmargin.regression",
     "KernelRidgeCV": "maxmargin.regression",
     "compare_map_and_kernel": "maxmargin.map_and_kernel",
+    "Nystroem": "maxmargin.approximation",
+    "NystroemRidge": "maxmargin.approximation",
+    "NystroemSVC": "maxmargin.approximation",
+    "NystroemSVR": "maxmargin.approximation",
+    "RandomFeatures": "maxmargin.approximation",
     "KernelPCA": "maxmargin.decomposition",
     "KernelKNeighborsClassifier": "maxmargin.neighbors",
     "KernelKNeighborsRegressor": "maxmargin.neighbors",
@@ -56,6 +61,8 @@ _WHERE = {
     "SVCCV": "maxmargin.tuning",
     "SVRCV": "maxmargin.tuning",
     "NuSVCCV": "maxmargin.tuning",
+    "OneClassSVMCV": "maxmargin.tuning",
+    "LinearSVCCV": "maxmargin.tuning",
     "patch_sklearn": "maxmargin.patching",
     "sklearn_is_patched": "maxmargin.patching",
     "unpatch_sklearn": "maxmargin.patching",
@@ -85,6 +92,7 @@ __all__ = [
     "KernelRidgeCV",
     "LinearOneClassSVM",
     "LinearSVC",
+    "LinearSVCCV",
     "LinearSVR",
     "LongFitWarning",
     "MMDResult",
@@ -93,12 +101,19 @@ __all__ = [
     "NuSVC",
     "NuSVCCV",
     "NuSVR",
+    "Nystroem",
+    "NystroemRidge",
+    "NystroemSVC",
+    "NystroemSVR",
     "OneClassSVM",
+    "OneClassSVMCV",
     "Perceptron",
     "PerceptronReport",
+    "RandomFeatures",
     "Separability",
     "StreamReport",
     "TableEncoder",
+    "approximation",
     "calibration",
     "compare_map_and_kernel",
     "compare_solvers",
@@ -132,6 +147,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from maxmargin import (
+        approximation,
         calibration,
         digits,
         displays,
@@ -146,6 +162,7 @@ if TYPE_CHECKING:
         svm,
         tuning,
     )
+    from maxmargin.approximation import Nystroem, NystroemRidge, NystroemSVC, NystroemSVR, RandomFeatures
     from maxmargin.cluster import KernelKMeans
     from maxmargin.comparisons import compare_solvers
     from maxmargin.compression import CompressionReport, compress
@@ -171,7 +188,7 @@ if TYPE_CHECKING:
     from maxmargin.svm.linear_one_class import LinearOneClassSVM
     from maxmargin.svm.linear_regression import LinearSVR
     from maxmargin.svm.perceptron import PerceptronReport
-    from maxmargin.tuning import SVCCV, SVRCV, NuSVCCV
+    from maxmargin.tuning import SVCCV, SVRCV, LinearSVCCV, NuSVCCV, OneClassSVMCV
     from maxmargin.two_sample import MMDResult, mmd_test
 
 

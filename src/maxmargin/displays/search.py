@@ -95,6 +95,8 @@ class SearchDisplay:
         scoring = getattr(estimator, "scoring", None)
         classifies = hasattr(estimator, "classes_")
         name = scoring if isinstance(scoring, str) else "accuracy" if classifies else "R²"
+        if scoring is None and hasattr(estimator, "offset_"):
+            name = repr(estimator.scorer_)
         if scoring is not None and not isinstance(scoring, str):
             name = getattr(scoring, "__name__", "score")
         display = cls(estimator.cv_results_, estimator.best_index_, x=x, y=y, score_name=f"mean {name}")

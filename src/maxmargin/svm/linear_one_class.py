@@ -6,10 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import BaseEstimator
 
 from maxmargin._validation import (
     Array,
+    Points,
     callers_level,
     check_new_points,
     check_number,
@@ -29,9 +30,10 @@ from maxmargin.linear.regression_machine import (
     warn_unless_converged,
 )
 from maxmargin.linear.regression_solvers import check_regression_solver, choose_regression_solver
+from maxmargin.svm.region import RegionMixin
 
 
-class LinearOneClassSVM(LinearFunction, OutlierMixin, BaseEstimator):
+class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
     """The halfspace, as far from the origin as possible, that holds all but a share ``nu`` of the training points.
 
     The same machine as ``OneClassSVM(kernel="linear")``, for any number of rows. Together with a feature map of
@@ -182,41 +184,8 @@ class LinearOneClassSVM(LinearFunction, OutlierMixin, BaseEstimator):
             )
         return self
 
-    def decision_function(self, X: Any) -> Array:
-        """Signed value of new points: positive inside the region, negative outside.
+    def _new_points(self, X: Any) -> Points:
+        return check_new_points(self, X)
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        decision : array of shape (n_samples,)
-        """
-        return self._values(check_new_points(self, X))[:, 0]
-
-    def score_samples(self, X: Any) -> Array:
-        """Unshifted values of new points: ``decision_function(X) + offset_``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : array of shape (n_samples,)
-        """
-        return self.decision_function(X) + self.offset_
-
-    def predict(self, X: Any) -> Array:
-        """1 for new points inside the region (its boundary included), -1 outside.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+    def _decision(self, X: Points) -> Array:
+        return self._values(X)

@@ -6,15 +6,15 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
 from maxmargin import problems
 from maxmargin._callbacks import with_callbacks
-from maxmargin._validation import Array, callers_level, check_number, check_weights
+from maxmargin._validation import callers_level, check_number, check_weights
 from maxmargin.svm.pipeline import KernelMachine
+from maxmargin.svm.region import RegionMixin
 
 
-class OneClassSVM(OutlierMixin, KernelMachine):
+class OneClassSVM(RegionMixin, KernelMachine):
     """The smallest region, in feature space, that holds all but a share ``nu`` of the training points.
 
     Parameters
@@ -79,6 +79,10 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self.max_seconds = max_seconds
         self.warm_start = warm_start
 
+    def _check_parameters(self) -> None:
+        self._check_shared()
+        check_number("nu", self.nu, above=0, most=1)
+
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the region of the training points.
@@ -97,8 +101,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self : object
             The fitted estimator.
         """
-        self._check_shared()
-        check_number("nu", self.nu, above=0, most=1)
+        self._check_parameters()
         X = self._training_points(X)
         weights = check_weights(sample_weight, X.shape[0])
         data = self._prepare(X, np.zeros(X.shape[0]), weights)
@@ -122,42 +125,3 @@ class OneClassSVM(OutlierMixin, KernelMachine):
             error_name="training points outside",
         )
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """Signed value of new points: positive inside the region, negative outside.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        decision : array of shape (n_samples,)
-        """
-        return self._decision(self._new_points(X)).ravel()
-
-    def score_samples(self, X: Any) -> Array:
-        """Unshifted values of new points: ``decision_function(X) + offset_``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : array of shape (n_samples,)
-        """
-        return self.decision_function(X) + self.offset_
-
-    def predict(self, X: Any) -> Array:
-        """1 for new points inside the region (its boundary included), -1 outside.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)

@@ -2,5 +2,7 @@
 
 from maxmargin.tuning.estimators import SVCCV, SVRCV, NuSVCCV
 from maxmargin.tuning.grid import Range
+from maxmargin.tuning.linear import LinearSVCCV
+from maxmargin.tuning.outliers import OneClassSVMCV
 
-__all__ = ["SVCCV", "SVRCV", "NuSVCCV", "Range"]
+__all__ = ["SVCCV", "SVRCV", "LinearSVCCV", "NuSVCCV", "OneClassSVMCV", "Range"]

@@ -10,18 +10,17 @@ from __future__ import annotations
 import abc
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning, NotFittedError
-from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._callbacks import CallbackSupport, with_callbacks
-from maxmargin._control import Control, print_note
+from maxmargin._control import Control, Status, print_note
 from maxmargin._kernel_input import KernelInput, kernel_of
 from maxmargin._parallel import Scratch, effective_threads
 from maxmargin._rows import CanonicalRows, canonical_rows
@@ -41,6 +40,7 @@ from maxmargin.kernels.bandwidth import resolve_gamma
 from maxmargin.tuning.folds import check_groups, make_folds, splits_of
 from maxmargin.tuning.grid import BY_RATIO, Cell, Variant, cells, finer, kernel_axes, variants
 from maxmargin.tuning.path import advance
+from maxmargin.tuning.scoring import scorer_of
 from maxmargin.tuning.search import Search
 from maxmargin.tuning.store import Store
 
@@ -54,40 +54,19 @@ class Setting:
 
     machine: Any  # with the parameters that are not searched
     points: Points
-    target: Array  # labels or values of the canonical rows
+    target: Array | None  # labels or values of the canonical rows
     codes: Array  # class codes; empty for regression
     classes: Array
     control: Control
     scratch: Scratch
 
 
-class ScoreByScorer:
-    """To the left of scikit-learn's mixins, which have a ``score`` of their own."""
-
-    scorer_: Any
-    _best: Any
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The score of the best machine on new points, by ``scorer_``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-        """
-        extra = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self.scorer_(self._best("score"), X, y, **extra))
-
-
 class GridSearch(CallbackSupport, KernelInput, abc.ABC):
     """The searches' common part."""
 
+    scorer_: Any
     _classifies = False
+    _refined: tuple[str, ...] = BY_RATIO  # axes that a finer search divides
 
     @abc.abstractmethod
     def _machine(self) -> Any:
@@ -141,38 +120,32 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         check_number("refine", rounds, least=0, integer=True)
         machine = self._machine()
         machine._check_parameters()
-        if isinstance(self.scoring, (list, tuple, set, Mapping)):
-            raise TypeError(f"scoring must be one score, by name or as a function; got {self.scoring!r}.")
         if self._is_precomputed() and isinstance(self.kernel, (list, tuple)) and len(self.kernel) > 1:
             raise ValueError("kernel='precomputed' stands alone: one matrix cannot be compared with other kernels.")
         given, axes = X, self._axes()
-        X, y = self._training_points(X, y, supervised=True, numeric=not self._classifies)
+        X, y, codes = self._read(X, y)
         weights = check_weights(sample_weight, X.shape[0])
+        learnt = self._learnt(y, weights)
         groups = check_groups(groups, X.shape[0])
-        codes = np.empty(0, np.int64)
-        if self._classifies:
-            self.classes_, codes = check_labels(y)
-            y = self.classes_[codes]
-        else:
-            y = y.astype(np.float64)
-        splits = splits_of(self.cv, X, y, groups, classifier=self._classifies)
+        splits = splits_of(self.cv, X, y, groups, classifier=len(codes) > 0)
         control = Control(max_seconds=self.max_seconds)
         threads = effective_threads(self.n_jobs)
-        rows = self._rows(X, codes if self._classifies else y, weights)
+        rows = self._rows(X, codes if len(codes) else np.zeros(X.shape[0]) if y is None else y, weights)
         at = rows.representative
         points = self._points(X, at)
         folds = make_folds(
-            splits, rows, weights, given if hasattr(given, "columns") else X, y, sample_weight is not None
+            splits, rows, weights, learnt, given if hasattr(given, "columns") else X, y, sample_weight is not None
         )
-        made = self._variants(points, rows.weight)
-        resolved = self._resolved_all(X, points, rows.weight, made)
+        used = rows.member_of >= 0
+        share = np.bincount(rows.member_of[used], weights=learnt[used], minlength=len(rows.weight))
+        made = self._variants(points, share)
+        resolved = self._resolved_all(X, points, share, made)
         budget = min(float(self.cache_size) * 1e6, 0.5 * available_memory())
         store = Store(points, [kernel for kernel in resolved if not isinstance(kernel, str)], threads, budget)
         classes = self.classes_ if self._classifies else codes
-        setting = Setting(
-            machine, points, y[at], codes[at] if self._classifies else codes, classes, control, store.scratch
-        )
-        self.scorer_ = check_scoring(self, scoring=self.scoring)
+        target, coded = (None if y is None else y[at]), codes[at] if len(codes) else codes
+        setting = Setting(machine, points, target, coded, classes, control, store.scratch)
+        self.scorer_ = self._scorer(points, share, y)
 
         def job(kernel: Kernel, K: Array | None, fold: Any, some: Any) -> Any:
             return self._job(setting, kernel, K, fold, some)
@@ -184,22 +157,44 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
                 print_note("loading compiled code; the first search on a machine compiles it, which takes some seconds")
             print_note(f"{count} cells, {len(folds)} folds, {X.shape[0]:,} samples, {threads} threads")
         with control.catching_interrupts():
-            search.run(cells(made, axes), resolved, store)
-            for _ in range(rounds):
-                if control.stop() is not None or search.table.best() is None:
-                    break
-                fresh, more = self._finer(search.table.cells, search.table.best(), made, resolved)
-                if not fresh:
-                    break
-                resolved += self._resolved_all(X, points, rows.weight, more)
-                made += more
-                search.run(fresh, resolved, store)
-        self._publish(search, made, resolved)
+            try:
+                search.run(cells(made, axes), resolved, store)
+                for _ in range(rounds):
+                    search.cut = search.cut or control.stop() is not None
+                    if search.cut or search.table.best() is None:
+                        break
+                    fresh, more = self._finer(search.table.cells, search.table.best(), made, resolved)
+                    if not fresh:
+                        break
+                    resolved += self._resolved_all(X, points, share, more)
+                    made += more
+                    search.run(fresh, resolved, store)
+            except KeyboardInterrupt:  # the second: it ends the fit, but takes nothing that was found
+                if search.table.best() is not None:
+                    self._publish(search, made, resolved)
+                raise
+            self._publish(search, made, resolved)
         if self.refit:
-            self._refit(given, y, sample_weight, machine, made, control)
+            self._refit(given, y, sample_weight if learnt is weights else learnt, machine, made, control)
         return self
 
     # ------------------------------------------------------------ before the search
+
+    def _read(self, X: Any, y: Any) -> tuple[Points, Array | None, Array]:
+        """Checked points, targets (None if there are none), and the codes of classes (empty if there are none)."""
+        X, y = self._training_points(X, y, supervised=True, numeric=not self._classifies)
+        if not self._classifies:
+            return X, y.astype(np.float64), np.empty(0, np.int64)
+        self.classes_, codes = check_labels(y)
+        return X, self.classes_[codes], codes
+
+    def _learnt(self, y: Array | None, weights: Array) -> Array:
+        """The weights of the samples in training."""
+        return weights
+
+    def _scorer(self, points: Points, weight: Array, y: Array | None) -> Any:
+        """The scorer, given canonical rows, their weights in training, and the targets."""
+        return scorer_of(self, self.scoring)
 
     def _rows(self, X: Points, target: Array, weights: Array) -> CanonicalRows:
         """Canonical rows; of classifiers class by class, so that the rows of a pair of classes lie together."""
@@ -263,7 +258,8 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
             if name == "gamma" and isinstance(value, str):
                 value = float(resolved[cell.variant].gamma)  # type: ignore[union-attr]
             tried = [other.params.get(name) for other in known] + [value]
-            axes[name] = finer(tried, value) if name in BY_RATIO and np.isfinite(value) else [value]
+            most = 1.0 if name == "nu" else np.inf
+            axes[name] = finer(tried, value, most) if name in self._refined and np.isfinite(value) else [value]
         of_kernel = {name: axes[name] for name in made[cell.variant].params}
         spec = made[cell.variant].params.get("kernel", self.kernel)
         more = variants(spec, of_kernel, degree=self.degree, coef0=self.coef0)
@@ -275,8 +271,12 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
 
     def _publish(self, search: Search, made: Sequence[Variant], resolved: Sequence[Kernel | str]) -> None:
         table, status = search.table, search.control.stop()
+        if status is Status.DEADLINE and not search.cut:  # it was complete in time
+            status = None
         best = table.best()
         reasons = table.error_reasons()
+        if best is None and status is Status.INTERRUPTED:
+            raise KeyboardInterrupt("The search was interrupted before any cell had a score.")
         if best is None and status is not None:
             raise TimeoutError(
                 f"The search ended before any cell had a score ({status.value}): there is no best machine yet."
@@ -296,7 +296,8 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         self.status_ = "complete" if status is None else status.value
         for name, value in table.cells[best].machine.items():
             setattr(self, f"{name}_", value)
-        self.__dict__.pop("gamma_", None)
+        for name in ("gamma_", "best_estimator_", "refit_time_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         gamma = getattr(resolved[table.cells[best].variant], "gamma", None)
         if gamma is not None:
             self.gamma_ = float(gamma)
@@ -333,13 +334,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         self, X: Any, y: Array, sample_weight: Any, machine: Any, made: Sequence[Variant], control: Control
     ) -> None:
         """The best machine, fitted to all data."""
-        variant = made[self._variant]
-        spec = variant.params.get("kernel", self.kernel)
-        rest = {name: value for name, value in variant.params.items() if name != "kernel"}
-        if isinstance(spec, str) and all(name in NAMED for name in rest):
-            machine.set_params(kernel=spec, **rest)
-        else:
-            machine.set_params(kernel=variant.kernel)
+        machine.set_params(**self._kernel_parameters(made[self._variant]))
         machine.set_params(**self._chosen, verbose=False)
         if self.max_seconds is not None:
             machine.set_params(max_seconds=max(0.1 * self.max_seconds, self.max_seconds - control.seconds))
@@ -349,6 +344,13 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         if self.verbose:
             print_note(f"{control.seconds:8.2f} s  the best machine fitted to all samples")
         self.best_estimator_ = machine.set_params(max_seconds=self.max_seconds)
+
+    def _kernel_parameters(self, variant: Variant) -> dict[str, Any]:
+        """The best kernel, as a parameter of the machine: by name, if it has one."""
+        spec = variant.params.get("kernel", self.kernel)
+        rest = {name: value for name, value in variant.params.items() if name != "kernel"}
+        by_name = isinstance(spec, str) and all(name in NAMED for name in rest)
+        return {"kernel": spec, **rest} if by_name else {"kernel": variant.kernel}
 
     def _best(self, method: str) -> Any:
         """The refit machine."""

@@ -14,9 +14,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from maxmargin._validation import Array
 from maxmargin.svm import SVC, SVR, NuSVC
-from maxmargin.tuning.base import GridSearch, ScoreByScorer, Setting
+from maxmargin.tuning.base import GridSearch, Setting
 from maxmargin.tuning.grid import axis
-from maxmargin.tuning.jobs import MachineJob, PathJob, TubeJob
+from maxmargin.tuning.jobs import BEARABLE, TOLERABLE, MachineJob, PathJob, TubeJob, check_two_classes, precise
+from maxmargin.tuning.scoring import ScoreByScorer
 
 CS = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
 
@@ -24,10 +25,12 @@ CS = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
 def machine_job(setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> MachineJob:
     """The job that leaves everything to the machine itself."""
     at = setting
+    if len(at.classes):
+        check_two_classes(at.classes[np.unique(at.codes[fold.weight > 0])])
     return MachineJob(at.machine, kernel, at.points, K, at.target, fold, cells, at.control)
 
 
-class _ClassifierSearch(ScoreByScorer, ClassifierMixin, GridSearch):
+class ClassifierSearch(ScoreByScorer, ClassifierMixin, GridSearch):
     """What the classifiers' searches share."""
 
     _classifies = True
@@ -46,7 +49,7 @@ class _ClassifierSearch(ScoreByScorer, ClassifierMixin, GridSearch):
         return self._best("decision_function").decision_function(X)
 
 
-class SVCCV(_ClassifierSearch):
+class SVCCV(ClassifierSearch):
     """Support vector classification with C and the kernel chosen by cross-validation.
 
     The scores are those of ``GridSearchCV`` around :class:`SVC`, but kernel values are computed once for all folds and
@@ -103,8 +106,9 @@ class SVCCV(_ClassifierSearch):
     Notes
     -----
     A kernel that looks at the data (``gamma="scale"``) looks once, at all of X. With ``sample_weight`` machines and
-    scores are weighted; a scorer that knows no weights is given the samples whose weight is not zero. A search is not
-    saved to a model file: save ``best_estimator_``.
+    scores are weighted; a scorer that knows no weights is given the samples whose weight is not zero. Ctrl-C ends the
+    search with the best cell so far, or with ``KeyboardInterrupt`` if there is no score yet; during the refit it leaves
+    the search's own attributes as they are. A search is not saved to a model file: save ``best_estimator_``.
 
     Examples
     --------
@@ -180,13 +184,13 @@ class SVCCV(_ClassifierSearch):
     def _job(self, setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> Any:
         finite = all(math.isfinite(cell.machine["C"]) for _, cell in cells)
         plain = self.solver == "auto" and self.multiclass != "crammer_singer" and self.fit_intercept and finite
-        if K is None or not plain:
+        if K is None or not plain or not precise(K, BEARABLE * self.tol):
             return machine_job(setting, kernel, K, fold, cells)
         at = setting
         return PathJob(at.machine, K, at.codes, at.classes, fold, cells, at.control, at.scratch)
 
 
-class NuSVCCV(_ClassifierSearch):
+class NuSVCCV(ClassifierSearch):
     """nu-support vector classification with nu and the kernel chosen by cross-validation.
 
     Parameters
@@ -369,6 +373,8 @@ n_features_in_
 
     def _job(self, setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> Any:
         finite = all(math.isfinite(cell.machine["C"]) for _, cell in cells)
-        if K is None or self.solver != "auto" or not finite or np.count_nonzero(fold.weight) == 0:
+        plain = self.solver == "auto" and finite and np.count_nonzero(fold.weight) > 0
+        if K is None or not plain or not precise(K, TOLERABLE * self.tol):
             return machine_job(setting, kernel, K, fold, cells)
+        assert setting.target is not None
         return TubeJob(setting.machine, K, setting.target, fold, cells, setting.control, setting.scratch)

@@ -58,7 +58,10 @@ class Range:
 def axis(name: str, values: Any, *, strings: Sequence[str] = (), **limits: Any) -> list[Any]:
     """The values of one numeric axis, each once; ``limits`` are those of ``check_number``."""
     if isinstance(values, Range):
-        return values.values()
+        try:
+            values = values.values()
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{name}: {error}") from None
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         if isinstance(values, numbers.Real) or values in strings:
             raise TypeError(f"{name} must be a list of values or a Range; got {values!r}: write {name}=[{values!r}].")
@@ -178,8 +181,9 @@ def cells(kernels: Sequence[Variant], machine_axes: Mapping[str, Sequence[Any]],
     return sorted(made, key=order)
 
 
-def finer(values: Sequence[Any], best: float) -> list[float]:
-    """Values around the best, inside the steps to its neighbours; outside the ends the last step goes on."""
+def finer(values: Sequence[Any], best: float, most: float = math.inf) -> list[float]:
+    """Values around the best, inside the steps to its neighbours; outside the ends the last step goes on,
+    up to ``most``."""
     known = sorted({float(v) for v in values if isinstance(v, numbers.Real) and 0 < float(v) < math.inf})
     if best not in known or best <= 0:
         return [best]
@@ -192,4 +196,4 @@ def finer(values: Sequence[Any], best: float) -> list[float]:
     steps = range(1, FINER)
     made = [best * below ** (-k / FINER) for k in reversed(steps)] + [best]
     made += [best * above ** (k / FINER) for k in steps]
-    return [value if value == best else float(f"{value:.6g}") for value in made]
+    return [value if value == best else float(f"{value:.6g}") for value in made if value <= most]

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import clone
 
 from maxmargin import optimality, problems
-from maxmargin._control import Control, Status
+from maxmargin._control import Control, Progress, Status, watching
 from maxmargin._parallel import Scratch
 from maxmargin._tiles.products import gather
 from maxmargin._tiles.selection import UNIT
@@ -37,6 +37,9 @@ from maxmargin.tuning.store import MaskedGram
 SLICE = 300_000_000  # variables touched between two looks at the clock
 MOST_STEPS = 10_000_000  # for each problem, if the user sets no limit
 COPIED = 4000  # rows up to which a machine gets a matrix of its own, in double precision
+HARMLESS = 1e-4  # rounding of kernel values, relative to tol, up to which a machine is given held ones,
+TOLERABLE = 0.1  # up to which a region or a tube is found on them,
+BEARABLE = 1.0  # and up to which classes are separated on them, as in LIBSVM
 COARSE = 1e-4  # error of a decision value that single precision may make
 
 
@@ -58,17 +61,21 @@ class _NoShortcut:
         return None
 
 
-def left_out(machine: Any, points: Any, values: Array, **fitted: Any) -> Any:
-    """A machine that knows its values on the points that were left out, and nothing else. It answers to scorers as the
-    fitted machine would."""
+def left_out(machine: Any, points: Any, values: Array, also: tuple[Any, Array] | None = None, **fitted: Any) -> Any:
+    """A machine that knows its values on the points that were left out (``also``: and on some others), and nothing
+    else. It answers to scorers as the fitted machine would."""
+    known = [(points, values)] if also is None else [(points, values), also]
 
     def given(X: Any) -> Any:
-        if X is not points:
+        if not any(X is some for some, _ in known):
             raise ValueError("inside a search a scorer can ask a machine about the points it is given, and no others.")
         return X
 
+    def decision(X: Any) -> Array:
+        return next(its for some, its in known if X is some)
+
     told = copy.copy(machine)
-    told.__dict__.update(fitted, _new_points=given, _decision=lambda X: values, _expansion=_NoShortcut())
+    told.__dict__.update(fitted, _new_points=given, _decision=decision, _expansion=_NoShortcut())
     return told
 
 
@@ -294,13 +301,16 @@ class MachineJob:
         if len(self.rows) == 0:
             raise ValueError("no sample of the training part has a weight")
         if isinstance(kernel, Precomputed):
-            K = X if K is None else K
-        elif len(self.rows) > COPIED or any(math.isinf(cell.machine.get("C", 0.0)) for _, cell in cells):
-            K = None  # a hard margin hangs on the last digits of K
+            K = X
+        elif K is not None:
+            hard = any(math.isinf(cell.machine.get("C", 0.0)) for _, cell in cells)
+            if hard or len(self.rows) > COPIED or not precise(K, HARMLESS * machine.tol):
+                K = None  # a hard margin hangs on the last digits of K, and so may a small tol
         self.K, self.X = K, X
         self.machine = clone(machine).set_params(
             kernel="precomputed" if K is not None else kernel, warm_start=True, n_jobs=1, verbose=False
         )
+        self.machine.__dict__["_foretell"] = _say_nothing
         self.found: list[Answer] = []
 
     def part(self, t: int) -> None:
@@ -319,20 +329,39 @@ class MachineJob:
                 self.machine.max_seconds = max(0.01, self.control.max_seconds - self.control.seconds)
             try:
                 self.machine.set_params(**cell.machine)
-                self.machine.fit(train, *given, sample_weight=self.fold.weight[self.rows])
-                values = self.machine._decision(test)
+                with watching(self._look):
+                    self.machine.fit(train, *given, sample_weight=self.fold.weight[self.rows])
+                told = self._told(test)
             except Exception as error:
-                self.found.append(Answer(reason=f"{type(error).__name__}: {error}"))
+                stopped = isinstance(error, InterruptedError) and self.control.stop() is not None
+                self.found.append(Answer(reason=why(self.control) if stopped else f"{type(error).__name__}: {error}"))
                 continue
             if self.control.stop() is not None and not self.machine.report_.status.converged:
                 self.found.append(Answer(reason=why(self.control)))
                 continue
-            told = left_out(self.machine, self.fold.points, values)
             converged = self.machine.report_.status.converged
             self.found.append(Answer(told, time.perf_counter() - began, converged))
 
+    def _look(self, progress: Progress) -> None:
+        """End a fit that the user has interrupted: the machine itself listens to nobody while a search does."""
+        if self.control.stop() is Status.INTERRUPTED:
+            raise InterruptedError
+
+    def _told(self, test: Points) -> Any:
+        """The fitted machine, as far as a scorer may ask it; ``test`` are the points left out, ready for it."""
+        return left_out(self.machine, self.fold.points, self.machine._decision(test))
+
     def answers(self) -> list[Answer]:
         return self.found
+
+
+def _say_nothing(*args: Any) -> None:
+    """In the place of a machine's forecast of its own time: a search has many machines, and its own account."""
+
+
+def precise(K: Array, error: float) -> bool:
+    """Whether kernel values that are held in single precision are rounded by no more than this."""
+    return 2.0**-24 * float(np.abs(K.diagonal()).max(initial=0.0)) <= error
 
 
 def check_two_classes(found: Array) -> None:

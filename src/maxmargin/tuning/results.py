@@ -1,7 +1,8 @@
 """The account of a search, in the layout of scikit-learn's ``cv_results_``.
 
 A split that no cell could be scored on (one class in its training part, say) tells nothing about cells and is left out
-of all means. A cell that misses any other split has no mean: it is not chosen while there are others that have one.
+of all means; one that was not come to, for the search was stopped, is not. A cell that misses any other split has no
+mean: it is not chosen while there are others that have one.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin._control import Status
 from maxmargin._validation import Array
 from maxmargin.tuning.grid import Cell
+
+STOPS = {Status.DEADLINE.value, Status.INTERRUPTED.value}
+UNREACHED = STOPS | {"not reached"}
 
 
 @dataclass
@@ -40,11 +45,17 @@ class Table:
 
     def means(self) -> Array:
         """The mean score of each cell, by the rule above."""
-        scores = np.array(self.scores)
-        counted = ~np.isnan(scores).all(axis=0)
+        counted = self._counted()
         if not counted.any():
-            return np.full(len(scores), np.nan)
-        return np.asarray(scores[:, counted].mean(axis=1))
+            return np.full(len(self.scores), np.nan)
+        return np.asarray(np.array(self.scores)[:, counted].mean(axis=1))
+
+    def _counted(self) -> Array:
+        """The splits that means are taken over."""
+        unscored = np.isnan(np.array(self.scores)).all(axis=0)
+        failed = [any(of[k] and of[k] not in UNREACHED for of in self.reasons) for k in range(self.n_splits)]
+        stopped = [any(of[k] in STOPS for of in self.reasons) for k in range(self.n_splits)]
+        return ~unscored | (np.array(stopped) & ~np.array(failed))
 
     def best(self) -> int | None:
         """The cell with the highest mean, the first of equal ones; if none has a mean, of the means over the splits
@@ -77,8 +88,7 @@ class Table:
         scores = np.array(self.scores)
         for k in range(self.n_splits):
             columns[f"split{k}_test_score"] = scores[:, k].copy()
-        means = self.means()
-        counted = ~np.isnan(scores).all(axis=0)
+        means, counted = self.means(), self._counted()
         columns["mean_test_score"] = means
         columns["std_test_score"] = scores[:, counted].std(axis=1) if counted.any() else means.copy()
         columns["rank_test_score"] = _ranks(means)

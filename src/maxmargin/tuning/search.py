@@ -11,7 +11,6 @@ threads. Kernels are taken from the middle of the grid outward: a search that is
 
 from __future__ import annotations
 
-import inspect
 import math
 import numbers
 import time
@@ -29,8 +28,11 @@ from maxmargin.kernels import Kernel
 from maxmargin.tuning.folds import Fold
 from maxmargin.tuning.grid import Cell
 from maxmargin.tuning.jobs import Answer
-from maxmargin.tuning.results import Table
+from maxmargin.tuning.results import STOPS, Table
+from maxmargin.tuning.scoring import takes_weights
 from maxmargin.tuning.store import Store
+
+GRACE = 0.5  # seconds for the scores of machines that are fitted when a search is stopped
 
 MakeJob = Callable[[Kernel, "Array | None", Fold, Sequence[tuple[int, Cell]]], Any]
 
@@ -58,6 +60,7 @@ class Search:
         self.weighted = takes_weights(scorer)
         self.table = Table(len(folds))
         self.unfinished = 0  # fits that ended before tol
+        self.cut = False  # whether cells were left out because it was stopped
 
     def run(self, cells: Sequence[Cell], kernels: Sequence[Kernel | str], store: Store) -> None:
         """Score every cell; a kernel that could not be resolved is given as the reason."""
@@ -76,16 +79,19 @@ class Search:
                 waiting.append((kernel, mine))
         # Two kernels at a time keep threads busy that one kernel's folds would leave idle at its end.
         together = 2 if store.room > 1 and len(waiting) > 3 and len(self.folds) % self.threads else 1
-        for first in range(0, len(waiting), together):
-            if self.control.stop() is not None:
-                break
-            self._batch(waiting[first : first + together], store)
-            self._tell()
-        status = self.control.stop()
-        if status is not None:
-            for number, _ in numbered:
-                reasons = self.table.reasons[number]
-                reasons[:] = [status.value if reason == "not reached" else reason for reason in reasons]
+        try:
+            for first in range(0, len(waiting), together):
+                if self.control.stop() is not None:
+                    break
+                self._batch(waiting[first : first + together], store)
+                self._tell()
+        finally:
+            status = self.control.stop()
+            if status is not None:
+                for number, _ in numbered:
+                    reasons = self.table.reasons[number]
+                    reasons[:] = [status.value if reason == "not reached" else reason for reason in reasons]
+                    self.cut = self.cut or not STOPS.isdisjoint(reasons)
 
     def _batch(self, kernels: Sequence[tuple[Kernel, list[tuple[int, Cell]]]], store: Store) -> None:
         """All folds of a few kernels."""
@@ -127,9 +133,18 @@ class Search:
             warnings.filterwarnings("ignore", "nu=", UserWarning)  # a fold of other proportions is no news
             run_tiles(solve, len(parts), self.threads)
             run_tiles(collect, len(jobs), self.threads)
-        for (k, cells, _), found in zip(jobs, answers, strict=True):
-            for (number, _), answer in zip(cells, found, strict=False):
-                self._score(number, k, answer)
+        listed = [
+            (number, k, answer)
+            for (k, cells, _), found in zip(jobs, answers, strict=True)
+            for (number, _), answer in zip(cells, found, strict=False)
+        ]
+        stopped = math.inf
+        for number, k, answer in sorted(listed, key=lambda one: one[:2]):  # a cell is known once all its folds are
+            if self.control.stop() is not None:
+                stopped = min(stopped, time.perf_counter())
+                if time.perf_counter() - stopped > GRACE:
+                    break
+            self._score(number, k, answer)
 
     def _fail(self, cells: Sequence[tuple[int, Cell]], splits: Sequence[int], reason: str) -> None:
         for number, _ in cells:
@@ -145,11 +160,14 @@ class Search:
         extra = {"sample_weight": fold.sample_weight} if self.weighted and fold.sample_weight is not None else {}
         reason = ""
         try:
-            score = self.scorer(answer.machine, fold.points, fold.target, **extra)
+            known = () if fold.target is None else (fold.target,)
+            score = self.scorer(answer.machine, fold.points, *known, **extra)
+            if getattr(score, "size", 0) == 1:
+                score = score.item()
             if not isinstance(score, numbers.Real):
                 reason, score = f"the scorer returned {score!r}, not a number", math.nan
-            elif math.isnan(float(score)):
-                reason = "the scorer returned nan"
+            elif not math.isfinite(float(score)):
+                reason, score = f"the scorer returned {float(score)}", math.nan
         except Exception as error:
             reason, score = f"the scorer failed: {type(error).__name__}: {error}", math.nan
         self.table.reasons[number][k] = reason
@@ -174,17 +192,3 @@ class Search:
 def short(value: Any) -> str:
     """A parameter's value for a line of text."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def takes_weights(scorer: Any) -> bool:
-    """Whether a scorer can weigh samples."""
-    function = getattr(scorer, "_score_func", None)
-    if function is None:  # a function of the user's own, or the machine's own score
-        function = scorer if "PassthroughScorer" not in type(scorer).__name__ else None
-    if function is None:
-        return True
-    try:
-        known = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-    return "sample_weight" in known
