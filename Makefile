@@ -5,12 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types docs clean
+.PHONY: demo test lint types docs browser clean
 
 demo: $(READY)
 	$(BIN)/maxmargin digits --out demo
 
-test: lint types
+test: lint types browser
 	$(BIN)/python -m pytest -n auto
 	$(MAKE) docs
 
@@ -23,6 +23,14 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+
+# The tests of the lab drive a real browser: Chromium, from the system's packages where it is not there yet. Without it
+# (and without the right to install it) those tests are skipped.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+	    apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	  echo "no Chromium: the tests of the lab's page are skipped"
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

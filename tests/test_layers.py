@@ -41,6 +41,7 @@ LAYERS = [
     ["report"],
     ["linear"],
     ["calibration"],
+    ["approximation"],
     ["svm"],
     ["patching"],
     ["tuning"],
@@ -54,6 +55,8 @@ LAYERS = [
     ["io"],
     ["displays"],
     ["comparisons"],
+    ["dask"],
+    ["lab"],
     ["cli"],
     ["__main__"],
 ]
@@ -65,12 +68,16 @@ ONLY_IN = {
     "click": {"cli"},
     "rich": {"cli"},
     "llvmlite": {"_tiles"},
-    "threading": {"_parallel", "_control", "_callbacks", "patching"},
+    "threading": {"_parallel", "_control", "_callbacks", "patching", "lab"},
     "_thread": set(),
     "concurrent": {"_parallel"},
     "multiprocessing": set(),
     "joblib": set(),
     "threadpoolctl": {"_parallel"},
+    "dask": {"dask"},
+    "distributed": {"dask"},
+    "starlette": {"lab"},
+    "uvicorn": {"lab"},
 }
 
 FILES = sorted(ROOT.rglob("*.py"))

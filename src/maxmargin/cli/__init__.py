@@ -31,6 +31,7 @@ COMMANDS = {
     "plot": "maxmargin.cli.plot",
     "convert": "maxmargin.cli.convert",
     "digits": "maxmargin.cli.digits",
+    "lab": "maxmargin.cli.lab",
 }
 
 # what the library calls it -> what the commands do

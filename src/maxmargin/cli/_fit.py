@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._control import Status
 from maxmargin._validation import Array
 from maxmargin.cli import UserError
+from maxmargin.cli._cluster import check_cluster, fit_on_cluster
 from maxmargin.cli._data import matching_labels, read_for_training, read_like
 from maxmargin.cli._machine import WORDS, as_labels, as_numbers, check_kernel, count_machines, decide_task, make_machine
 from maxmargin.cli._model import Model
@@ -18,10 +20,12 @@ from maxmargin.cli._options import Voice, counted, plain
 
 if TYPE_CHECKING:
     from maxmargin.io import Data
+    from maxmargin.linear.stream_report import StreamReport
     from maxmargin.report import FitReport
 
 HELD_OUT = 0.25
 UNEVEN = 30.0  # ratio of the ranges of two columns from which the larger drowns the smaller
+READING = ("format", "header", "zero_based")  # options that say how a file is to be read
 UNSCALED = ("chi2", "intersection", "additive_chi2")  # kernels of histograms, which scaling would spoil
 
 
@@ -40,51 +44,70 @@ class Work:
     machine: Any
     max_seconds: float | None
     description: str
+    dask: str | None = None
 
 
 def prepare(source: str, options: dict[str, Any], machine: dict[str, Any], voice: Voice) -> Work:
     """Everything before the fit, so that what is wrong with the input shows before time is spent."""
     check_kernel(machine["kernel"] or "rbf")
-    reading = {name: options[name] for name in ("format", "header", "zero_based")}
+    reading = {name: options[name] for name in READING}
     data = read_for_training(source, options["task"], options["target"], options["text"], reading)
-    task, reason = options["task"], "--task says so"
-    if task == "auto":
-        task, reason = decide_task(data.y)
-    elif task != "outliers" and data.y is None:
-        raise UserError(f"{data.source} has no labels, and --task {task} needs them: name the column with --target.")
-    y = _target(task, data.y, data.source)
-    if task == "classify" and y is not None and len(np.unique(y)) == 1:
-        raise UserError(
-            f"{data.source}: the only label is {plain(y[0])!r}, so that there is nothing to tell apart: choose another "
-            "column with --target, or say --task outliers."
-        )
+    task, reason = task_of(options["task"], data.y, data.source)
+    y = target_of(task, data.y, data.source)
+    check_labels_differ(task, y, data.source)
     X, encoder = data.X, _encoder(data, options["unknown"])
     fitted = make_machine(task, machine, None if y is None or task != "classify" else np.unique(y))
-    lines = [*_describe(data, task, y), *_why(options["task"], task, reason)]
+    lines = [*describe(data, task, y), *why(options["task"], task, reason)]
     X_test, y_test, split = None, None, "all rows to train, and no test"
     if options["test"] is not None:
-        other = read_like(
-            options["test"],
-            data.columns,
-            X.shape[1],
-            target=options["target"] or data.target,
-            text=options["text"] or text_columns(data),
-            labelled=data.y is not None,
-            reading=reading,
-        )
-        X_test, y_test = other.X, other.y
-        if encoder is not None:
-            encoder.transform(X_test)  # an unknown text shows before the fit
-        if task == "classify" and y is not None and y_test is not None:
-            y_test = matching_labels(y_test, np.unique(y), other.source, voice)
-        elif y_test is not None:
-            y_test = _target(task, y_test, other.source)
-        split = f"all rows to train, and {counted(X_test.shape[0], 'row')} of {other.source} for the test"
+        X_test, y_test, told = read_test(data, task, y, encoder, options, voice)
+        split = f"all rows to train, and {told} for the test"
     elif options["test_size"] != 0:
         share = HELD_OUT if options["test_size"] is None else options["test_size"]
         X, X_test, y, y_test, split = _split(X, y, task, share, machine["seed"], voice)
     told = "\n".join([*lines, split])
-    return Work(task, reason, X, y, X_test, y_test, encoder, options["scale"], fitted, machine["max_seconds"], told)
+    limit = machine["max_seconds"]
+    address = options.get("dask")
+    check_cluster(address, fitted)
+    return Work(task, reason, X, y, X_test, y_test, encoder, options["scale"], fitted, limit, told, address)
+
+
+def task_of(asked: str, y: Array | None, source: str) -> tuple[str, str]:
+    """What to learn, and why."""
+    if asked == "auto":
+        return decide_task(y)
+    if asked != "outliers" and y is None:
+        raise UserError(f"{source} has no labels, and --task {asked} needs them: name the column with --target.")
+    return asked, "--task says so"
+
+
+def check_labels_differ(task: str, y: Array | None, source: str) -> None:
+    if task == "classify" and y is not None and len(np.unique(y)) == 1:
+        raise UserError(
+            f"{source}: the only label is {plain(y[0])!r}, so that there is nothing to tell apart: choose another "
+            "column with --target, or say --task outliers."
+        )
+
+
+def read_test(data: Any, task: str, y: Array | None, encoder: Any, options: dict[str, Any], voice: Voice) -> Any:
+    """Points and targets of the file of --test, like those of ``data``, and how many they are in words."""
+    other = read_like(
+        options["test"],
+        data.columns,
+        data.X.shape[1],
+        target=options["target"] or data.target,
+        text=options["text"] or text_columns(data),
+        labelled=data.y is not None,
+        reading={name: options[name] for name in READING},
+    )
+    if encoder is not None:
+        encoder.transform(other.X)  # an unknown text shows before the fit
+    y_test = other.y
+    if task == "classify" and y is not None and y_test is not None:
+        y_test = matching_labels(y_test, np.unique(y), other.source, voice)
+    elif y_test is not None:
+        y_test = target_of(task, y_test, other.source)
+    return other.X, y_test, f"{counted(other.X.shape[0], 'row')} of {other.source}"
 
 
 def fit(work: Work, voice: Voice) -> Model:
@@ -106,8 +129,13 @@ def fit(work: Work, voice: Voice) -> Model:
         if hint:
             voice.note(hint)
     n_classes = 2 if work.y is None or work.task != "classify" else len(np.unique(work.y))
-    with showing_progress(work.machine.tol, count_machines(work.machine, n_classes), work.max_seconds):
-        work.machine.fit(Z) if work.task == "outliers" else work.machine.fit(Z, work.y)
+    machine = work.machine
+    with showing_progress(machine.tol, count_machines(machine, n_classes), work.max_seconds):
+        if work.dask is not None:
+            machine = fit_on_cluster(machine, Z, work.y, work.dask)
+        else:
+            machine.fit(Z) if work.task == "outliers" else machine.fit(Z, work.y)
+    work.machine = machine
     return Model("", Pipeline([*steps, ("machine", work.machine)]) if steps else work.machine, False)
 
 
@@ -132,21 +160,29 @@ def scaling_hint(X: Any, names: list[str] | None) -> str:
     )
 
 
-def report_as_dict(report: FitReport) -> dict[str, Any]:
+def report_as_dict(report: FitReport | StreamReport) -> dict[str, Any]:
     """A report's figures for JSON."""
     found = {item.name: getattr(report, item.name) for item in fields(report)}
-    found.update(
-        kernel=" ".join(str(report.kernel).split()),
-        status=report.status.name,
-        status_text=report.status.value,
-        converged=report.converged,
-        margin=report.margin,
-        duality_gap=report.duality_gap,
-    )
+    if hasattr(report, "status"):
+        found.update(
+            kernel=" ".join(str(report.kernel).split()),
+            status=report.status.name,
+            status_text=report.status.value,
+            converged=report.converged,
+            margin=report.margin,
+            duality_gap=report.duality_gap,
+        )
     return found
 
 
-def _target(task: str, y: Array | None, source: str) -> Array | None:
+def was_interrupted(report: FitReport | StreamReport) -> bool:
+    """Whether a fit ended by Ctrl-C."""
+    if hasattr(report, "status"):
+        return report.status is Status.INTERRUPTED
+    return not report.complete and Status.INTERRUPTED.value in report.ended
+
+
+def target_of(task: str, y: Array | None, source: str) -> Array | None:
     """The target in the form that the task takes; of outliers, labels to compare with and not to learn from."""
     if y is None:
         return None
@@ -186,7 +222,7 @@ def _split(X: Any, y: Array | None, task: str, share: float, seed: int, voice: V
     return X[train], X[test], None if y is None else y[train], None if y is None else y[test], told
 
 
-def _describe(data: Data, task: str, y: Array | None) -> list[str]:
+def describe(data: Data, task: str, y: Array | None) -> list[str]:
     n, d = data.X.shape
     kind = "sparse column" if sp.issparse(data.X) else "column"
     line = f"{data.source}: {counted(n, 'row')}, {counted(d, kind)}"
@@ -217,7 +253,7 @@ def _spread(task: str, y: Array) -> str:
     return f"{counted(len(labels), 'class')} ({', '.join(shown)}{', ...' if len(labels) > 8 else ''})"
 
 
-def _why(asked: str, task: str, reason: str) -> list[str]:
+def why(asked: str, task: str, reason: str) -> list[str]:
     if asked != "auto":
         return []
     others = " or ".join(f"--task {other}" for other in WORDS if other != task)

@@ -4,6 +4,8 @@
     strings, or few whole numbers                classify   SVC, NuSVC (--nu), LinearSVC (--kernel linear)
     other numbers                                regress    SVR, NuSVR (--nu), LinearSVR (--kernel linear)
 
+With --approximate, NystroemSVC and NystroemSVR.
+
 An option that the estimator does not have is refused, with the reason.
 """
 
@@ -22,7 +24,7 @@ NU = 0.1  # the share of outliers that training allows when nobody says
 WORDS = {"classify": "classes", "regress": "numbers", "outliers": "outliers"}
 
 # option of the command -> parameter of the estimators, where the names differ
-PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
+PARAMETERS = {"threads": "n_jobs", "seed": "random_state", "components": "n_components"}
 KERNEL_OPTIONS = ("gamma", "sigma", "degree", "coef0")
 REASONS = {
     "C": "--nu takes its place",
@@ -31,6 +33,7 @@ REASONS = {
     "multiclass": "only classification has classes",
     "class_weight": "only classification has classes",
     "cache_size": "it keeps no kernel values",
+    "components": "it belongs to --approximate",
 }
 
 
@@ -83,13 +86,15 @@ def make_machine(task: str, options: dict[str, Any], classes: Array | None = Non
     given = {name: value for name, value in options.items() if value is not None}
     kind, name = given.pop("machine", "auto"), given.pop("kernel", "rbf")
     kernel = check_kernel(name)
+    if given.pop("approximate", False):
+        kind = _check_approximate(kind, task, given)
     if kind == "linear" and name != "linear" and options.get("kernel") is not None:
         raise UserError(f"--machine linear has no kernel {name}: leave out --kernel, or say --machine kernel.")
     if kind == "auto" and name == "linear" and task != "outliers" and _fits_linear(given):
         kind = "linear"
     if kind == "linear" and task == "outliers":
         raise UserError("--machine linear does not find outliers: leave it out, and say --kernel linear.")
-    made: Any = _class(task, "linear" if kind == "linear" else "kernel", "nu" in given)
+    made: Any = _class(task, kind, "nu" in given)
     known = made._get_param_names()
     parameters: dict[str, Any] = {}
     if kind == "linear":
@@ -109,8 +114,10 @@ def make_machine(task: str, options: dict[str, Any], classes: Array | None = Non
             parameters["gamma"] = _gamma_of(given.pop("sigma"), given)
         if task == "outliers":
             parameters["nu"] = NU
+        if kind == "approximate" and task == "classify":  # the problem of the exact machine
+            parameters["loss"] = "hinge"
     seed = given.pop("seed", None)
-    if kind == "linear":  # other machines draw nothing at random
+    if kind in ("linear", "approximate"):  # other machines draw nothing at random
         parameters["random_state"] = seed
     if "class_weight" in given and classes is not None:
         given["class_weight"] = _class_weight(given["class_weight"], classes)
@@ -121,6 +128,17 @@ def make_machine(task: str, options: dict[str, Any], classes: Array | None = Non
             raise UserError(f"--{option.replace('_', '-')} does not apply to {made.__name__}: {reason}.")
         parameters[parameter] = value
     return made(**parameters)
+
+
+def _check_approximate(kind: str, task: str, given: dict[str, Any]) -> str:
+    """Refuse what has no approximate machine."""
+    if kind == "linear":
+        raise UserError("--approximate is for kernels, and --machine linear has none: leave one of them out.")
+    if task == "outliers":
+        raise UserError("--approximate classifies and regresses, it does not find outliers: leave it out.")
+    if "nu" in given:
+        raise UserError("--approximate has no --nu: give --C.")
+    return "approximate"
 
 
 def count_machines(machine: Any, n_classes: int) -> int:
@@ -149,6 +167,10 @@ def _class(task: str, kind: str, nu: bool) -> Any:
 
     if task == "outliers":
         return svm.OneClassSVM
+    if kind == "approximate":
+        from maxmargin import approximation
+
+        return approximation.NystroemSVC if task == "classify" else approximation.NystroemSVR
     if kind == "linear" and task == "regress":
         from maxmargin.svm.linear_regression import LinearSVR
 

@@ -50,17 +50,19 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def number_or(*names: str) -> Callable[[click.Context, click.Parameter, str | None], float | str | None]:
-    """A callback for options that take a number or one of a few names."""
+def number_or(
+    *names: str, whole: bool = False
+) -> Callable[[click.Context, click.Parameter, str | None], float | str | None]:
+    """A callback for options that take a number (a whole one) or one of a few names."""
 
     def parse(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
         if value is None or value in names:
             return value
         try:
-            return float(value)
+            return int(value) if whole else float(value)
         except ValueError:
             told = " nor ".join(repr(name) for name in names)
-            raise click.BadParameter(f"{value!r} is neither a number nor {told}.") from None
+            raise click.BadParameter(f"{value!r} is neither a {'whole ' * whole}number nor {told}.") from None
 
     return parse
 

@@ -26,6 +26,8 @@ INTERRUPTED = 130
 MACHINE = (
     "kernel",
     "machine",
+    "approximate",
+    "components",
     "C",
     "gamma",
     "sigma",
@@ -105,6 +107,26 @@ MACHINE = (
     help="auto takes the linear machine, made for many rows, for --kernel linear.",
 )
 @click.option(
+    "--approximate",
+    is_flag=True,
+    default=None,
+    help="Approximate the kernel by landmarks (Nystroem): for hundreds of thousands of rows and more.",
+)
+@click.option(
+    "--components",
+    metavar="NUMBER|auto",
+    callback=number_or("auto", whole=True),
+    help="How many landmarks; auto adds some until the score on rows held out no longer gains.  [default: 1000]",
+)
+@click.option(
+    "--stream", is_flag=True, help="Never hold all of DATA in memory: read it in batches, several times if need be."
+)
+@click.option(
+    "--dask",
+    metavar="ADDRESS|local",
+    help="Fit on the Dask cluster of this scheduler; local makes one of this machine's cores.",
+)
+@click.option(
     "--solver", metavar="NAME", help="The algorithm; the report says what was chosen and why.  [default: auto]"
 )
 @click.option("--tol", type=float, help="When to stop.  [default: 1e-3; linear machine 1e-4]")
@@ -136,6 +158,7 @@ def command(ctx: click.Context, /, data: str, output: str | None, as_json: bool,
     maxmargin train houses.csv --target price --C 100 --epsilon 0.5 -o houses.mm
     maxmargin train a9a.svm --test a9a.t --kernel linear
     maxmargin train visits.csv --task outliers --nu 0.02 -o odd.mm
+    maxmargin train huge.parquet --approximate --stream --scale -o huge.mm
     """
     voice = Voice(as_json)
     if options["test"] is not None and options["test_size"] is not None:
@@ -143,26 +166,32 @@ def command(ctx: click.Context, /, data: str, output: str | None, as_json: bool,
     if output is not None:
         _check_output(output)
     from maxmargin.cli._findings import findings_of
-    from maxmargin.cli._fit import fit, prepare, report_as_dict
+    from maxmargin.cli._fit import fit, prepare, report_as_dict, was_interrupted
 
+    machine = {name: options[name] for name in MACHINE}
     with voice.repeating_warnings():
-        work = prepare(data, options, {name: options[name] for name in MACHINE}, voice)
+        if options["stream"]:
+            from maxmargin.cli._stream import fit_streamed, prepare_stream
+
+            work = prepare_stream(data, options, machine, voice)
+        else:
+            work = prepare(data, options, machine, voice)
     voice.say(work.description)
     with voice.repeating_warnings():
-        model = fit(work, voice)
+        model = fit_streamed(work) if options["stream"] else fit(work, voice)
     size = None
     if output is not None:
         from maxmargin.io import save
 
         save(model.estimator, output)
         size = os.path.getsize(output)
-    report = model.machine.report_
+    report = getattr(model.machine, "stream_report_", None) or model.machine.report_
     voice.say(f"\n{report}")
     found = None
     if work.X_test is not None:
         found = findings_of(model, work.X_test, work.y_test, work.y, "of the training rows")
         voice.say(f"\nOn the {counted(work.X_test.shape[0], 'row')} of the test:\n\n{found.text()}")
-    interrupted = report.status.name == "INTERRUPTED"
+    interrupted = was_interrupted(report)
     if output is None:
         voice.say("\nThe model was not saved: say -o model.mm to keep it.")
     else:

@@ -1,0 +1,36 @@
+"""``maxmargin train --dask``: the fit on a cluster, the model here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maxmargin._validation import Array
+from maxmargin.cli import UserError
+
+ON_CLUSTERS = ("LinearSVC", "NystroemSVC", "NystroemSVR", "NystroemRidge")
+
+
+def check_cluster(address: str | None, machine: Any) -> None:
+    """Refuse, before the fit, what a cluster cannot do."""
+    if address is None:
+        return
+    if type(machine).__name__ not in ON_CLUSTERS:
+        raise UserError(
+            f"--dask fits linear classifiers and approximate machines, and this is {type(machine).__name__}: add "
+            "--approximate, or say --kernel linear."
+        )
+    from maxmargin import dask
+
+    dask.LinearSVC  # noqa: B018  raises where Dask is not installed
+
+
+def fit_on_cluster(machine: Any, X: Any, y: Array | None, address: str) -> Any:
+    """The fitted machine; "local" is a cluster of this machine's cores."""
+    from maxmargin.dask.cluster import ClusterError
+    from maxmargin.dask.from_memory import on_cluster
+
+    assert y is not None
+    try:
+        return on_cluster(machine, X, y, None if address == "local" else address)
+    except ClusterError as error:
+        raise UserError(str(error)) from error

@@ -1,0 +1,282 @@
+"""Points clicked on the page, classified: the picture, every point's place in it, the comment window, the certificate.
+
+    binary        f on the grid, one plane; f > 0 is the larger class number
+    multiclass    the score of each class on the grid, one plane a class, and the winner of each cell
+    inseparable   C = inf, and two weighted sums of points, one of each class, that are one point: no machine exists (or
+                  none was found in the time there is: ``proved`` is false). The picture is that of a soft margin
+    empty         fewer than two classes: there is nothing to separate yet
+
+A point of several classes takes part in several machines. Its f is then the smallest y f of them:
+
+    one-vs-one    over the pairs with its class            one-vs-rest   of the machine of its class
+    joint         its class's score less the best other    slack = max(0, 1 - f) in all three
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from maxmargin import SVC, InseparableError
+from maxmargin._validation import Array
+from maxmargin.lab import requests
+from maxmargin.lab.comment import certificate, comment, hull_sentence, numbers, unfinished_sentence
+from maxmargin.lab.jobs import Run
+from maxmargin.lab.requests import RequestError
+from maxmargin.margins import margin_report
+from maxmargin.multiclass import pairs, votes_with_confidence
+from maxmargin.separation import InseparabilityProof
+
+TOL = 1e-5  # finer than the estimators' own, since people look closely
+PART = 0.25  # of the time, for a hard margin: the rest is for the soft one that is shown if there is none
+TEXTBOOK = 500  # points that a program of another library gets, which hears of no cancelling
+SOFT = 100.0  # the C of the machine that is shown where there is none without errors
+
+
+def parameters(request: dict[str, Any], classes: int = 2) -> dict[str, Any]:
+    """What a request says about the machine, as parameters of ``SVC`` for so many classes.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.classify import parameters
+    >>> parameters({"kernel": {"name": "rbf", "gamma": 2.0}, "C": "inf"})
+    {'kernel': 'rbf', 'gamma': 2.0, 'C': inf, 'tol': 1e-05}
+    """
+    found = {**requests.kernel(request), "C": requests.price(request), "tol": TOL}
+    solver = requests.solver(request)
+    multiclass = requests.choice(request, "multiclass", requests.MULTICLASS, "ovo")
+    if classes > 2 and multiclass == "ovo":
+        found["break_ties"] = True  # so that the winner of a cell has the highest score
+    if (classes > 2 and multiclass == "ovr") or multiclass == "crammer_singer":
+        found["multiclass"] = multiclass
+    if solver != "auto" and multiclass != "crammer_singer":  # the joint machine has its own
+        found["solver"] = solver
+    return found
+
+
+def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
+    """The answer to ``POST /api/classify``.
+
+    Parameters
+    ----------
+    request : dict
+        ``points``, ``kernel``, ``C``, ``solver``, ``multiclass``, ``view``, ``grid``.
+    control : Run
+
+    Returns
+    -------
+    dict
+        As described at the top, ready for JSON.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.classify import classify
+    >>> from maxmargin.lab.jobs import Run
+    >>> request = {"points": [[-1, 0, 0], [1, 0, 1]], "kernel": {"name": "linear"}, "C": "inf"}
+    >>> answer = classify(request, Run())
+    >>> answer["kind"], round(answer["margin"], 6), [point["category"] for point in answer["points"]]
+    ('binary', 2.0, ['on', 'on'])
+    """
+    started = time.perf_counter()
+    X, y = requests.points(request)
+    classes = len(np.unique(y))
+    settings, axes = parameters(request, classes), requests.view(request)
+    if classes < 2:
+        return {"kind": "empty", "sentence": _invitation(y), "points": [], "comment": [], "seconds": 0.0}
+    if settings.get("solver") == "qp_dual" and len(y) > TEXTBOOK:
+        raise RequestError(
+            f"The textbook program holds a dense matrix and cannot be stopped, so it gets at most {TEXTBOOK} points "
+            f"here; these are {len(y):,}. Choose another solver.",
+            "solver",
+        )
+    try:
+        answer = _answer(X, y, settings, axes, control)
+    except (ValueError, MemoryError, ImportError) as error:  # what the library refuses, in its words
+        raise RequestError(" ".join(str(error).split())) from error
+    except ArithmeticError as error:
+        raise RequestError("The kernel's values are too extreme to compute with: lower gamma or coef0.") from error
+    answer["seconds"] = time.perf_counter() - started
+    return answer
+
+
+def _answer(X: Array, y: Array, settings: dict[str, Any], axes: tuple[Array, Array], control: Run) -> dict[str, Any]:
+    if not math.isinf(settings["C"]):
+        return described(fitted(X, y, settings, control.seconds_left), X, y, axes)
+    limit = None if control.max_seconds is None else PART * control.max_seconds
+    try:
+        machine = fitted(X, y, settings, limit)
+    except InseparableError as error:
+        proof = _proof(error.proof, X, settings)
+    else:
+        if machine.report_.converged:
+            return described(machine, X, y, axes)
+        proof = _no_proof(unfinished_sentence(machine.report_), proved=False)
+    soft = fitted(X, y, {**settings, "C": SOFT}, control.seconds_left)
+    return {**described(soft, X, y, axes), "kind": "inseparable", "soft_C": SOFT, "proof": proof}
+
+
+def fitted(X: Array, y: Array, settings: dict[str, Any], max_seconds: float | None) -> SVC:
+    """The machine of these parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.lab.classify import fitted
+    >>> machine = fitted(np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]), {"kernel": "linear"}, None)
+    >>> machine.n_support_
+    array([1, 1], dtype=int32)
+    """
+    return SVC(**settings, max_seconds=max_seconds).fit(X, y)
+
+
+def described(machine: SVC, X: Array, y: Array, axes: tuple[Array, Array]) -> dict[str, Any]:
+    """The machine as the page shows it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.lab.classify import described, fitted
+    >>> X, y, axis = np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]), np.linspace(-1.0, 1.0, 4)
+    >>> shown = described(fitted(X, y, {"kernel": "linear"}, None), X, y, (axis, axis))
+    >>> shown["kind"], shown["grid"], shown["points"][0]["predicted"]
+    ('binary', [4, 4], 0)
+    """
+    grid = np.column_stack([side.ravel() for side in np.meshgrid(*axes)])
+    binary = len(machine.classes_) == 2
+    scores, winners, values = _scores(machine, grid)
+    predicted = _scores(machine, X)[1]
+    points = _two(machine, X, y) if binary else _many(machine, X, y)
+    errors = int(np.count_nonzero(predicted != y))
+    report = machine.report_
+    linear = machine.kernel == "linear"
+    votes = not binary and machine._scheme == "ovo"
+    return {
+        "kind": "binary" if binary else "multiclass",
+        "classes": machine.classes_.tolist(),
+        "values": base64.b64encode(scores.astype("<f4").tobytes()).decode(),
+        # votes jump from node to node; the page draws the borders from the machines that cast them
+        "pairs": base64.b64encode(values.T.astype("<f4").tobytes()).decode() if votes else None,
+        "labels": base64.b64encode(winners.astype(np.uint8).tobytes()).decode(),
+        "grid": [len(axes[0]), len(axes[1])],
+        "points": _records(points, predicted, machine.support_),
+        "intercept": _intercepts(machine, binary),
+        "coef": machine.coef_.tolist() if linear else None,
+        "margin": report.margin,
+        "n_support": report.n_support,
+        "comment": comment(machine, errors, len(y)),
+        "certificate": certificate(report),
+        "report": numbers(machine, errors, len(y)),
+    }
+
+
+def _scores(machine: SVC, X: Array) -> tuple[Array, Array, Array]:
+    """f of two classes, shape (1, n), or a score a class, shape (K, n); the label of each row, as ``predict`` gives it;
+    and the values of all machines, shape (n, machines)."""
+    values = machine._decision(X)
+    if len(machine.classes_) == 2:
+        f = values[:, 0] if values.shape[1] == 1 else values[:, 1] - values[:, 0]
+        return f[None], machine.classes_[(f > 0).astype(int)], values
+    scores = votes_with_confidence(values, machine._present) if machine._scheme == "ovo" else values
+    return scores.T, machine.classes_[scores.argmax(axis=1)], values
+
+
+def _two(machine: SVC, X: Array, y: Array) -> dict[str, Array]:
+    report = margin_report(machine, X, y)
+    assert report.alpha is not None
+    return {
+        "f": report.decision,
+        "alpha": report.alpha,
+        "slack": report.slack,
+        "distance": report.distance,
+        "category": report.category,
+    }
+
+
+def _many(machine: SVC, X: Array, y: Array) -> dict[str, Array]:
+    """f of each point is its smallest functional margin; alpha the sum of its multipliers."""
+    values, codes = machine._decision(X), np.searchsorted(machine.classes_, y)
+    rows, n_classes = np.arange(len(y)), len(machine.classes_)
+    if machine._scheme == "ovo":
+        f = np.full(len(y), math.inf)
+        for column, (i, j) in enumerate(pairs(n_classes)):
+            for own, sign in ((i, 1.0), (j, -1.0)):
+                f = np.where(codes == own, np.minimum(f, sign * values[:, column]), f)
+    elif machine._scheme == "ovr":
+        f = values[rows, codes]
+    else:
+        others = values.copy()
+        others[rows, codes] = -math.inf
+        f = values[rows, codes] - others.max(axis=1)
+    alpha = np.zeros(len(y))
+    dual = np.abs(machine.dual_coef_)
+    of_machine = dual if machine._scheme != "crammer_singer" else dual / 2  # a row of the joint dual sums to zero
+    alpha[machine.support_] = of_machine.sum(axis=0)
+    on, tol = np.abs(f - 1.0), machine.tol
+    category = np.select([on <= tol, f > 1.0, f >= 0.0], ["on", "outside", "inside"], "misclassified")
+    nowhere = np.full(len(y), math.nan)
+    return {"f": f, "alpha": alpha, "slack": np.maximum(0.0, 1.0 - f), "distance": nowhere, "category": category}
+
+
+def _records(points: dict[str, Array], predicted: Array, support: Array) -> list[dict[str, Any]]:
+    """One object a point, of plain values: JSON is faster with them."""
+    is_support = np.zeros(len(predicted), bool)
+    is_support[support] = True
+    columns = {name: _finite(column) for name, column in points.items()}
+    columns |= {"support": is_support.tolist(), "predicted": predicted.tolist()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _finite(column: Array) -> list[Any]:
+    values = column.tolist()
+    if column.dtype.kind != "f" or np.isfinite(column).all():
+        return values
+    return [value if math.isfinite(value) else None for value in values]
+
+
+def _intercepts(machine: SVC, binary: bool) -> Any:
+    intercepts = machine.intercept_.tolist()
+    return intercepts[0] if binary and len(intercepts) == 1 else intercepts
+
+
+def _proof(proof: InseparabilityProof | None, X: Array, settings: dict[str, Any]) -> dict[str, Any]:
+    """Two sums that are one point; ``meet`` is that point, where it is one of the plane."""
+    if proof is None:
+        return _no_proof(hull_sentence(None, settings["kernel"]), proved=True)
+
+    def terms(rows: Array, weights: Array) -> list[list[float]]:
+        return [[*X[row].tolist(), float(weight)] for row, weight in zip(rows, weights, strict=True)]
+
+    return {
+        "a": terms(proof.rows_positive, proof.weights_positive),
+        "b": terms(proof.rows_negative, proof.weights_negative),
+        "classes": [proof.positive, proof.negative],
+        "meet": None if proof.point is None else proof.point.tolist(),
+        "residual": proof.residual,
+        "proved": True,
+        "sentence": hull_sentence(proof, settings["kernel"]),
+    }
+
+
+def _no_proof(sentence: str, proved: bool) -> dict[str, Any]:
+    return {"a": [], "b": [], "meet": None, "proved": proved, "sentence": sentence}
+
+
+def _invitation(y: Array) -> str:
+    if len(y) == 0:
+        return "Click to place a few points of one class, then choose another class and place some of it."
+    return f"All points are of class {y[0]}: choose another class and place a point of it."
+
+
+def warm_up() -> None:
+    """Fit one small problem of every kernel and scheme, so that all compiled code is loaded."""
+    points = [[0, 0, 0], [1, 0.2, 0], [0.1, 1, 1], [1.2, 1, 1], [0.6, 0.5, 0]]
+    three = [*points, [2, 2, 2], [2, 1.5, 2]]
+    for name in requests.PLANE_KERNELS:
+        classify({"points": points, "kernel": {"name": name}, "grid": [8, 8]}, Run())
+    for multiclass in requests.MULTICLASS:
+        classify({"points": three, "multiclass": multiclass, "grid": [8, 8]}, Run())
+    classify({"points": points, "kernel": {"name": "linear"}, "C": "inf", "grid": [8, 8]}, Run())

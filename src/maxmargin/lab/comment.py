@@ -1,0 +1,151 @@
+"""What the page says about a fit: the comment window line by line, the certificate as a sentence, the numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from maxmargin import SVC
+from maxmargin.report import FitReport
+from maxmargin.separation import InseparabilityProof
+
+
+def comment(machine: SVC, errors: int, n: int) -> list[str]:
+    """The lines of the comment window.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> from maxmargin.lab.comment import comment
+    >>> machine = SVC(kernel="linear", C=1.0).fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1])
+    >>> for line in comment(machine, 0, 2):
+    ...     print(line)
+    kernel                Linear(), C = 1
+    kernel evaluations    ...
+    support vectors       2 of 2 points (class 0: 1, class 1: 1)
+    margin 2/|w|          2
+    |w|                   1
+    training errors       0 of 2 points (0.0 %)
+    iterations            ... (active_set)
+    duality gap           ...
+    seconds               ...
+    """
+    report = machine.report_
+    of_class = ", ".join(f"class {k}: {m}" for k, m in zip(machine.classes_, machine.n_support_, strict=True))
+    many = len(report.margins) > 1
+    lines = [
+        f"kernel                {kernel_text(machine)}, {report.parameters}",
+        f"kernel evaluations    {report.kernel_evaluations:,}",
+        f"support vectors       {report.n_support} of {n} points ({of_class})",
+        f"{'smallest margin' if many else 'margin 2/|w|':<20}  {report.margin:.6g}",
+        f"{'largest |w|' if many else '|w|':<20}  {2 / report.margin:.6g}",
+        f"training errors       {errors} of {n} points ({100 * errors / n:.1f} %)",
+        f"iterations            {report.n_iter:,} ({report.solver})",
+        f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})",
+        f"seconds               {report.seconds:.2g}",
+    ]
+    return lines if report.converged else [*lines, f"not converged         {report.status.value}"]
+
+
+def kernel_text(machine: SVC) -> str:
+    """The kernel with its parameters, on one line.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> from maxmargin.lab.comment import kernel_text
+    >>> kernel_text(SVC(gamma=2.0).fit([[0.0], [1.0]], [0, 1]))
+    'RBF(gamma=2.0)'
+    """
+    return " ".join(str(machine.kernel_).split())
+
+
+def certificate(report: FitReport) -> str:
+    """How near the optimum the machine is, as a sentence that can be proved.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> from maxmargin.lab.comment import certificate
+    >>> certificate(SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1]).report_)
+    'The objective is within ... % of the optimum, proved by the dual: primal 0.5, dual 0.5.'
+    """
+    if report.kernel_valid is False:
+        return (
+            "This kernel is not positive semidefinite, so there is no dual to prove an optimum: the solver stopped by "
+            f"its own rule, with a violation of {report.kkt_violation:.1e}."
+        )
+    gap = max(0.0, report.relative_gap)
+    near = f"within {percent(gap)} of the optimum"
+    proved = f"proved by the dual: primal {report.primal_objective:.6g}, dual {report.dual_objective:.6g}"
+    ended = "" if report.converged else f" The solver was not finished: {report.status.value}."
+    return f"The objective is {near}, {proved}.{ended}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent, with two digits.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.comment import percent
+    >>> percent(0.00034), percent(0.0), percent(float("nan"))
+    ('0.034 %', '0.00000010 %', 'an unknown part')
+    """
+    if not math.isfinite(share):
+        return "an unknown part"
+    points = 100 * max(share, 1e-9)
+    return f"{points:.{max(0, 1 - math.floor(math.log10(points)))}f} %"
+
+
+def numbers(machine: SVC, errors: int, n: int) -> dict[str, Any]:
+    """The report for programs."""
+    report = machine.report_
+    return {
+        "machine": report.machine,
+        "kernel": kernel_text(machine),
+        "parameters": report.parameters,
+        "solver": report.solver,
+        "solver_reason": report.solver_reason,
+        "status": report.status.name.lower(),
+        "converged": report.converged,
+        "iterations": report.n_iter,
+        "kernel_evaluations": report.kernel_evaluations,
+        "n_support": report.n_support,
+        "n_support_per_class": machine.n_support_.tolist(),
+        "margin": report.margin,
+        "norm": 2.0 / report.margin if report.margin > 0 else None,
+        "errors": errors,
+        "training_error": errors / n,
+        "primal": report.primal_objective,
+        "dual": report.dual_objective,
+        "gap": report.duality_gap,
+        "relative_gap": report.relative_gap,
+        "violation": report.kkt_violation,
+        "tol": report.tol,
+        "seconds": report.seconds,
+    }
+
+
+def hull_sentence(proof: InseparabilityProof | None, kernel: str) -> str:
+    """Why there is no hard margin."""
+    if proof is None:
+        return "No joint machine of this kernel has all points right: choose a finite C, or another kernel."
+    names = [f"class {label}" if label is not None else "the others" for label in (proof.positive, proof.negative)]
+    where = "one point" if kernel == "linear" else "one point of the feature space"
+    return (
+        f"No hard margin exists: a mixture of {_points(len(proof.rows_positive))} of {names[0]} and one of "
+        f"{_points(len(proof.rows_negative))} of {names[1]} are {where}, and no machine can put it on both sides. "
+        "Choose a finite C, or another kernel."
+    )
+
+
+def unfinished_sentence(report: FitReport) -> str:
+    """What to say where a hard margin was neither found nor ruled out."""
+    return (
+        f"No hard margin was found in {report.seconds:.1f} s: in this feature space the classes all but touch. Choose "
+        "a finite C, or a kernel that bends more (a larger gamma or degree)."
+    )
+
+
+def _points(n: int) -> str:
+    return f"{n} point{'s' if n != 1 else ''}"

@@ -1,0 +1,349 @@
+"""A digit drawn on the page, or a picture of one, and what a machine takes it for.
+
+A drawing is strokes, lists of points in the unit square with y downwards. Their size and place do not matter, so they
+are first scaled to fill the field. A pixel's ink is how much of it a line of radius r covers, by its distance from the
+segments of the stroke:
+
+    ink(p) = clip(r + 1/2 - distance(p, segments), 0, 1)       distances in pixels
+
+From there on a drawing is treated as any picture (:mod:`maxmargin.pictures`): sheared, stretched, brought to the usual
+stroke width, and its ink counted in 8 x 8 blocks, 0 to 16, as in scikit-learn's digits, which the machine learns from.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import math
+import warnings
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from maxmargin import SVC, InseparableError
+from maxmargin._validation import Array
+from maxmargin.explanations import explain
+from maxmargin.lab import requests
+from maxmargin.lab.jobs import Run
+from maxmargin.lab.requests import RequestError
+from maxmargin.lab.traces.answers import listed, short
+from maxmargin.multiclass import pairs, votes_with_confidence
+from maxmargin.pictures import LARGEST_SIDE, _normalised, load_picture
+
+SIDE = 128  # pixels of the field that strokes are drawn in
+RADIUS = 5.0  # of the line, in pixels
+MOST_STROKES, MOST_PLACES = 100, 10_000
+DOT = 0.02  # of the canvas: less than this is no digit
+MOST_BYTES = 24_000_000
+MOST_PIXELS = 50_000_000
+FORMATS = ("PNG", "JPEG", "WEBP")
+TOP = 8  # support vectors that are shown
+KEPT = 12  # machines in memory
+TRAINING_SECONDS = 15.0
+KERNELS = ("linear", "poly", "rbf", "laplacian", "intersection")
+EMPTY = "Draw a digit first."
+
+_machines: dict[tuple[Any, ...], SVC] = {}
+
+
+def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
+    """Say which digit a drawing or picture shows, and why.
+
+    Parameters
+    ----------
+    request : mapping
+        ``strokes`` [[[x, y], ...], ...] in the unit square, y downwards, or ``image``, a data URL of a PNG, JPEG or
+        WebP picture; ``machine`` with ``kernel``, ``C``, ``gamma``, ``multiclass``.
+    control : Run, optional
+
+    Returns
+    -------
+    dict
+        ``seen``, the 8 x 8 whole numbers that the machine sees; ``label``; ``scores``, one a digit; ``votes`` of
+        one-vs-one, one a digit (None with other schemes); ``support``, the support vectors that decided it: ``index``,
+        ``label``, ``image``, ``contribution`` and ``share``; ``comment``, sentences.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.drawn_digits import digits
+    >>> answer = digits({"strokes": [[[0.5, 0.1], [0.5, 0.9]]]})
+    >>> answer["label"], answer["votes"][1], answer["seen"][3]
+    (1, 9, [0, 0, 3, 16, 16, 3, 0, 0])
+    """
+    control = control or Run()
+    seen = np.rint(_image(request)).astype(int)
+    settings = _settings(request)
+    machine = _trained(settings, control)
+    row = seen.reshape(1, -1).astype(np.float64)
+    decision = machine.decision_function(row)
+    label = int(machine.predict(row)[0])
+    votes = None
+    if settings["multiclass"] == "ovo":
+        first, second = np.array(pairs(10)).T
+        votes = np.bincount(np.where(decision[0] > 0, first, second), minlength=10)
+        scores = votes_with_confidence(decision, np.ones(10, bool))[0]
+    else:
+        scores = decision[0]
+    one = explain(machine, row, top=TOP)[0]
+    return {
+        "seen": seen.tolist(),
+        "label": label,
+        "scores": listed(scores),
+        "votes": None if votes is None else votes.tolist(),
+        "support": [
+            {
+                "index": int(one.index[k]),
+                "label": int(one.label[k]) if one.label is not None else None,
+                "image": one.vectors[k].reshape(8, 8).astype(int).tolist(),
+                "contribution": short(float(one.contribution[k])),
+                "share": short(float(one.share[k])),
+            }
+            for k in range(len(one.index))
+        ],
+        "comment": _comment(label, scores, votes, one, machine),
+    }
+
+
+def digit_weights(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
+    """The weights of ten linear machines, one for each digit against the rest, as pictures.
+
+    Parameters
+    ----------
+    request : mapping
+        ``C``.
+    control : Run, optional
+
+    Returns
+    -------
+    dict
+        ``weights``, ten times 8 x 8 numbers: positive where ink speaks for the digit; ``sentence``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.lab.drawn_digits import digit_weights
+    >>> np.shape(digit_weights({"C": 0.01})["weights"])
+    (10, 8, 8)
+    """
+    settings = {"kernel": "linear", "C": requests.price(request, 0.01), "multiclass": "ovr"}
+    machine = _trained(settings, control or Run())
+    return {
+        "weights": listed(machine.coef_.reshape(10, 8, 8), 4),
+        "sentence": "Ink where a weight is positive speaks for the digit, ink where it is negative against it.",
+    }
+
+
+def rendered(strokes: list[Array]) -> Array:
+    """Strokes as ink between 0 and 1 in a field of SIDE x SIDE pixels, which they fill.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.lab.drawn_digits import rendered
+    >>> ink = rendered([np.array([[0.2, 0.2], [0.2, 0.4]])])
+    >>> ink.shape, ink[64].round(1)[57:71].tolist()
+    ((128, 128), [0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    """
+    every = np.concatenate(strokes)
+    low, high = every.min(axis=0), every.max(axis=0)
+    room = RADIUS + 2.0
+    scale = (SIDE - 2 * room) / max(float((high - low).max()), 1e-9)
+    middle = (low + high) / 2
+    ink = np.zeros((SIDE, SIDE))
+    for stroke in strokes:
+        places = (stroke - middle) * scale + SIDE / 2
+        for p, q in pairwise(places) if len(places) > 1 else [(places[0], places[0])]:
+            _draw(ink, p, q)
+    return ink
+
+
+def _draw(ink: Array, p: Array, q: Array) -> None:
+    """A segment from p to q; pixel (row, column) has its centre at x = column + 1/2, y = row + 1/2."""
+    reach = RADIUS + 1.0
+    x0, y0 = np.maximum(0, np.floor(np.minimum(p, q) - reach)).astype(int)
+    x1, y1 = np.minimum(SIDE, np.ceil(np.maximum(p, q) + reach)).astype(int)
+    x, y = np.arange(x0, x1) + 0.5 - p[0], (np.arange(y0, y1) + 0.5 - p[1])[:, None]
+    along = q - p
+    length2 = float(along @ along)
+    t = np.clip((x * along[0] + y * along[1]) / length2, 0.0, 1.0) if length2 > 0 else 0.0
+    distance = np.hypot(x - t * along[0], y - t * along[1])
+    part = ink[y0:y1, x0:x1]
+    np.maximum(part, np.clip(RADIUS + 0.5 - distance, 0.0, 1.0), out=part)
+
+
+def _image(request: Mapping[str, Any]) -> Array:
+    if request.get("image") is not None:
+        return _of_picture(request["image"])
+    strokes = _strokes(request.get("strokes"))
+    every = np.concatenate(strokes) if strokes else np.zeros((0, 2))
+    if len(every) == 0 or float(np.ptp(every, axis=0).max()) < DOT:
+        raise RequestError(EMPTY if len(every) == 0 else f"{EMPTY} A dot is not enough.", "strokes")
+    ink = rendered(strokes)
+    return np.asarray(_normalised(ink, ink > 0.5))
+
+
+def _strokes(given: Any) -> list[Array]:
+    if given is None:
+        return []
+    if not isinstance(given, list) or len(given) > MOST_STROKES or not all(isinstance(one, list) for one in given):
+        raise RequestError(f"strokes must be a list of at most {MOST_STROKES} lists of places.", "strokes")
+    if sum(map(len, given)) > MOST_PLACES:
+        raise RequestError(f"The drawing has more than {MOST_PLACES:,} places: draw it with fewer.", "strokes")
+    return [requests.rows({"strokes": one}, "strokes", 2, "x and y").clip(-1.0, 2.0) for one in given if one]
+
+
+def _of_picture(given: Any) -> Array:
+    """What the machine sees of a data URL."""
+    head, comma, body = given.partition(",") if isinstance(given, str) else ("", "", "")
+    if not comma or not head.startswith("data:image/") or not head.endswith(";base64"):
+        raise RequestError("image must be a PNG or JPEG picture as a data URL, data:image/png;base64,...", "image")
+    if len(body) > MOST_BYTES * 4 / 3:
+        raise RequestError(f"The picture has more than {MOST_BYTES / 1e6:.0f} MB: reduce it first.", "image")
+    try:
+        data = base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise RequestError("The picture did not arrive whole: choose the file again.", "image") from error
+    image = _opened(data)
+    try:
+        return load_picture(image)
+    except ValueError as error:
+        reason = str(error).removeprefix("picture: ")
+        raise RequestError(f"{reason[:1].upper()}{reason[1:]}.", "image") from error
+
+
+def _opened(data: bytes) -> Any:
+    """The picture, decoded only after its header has told its size."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise RequestError(
+            'Pictures need Pillow, which is not installed: pip install "maxmargin[images]". Drawing works without it.',
+            "image",
+        ) from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            image = Image.open(io.BytesIO(data), formats=FORMATS)
+        width, height = image.size
+    except Image.DecompressionBombError as error:
+        raise RequestError(_too_large(), "image") from error
+    except Exception as error:  # a decoder meets a strange file with errors of every kind
+        raise RequestError("This is no picture that can be read: give a PNG or JPEG file.", "image") from error
+    if width * height > MOST_PIXELS:
+        raise RequestError(_too_large(), "image")
+    try:
+        image.draft(None, (LARGEST_SIDE, LARGEST_SIDE))
+        image.load()
+    except Exception as error:
+        raise RequestError("The picture is damaged: save it again as PNG or JPEG.", "image") from error
+    return image
+
+
+def _too_large() -> str:
+    return f"The picture has more than {MOST_PIXELS / 1e6:.0f} megapixels: reduce it first."
+
+
+def _settings(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The machine's parameters: the kernel's as in the other tabs, with a gamma that suits 64 numbers 0 to 16."""
+    asked = dict(requests.part(request, "machine"))
+    kernel = asked.get("kernel", "rbf")
+    kernel = {"name": kernel} if isinstance(kernel, str) or kernel is None else dict(requests.part(asked, "kernel"))
+    kernel["name"] = kernel.get("name") or "rbf"
+    for name in ("gamma", "degree", "coef0"):
+        if asked.get(name) is not None:
+            kernel[name] = asked[name]
+    if kernel.get("gamma") is None:
+        kernel["gamma"] = "scale" if kernel["name"] == "poly" else 0.001
+    found = requests.kernel({"kernel": kernel}, KERNELS)
+    multiclass = requests.choice(asked, "multiclass", requests.MULTICLASS, "ovo")
+    return {**found, "C": requests.price(asked), "multiclass": multiclass}
+
+
+def _trained(settings: dict[str, Any], control: Run) -> SVC:
+    """The machine of these settings, trained on all 1,797 digits, once."""
+    key = tuple(sorted(settings.items()))
+    if key in _machines:
+        return _machines[key]
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    left = control.seconds_left
+    shape = "ovo" if settings["multiclass"] == "ovo" else "ovr"
+    limit = TRAINING_SECONDS if left is None else min(TRAINING_SECONDS, left)
+    machine = SVC(**settings, decision_function_shape=shape, max_seconds=limit)
+    try:
+        machine.fit(X, y)
+    except InseparableError as error:
+        raise RequestError(
+            "C = inf allows no errors, and this kernel cannot avoid them: use a finite C.", "C"
+        ) from error
+    except (ValueError, ArithmeticError) as error:
+        raise RequestError(" ".join(str(error).split()), "machine") from error
+    if machine.report_.converged:
+        while len(_machines) >= KEPT:
+            _machines.pop(next(iter(_machines)), None)
+        _machines[key] = machine
+    return machine
+
+
+def _comment(label: int, scores: Array, votes: Array | None, one: Any, machine: SVC) -> list[str]:
+    order = [int(k) for k in np.argsort(-scores, kind="stable") if k != label]
+    second = order[0]
+    lines = [
+        f"This looks like {label}; the runner-up is {second} (scores {scores[label]:.2f} and {scores[second]:.2f})."
+    ]
+    if votes is not None:
+        lines.append(f"{label} won {votes[label]} of its 9 duels with the other digits, {second} won {votes[second]}.")
+    share = float(one.share.sum())
+    n = int(one.n_rest) + len(one.index)
+    lines.append(
+        f"Shown are the {len(one.index)} support vectors that weigh most in {one.about}: {share:.0%} of the weight of "
+        f"all {n:,}."
+    )
+    if math.isfinite(float(one.value)) and abs(float(one.value)) < 0.2:
+        lines.append("It was a close decision: the value that decided it is near zero.")
+    if not machine.report_.converged:
+        lines.append("The machine was stopped before it had learnt everything: use a smaller C.")
+    return lines
+
+
+def script(state: Mapping[str, Any]) -> str:
+    """The same machine on the same 8 x 8 numbers, as a Python script.
+
+    Parameters
+    ----------
+    state : mapping
+        As for :func:`digits`.
+
+    Returns
+    -------
+    str
+        Source that leaves the digit in ``label``.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.drawn_digits import script
+    >>> text = script({"strokes": [[[0.5, 0.1], [0.5, 0.9]]]})
+    >>> print(text[text.index("machine =") :])
+    machine = SVC(kernel="rbf", gamma=0.001, C=1.0, multiclass="ovo").fit(*load_digits(return_X_y=True))
+    ...
+    """
+    from maxmargin.lab.script import call, heading, literal
+
+    seen = np.rint(_image(state)).astype(int)
+    lines = [
+        *heading("A drawn digit"),
+        "from sklearn.datasets import load_digits",
+        "",
+        "from maxmargin import SVC, explain",
+        "",
+        *literal("seen", seen, "0 paper, 16 ink", tuple(range(8))),
+        f"machine = {call('SVC', _settings(state))}.fit(*load_digits(return_X_y=True))",
+        "label = int(machine.predict(seen.reshape(1, -1))[0])",
+        'print("This looks like", label)',
+        f"print(explain(machine, seen.reshape(1, -1), top={TOP})[0])",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,113 @@
+"""Points from text that was copied out of a spreadsheet or a file: x, y and, if there is one, the class.
+
+Columns are separated by tabs, semicolons, commas or spaces, decided once for the whole text. A first line without a
+number is a header. Classes may be numbers or words; they are numbered 0, 1, ... in their order. Rows that cannot be
+read are left out, and named.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from maxmargin.lab.jobs import Run
+from maxmargin.lab.requests import CLASSES, FAR, MOST_POINTS, RequestError
+
+NAMED = 3  # rows that are named one by one
+
+
+def paste(request: dict[str, Any], control: Run) -> dict[str, Any]:
+    """The answer to ``POST /api/paste``.
+
+    Parameters
+    ----------
+    request : dict
+        ``text``.
+    control : Run
+
+    Returns
+    -------
+    dict
+        ``points``, the names of the ``classes``, and a ``sentence`` on what was read and left out.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.jobs import Run
+    >>> from maxmargin.lab.paste import paste
+    >>> paste({"text": "x,y,class\\n1,2,cat\\n3,,dog\\n0.5,1,dog"}, Run())
+    {'points': [[1.0, 2.0, 0], [0.5, 1.0, 1]], 'classes': ['cat', 'dog'],
+     'sentence': '2 points read; row 3 has no number in column 2; 1 row left out.'}
+    """
+    text = request.get("text")
+    if not isinstance(text, str):
+        raise RequestError("text must be the pasted text.", "text")
+    lines = [(i + 1, line) for i, line in enumerate(text.lstrip("\ufeff").splitlines()) if line.strip()]
+    lines = [(i, line) for i, line in lines if not line.lstrip().startswith("#")]
+    if not lines:
+        raise RequestError("There is nothing in the pasted text: copy rows with x, y and a class.", "text")
+    separator, comma = _separator(lines[-1][1])
+    table = [(i, _cells(line, separator)) for i, line in lines]
+    if all(_number(cell, comma) is None for cell in table[0][1][:2]):
+        table = table[1:]
+    if len(table) > MOST_POINTS:
+        raise RequestError(
+            f"{len(table):,} rows are more than the page can take: paste at most {MOST_POINTS:,}.", "text"
+        )
+    control.check()
+    read, wrong = [], []
+    for i, cells in table:
+        x, y = (_number(cell, comma) for cell in (*cells, "", "")[:2])
+        label = cells[2] if len(cells) > 2 else "0"
+        if x is None or y is None:
+            wrong.append(f"row {i} has no number in column {1 if x is None else 2}")
+        elif max(abs(x), abs(y)) > FAR:
+            wrong.append(f"row {i} is further away than {FAR:,.0f}")
+        elif not label:
+            wrong.append(f"row {i} has no class in column 3")
+        else:
+            read.append((x, y, label))
+    if not read:
+        cause = f" ({wrong[0]})" if wrong else ""
+        raise RequestError(f"No row could be read{cause}: give x, y and a class, separated by commas or tabs.", "text")
+    names = sorted({label for _, _, label in read}, key=_order)
+    if len(names) > CLASSES:
+        raise RequestError(f"Column 3 has {len(names)} different classes: the page shows at most {CLASSES}.", "text")
+    codes = {name: k for k, name in enumerate(names)}
+    points = [[x, y, codes[label]] for x, y, label in read]
+    return {"points": points, "classes": names, "sentence": _sentence(len(read), wrong)}
+
+
+def _separator(line: str) -> tuple[str, bool]:
+    """What separates the cells of a line, and whether a comma is a decimal point there."""
+    for separator in ("\t", ";"):
+        if separator in line:
+            return separator, "." not in line
+    return (",", False) if "," in line else (" ", False)
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    cells = line.split() if separator == " " else line.split(separator)
+    return [cell.strip().strip("\"'").strip() for cell in cells]
+
+
+def _number(cell: str, comma: bool) -> float | None:
+    cell = cell.replace(",", ".") if comma else cell
+    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", cell, re.ASCII):
+        return None
+    value = float(cell)
+    return value if math.isfinite(value) else None
+
+
+def _order(label: str) -> tuple[int, float, str]:
+    """Numbers by size, then words by letters."""
+    value = _number(label, False)
+    return (1, 0.0, label) if value is None else (0, value, label)
+
+
+def _sentence(n: int, wrong: list[str]) -> str:
+    told = f"{n:,} point{'s' if n != 1 else ''} read"
+    if not wrong:
+        return f"{told}."
+    named = ", ".join(wrong[:NAMED]) + (", ..." if len(wrong) > NAMED else "")
+    return f"{told}; {named}; {len(wrong):,} row{'s' if len(wrong) != 1 else ''} left out."

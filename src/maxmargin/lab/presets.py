@@ -1,0 +1,245 @@
+"""Data sets to begin with, and what can be chosen. All are drawn with fixed seeds: everybody sees the same points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin import __version__
+from maxmargin._validation import Array
+from maxmargin.lab import requests
+from maxmargin.solvers import SOLVERS
+
+# what the page shows of a kernel: its name in words, its formula, and sensible ends of sliders
+KERNEL_WORDS = {
+    "linear": ("Linear", "x'z"),
+    "poly": ("Polynomial", "(gamma x'z + coef0)^degree"),
+    "rbf": ("Gaussian (RBF)", "exp(-gamma |x - z|^2)"),
+    "laplacian": ("Laplacian", "exp(-gamma |x - z|_1)"),
+    "sigmoid": ("Sigmoid", "tanh(gamma x'z + coef0)"),
+}
+SLIDERS = {
+    "gamma": {"least": 0.01, "most": 100.0, "default": 1.0, "scale": "log"},
+    "degree": {"least": 1, "most": 10, "default": 3, "scale": "linear", "step": 1},
+    "coef0": {"least": -2.0, "most": 5.0, "default": 1.0, "scale": "linear"},
+}
+SOLVER_WORDS = {
+    "auto": "the library's choice",
+    "active_set": "active set: small working sets, solved exactly",
+    "smo": "SMO: two multipliers at a time",
+    "coordinate_descent": "coordinate descent: one multiplier at a time; only without intercept",
+    "barrier": "barrier: interior points along the central path",
+    "qp_dual": "textbook quadratic program (Clarabel)",
+}
+MULTICLASS_WORDS = {
+    "ovo": "one against one, votes",
+    "ovr": "one against the rest, highest value",
+    "crammer_singer": "jointly (Crammer and Singer)",
+}
+UNIT = {"x0": -1.0, "x1": 1.0, "y0": -1.0, "y1": 1.0}
+
+
+def options() -> dict[str, Any]:
+    """What can be chosen, from the registries of the library.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.presets import options
+    >>> [kernel["name"] for kernel in options()["kernels"]]
+    ['linear', 'poly', 'rbf', 'laplacian', 'sigmoid']
+    """
+    kernels = []
+    for name in requests.PLANE_KERNELS:
+        title, formula = KERNEL_WORDS[name]
+        sliders = {parameter: SLIDERS[parameter] for parameter in requests.parameters_of(name)}
+        kernels.append({"name": name, "title": title, "formula": formula, "parameters": sliders})
+    names = [name for name in ("auto", *SOLVERS) if name != "coordinate_descent"]
+    return {
+        "kernels": kernels,
+        "solvers": [{"name": name, "title": SOLVER_WORDS.get(name, name)} for name in names],
+        "multiclass": [{"name": name, "title": MULTICLASS_WORDS[name]} for name in requests.MULTICLASS],
+        "C": {"least": 1e-3, "most": 1e6, "default": 10.0, "scale": "log", "infinite": "inf"},
+        "limits": {"points": requests.MOST_POINTS, "classes": requests.CLASSES, "grid": requests.FINEST},
+        "version": __version__,
+    }
+
+
+def presets() -> list[dict[str, Any]]:
+    """The data sets: id, title, a sentence on what to look at, points, kernel, C and view.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.presets import presets
+    >>> all(len(preset["points"]) > 3 for preset in presets())
+    True
+    """
+    linear = {"name": "linear"}
+    return [
+        _preset(
+            "separable",
+            "Separable",
+            "A straight line separates the classes. Three points hold the margin: drag one of them, then another.",
+            _separable(),
+            linear,
+            "inf",
+        ),
+        _preset(
+            "outlier",
+            "One outlier",
+            "One point forces a narrow margin at C = inf. Lower C: the outlier is ignored and the margin widens.",
+            _outlier(),
+            linear,
+            "inf",
+        ),
+        _preset(
+            "overlapping",
+            "Overlapping",
+            "No line separates these. Small C: a wide margin and many support vectors; large C: a narrow one.",
+            _overlapping(),
+            linear,
+            1.0,
+        ),
+        _preset(
+            "xor",
+            "XOR",
+            "Four corners, two classes: no line does it, a product of the coordinates does. Try degree 2.",
+            _xor(),
+            {"name": "poly", "gamma": 1.0, "degree": 2, "coef0": 0.0},
+            10.0,
+        ),
+        _preset(
+            "circles",
+            "Circles",
+            "One class around the other: a paraboloid lifts the inner one off. Look at it in 3-D.",
+            _circles(),
+            {"name": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0},
+            10.0,
+        ),
+        _preset(
+            "moons",
+            "Moons",
+            "Two half moons. A Gaussian kernel bends the boundary; gamma says how much.",
+            _moons(),
+            _rbf(5.0),
+            10.0,
+        ),
+        _preset(
+            "spirals",
+            "Spirals",
+            "Two spirals wind around each other: only narrow Gaussians follow them.",
+            _spirals(),
+            _rbf(20.0),
+            100.0,
+        ),
+        _preset(
+            "gaussian",
+            "The lecture's Gaussian picture",
+            "sigma = 1 and C = inf. Go to C = 100 and 10, then to sigma = 0.25 and 0.1 (gamma = 8 and 50), toward the "
+            "nearest neighbour.",
+            _lecture(),
+            _rbf(0.5),
+            "inf",
+        ),
+        _preset(
+            "three",
+            "Three classes",
+            "Three classes: compare the pairs' votes, one against the rest, and the joint machine.",
+            _clouds(3, 14, 0.2, 5),
+            linear,
+            10.0,
+        ),
+        _preset(
+            "six",
+            "Six classes",
+            "Six classes, fifteen pairs, one picture.",
+            _clouds(6, 12, 0.14, 6),
+            _rbf(2.0),
+            10.0,
+        ),
+    ]
+
+
+def _preset(
+    name: str, title: str, sentence: str, data: Array, kernel: dict[str, Any], C: float | str
+) -> dict[str, Any]:
+    return {
+        "id": name,
+        "title": title,
+        "sentence": sentence,
+        "points": [[x, y, int(k)] for x, y, k in data.round(3).tolist()],
+        "kernel": kernel,
+        "C": C,
+        "view": UNIT,
+    }
+
+
+def _rbf(gamma: float) -> dict[str, Any]:
+    return {"name": "rbf", "gamma": gamma}
+
+
+def _labelled(*clouds: Array) -> Array:
+    """The clouds below each other, each with its number as the third column."""
+    return np.vstack([np.column_stack([cloud, np.full(len(cloud), k)]) for k, cloud in enumerate(clouds)])
+
+
+def _separable() -> Array:
+    random = np.random.default_rng(1)
+    cloud, shift = random.normal(0, 0.16, (40, 2)), np.array([0.42, 0.3])
+    return _labelled(cloud[:20] - shift, cloud[20:] + shift)
+
+
+def _outlier() -> Array:
+    return np.vstack([_separable(), [0.12, 0.06, 0.0]])
+
+
+def _overlapping() -> Array:
+    cloud, shift = np.random.default_rng(2).normal(0, 0.26, (80, 2)), np.array([0.25, 0.1])
+    return _labelled(cloud[:40] - shift, cloud[40:] + shift)
+
+
+def _xor() -> Array:
+    random = np.random.default_rng(3)
+    corner = random.uniform(0.15, 0.85, (40, 2))
+    signs = np.array([[1, 1], [-1, -1], [1, -1], [-1, 1]]).repeat(10, axis=0)
+    return _labelled((corner * signs)[:20], (corner * signs)[20:])
+
+
+def _circles() -> Array:
+    random = np.random.default_rng(4)
+    angle, wobble = random.uniform(0, 2 * np.pi, 70), random.normal(0, 0.06, 70)
+    radius = np.where(np.arange(70) < 30, 0.3, 0.75) + wobble
+    ring = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    return _labelled(ring[:30], ring[30:])
+
+
+def _moons() -> Array:
+    random = np.random.default_rng(5)
+    angle, wobble = np.linspace(0, np.pi, 40), random.normal(0, 0.09, (80, 2))
+    arc = np.column_stack([np.cos(angle), np.sin(angle)])
+    shapes = np.vstack([arc - [0.5, 0.25], [0.5, 0.25] - arc]) * 0.55
+    return _labelled((shapes + wobble)[:40], (shapes + wobble)[40:])
+
+
+def _spirals() -> Array:
+    random = np.random.default_rng(6)
+    turn = np.linspace(0.5, 3.5 * np.pi, 60)
+    arm = np.column_stack([turn * np.cos(turn), turn * np.sin(turn)]) * (0.9 / turn[-1])
+    wobble = random.normal(0, 0.015, (120, 2))
+    return _labelled(arm + wobble[:60], -arm + wobble[60:])
+
+
+def _lecture() -> Array:
+    """A cloud that is surrounded from three sides, with a gap that no line can use."""
+    random = np.random.default_rng(7)
+    inner = random.normal(0, 1, (18, 2)) * [0.2, 0.14] + [0.1, 0.05]
+    angle = np.linspace(-0.35 * np.pi, 1.15 * np.pi, 26)
+    outer = np.column_stack([0.72 * np.cos(angle), 0.6 * np.sin(angle)]) + random.normal(0, 0.06, (26, 2))
+    return _labelled(outer, inner)
+
+
+def _clouds(classes: int, each: int, width: float, seed: int) -> Array:
+    random = np.random.default_rng(seed)
+    angle = 2 * np.pi * (np.arange(classes) / classes + 0.25)
+    centres = 0.58 * np.column_stack([np.cos(angle), np.sin(angle)])
+    return _labelled(*(centre + random.normal(0, width, (each, 2)) for centre in centres))

@@ -1,0 +1,159 @@
+"""A state of the page as a Python script that shows the same: points, machine, comment window, picture.
+
+``WRITERS`` lists a function for each tab, which takes the tab's state, checked as its own request is, and returns the
+script. Numbers are written in full, so that the script computes with the same bits as the page.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+import numpy as np
+
+from maxmargin._validation import Array
+from maxmargin.lab import requests
+from maxmargin.lab.classify import SOFT, parameters
+from maxmargin.lab.jobs import Run
+from maxmargin.lab.requests import RequestError
+
+WRITERS = {
+    "classify": "maxmargin.lab.script:classify_script",
+    "step": "maxmargin.lab.traces:script",
+    "trace": "maxmargin.lab.traces:script",
+    "lift": "maxmargin.lab.lifting:script",
+    "regress": "maxmargin.lab.regress:script",
+    "digits": "maxmargin.lab.drawn_digits:script",
+}
+PICTURE = "maxmargin-lab.png"
+
+
+def script(request: dict[str, Any], control: Run) -> dict[str, Any]:
+    """The answer to ``POST /api/script``.
+
+    Parameters
+    ----------
+    request : dict
+        ``tab``, one of ``WRITERS``, and its ``state``: what the tab asks the server for.
+    control : Run
+
+    Returns
+    -------
+    dict
+        ``script``.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.jobs import Run
+    >>> from maxmargin.lab.script import script
+    >>> state = {"points": [[-1, 0, 0], [1, 0, 1]], "kernel": {"name": "linear"}, "C": 10}
+    >>> print(script({"tab": "classify", "state": state}, Run())["script"])
+    # A support vector machine from the lab of maxmargin...
+    import numpy as np
+    <BLANKLINE>
+    from maxmargin import SVC, margin_report
+    from maxmargin.displays import MarginDisplay
+    <BLANKLINE>
+    points = np.array(  # x, y, class
+        [
+            [-1.0, 0.0, 0],
+            [1.0, 0.0, 1],
+        ]
+    )
+    X, y = points[:, :2], points[:, 2].astype(int)
+    <BLANKLINE>
+    machine = SVC(kernel="linear", C=10.0, tol=1e-05).fit(X, y)
+    ...
+    """
+    tab = requests.choice(request, "tab", WRITERS, "classify")
+    module, function = WRITERS[tab].split(":")
+    return {"script": getattr(importlib.import_module(module), function)(requests.part(request, "state"))}
+
+
+def heading(what: str) -> list[str]:
+    """The first line, and NumPy."""
+    return [f'# {what} from the lab of maxmargin. It needs: pip install "maxmargin[plot]"', "import numpy as np", ""]
+
+
+def literal(name: str, table: Array, columns: str, integers: tuple[int, ...] = ()) -> list[str]:
+    """A table of numbers as an array, written in full."""
+    rows = [
+        ", ".join(str(int(value)) if j in integers else repr(float(value)) for j, value in enumerate(row))
+        for row in table.tolist()
+    ]
+    return [f"{name} = np.array(  # {columns}", "    [", *(f"        [{row}]," for row in rows), "    ]", ")"]
+
+
+def call(name: str, settings: dict[str, Any]) -> str:
+    """An estimator with its parameters."""
+    return f"{name}({', '.join(f'{key}={value_text(value)}' for key, value in settings.items())})"
+
+
+def value_text(value: Any) -> str:
+    """A parameter as it is written in a script."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, float) and math.isinf(value):
+        return "np.inf"
+    return repr(value)
+
+
+def classify_script(state: dict[str, Any]) -> str:
+    """The classifier of points in the plane."""
+    X, y = requests.points(state)
+    classes = len(np.unique(y))
+    if classes < 2:
+        raise RequestError("There is nothing to reproduce yet: place points of two classes first.", "points")
+    settings = parameters(state, classes)
+    hard, binary = math.isinf(settings["C"]), classes == 2 and "multiclass" not in settings
+    names = "SVC, InseparableError" if hard else "SVC"
+    lines = heading("A support vector machine")
+    lines += [
+        f"from maxmargin import {names}{', margin_report' if classes == 2 else ''}",
+        "from maxmargin.displays import MarginDisplay",
+        "",
+        *literal("points", np.column_stack([X, y]), "x, y, class", (2,)),
+        "X, y = points[:, :2], points[:, 2].astype(int)",
+        "",
+    ]
+    if hard:
+        lines += [
+            "try:",
+            f"    machine = {call('SVC', settings)}.fit(X, y)",
+            "except InseparableError as error:",
+            "    print(error.proof)",
+            f"    machine = {call('SVC', {**settings, 'C': SOFT})}.fit(X, y)  # a soft margin instead",
+        ]
+    else:
+        lines += [f"machine = {call('SVC', settings)}.fit(X, y)"]
+    lines += ["", *_comment_lines(machines=1 if binary or settings.get("multiclass") == "crammer_singer" else 2)]
+    if classes == 2:
+        lines += ["print()", "print(margin_report(machine, X, y))  # every point: f, distance, slack, alpha"]
+    return "\n".join([*lines, "", *_picture_lines(), ""])
+
+
+def _comment_lines(machines: int) -> list[str]:
+    """Code that prints the comment window; see :func:`maxmargin.lab.comment.comment`."""
+    margin, norm = ("margin 2/|w|", "|w|") if machines == 1 else ("smallest margin", "largest |w|")
+    return [
+        "report = machine.report_",
+        "errors = np.count_nonzero(machine.predict(X) != y)",
+        'of_class = ", ".join(f"class {k}: {n}" for k, n in zip(machine.classes_, machine.n_support_))',
+        'print(f"kernel                {machine.kernel_}, {report.parameters}")',
+        'print(f"kernel evaluations    {report.kernel_evaluations:,}")',
+        'print(f"support vectors       {report.n_support} of {len(y)} points ({of_class})")',
+        f'print(f"{margin:<20}  {{report.margin:.6g}}")',
+        f'print(f"{norm:<20}  {{2 / report.margin:.6g}}")',
+        'print(f"training errors       {errors} of {len(y)} points ({100 * errors / len(y):.1f} %)")',
+        'print(f"iterations            {report.n_iter:,} ({report.solver})")',
+        'print(f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})")',
+    ]
+
+
+def _picture_lines() -> list[str]:
+    return [
+        "display = MarginDisplay.from_estimator(machine, X, y).plot()",
+        f'display.figure_.savefig("{PICTURE}", dpi=150, bbox_inches="tight")',
+        f'print("wrote {PICTURE}")',
+    ]

@@ -1,0 +1,305 @@
+"""The lab's server: routes, and how to start it.
+
+GET    /                       the page                     GET  /static/...      its modules
+POST   /api/<name>             computes, see ``ENDPOINTS``  GET  /api/presets     data sets to begin with
+POST   /api/fits               begins a fit that is watched GET  /api/options     what can be chosen
+GET    /api/fits/<id>/events   server-sent events of it     DELETE /api/fits/<id> cancels it
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib
+import mimetypes
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from maxmargin.lab import ENDPOINTS
+from maxmargin.lab.jobs import PATIENCE, Cancelled, Function, Jobs, Run, mistake
+from maxmargin.lab.requests import RequestError, encode, parse
+from maxmargin.lab.security import Guard, new_token, page
+
+try:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+    from starlette.responses import FileResponse, Response, StreamingResponse
+    from starlette.routing import Mount, Route
+    from starlette.staticfiles import StaticFiles
+except ImportError as error:
+    raise ImportError('the lab needs Starlette and uvicorn: pip install "maxmargin[lab]"') from error
+
+PREFERRED = 8753  # port
+STATIC = Path(__file__).parent / "static"
+# Said here, since a computer's own table may be wrong, and browsers refuse modules of another type.
+TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+TYPES |= {".json": "application/json", ".woff2": "font/woff2", ".wasm": "application/wasm", ".html": "text/html"}
+
+
+def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = False) -> Guard:
+    """The lab as an ASGI application.
+
+    Parameters
+    ----------
+    token : str
+        What the link must carry.
+    port : int
+        Where the server listens; requests for another one are refused.
+    static : Path
+        The folder of the page.
+    warm : bool, default=False
+        Whether to load and compile everything in the background when the server starts, so that the first click is
+        answered as fast as the second.
+
+    Returns
+    -------
+    Guard
+        The application behind its checks.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.server import create_app
+    >>> app = create_app("a token", 8000)
+    >>> sorted(app.hosts)
+    ['127.0.0.1:8000', 'localhost:8000']
+    """
+    for ending, kind in TYPES.items():
+        mimetypes.add_type(kind, ending)
+    jobs = Jobs()
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        warming = asyncio.create_task(asyncio.to_thread(warm_up)) if warm else None
+        yield
+        jobs.stop()
+        if warming is not None:
+            warming.cancel()
+
+    async def index(request: Request) -> Response:
+        if not (static / "index.html").is_file():
+            return _page("The lab's page is missing from this installation: install maxmargin again.", 500)
+        return FileResponse(static / "index.html")
+
+    async def compute(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in ENDPOINTS:
+            raise RequestError(f"There is nothing at /api/{name}.", status=404)
+        asked = parse(await request.body())
+        run = Run(max_seconds=PATIENCE)
+        work = jobs.compute(_page_of(request), name, _function(name), asked, run)
+        return _json(await _while_waiting(request, run, work))
+
+    async def start(request: Request) -> Response:
+        asked = parse(await request.body())
+        return _json(encode({"id": jobs.start(_page_of(request), _function("classify"), asked)}))
+
+    async def events(request: Request) -> Response:
+        jobs.fit(request.path_params["id"])
+        return StreamingResponse(jobs.events(request.path_params["id"]), media_type="text/event-stream")
+
+    async def cancel(request: Request) -> Response:
+        jobs.cancel(request.path_params["id"])
+        return _json(encode({"cancelled": True}))
+
+    async def presets(request: Request) -> Response:
+        return _json(await asyncio.to_thread(lambda: encode(_named("maxmargin.lab.presets:presets")())))
+
+    async def options(request: Request) -> Response:
+        return _json(await asyncio.to_thread(lambda: encode(_named("maxmargin.lab.presets:options")())))
+
+    app = Starlette(
+        routes=[
+            Route("/", index),
+            Route("/api/presets", presets),
+            Route("/api/options", options),
+            Route("/api/fits", start, methods=["POST"]),
+            Route("/api/fits/{id}/events", events),
+            Route("/api/fits/{id}", cancel, methods=["DELETE"]),
+            Route("/api/{name}", compute, methods=["POST"]),
+            Mount("/static", StaticFiles(directory=static, check_dir=False)),
+        ],
+        exception_handlers={
+            HTTPException: _refused,
+            ValueError: _wrong,
+            Cancelled: _superseded,
+            Exception: _unforeseen,
+        },
+        lifespan=lifespan,
+    )
+    guard = Guard(app, token, port)
+    guard.stop = jobs.stop
+    return guard
+
+
+def launch(port: int | None = None, *, browser: bool = True, say: Callable[[str], None] = print) -> None:
+    """Start the lab on this machine and serve until Ctrl-C.
+
+    Parameters
+    ----------
+    port : int, optional
+        Where to listen, on 127.0.0.1 only; 0 means any free port. By default always the same one if it is free, since
+        a browser keeps a page's points by its port, else any other.
+    browser : bool, default=True
+        Whether to open the page in the browser.
+    say : callable
+        Gets the lines for the user.
+
+    Raises
+    ------
+    OSError
+        If the port is in use.
+    """
+    listener = _listener(port) if port is not None else _preferred()
+    port, token = listener.getsockname()[1], new_token()
+    link = f"http://127.0.0.1:{port}/?token={token}"
+    app = create_app(token, port, warm=True)
+    config = uvicorn.Config(
+        app, log_level="critical", access_log=False, ws="none", server_header=False, date_header=False
+    )
+    server = _Server(config, app.stop)
+    say(f"The lab is open at {link}")
+    say("Ctrl-C closes it.")
+    if browser:
+        server.opened = link
+    loop = asyncio.new_event_loop()  # asyncio.run would wait for the worker threads
+    try:
+        loop.run_until_complete(server.serve(sockets=[listener]))
+        waiting = asyncio.all_tasks(loop)
+        for task in waiting:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*waiting, return_exceptions=True))
+    finally:
+        loop.close()
+        listener.close()
+    say("The lab is closed.")
+
+
+class _Server(uvicorn.Server):
+    """Ends at the first Ctrl-C, whoever is still connected, and opens the browser once it answers."""
+
+    opened: str | None = None
+    opening: asyncio.Task[bool] | None = None
+
+    def __init__(self, config: uvicorn.Config, stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.stop_work = stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.opened is not None:
+            import webbrowser
+
+            # Not waited for: where there is no window system, this may be a browser in the terminal.
+            self.opening = asyncio.create_task(asyncio.to_thread(webbrowser.open, self.opened))
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self.stop_work()
+        self.should_exit = self.force_exit = True
+
+
+def _preferred() -> socket.socket:
+    try:
+        return _listener(PREFERRED)
+    except OSError:
+        return _listener(0)
+
+
+def _listener(port: int) -> socket.socket:
+    # The protocol is named because asyncio sends small packets at once (TCP_NODELAY) only where it is.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        listener.close()
+        raise OSError(
+            f"Port {port} cannot be used ({(error.strerror or 'refused').lower()}): leave out --port for any free one, "
+            "or choose another."
+        ) from error
+    return listener
+
+
+def warm_up() -> None:
+    """Load and compile what the first clicks need. What fails here fails again, and is told, when it is asked for.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.server import warm_up
+    >>> warm_up()  # doctest: +SKIP
+    """
+    for module in dict.fromkeys(where.split(":")[0] for where in ENDPOINTS.values()):
+        with suppress(Exception):
+            getattr(importlib.import_module(module), "warm_up", lambda: None)()
+
+
+@functools.cache
+def _named(where: str) -> Any:
+    module, function = where.split(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def _function(name: str) -> Function:
+    """The function of an endpoint; its module is loaded in the worker thread, as that may take a second."""
+
+    def call(request: dict[str, Any], run: Run) -> dict[str, Any]:
+        return _named(ENDPOINTS[name])(request, run)
+
+    return call
+
+
+async def _while_waiting(request: Request, run: Run, work: Awaitable[bytes]) -> bytes:
+    """The answer, unless the page goes away: then the work is cancelled."""
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        run.cancel()
+
+    leaving = asyncio.create_task(gone())
+    try:
+        return await work
+    finally:
+        leaving.cancel()
+
+
+def _page_of(request: Request) -> str:
+    """The page that asks; two tabs are two pages."""
+    return request.headers.get("x-page", "")[:64]
+
+
+def _json(body: bytes, status: int = 200) -> Response:
+    return Response(body, status, media_type="application/json")
+
+
+def _page(sentence: str, status: int) -> Response:
+    return Response(page(sentence), status, media_type="text/html")
+
+
+def _error(request: Request, sentence: str, status: int, field: str | None = None) -> Response:
+    if not request.url.path.startswith("/api/"):
+        return _page(sentence, status)
+    told = {"error": sentence} if field is None else {"error": sentence, "field": field}
+    return _json(encode(told), status)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    sentences = {404: "There is nothing at this address.", 405: "This address does not take such requests."}
+    return _error(request, sentences.get(error.status_code, str(error.detail)), error.status_code)
+
+
+async def _wrong(request: Request, error: Exception) -> Response:
+    """A ValueError is about what was asked for: ours and the library's say what is wrong and what to do."""
+    return _error(request, str(error), getattr(error, "status", 400), getattr(error, "field", None))
+
+
+async def _superseded(request: Request, error: Exception) -> Response:
+    return _error(request, "superseded", 409)
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    return _error(request, mistake(error), 500)

@@ -1,0 +1,159 @@
+/** What Classify says in words: the read-out under the plane, the legend, the comment window, the hint on the plane. */
+
+import { check, popup } from "../controls.js";
+import { el, setText, short } from "../dom.js";
+import { icon } from "../markers.js";
+
+const SHOW = { shading: "f(x) as colour", contours: "f = −1, 0, +1", rings: "support vectors", slacks: "slacks" };
+const CATEGORY = { outside: "outside the margin", on: "on the margin", inside: "inside the margin", misclassified: "on the wrong side" };
+
+export function createReadout() {
+  const root = el("div", { class: "readout" });
+  const part = (name, value) => el("span", {}, `${name} `, el("b", {}, value));
+  return {
+    root,
+    /**
+     * @param {{x: number, y: number}|null} at
+     * @param {{point: any, record: any, f: number, label: number|null}} found
+     */
+    show(at, { point, record, f, label }) {
+      if (!at) {
+        root.replaceChildren(el("span", {}, "Point at the plane to read f(x); at a point for its α, slack and category."));
+        return;
+      }
+      const parts = [part("x", `${short(at.x)}, ${short(at.y)}`)];
+      if (record) {
+        parts.push(part("f", short(record.f)), part("α", short(record.alpha)), part("slack", short(record.slack)));
+        parts.push(part(`class ${point.c}`, CATEGORY[record.category] + (record.support ? ", support vector" : "")));
+      } else {
+        if (Number.isFinite(f)) parts.push(part("f(x)", short(f)));
+        if (label !== null) parts.push(part("says class", String(label)));
+      }
+      root.replaceChildren(...parts);
+    },
+    /** The same as a sentence, for screen readers. */
+    get text() {
+      return root.textContent;
+    },
+  };
+}
+
+const CIRCLE = ["circle", { r: 5, class: "fill-none" }];
+const MARKS = {
+  outside: icon(CIRCLE),
+  on: icon(CIRCLE, ["circle", { r: 9.5, class: "pen" }]),
+  inside: icon(CIRCLE, ["circle", { r: 9.5, class: "pen", "stroke-dasharray": "4 3" }]),
+  misclassified: icon(CIRCLE, ["circle", { r: 9.5, class: "pen", "stroke-dasharray": "4 3" }], ["path", { d: "M-3-3 3 3M-3 3 3-3", class: "pen light" }]),
+};
+
+/** Classes with their counts, categories with theirs. All entries are there from the beginning: nothing jumps. */
+export function createLegend() {
+  const entries = Object.entries(CATEGORY).map(([key, words]) => {
+    const count = el("b", {}, "0");
+    return { key, count, root: el("span", {}, MARKS[key], words, " ", count) };
+  });
+  const slack = el("span", {}, icon(["path", { d: "M-10 6 10-6", class: "pen", "stroke-dasharray": "4 3" }]), "slack");
+  return {
+    root: el("div", { class: "legend" }, ...entries.map((entry) => entry.root), slack),
+    /** @param {Iterable<any>} records of the points */
+    show(records) {
+      const counts = { outside: 0, on: 0, inside: 0, misclassified: 0 };
+      for (const record of records) counts[record.category] += 1;
+      for (const { key, count } of entries) setText(count, String(counts[key]));
+      return counts;
+    },
+  };
+}
+
+/** Comment window: the server's lines, the certificate, progress of long fits. */
+export function createComment(cancel) {
+  const note = el("p", { class: "note", hidden: true });
+  const lines = el("dl");
+  const certificate = el("p", { class: "certificate", hidden: true });
+  const alarm = el("p", { class: "alarm", hidden: true, role: "status" });
+  const bar = el("progress", { "aria-label": "Progress of the fit" });
+  const state = el("span", {});
+  const busy = el("div", { class: "busy", hidden: true }, bar, state, el("button", { type: "button", onclick: cancel }, "Cancel"));
+  const put = (node, text) => {
+    node.hidden = !text;
+    setText(node, text ?? "");
+  };
+  return {
+    root: el("section", { class: "comment", "aria-label": "Comment window" }, el("h2", { class: "heading" }, "Comment"), note, busy, alarm, lines, certificate),
+    /** @param {{lines?: string[], certificate?: string, alarm?: string}} texts */
+    show(texts) {
+      write(lines, (texts.lines ?? []).flatMap(parts));
+      put(certificate, texts.certificate);
+      put(alarm, texts.alarm);
+    },
+    alarm(text) {
+      put(alarm, text);
+    },
+    /** What to look at in an example. */
+    note(text) {
+      put(note, text);
+    },
+    /** @param {any|null} progress */
+    progress(progress) {
+      busy.hidden = progress === null;
+      if (progress) setText(state, progress.iteration ? `${progress.iteration.toLocaleString("en")} steps, violation ${short(progress.violation, 2)}` : "fitting …");
+    },
+  };
+}
+
+/** "margin    0.52" as a name and its value; other lines as they are. */
+function parts(text) {
+  const [, name, value] = /^(\S.*?) {2,}(.*)$/.exec(text) ?? [];
+  return name ? [["dt", "", name], ["dd", "", value]] : [["dd", "whole", text]];
+}
+
+/** Writes them into the list, in place where it already has these rows: while a point moves only numbers change. */
+function write(list, rows) {
+  const same = rows.length === list.children.length && rows.every(([tag, kind], k) => list.children[k].matches(tag) && list.children[k].className === kind);
+  if (same) rows.forEach(([, , text], k) => setText(list.children[k], text));
+  else list.replaceChildren(...rows.map(([tag, kind, text]) => el(tag, { class: kind }, text)));
+}
+
+/** What to do next, on the plane itself: how to begin, in the middle, and then, at the lower edge, what is missing. */
+export function createHints() {
+  const touch = matchMedia("(pointer: coarse)").matches; // no keys then
+  const key = el("kbd", {}, "2");
+  const second = touch ? ["choose another shape for the second class, or an example"] : ["press ", el("kbd", {}, "2"), " for the second class, or choose an example"];
+  const other = touch ? ["Choose another shape and add a point of it"] : ["Press ", key, " and add a point of another class"];
+  const begin = el("div", { class: "hint", hidden: true }, el("b", {}, `${touch ? "Tap" : "Click"} in the plane to add a point`), ...second);
+  const another = el("div", { class: "hint low", hidden: true }, ...other, ": two classes are needed");
+  const now = el("div", { class: "hint low", hidden: true }, `Now ${touch ? "tap" : "click"} to add a point of this class`);
+  return {
+    roots: [begin, another, now],
+    show(points, brush) {
+      const classes = new Set(points.map((p) => p.c));
+      const [only] = classes;
+      begin.hidden = points.length > 0;
+      another.hidden = classes.size !== 1 || brush !== only;
+      now.hidden = classes.size !== 1 || brush === only;
+      setText(key, only === 0 ? "2" : "1");
+    },
+  };
+}
+
+
+/** The menu of what is painted. @param {Record<string, boolean>} show @param {() => void} changed */
+export function createShows(show, changed) {
+  const boxes = Object.entries(SHOW).map(([key, label]) => {
+    const box = check({
+      label,
+      onchange: (on) => {
+        show[key] = on;
+        changed();
+      },
+    });
+    return { key, box };
+  });
+  const list = el("div", { class: "checks" }, ...boxes.map(({ box }) => box.root));
+  return {
+    root: popup("Show", list).root,
+    refresh() {
+      for (const { key, box } of boxes) box.value = show[key];
+    },
+  };
+}

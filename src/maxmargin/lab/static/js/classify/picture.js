@@ -1,0 +1,118 @@
+/**
+ * What Classify paints: the decision function as shading, contours at -1, 0 and +1, points, rings, slacks, and for a hard
+ * margin that does not exist the proof. Each is a layer of the plane (plot.js).
+ */
+
+import { paintShade, shade, strokeLines, valueAt } from "../grid.js";
+import { cross, marker, ring } from "../markers.js";
+import { axes } from "../plot.js";
+import { hulls, meeting } from "./proof.js";
+
+const SATURATED = 2; // |f| at which the shading is strongest
+const SLACKS = 400; // lines that are drawn at most
+
+/** @param {any} picture state of the tab: {fit, points(), show, hover(), weak} */
+export function layersOf(picture) {
+  return [
+    (g, frame, palette) => shading(g, frame, palette, picture),
+    axes,
+    (g, frame, palette) => contours(g, frame, palette, picture),
+    (g, frame, palette) => hulls(g, frame, palette, picture),
+    (g, frame, palette) => slacks(g, frame, palette, picture),
+    (g, frame, palette) => points(g, frame, palette, picture),
+    (g, frame, palette) => meeting(g, frame, palette, picture),
+  ];
+}
+
+function shading(g, frame, palette, { fit, show }) {
+  if (!fit || !show.shading) return;
+  if (fit.theme !== palette.plane) {
+    const { winner, lead } = fit;
+    const least = fit.planes.length > 1 ? 0.35 : 0; // with several classes borders are no valleys
+    const most = fit.answer.kind === "inseparable" ? 0.15 : 1;
+    fit.theme = palette.plane;
+    fit.image = shade(fit, palette, (k) => fit.answer.classes[winner[k]], (k) => most * Math.min(1, least + lead[k] / SATURATED));
+  }
+  paintShade(g, frame, fit.image, fit.view);
+}
+
+function contours(g, frame, palette, { fit, show }) {
+  if (!fit || !show.contours || fit.answer.kind === "inseparable") return;
+  g.strokeStyle = palette.ink;
+  g.lineCap = "round";
+  const unit = frame.rem / 15;
+  for (const [name, lines] of Object.entries(fit.lines)) {
+    g.lineWidth = (name === "-1" || name === "1" ? 1.6 : 2.8) * unit;
+    g.setLineDash([]);
+    g.globalAlpha = name === "-1" || name === "1" ? 0.75 : 1;
+    strokeLines(g, frame, lines);
+  }
+}
+
+function slacks(g, frame, palette, { fit, show, points }) {
+  if (!fit || fit.planes.length !== 1 || !show.slacks || fit.answer.kind === "inseparable") return;
+  g.strokeStyle = palette.ink;
+  g.lineWidth = (1.4 * frame.rem) / 15;
+  g.setLineDash([4, 3]);
+  let drawn = 0;
+  for (const point of points()) {
+    const record = fit.records.get(point.id);
+    if (!record || !(record.slack > 1e-3) || ++drawn > SLACKS) continue;
+    const key = `${point.x} ${point.y}`;
+    let path = fit.paths.get(point.id);
+    if (path?.key !== key) {
+      path = { key, steps: toMargin(fit, point.x, point.y, fit.answer.classes[1] === point.c ? 1 : -1) };
+      fit.paths.set(point.id, path);
+    }
+    g.beginPath();
+    path.steps.forEach(([x, y], k) => (k ? g.lineTo(frame.px(x), frame.py(y)) : g.moveTo(frame.px(x), frame.py(y))));
+    g.stroke();
+  }
+}
+
+/**
+ * The way from a point to its margin y f = 1, straight up the function: for a linear kernel the perpendicular.
+ * @returns {[number, number][]} empty where no way leads there
+ */
+export function toMargin(fit, x, y, sign) {
+  const grid = { view: fit.view, nx: fit.nx, ny: fit.ny, values: fit.planes[0] };
+  const h = 0.5 * Math.min((fit.view.x1 - fit.view.x0) / fit.nx, (fit.view.y1 - fit.view.y0) / fit.ny);
+  const steps = /** @type {[number, number][]} */ ([[x, y]]);
+  let f = sign * valueAt(grid, x, y);
+  for (let k = 0; k < 600 && f < 1; k++) {
+    const gx = valueAt(grid, x + h, y) - valueAt(grid, x - h, y);
+    const gy = valueAt(grid, x, y + h) - valueAt(grid, x, y - h);
+    const size = Math.hypot(gx, gy);
+    if (!(size > 0)) break; // the edge of the grid, or flat ground
+    const [u, v] = [x + (sign * h * gx) / size, y + (sign * h * gy) / size];
+    const value = sign * valueAt(grid, u, v);
+    if (!(value > f)) return []; // a hill below the margin: the point is alone in a sea of the other class
+    const part = value > 1 ? (1 - f) / (value - f) : 1;
+    [x, y, f] = [x + part * (u - x), y + part * (v - y), value];
+    steps.push([x, y]);
+  }
+  return steps;
+}
+
+function points(g, frame, palette, { fit, show, points, hover }) {
+  const unit = frame.rem / 15;
+  const all = points();
+  const r = (all.length > 600 ? 3.5 : all.length > 200 ? 5 : 6.5) * unit;
+  const hovered = hover();
+  for (const point of all) {
+    const [x, y] = [frame.px(point.x), frame.py(point.y)];
+    if (x < -20 || y < -20 || x > frame.width + 20 || y > frame.height + 20) continue;
+    if (point === hovered) ring(g, x, y, r + 8 * unit, { colour: palette.accent, width: 3 * unit });
+    marker(g, palette, point.c, x, y, r);
+    const record = fit?.records.get(point.id);
+    if (!record || !show.rings || fit.answer.kind === "inseparable") continue;
+    mark(g, palette, record, x, y, r, unit);
+  }
+}
+
+/** Rings on support vectors, dashed inside the margin; a cross on points that are on the wrong side. */
+export function mark(g, palette, record, x, y, r, unit) {
+  const far = record.category === "inside" || record.category === "misclassified";
+  if (record.support) ring(g, x, y, r + 4 * unit, { colour: palette.ink, width: 2 * unit, dash: far ? [3.5 * unit, 2.5 * unit] : [] });
+  if (record.category === "misclassified") cross(g, x, y, 0.62 * r, { colour: palette.plane, width: 2 * unit });
+}

@@ -1,0 +1,60 @@
+/** Elements from a line of code: el("button", { class: "icon", onclick: run }, "Undo"). */
+
+/**
+ * @param {string} name
+ * @param {Record<string, any>} [attributes] names with "on" are listeners; false and null are left out
+ * @param {...(Node|string)} children
+ * @returns {any}
+ */
+export function el(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value === true ? "" : String(value));
+  }
+  node.append(...children);
+  return node;
+}
+
+/** The element of the page's HTML with this id. @param {string} id @returns {any} */
+export const byId = (id) => document.getElementById(id);
+
+/** Sets text only where it differs, so that a live page does not make the browser lay out again. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** A number short enough for a label: three digits that matter, no exponent in the usual range. */
+export function short(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(1) : String(Number(value.toPrecision(digits)));
+  return text.replace("-", "−");
+}
+
+/** Hands a file to the browser. @param {string} name @param {Blob} blob */
+export function download(name, blob) {
+  const link = el("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** Copies text; true if the browser let us. @param {string} text */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = el("textarea", { class: "unseen" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}

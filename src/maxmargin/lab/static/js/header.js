@@ -1,0 +1,128 @@
+/** The header's buttons, the Share menu, and the keys that work everywhere. */
+
+import { overtaken } from "./api.js";
+import { popup } from "./controls.js";
+import { showScript, showShortcuts } from "./dialogs.js";
+import { byId, copyText, download, el } from "./dom.js";
+import { announce, toast } from "./notices.js";
+import { encode } from "./state.js";
+
+const SHORTCUTS = [
+  { key: "Ctrl+Z", label: "Undo" },
+  { key: "Ctrl+Y", label: "Redo (also Ctrl+Shift+Z)" },
+  { key: "Ctrl+V", label: "Paste a table" },
+  { key: "?", label: "This list" },
+];
+
+/**
+ * @param {{api: any, theme: any, current: () => any, travel: (step: -1|1) => void, snapshot: () => any}} page
+ *        `current` is the tab on the screen
+ */
+export function createHeader({ api, theme, current, travel, snapshot }) {
+  const press = (id, run) => byId(id).addEventListener("click", run);
+  press("undo", () => travel(-1));
+  press("redo", () => travel(1));
+  press("smaller", () => theme.resize(-1));
+  press("normal", () => theme.resize(0));
+  press("larger", () => theme.resize(1));
+  press("help", help);
+  press("theme", () => {
+    theme.nextTheme();
+    toast(`Colours: ${theme.settings.theme === "auto" ? "as the system has them" : theme.settings.theme}`);
+  });
+  press("skip", (event) => {
+    event.preventDefault(); // the address holds the state, not a place on the page
+    byId("main").querySelector("section:not([hidden]) :is(canvas, button)")?.focus();
+  });
+  byId("share").append(shareMenu().root);
+  document.addEventListener("keydown", key);
+  document.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text/plain");
+    if (text && !typing(event.target)) current()?.paste?.(text);
+  });
+
+  // ---- share --------------------------------------------------------------------------------------------------------
+
+  function shareMenu() {
+    const item = (text, run) => el("button", { type: "button", onclick: () => (menu.close(), run()) }, text);
+    const items = [item("Copy link", copyLink), item("Save picture (PNG)", savePicture), item("Python script", script)];
+    const list = el("div", { class: "items" }, ...items);
+    list.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
+    });
+    const menu = popup("Share", list);
+    return menu;
+  }
+
+  async function copyLink() {
+    const link = await encode(snapshot());
+    if (link === null) toast("These are too many points for a link: use the Python script instead.");
+    else toast((await copyText(`${location.origin}/#${link}`)) ? "Link copied" : "The browser did not allow copying: copy the address instead.");
+  }
+
+  async function savePicture() {
+    const tab = current();
+    const canvas = await tab?.picture?.();
+    if (!canvas) toast("This tab has no picture to save yet.");
+    else canvas.toBlob((blob) => download(`maxmargin-${tab.id}.png`, blob), "image/png");
+  }
+
+  async function script() {
+    const tab = current();
+    if (!tab) return;
+    try {
+      const state = tab.scriptState ? tab.scriptState() : tab.getState();
+      const answer = await api("/api/script", { tab: tab.scriptTab ?? tab.id, state }, { channel: "script" });
+      showScript(answer.script, `maxmargin_${tab.id}.py`, announce);
+    } catch (error) {
+      if (!overtaken(error)) toast(error.message);
+    }
+  }
+
+  // ---- keyboard -----------------------------------------------------------------------------------------------------
+
+  function help() {
+    const tab = current();
+    showShortcuts([
+      { title: tab?.title ?? "", shortcuts: (tab?.shortcuts ?? []).filter((shortcut) => shortcut.label) },
+      { title: "Everywhere", shortcuts: SHORTCUTS },
+    ]);
+  }
+
+  function key(event) {
+    if (event.defaultPrevented || event.altKey || typing(event.target)) return;
+    const name = keyName(event);
+    const everywhere = { "Ctrl+z": () => travel(-1), "Ctrl+y": () => travel(1), "Ctrl+Shift+z": () => travel(1), "?": help };
+    const wanted = current()?.shortcuts?.find((shortcut) => shortcut.run && shortcut.key.toLowerCase() === name.toLowerCase());
+    const run = everywhere[name] ?? wanted?.run;
+    if (!run) return;
+    event.preventDefault();
+    run();
+  }
+
+  return {
+    /** What undo and redo would do; null for nothing. */
+    history(undo, redo) {
+      for (const [id, word, label] of [["undo", "Undo", undo], ["redo", "Redo", redo]]) {
+        const button = byId(id);
+        button.disabled = !label;
+        button.title = label ? `${word}: ${label}` : word;
+      }
+    },
+  };
+}
+
+/** "Ctrl+z", "Shift+a", "?", "ArrowLeft". */
+function keyName(event) {
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const shift = event.shiftKey && /^[a-z]$/.test(key); // of signs like ? Shift is a part
+  return (event.ctrlKey || event.metaKey ? "Ctrl+" : "") + (shift ? "Shift+" : "") + key;
+}
+
+/** Whether keys belong to something that the user types in. */
+function typing(target) {
+  return Boolean(target.closest?.("textarea, select, dialog, [contenteditable]")) || (target.tagName === "INPUT" && target.type === "text");
+}

@@ -1,0 +1,45 @@
+/** Telling the user: to screen readers, for a moment on the page, and the banner of a stopped server. */
+
+import { byId, el, setText } from "./dom.js";
+
+const SHOWN = 3500; // milliseconds of a toast
+const AGAIN = 2000; // until the server is asked again
+
+/** Says a sentence to screen readers. @param {string} text */
+export function announce(text) {
+  setText(byId("live"), text);
+}
+
+let timer = 0;
+
+/** Says a sentence, and shows it for a moment. @param {string} text */
+export function toast(text) {
+  announce(text);
+  const box = byId("toast");
+  setText(box, text);
+  box.classList.add("shown");
+  clearTimeout(timer);
+  timer = setTimeout(() => box.classList.remove("shown"), SHOWN);
+}
+
+/**
+ * The banner; the function it returns is told after every call how the server is. While it is stopped the page asks
+ * every other second whether it is back, and says so with the event "server-back".
+ * @param {() => Promise<any>} ask
+ */
+export function createBanner(ask) {
+  let server = "running";
+  const again = () => server === "stopped" && ask().catch(() => {}).finally(() => setTimeout(again, AGAIN));
+  return (/** @type {"running"|"stopped"|"stranger"} */ state) => {
+    if (state === server) return;
+    server = state;
+    const box = byId("banner");
+    box.hidden = state === "running";
+    if (state === "stopped") {
+      box.replaceChildren("The server has stopped: run ", el("code", {}, "maxmargin lab"), " again; your points are kept.");
+      setTimeout(again, AGAIN);
+    } else if (state === "stranger") {
+      box.replaceChildren("The server was started anew: open the link that its terminal printed; your points are kept.");
+    } else document.dispatchEvent(new Event("server-back"));
+  };
+}

@@ -1,0 +1,41 @@
+/** The picture that is saved: the plane and the strip of weights at twice the size of the screen, and a caption. */
+
+import { short } from "../dom.js";
+import { Frame } from "../plot.js";
+
+const SCALE = 2;
+const NAMES = { degree: "degree", centres: "centres", sigma: "σ", lambda: "λ", C: "C", epsilon: "ε" };
+const MODELS = { ridge_poly: "Ridge regression on powers of x", ridge_gauss: "Ridge regression on Gaussian bumps", kernel_ridge: "Kernel ridge regression", svr: "Support vector regression" };
+
+/** @returns {HTMLCanvasElement} */
+export function savedPicture({ plane, strip, ctx, settings, fit, show }) {
+  const { width, height, rem } = plane.frame;
+  const below = show.weights ? strip.frame.height : 0;
+  const canvas = document.createElement("canvas");
+  canvas.width = width * SCALE;
+  canvas.height = (height + below + 3 * rem) * SCALE;
+  const g = canvas.getContext("2d");
+  const palette = ctx.palette();
+  g.scale(SCALE, SCALE);
+  g.fillStyle = palette.surface;
+  g.fillRect(0, 0, width, canvas.height);
+  plane.paintOn(g, new Frame(plane.box, width, height, rem, false));
+  if (below) {
+    g.translate(0, height);
+    strip.paintOn(g, new Frame(strip.box, width, below, rem, false));
+    g.translate(0, below);
+  } else g.translate(0, height);
+  g.font = `${0.95 * rem}px system-ui, sans-serif`;
+  g.textBaseline = "middle";
+  g.fillStyle = palette.ink;
+  g.fillText(caption(settings, fit), rem, 1.5 * rem, width - 2 * rem);
+  return canvas;
+}
+
+function caption({ model, ...parameters }, fit) {
+  const values = Object.entries(parameters).map(([key, value]) => (value === "points" ? "a bump on every point" : `${NAMES[key]} = ${short(value)}`));
+  const words = [MODELS[model], ...values];
+  if (fit) words.push(`training error ${short(fit.answer.rmse)}`);
+  if (fit?.tube) words.push(`${fit.answer.support.length} support vectors`);
+  return words.join(", ");
+}

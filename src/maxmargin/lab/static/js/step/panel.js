@@ -1,0 +1,68 @@
+/** The controls beside the run: points, machine, solvers, export. They change `model` and tell the tab. */
+
+import { choice, select } from "../controls.js";
+import { el } from "../dom.js";
+import { createErrors, createMachineControls } from "./machine.js";
+import { createPointControls } from "./pointset.js";
+import { SOLVERS } from "./solvers.js";
+
+/**
+ * @param {{model: any, options: any, presets: any[],
+ *          on: {changed: (label: string, live: boolean) => void, synced: () => void, export: () => void, film: () => void,
+ *               preset: (preset: any) => void, classify: () => void, clear: () => void, tool: (tool: any) => void}}} given
+ */
+export function createPanel({ model, options, presets, on }) {
+  const points = createPointControls({ model, presets, most: 300, on });
+  const machine = createMachineControls({ model, options, changed: on.changed });
+  const named = SOLVERS.map(({ name, title, about }) => [name, `${title}: ${about}`]);
+  const set = (key, label) => (value) => {
+    model[key] = value;
+    refresh();
+    on.changed(label, false);
+  };
+  const solver = select({ label: "Solver", choices: named, onchange: set("solver", "Change the solver") });
+  const second = select({ label: "Beside it", choices: [["", "none"], ...named], onchange: set("second", "Change the second solver") });
+  const sync = choice({
+    label: "Two solvers go in step",
+    choices: [
+      { value: "iteration", title: "In step by iteration: both at the same step", content: ["by step"] },
+      { value: "share", title: "In step by share of the run: both begin and end together", content: ["by share"] },
+    ],
+    onchange: (value) => {
+      model.sync = value;
+      on.synced();
+    },
+  });
+  const again = el("button", { type: "button", title: "Pegasos draws its points again, in another order", onclick: () => set("seed", "Draw again")((model.seed + 1) % 1000) }, "Draw again");
+  const page = el("button", { type: "button", title: "One HTML file that plays this run anywhere, without the server", onclick: on.export }, "Web page");
+  const film = el("button", { type: "button", title: "Plays the run once and saves the plane as a video", onclick: on.film }, "Film");
+  const showError = createErrors({ ...machine.fields, solver });
+
+  function refresh() {
+    points.refresh();
+    machine.refresh();
+    solver.value = model.solver;
+    second.value = model.second;
+    sync.value = model.sync;
+    sync.root.hidden = !model.second;
+    again.hidden = model.solver !== "pegasos" && model.second !== "pegasos";
+  }
+
+  const group = (title, ...content) => el("fieldset", {}, el("legend", { class: "heading" }, title), ...content);
+  return {
+    roots: [
+      points.root,
+      group("Machine", ...machine.roots),
+      group("Solver", solver.root, second.root, sync.root, again),
+      group("Save the run", el("div", { class: "row even" }, page, film)),
+    ],
+    refresh,
+    points,
+    /** Shows the server's error beside its control; true if there is such a control. */
+    error: showError,
+    set filming(on) {
+      film.setAttribute("aria-pressed", String(on));
+      film.textContent = on ? "Stop filming" : "Film";
+    },
+  };
+}

@@ -1,0 +1,306 @@
+/**
+ * Lift: points of two classes under a map into three dimensions, the plane that separates them there, and the curve that
+ * it is in the plane of the drawing.
+ *
+ * model ─ panel and editor change it ─ POST /api/lift answers ─ scene.js puts it into a cube ─ space.js and the plane
+ * beside it paint it.
+ */
+
+import { overtaken } from "../api.js";
+import { boxOf, pointsOf } from "../classify/state.js";
+import { el, setText } from "../dom.js";
+import { mapOf, SUITED } from "../lift/maps.js";
+import { createMorph } from "../lift/morph.js";
+import { SHOWN, createPanel } from "../lift/panel.js";
+import { Scene } from "../lift/scene.js";
+import { Space } from "../lift/space.js";
+import { Frame, Plane } from "../plot.js";
+import { createChanges, missing } from "../step/changes.js";
+import { twoClasses } from "../step/examples.js";
+import { latest } from "../step/latest.js";
+import { layersOf } from "../step/picture.js";
+import { SetEditor } from "../step/pointset.js";
+import { styled } from "../step/styles.js";
+
+await styled("lift");
+
+const MOST = 2000; // points
+const NODES = 81; // of the grid, a side
+const REST = 150; // milliseconds until a change of the view counts as finished
+
+const model = {
+  points: /** @type {import("../points.js").Point[]} */ ([]),
+  tool: /** @type {import("../step/pointset.js").Tool} */ ("move"),
+  map: "radial",
+  gamma: 2,
+  C: 10,
+  show: Object.fromEntries(Object.keys(SHOWN).map((key) => [key, true])),
+};
+
+let ctx, presets, panel, space, plane, editor, morph, changes;
+let sentences, hint;
+let scene = /** @type {Scene|null} */ (null);
+let t = 1;
+let hover = /** @type {any} */ (null);
+let pending = /** @type {any} */ (null);
+let viewTimer = 0;
+
+function mount(root, context) {
+  ctx = context;
+  const canvas = el("canvas", { class: "space", role: "application", "aria-label": "The lifted space. Arrow keys turn it." });
+  const flat = el("canvas", { role: "application", "aria-label": "Plane of the points. Choose a class to add points with the keyboard." });
+  sentences = el("div", { class: "sentences", "aria-live": "polite" });
+  hint = el("div", { class: "hint", hidden: true });
+  space = new Space(canvas, { ctx, given: () => ({ scene, t, show: model.show, hover }), hovered, turned });
+  plane = new Plane(flat, { ctx, box: boxOf(null), onView: viewChanged });
+  changes = createChanges({ ctx, model, most: MOST, set: setPoints, taken: () => {}, refresh: () => panel?.refresh(), changed, begin });
+  editor = new SetEditor(plane, { ...changes.editor, hovered: (at) => hovered(at?.point ?? null) });
+  plane.layers = [...layersOf(picture), (g, frame, palette) => g.canvas === flat && editor.paintCursor(g, frame, palette)];
+  morph = createMorph({ still: () => ctx.settings.still, changed: (value) => ((t = value), space.redraw()), done: () => ctx.touch(), turn: toggleTurn });
+  const side = el("aside", { class: "side", "aria-label": "Controls" });
+  const beside = el("div", { class: "beside" }, el("div", { class: "plot" }, flat), sentences);
+  const views = el("div", { class: "views" }, el("div", { class: "plot" }, canvas, hint), beside);
+  root.append(el("div", { class: "workspace lift" }, el("div", { class: "stage" }, views, morph.root), side));
+  tab.shortcuts.push(...changes.shortcuts);
+  load(side);
+  document.addEventListener("keydown", key);
+  document.addEventListener("server-back", () => (presets ? asking.ask() : load(side)));
+  ctx.onSettings(() => (morph.turning = space.alive));
+}
+
+async function load(side) {
+  try {
+    presets = twoClasses(await ctx.api("/api/presets"), MOST);
+    panel = createPanel({ model, presets, on: { changed, map: useMap, shown, preset: usePreset, classify: changes.classify, clear: changes.clear, tool: changes.tool } });
+    side.replaceChildren(...panel.roots);
+    setState(pending ?? {});
+    ctx.commit("");
+  } catch (error) {
+    tell(error.message);
+  }
+}
+
+// ---- changes --------------------------------------------------------------------------------------------------------
+
+function changed(label, live) {
+  if (label === "Move the view") return;
+  asking.ask();
+  plane.redraw();
+  if (live) ctx.touch();
+  else if (label) {
+    if (/point/.test(label)) panel.points.example = "";
+    ctx.commit(label);
+  }
+}
+
+function setPoints(points, box) {
+  model.points = points;
+  editor.cursor = editor.held = null;
+  if (panel) panel.points.example = "";
+  hovered(null);
+  if (box) plane.setBox({ ...box });
+}
+
+/** Another map, seen from where it looks best. */
+function useMap(name) {
+  setMap(name);
+  panel.refresh();
+  changed("Change the map", false);
+}
+
+function setMap(name) {
+  if (name !== model.map) [space.camera.azimuth, space.camera.elevation] = mapOf(name).eye;
+  model.map = name;
+}
+
+function usePreset(preset) {
+  setPoints(pointsOf(preset.points), boxOf(preset.view));
+  setMap(SUITED[preset.id] ?? model.map);
+  if (preset.kernel.name === "rbf") model.gamma = preset.kernel.gamma;
+  model.C = preset.C === "inf" ? 100 : preset.C;
+  panel.refresh();
+  panel.points.example = preset.id;
+  begin(`Example: ${preset.title}`);
+}
+
+/** Other points. */
+function begin(label) {
+  asking.ask();
+  ctx.commit(label, { landmark: true });
+}
+
+function shown() {
+  space.redraw();
+  ctx.commit("Show or hide");
+}
+
+// ---- the answer -----------------------------------------------------------------------------------------------------
+
+const asking = latest(async (stale) => {
+  if (!panel) return;
+  const lacking = missing(model.points);
+  if (lacking) {
+    show(null, lacking);
+    return;
+  }
+  const { view } = plane.frame;
+  const points = [...model.points];
+  try {
+    const answer = await ctx.api("/api/lift", { ...request(), view, grid: [NODES, NODES] });
+    if (stale() || points.length !== model.points.length) return;
+    panel.error(null);
+    show(new Scene(answer, points, view));
+  } catch (error) {
+    if (overtaken(error) || stale()) return;
+    panel.error(error.field, error.message);
+    show(null, error.status === 0 ? "" : error.message);
+    ctx.announce(error.message);
+  }
+});
+
+function show(found, sentence = "") {
+  scene = found;
+  tell(sentence);
+  sentences.replaceChildren(...(scene?.answer.comment ?? []).map((text) => el("p", {}, pretty(text))));
+  plane.redraw();
+  space.redraw();
+}
+
+function tell(sentence) {
+  hint.hidden = !sentence;
+  setText(hint, sentence);
+}
+
+/** "+1.5 x -2 y" as mathematics is printed. */
+const pretty = (text) => text.replaceAll("sum of alpha_i y_i", "Σ αᵢ yᵢ").replaceAll("x_i", "xᵢ").replace(/(^| |\()([+-])(?=[\d.])/g, (_, a, sign) => `${a}${sign === "-" ? "−" : "+"}`).replaceAll("exp(-", "exp(−");
+
+const rows = () => model.points.map(({ x, y, c }) => [x, y, c]);
+
+function request() {
+  const { map, gamma, C } = model;
+  return { points: rows(), map, gamma, C: C === Infinity ? "inf" : C };
+}
+
+/** What the plane beside the space shows. */
+function picture() {
+  return { run: null, k: 0, from: 0, t: 1, grid: scene?.grid ?? null, points: model.points, hover, support: scene?.points.length === model.points.length ? scene.support : null };
+}
+
+function hovered(point) {
+  if (hover === point) return;
+  hover = point;
+  plane.redraw();
+  space.redraw();
+}
+
+function turned() {
+  morph.turning = space.alive;
+  ctx.touch();
+}
+
+function toggleTurn() {
+  space.turning = !space.turning;
+  if (space.turning && ctx.settings.still) {
+    space.turning = false;
+    ctx.toast("Your system asks for less motion: turn the space with the arrow keys or the mouse.");
+  }
+  morph.turning = space.alive;
+  space.redraw();
+}
+
+function viewChanged() {
+  clearTimeout(viewTimer);
+  viewTimer = setTimeout(() => {
+    if (!ctx.active()) return;
+    asking.ask();
+    ctx.commit("Change the view");
+  }, REST);
+}
+
+/** Space lifts and flattens, where no control has the focus that takes the key itself. */
+function key(event) {
+  if (event.key !== " " || !ctx.active() || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest?.("input, select, textarea, dialog, button")) return;
+  event.preventDefault();
+  morph.toggle();
+}
+
+// ---- the tab --------------------------------------------------------------------------------------------------------
+
+function getState() {
+  if (!panel) return pending ?? {};
+  const five = (v) => Number(v.toPrecision(5));
+  const { x0, x1, y0, y1 } = plane.box;
+  const { azimuth, elevation, zoom } = space.camera;
+  const hidden = Object.keys(SHOWN).filter((name) => !model.show[name]);
+  return {
+    ...request(),
+    lifted: five(morph.value),
+    ...(space.turning ? {} : { eye: [azimuth, elevation, zoom].map(five) }),
+    hidden,
+    view: { x0: five(x0), x1: five(x1), y0: five(y0), y1: five(y1) },
+  };
+}
+
+function setState(state) {
+  pending = state;
+  if (!panel) return;
+  const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+  const between = (value, low, high, other) => (isNumber(value) ? Math.max(low, Math.min(high, value)) : other);
+  const first = presets.find((preset) => preset.id === "circles");
+  const given = Array.isArray(state.points) ? state.points : first?.points;
+  model.map = mapOf(state.map).name;
+  model.gamma = between(state.gamma, 1e-6, 1e6, 2);
+  model.C = state.C === "inf" ? Infinity : between(state.C, 1e-6, 1e9, 10);
+  for (const name of Object.keys(SHOWN)) model.show[name] = !(Array.isArray(state.hidden) && state.hidden.includes(name));
+  const eye = Array.isArray(state.eye) && state.eye.length === 3 && state.eye.every(isNumber) ? state.eye : null;
+  space.turning = eye === null;
+  const [azimuth, elevation] = eye ?? mapOf(model.map).eye;
+  Object.assign(space.camera, { azimuth, elevation: between(elevation, 0.06, Math.PI / 2, 0.4), zoom: between(eye?.[2], 0.6, 3, 1) });
+  setPoints(pointsOf(given).filter((point) => point.c < 2).slice(0, MOST), boxOf(state.view));
+  morph.value = between(state.lifted, 0, 1, 1);
+  morph.turning = space.alive;
+  panel.refresh();
+  asking.ask();
+}
+
+/** The space and the plane side by side. */
+function savedPicture() {
+  if (!scene) return null;
+  const [width, height, scale] = [760, 620, 2];
+  const canvas = document.createElement("canvas");
+  canvas.width = (width + height) * scale;
+  canvas.height = height * scale;
+  const g = canvas.getContext("2d");
+  g.scale(scale, scale);
+  space.paintOn(g, width, height);
+  g.translate(width, 0);
+  plane.paintOn(g, new Frame(plane.box, height, height, ctx.settings.rem));
+  space.redraw();
+  return canvas;
+}
+
+export const tab = {
+  id: "lift",
+  title: "Lift",
+  mount,
+  show() {
+    if (!document.activeElement?.matches(":focus-visible")) document.activeElement?.blur?.();
+    space.visible = true;
+    morph.turning = space.alive;
+    plane.fit();
+    space.redraw();
+  },
+  hide() {
+    space.visible = false;
+    morph.stop();
+  },
+  getState,
+  setState,
+  picture: savedPicture,
+  shortcuts: /** @type {any[]} */ ([
+    { key: "Space", label: "Lift or flatten" },
+    { key: "←↑→↓", label: "In the space: turn it (with Shift: faster)" },
+    { key: "t", label: "Turn slowly, or stop", run: toggleTurn },
+  ]),
+};

@@ -1,0 +1,216 @@
+"""What a solver is shown at work on, and what it shows.
+
+A lesson is the soft-margin problem of :mod:`maxmargin.problems` on a few points, with the whole kernel matrix at hand:
+
+    minimise  1/2 |w|^2 + C sum_i max(0, 1 - y_i (f_i + b)),      f = K a,   a_i = y_i alpha_i,   0 <= alpha_i <= C.
+
+A solver is a generator of steps. A step holds the coefficients a and the values f = K a as they are after it, so that
+everything else a picture needs (intercept, objectives, gap, violation) follows from it here, in one way for all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maxmargin import optimality
+from maxmargin._validation import Array
+from maxmargin.linear.intercept import best_intercept
+from maxmargin.problems import DualProblem, c_svc
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """The problem.
+
+    Attributes
+    ----------
+    X : array of shape (n, 2)
+    y : array of shape (n,)
+        -1 and +1.
+    K : array of shape (n, n)
+    C : float
+        The price of slack; inf for a hard margin.
+    tol : float
+        The violation at which a solver may stop.
+    intercept : bool
+        Whether f has a constant b besides.
+    squared : bool
+        Whether slack costs its square, C sum_i max(0, 1 - y_i (f_i + b))^2.
+    seed : int
+        For solvers that draw points at random.
+    """
+
+    X: Array
+    y: Array
+    K: Array
+    C: float
+    tol: float = 1e-3
+    intercept: bool = True
+    squared: bool = False
+    seed: int = 0
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    @cached_property
+    def dual(self) -> DualProblem:
+        return c_svc(self.y, np.full(self.n, self.C), fit_intercept=self.intercept)
+
+    @cached_property
+    def prices(self) -> Array:
+        return np.full(self.n, self.C)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a solver.
+
+    Attributes
+    ----------
+    a : array of shape (n,)
+        y_i alpha_i after the step.
+    f : array of shape (n,)
+        K a, without the intercept.
+    note : str
+        The step in plain words.
+    chosen : tuple of int
+        The points that the step is about.
+    length : float or None
+        How far it went, in the solver's own measure.
+    b : float or None
+        The intercept, where the solver has one of its own.
+    more : dict
+        What only this solver knows, ready for JSON.
+    """
+
+    a: Array
+    f: Array
+    note: str
+    chosen: tuple[int, ...] = ()
+    length: float | None = None
+    b: float | None = None
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def copied(self) -> Step:
+        return replace(self, a=self.a.copy(), f=self.f.copy())
+
+
+def point(i: int) -> str:
+    """How notes name a point: people count from one."""
+    return f"point {i + 1}"
+
+
+def number(value: float) -> str:
+    """A number in a note."""
+    return f"{value:.3g}" if abs(value) > 1e-12 else "0"
+
+
+def moved(i: int, before: float, after: float, C: float) -> str:
+    """What a step did to the multiplier of one point."""
+    before, after = abs(before), abs(after)
+    verb = "rose" if after > before else "fell" if after < before else "stayed"
+    end = ", its bound C" if after == C else ""
+    return f"alpha of {point(i)} {verb} from {number(before)} to {number(after)}{end}"
+
+
+def solved(system: Array, right: Array) -> Array:
+    """The solution of a linear system; of one that is singular to working precision, the least one of least squares."""
+    try:
+        found = np.linalg.solve(system, right)
+    except np.linalg.LinAlgError:
+        found = np.full(len(right), np.nan)
+    return found if np.isfinite(found).all() else np.linalg.lstsq(system, right, rcond=None)[0]
+
+
+@dataclass(frozen=True)
+class Look:
+    """Where a step has led: the intercept, both objectives, and the largest violation of the conditions."""
+
+    b: float
+    primal: float
+    dual: float
+    violation: float
+
+
+def look(lesson: Lesson, step: Step) -> Look:
+    """What can be said of a step without trusting its solver.
+
+    The primal objective is that of f with the solver's own intercept, or else with the best one. The dual objective is
+    that of the coefficients, moved to the nearest feasible ones if need be: a bound from below in any case."""
+    return _look_squared(lesson, step) if lesson.squared else _look_hinge(lesson, step)
+
+
+def look_perceptron(lesson: Lesson, step: Step) -> Look:
+    """Its own objective, sum_i max(0, -y_i (f_i + b)), which has no dual; its largest term is the violation."""
+    b = step.b or 0.0
+    losses = np.maximum(0.0, -lesson.y * (step.f + b))
+    return Look(b, float(losses.sum()), math.nan, float(losses.max()))
+
+
+def _look_hinge(lesson: Lesson, step: Step) -> Look:
+    problem, y = lesson.dual, lesson.y
+    a, f = step.a, step.f
+    feasible = problem.feasible(a)
+    if not np.array_equal(feasible, a):
+        f = lesson.K @ feasible
+    gradient = problem.gradient(f, feasible)
+    dual = -problem.objective(f, feasible)
+    violation = optimality.violation(problem, feasible, gradient)
+    if math.isinf(lesson.C):
+        offset = optimality.offsets(problem, feasible, gradient)
+        found = optimality.certify(problem, feasible, f, offset)
+        return Look(problem.intercept(offset)[0], found.primal, dual, violation)
+    b = step.b
+    if b is None:
+        b = best_intercept(step.f, y, lesson.prices) if lesson.intercept else 0.0
+    norm2 = max(0.0, float(a @ step.f))
+    slack = np.maximum(0.0, 1.0 - y * (step.f + b))
+    return Look(b, 0.5 * norm2 + lesson.C * float(slack.sum()), dual, violation)
+
+
+def _look_squared(lesson: Lesson, step: Step) -> Look:
+    """At the best b the multipliers alpha_i = 2 C slack_i have sum y_i alpha_i = 0, and are dual feasible."""
+    y, C = lesson.y, lesson.C
+    b = best_intercept(step.f, y, lesson.prices, "squared_hinge")
+    slack = np.maximum(0.0, 1.0 - y * (step.f + b))
+    a = 2 * C * y * slack
+    dual = float(y @ a) - 0.5 * float(a @ (lesson.K @ a)) - float(a @ a) / (4 * C)
+    own = step.b if step.b is not None else b
+    inside = np.maximum(0.0, 1.0 - y * (step.f + own))
+    primal = 0.5 * max(0.0, float(step.a @ step.f)) + C * float(inside @ inside)
+    # The gradient of the objective in function space: zero where every coefficient is what its slack asks for.
+    return Look(own, primal, dual, float(np.max(np.abs(step.a - 2 * C * y * inside), initial=0.0)) / (2 * C))
+
+
+class Thinned:
+    """At most so many steps of a run of unknown length, spread evenly; the first and the last are among them.
+
+    Every s-th step is kept, and s doubles whenever four times as many are held as will be shown."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.stride, self.count = most, 1, 0
+        self.kept: list[tuple[int, Step]] = []
+        self.last: Step | None = None
+
+    def add(self, step: Step) -> None:
+        if self.count % self.stride == 0:
+            self.kept.append((self.count, step.copied()))
+            if len(self.kept) > 4 * self.most:
+                self.kept = self.kept[::2]
+                self.stride *= 2
+        self.last = step
+        self.count += 1
+
+    def __iter__(self) -> Iterator[tuple[int, Step]]:
+        kept = list(self.kept)
+        if self.last is not None and kept[-1][0] != self.count - 1:
+            kept.append((self.count - 1, self.last))
+        places = np.linspace(0, len(kept) - 1, min(self.most, len(kept)))
+        yield from (kept[k] for k in np.unique(places.round().astype(int)))
