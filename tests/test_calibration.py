@@ -14,11 +14,12 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import SVC, LinearSVC, NuSVC
-from maxmargin._control import Control
+from maxmargin._control import Control, Status
 from maxmargin.calibration import (
     METHODS,
     Calibration,
@@ -30,9 +31,11 @@ from maxmargin.calibration import (
     fit_isotonic,
     fit_sigmoid,
     fit_temperature,
+    out_of_fold,
 )
+from maxmargin.calibration.folds import quotas, stratified_folds
 from maxmargin.calibration.linear_folds import linear_values
-from maxmargin.calibration.out_of_fold import stratified_folds
+from maxmargin.calibration.linear_matrix import LinearMatrix, suits
 from maxmargin.displays.reliability import ReliabilityDisplay
 from maxmargin.linear import LinearProblem, Start
 from maxmargin.multiclass import pairs
@@ -258,12 +261,23 @@ def test_folds_are_even_and_the_same_every_time():
 
 
 def test_a_large_class_is_judged_by_some_of_its_rows():
-    codes = np.repeat([0, 1], [10_000, 300])
-    folds = stratified_folds(codes, 2)
-    assert np.count_nonzero(folds.factor[:10_000]) == 4000
-    assert folds.factor[:10_000].sum() == pytest.approx(10_000)  # they stand for all
-    assert (folds.factor[10_000:] == 1).all()
-    assert np.bincount(folds.of_row[folds.factor > 0]).min() > 850
+    codes = np.repeat([0, 1, 2], [10_000, 300, 60])
+    folds = stratified_folds(codes, 3, quota=np.array([4000, 120, 24]))
+    judged = folds.of_row >= 0
+    assert np.bincount(codes[judged]).tolist() == [4000, 120, 60]  # a small class is spared nothing
+    assert np.array_equal(judged, folds.factor > 0)
+    assert np.bincount(codes, weights=folds.factor) == pytest.approx([10_000, 300, 60])  # they stand for all
+    assert np.ptp(np.bincount(folds.of_row[judged])) <= 3
+
+
+def test_rows_are_judged_until_support_vectors_are_many():
+    codes = np.repeat([0, 1], [30_000, 10_000])
+    few, many = (quotas("sigmoid", codes, 2, n_support) for n_support in (500, 20_000))
+    assert few.tolist() == [30_000, 10_000]
+    assert many.sum() < 10_000
+    assert many[0] == pytest.approx(3 * many[1], abs=3)
+    assert quotas("isotonic", codes, 2, 20_000).sum() > many.sum()
+    assert quotas("sigmoid", codes[:100], 2, 1).tolist() == [100, 0]
 
 
 def captured(monkeypatch, name, fit):
@@ -307,6 +321,45 @@ def test_out_of_fold_values_are_those_of_refits(machine, n, monkeypatch):
         expected = refit.decision_function(K[np.ix_(held, rest)])
         assert np.sqrt(np.mean((values[held] - expected) ** 2)) < 0.08
         assert np.corrcoef(values[held], expected)[0, 1] > 0.995
+
+
+def test_many_rows_are_judged_near_the_margin_only(monkeypatch):
+    """More rows than a matrix holds, and a band too narrow that must be given up: both stay near refits."""
+    X, y = make_classification(4200, 6, n_informative=4, flip_y=0.1, random_state=1)
+    for moved in (0.0, 2.0):
+        monkeypatch.setattr(out_of_fold, "MOVED", moved)
+        machine = SVC(C=2.0, gamma=0.2, calibration="sigmoid")
+        (((problem, gram, _, _, folds, judged, _), values),) = captured(
+            monkeypatch, "kernel_values", lambda machine=machine: machine.fit(X, y)
+        )
+        rest, held = np.flatnonzero(folds != 0), np.flatnonzero((folds == 0) & judged)
+        refit = SVC(C=2.0, kernel="precomputed").fit(gram.block(rest, rest), problem.target[rest])
+        expected = refit.decision_function(gram.block(held, rest))
+        assert np.sqrt(np.mean((values[held] - expected) ** 2)) < 0.1
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_few_rows_of_many_columns_are_judged_by_the_dual(intercept, loss, sparse):
+    X, y = make_classification(150, 30, n_informative=10, flip_y=0.05, random_state=5)
+    options = {"free": {}, "penalised": {"intercept_scaling": 2.0}, "none": {"fit_intercept": False}}[intercept]
+    machine = LinearSVC(loss=loss, tol=1e-8, max_iter=-1, **options)
+    whole, signs = clone(machine).fit(X, y), np.where(y > 0, 1.0, -1.0)
+    points = sp.csr_matrix(X) if sparse else X
+    problem = LinearProblem(points, signs, np.ones(150), loss, intercept, 2.0)
+    w, b = whole.coef_[0], float(np.ravel(whole.intercept_)[0])
+    margins = signs * whole.decision_function(X)
+    guess = 2.0 * np.maximum(0, 1 - margins) if loss == "squared_hinge" else (margins < 1).astype(float)
+    assert suits(problem)
+    folds = np.arange(150) % 5
+    values = LinearMatrix(problem).values(problem, Start(w, b, guess), folds, Control())
+    expected = np.empty(150)
+    for k in range(5):
+        expected[folds == k] = clone(machine).fit(X[folds != k], y[folds != k]).decision_function(X[folds == k])
+    own = problem.design.times(w) + b
+    assert np.mean((values - expected) ** 2) < 0.2 * np.mean((own - expected) ** 2)
 
 
 def test_out_of_fold_values_of_a_hard_margin(monkeypatch):
@@ -506,6 +559,16 @@ def test_calibration_does_not_change_the_machine():
         assert np.array_equal(plain.decision_function(X), calibrated.decision_function(X))
 
 
+def test_a_fit_that_fails_leaves_nothing_behind():
+    X, y = np.repeat(np.arange(4.0), 200)[:, None] % 2, np.arange(800) % 4
+    X = X + 1e-3 * np.random.RandomState(0).randn(800, 1)
+    machine = SVC(kernel="linear", C=np.inf, calibration="sigmoid")
+    with pytest.raises(ValueError, match="separated"):
+        machine.fit(X, y)
+    assert "_judge" not in vars(machine)
+    pickle.dumps(machine)
+
+
 def test_a_second_fit_without_calibration_forgets_it():
     X, y = load_iris(return_X_y=True)
     machine = SVC(calibration="sigmoid").fit(X, y)
@@ -561,6 +624,74 @@ def test_a_stopped_fit_still_has_probabilities():
         warnings.simplefilter("ignore")
         machine = SVC(max_iter=3, calibration="sigmoid").fit(X, y)
     assert np.array_equal(machine.predict_proba(X).argmax(axis=1), machine.predict(X))
+
+
+class Clock:
+    """Says stop from the n-th question on."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def __call__(self, control):
+        self.left -= 1
+        return Status.DEADLINE if self.left < 0 else None
+
+
+@pytest.mark.parametrize("machine", [SVC(), SVC(multiclass="ovr"), NuSVC(nu=0.2), LinearSVC()], ids=str)
+def test_a_limit_of_time_leaves_a_machine_that_says_so(machine):
+    X, y = load_iris(return_X_y=True)
+    machine = clone(machine).set_params(calibration="sigmoid", max_seconds=1e-9)
+    with (
+        pytest.warns(ConvergenceWarning, match="stopped when 0 of"),
+        pytest.warns(ConvergenceWarning, match="did not converge"),
+    ):
+        machine.fit(X, y)
+    assert machine.calibration_.n_samples == 0
+    assert "too certain" in machine.calibration_.note
+    assert np.isnan(machine.calibration_.log_loss)
+    assert np.array_equal(machine.classes_[machine.predict_proba(X).argmax(axis=1)], machine.predict(X))
+
+
+def test_folds_that_were_reached_are_used(monkeypatch):
+    X, y = make_classification(1500, 5, flip_y=0.1, random_state=3)
+    whole = SVC(calibration="sigmoid").fit(X, y).calibration_
+    plain = probabilities.kernel_values
+
+    def stopped(*args):
+        values = plain(*args)
+        values[args[4] >= 2] = np.nan  # as if asked to stop after two folds
+        return values
+
+    monkeypatch.setattr(probabilities, "kernel_values", stopped)
+    with pytest.warns(ConvergenceWarning, match="stopped when 600 of 1,500 rows"):
+        part = SVC(calibration="sigmoid").fit(X, y).calibration_
+    assert part.n_samples == 600
+    assert part.maps[0].slope == pytest.approx(whole.maps[0].slope, rel=0.3)
+
+
+def test_no_fold_begins_after_a_request_to_stop(monkeypatch):
+    X, y = make_classification(4200, 5, flip_y=0.1, random_state=3)
+    ((args, _),) = captured(monkeypatch, "kernel_values", lambda: SVC(calibration="sigmoid").fit(X, y))
+    clock = Clock(2)
+    monkeypatch.setattr(Control, "stop", lambda control: clock(control))
+    values = out_of_fold.kernel_values(*args)
+    folds, judged = args[4], args[5]
+    assert np.isfinite(values[(folds == 0) & judged]).all()
+    assert np.isnan(values[(folds == 4) & judged]).all()
+
+
+@pytest.mark.parametrize("machine", [SVC(), NuSVC(nu=0.2), LinearSVC()], ids=str)
+def test_the_same_bits_for_any_threads_and_order(machine):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:1100], y[:1100]
+    order = np.random.RandomState(0).permutation(1100)
+    machine = clone(machine).set_params(calibration="sigmoid")
+    one = clone(machine).set_params(n_jobs=1).fit(X, y).calibration_
+    two = clone(machine).set_params(n_jobs=2).fit(X, y).calibration_
+    other = clone(machine).set_params(n_jobs=2).fit(X[order], y[order]).calibration_
+    assert str(one.maps) == str(two.maps)
+    assert [m.slope for m in one.maps] == [m.slope for m in two.maps]
+    assert [m.slope for m in other.maps] == pytest.approx([m.slope for m in one.maps])
 
 
 @parametrize_with_checks(

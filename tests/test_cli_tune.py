@@ -69,8 +69,9 @@ def test_numbers_are_a_regression(iris):
     [
         (["--Cs", "1,x"], "'1,x' is not a list of numbers"),
         (["--Cs", "0"], "C"),
-        (["--epsilons", "1"], "--epsilons does not apply to classification"),
-        (["--target", "d", "--class-weight", "balanced"], "--class-weight does not apply to regression"),
+        (["--nus", "0.1"], "--nus does not apply to --task classify: leave it out, or say --task outliers"),
+        (["--epsilons", "1"], "--epsilons does not apply to --task classify"),
+        (["--target", "d", "--class-weight", "balanced"], "--class-weight does not apply to --task regress"),
         (["--kernel", "none"], "--kernel must be one of"),
         (["--scoring", "beauty"], "beauty"),
         (["-o", "model.csv"], "give the model a name that ends in .mm"),

@@ -86,6 +86,9 @@ def test_shared_blocks_hold_the_kernel_of_every_pair(double, monkeypatch):
                 out = np.zeros((n + 70, n + 70), dtype)
                 gram.fill(order, out)
                 np.testing.assert_allclose(out[: len(order), : len(order)], K[np.ix_(order, order)], atol=1e-5)
+        part, own = gram.subset(cols), np.arange(len(cols))
+        np.testing.assert_allclose(part.product(own, coef), K[np.ix_(cols, cols)] @ coef, atol=1e-11)
+        np.testing.assert_allclose(part.block(own, own[:3]), K[np.ix_(cols, cols[:3])], atol=1e-11)
 
 
 def test_one_vs_one_with_and_without_shared_blocks_is_the_same_model():

@@ -46,6 +46,12 @@ class HeldGram(TiledGram):
         products.add_rows(self.last, b, y, out[self.cut :])
         return out if rows is None else out[rows]
 
+    def subset(self, rows: Array) -> TiledGram:
+        """Plain tiles: the values that are held belong to other rows."""
+        plain = TiledGram.__new__(TiledGram)
+        plain.__dict__.update(super().subset(rows).__dict__)
+        return plain
+
     def stored(self) -> tuple[Array, Array]:
         if not self.double:
             return super().stored()

@@ -13,9 +13,13 @@ that is 2 c_i inside the margin, and the step is exact as long as no row crosses
 one point; a fold moves many rows over it, and spreading it over the band of half a margin to either side, h_i = c_i
 there, counts those. (The same step for one row is the leave-one-out formula of least squares.)
 
+A machine that hardly uses its columns, for most of its rows lie on the margin, is not moved by a fold at all; there the
+step is noise, and none is taken where it would move the values by more than they differ among themselves.
+
 One pass over the rows gives the matrices of all folds, so that the whole costs about one or two steps of a solver. It
 takes a d x d system: machines of more columns refit each fold, from where the machine of all rows is, by coordinate
-descent.
+descent. (Few rows of many columns: :mod:`maxmargin.calibration.linear_matrix`.) A row whose machine was not reached
+before the fit was asked to stop has no value: NaN.
 """
 
 from __future__ import annotations
@@ -78,11 +82,17 @@ def linear_values(problem: LinearProblem, start: Start, folds: Array, control: C
     penalty = np.ones(len(total))
     if free:
         penalty[-1] = 1e-9 * (1.0 + float(total[-1, -1]))  # without curvature the intercept stays where it is
+    most = float(np.std(values))
     for rows, design, gram in parts:
+        if control.stop() is not None:
+            values[rows] = np.nan
+            continue
         H = total - gram
         H[np.arange(len(H)), np.arange(len(H))] += penalty
         step = scipy.linalg.solve(H, design.transposed(pull[rows]), assume_a="pos", check_finite=False)
-        values[rows] -= design.times(step)
+        moves = design.times(step)
+        if float(np.sqrt(np.mean(moves**2))) <= most:
+            values[rows] -= moves
     return values
 
 
@@ -101,6 +111,9 @@ def _refitted(problem: LinearProblem, start: Start, folds: Array, control: Contr
     values = problem.design.times(start.w) + start.b
     for k in range(int(folds.max(initial=-1)) + 1):
         held = folds == k
+        if control.stop() is not None:
+            values[held] = np.nan
+            continue
         fold = replace(problem, bound=np.where(held, 0.0, problem.bound))
         alpha = None if start.alpha is None else np.where(held, 0.0, start.alpha)
         begin = Start(start.w, start.b, alpha)
@@ -118,7 +131,9 @@ def linear_joint_values(
     scores = scores.copy()
     for k in range(int(folds.max(initial=-1)) + 1):
         held, rest = np.flatnonzero(folds == k), np.flatnonzero(folds != k)
-        if len(held) == 0:
+        if control.stop() is not None:
+            scores[held] = np.nan
+        if len(held) == 0 or control.stop() is not None:
             continue
         fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
         found = solve_joint(X[rest], fold, constant, tol=TOL, control=control, threads=threads)

@@ -1,8 +1,10 @@
-"""Decision values of the training rows from machines that were trained without them, at the cost of about one more fit.
+"""Decision values of the training rows from machines that were trained without them, at less than the cost of a fit.
 
-A machine knows its own training rows too well to be calibrated on them. So the rows are dealt into five folds, class by
-class, and each fold is judged by the machine of the others. That machine is not trained from nothing. With the
-solution a of all rows, and f = K a of every row known,
+A machine knows its own training rows too well to be calibrated on them. So the rows are dealt into five folds, and each
+fold is judged by the machine of the others, which is reached from the solution of all rows in few steps. Rows far from
+the margin keep their variables: only those within a band take part, and where the values turn out to have moved by more
+than that, the band is doubled. If few rows take part, one matrix in memory serves all folds
+(:mod:`maxmargin.calibration.matrix_folds`). Else, with the solution a of all rows, and f = K a of every row known,
 
     1. a fold's variables are set to zero, and the others repaired to feasibility:   a0;
     2. f0 = f + K (a0 - a), which takes the columns of the changed rows only;
@@ -10,104 +12,75 @@ solution a of all rows, and f = K a of every row known,
 
            minimise  1/2 d'Q d + (p + Q a0)'d    subject to  lower - a0 <= d <= upper - a0,  sum of d = 0 in each group,
 
-       and solved from d = 0 over the rows near the margin: those at some distance keep what they have, and where the
-       values turn out to have moved by more than that, the band is doubled and the solver goes on;
+       and solved from d = 0 over the rows that take part;
     4. the held-out rows get f + K (a0 + d - a) + b.
 
-A fold is solved to a violation of 0.1, for the values' own scatter from fold to fold is larger than that. (Seeding a
-fold's variables with those of another goes back to DeCoste & Wagstaff 2000.)
+A fold is solved to a violation of a tenth of the margin, for the values' own scatter from fold to fold is larger than
+that. A row whose machine was not reached before the fit was asked to stop has no value: NaN.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from maxmargin import optimality, problems
 from maxmargin._control import Control
 from maxmargin._validation import Array
+from maxmargin.calibration.matrix_folds import PartFolds, whole_folds
 from maxmargin.gram import Gram
 from maxmargin.problems import DualProblem, JointProblem
 from maxmargin.solvers import ActiveSet, CrammerSinger
 
-FOLDS = 5
-TOL = 0.1  # violation at which a fold's machine is good enough
+WHOLE = 1024  # so few rows all take part, if their kernel values are stored
+TOL = 0.1  # violation at which a fold's machine is good enough, in units of the margin
 BAND = 0.5  # distance from the margin, in units of it, up to which rows take part
-MOVED = 0.95  # the band is wide enough if this part of its rows moved by less than it
+MOVED = 0.9  # the band is wide enough if this part of its rows moved by less than it
 WIDER = 5  # bands that are tried at most
-WHOLE = 1024  # so few rows all take part
-QUOTA = 4000  # rows of a class that are judged; more would not make two numbers more certain
+EACH = 4  # rows that take part for each support vector, at most: a small class beside a large one has few of them
+LEAST, MATRIX = 512, 3072  # rows whose kernel values are held in memory for all folds, at least and at most
 SOLVER = ActiveSet(smallest=512)  # smaller working sets than for a whole fit: there is less to do
 
 
-@dataclass(frozen=True)
-class Folds:
-    """Who is judged by whom.
+class _Whole:
+    """The machine of all rows, and what the folds ask of it."""
 
-    Attributes
-    ----------
-    of_row : array of int
-        The fold of each row; -1 for rows that are in every machine.
-    factor : array
-        What a row's weight is multiplied by: of a large class only some rows are judged, and stand for the others,
-        which have the factor 0.
-    count : int
-        The number of folds.
-    alone : array of int
-        Classes of a single row. It cannot be left out, for its class would vanish.
-    few : array of int
-        Classes of fewer rows than folds.
-    """
+    def __init__(
+        self, problem: DualProblem, gram: Gram, a: Array, f: Array, folds: Array, judged: Array, control: Control
+    ) -> None:
+        self.problem, self.gram, self.a, self.f = problem, gram, a, f
+        self.folds, self.judged, self.control = folds, judged, control
+        self.count = int(folds.max(initial=-1)) + 1
+        self.gradient = problem.gradient(f, a)
+        self.offset = optimality.offsets(problem, a, self.gradient)
+        self.unit = _unit(problem, self.offset)
+        self.goal = max(TOL * self.unit, optimality.violation(problem, a, self.gradient))
 
-    of_row: Array
-    factor: Array
-    count: int
-    alone: Array
-    few: Array
+    def distance(self) -> Array:
+        """How far each row's gradient is from the offset: 0 of free variables."""
+        problem, a = self.problem, self.a
+        distance = np.abs(self.gradient - np.append(self.offset, 0.0)[problem.group])  # group -1 has the offset 0
+        distance[(a > problem.lower) & (a < problem.upper)] = 0.0
+        return distance
 
+    def intercepts(self, offsets: Array) -> tuple[Array, Array]:
+        """b and the unit of machines with these offsets."""
+        b = np.array([self.problem.intercept(own)[0] for own in offsets])
+        return b, np.array([_unit(self.problem, own) for own in offsets])
 
-def stratified_folds(codes: Array, n_classes: int, count: int = FOLDS, quota: int | None = QUOTA) -> Folds:
-    """Deal the rows of each class to the folds in turn, in an order that is drawn once and for all.
+    def totals(self) -> Array:
+        """The sums of the groups without each fold."""
+        if self.problem.kind == "c_svc":
+            return np.zeros((self.count, len(self.problem.totals)))
+        rests = (np.flatnonzero(self.folds != k) for k in range(self.count))
+        return np.array([_without(self.problem, rest).totals for rest in rests])
 
-    Parameters
-    ----------
-    codes : array of int
-        The class of each row.
-    n_classes : int
-    count : int, default=5
-        The number of folds.
-    quota : int or None, default=4000
-        The rows of a class that are judged; None for all.
-
-    Returns
-    -------
-    Folds
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.calibration.out_of_fold import stratified_folds
-    >>> folds = stratified_folds(np.array([0, 0, 0, 0, 0, 1, 1, 2]), 3)
-    >>> np.sort(folds.of_row[:5]), folds.of_row[7:], folds.few
-    (array([0, 1, 2, 3, 4]), array([-1]), array([1]))
-    """
-    of_row, factor = np.full(len(codes), -1), np.ones(len(codes))
-    order = np.random.RandomState(0).permutation(len(codes))
-    sizes = np.bincount(codes, minlength=n_classes)
-    dealt = 0
-    for k in np.flatnonzero(sizes > 1):
-        mine = order[codes[order] == k]
-        of_row[mine] = (dealt + np.arange(len(mine))) % count
-        dealt += len(mine)
-        if quota is not None and len(mine) > quota:
-            factor[mine[:quota]], factor[mine[quota:]] = len(mine) / quota, 0.0
-    return Folds(of_row, factor, count, np.flatnonzero(sizes == 1), np.flatnonzero((sizes > 1) & (sizes < count)))
-
-
-def silent(control: Control) -> Control:
-    """The same clock and limits; nobody is told of the folds."""
-    return replace(control, callback=None, watchers=(), seen=[])
+    def most(self, n: int) -> int:
+        """At most as many steps as a fold of n rows takes that its start is good for; where it is not, a rougher
+        machine will do."""
+        most, limit = 10_000 + 20 * n, self.control.max_iter
+        return most if limit < 0 else min(most, limit)
 
 
 def kernel_values(
@@ -132,41 +105,73 @@ def kernel_values(
     Returns
     -------
     array of shape (n,)
-        In units of the margin, intercept included; for rows that are not judged, those of the machine of all rows.
+        In units of the margin, intercept included; for rows that are not judged, those of the machine of all rows. NaN
+        where the fit was asked to stop before.
     """
-    gradient = problem.gradient(f, a)
-    offset = optimality.offsets(problem, a, gradient)
-    b, _ = problem.intercept(offset)
-    unit = _unit(problem, offset)
-    distance = np.abs(gradient - np.append(offset, 0.0)[problem.group])  # group -1 has the offset 0
-    distance[(a > problem.lower) & (a < problem.upper)] = 0.0
-    values = (f + b) / unit
-    band = np.inf
-    if problem.n_rows > WHOLE:
-        band = max(BAND * unit, float(np.partition(distance, WHOLE)[WHOLE]))
-    for k in range(int(folds.max(initial=-1)) + 1):
-        held = np.flatnonzero(folds == k)
-        wanted = held[judged[held]]
+    whole = _Whole(problem, gram, a, f, folds, judged, control)
+    n, some = problem.n_rows, judged & (folds >= 0)
+    values = (f + problem.intercept(whole.offset)[0]) / whole.unit
+    values[some] = np.nan
+    if n <= WHOLE and gram.single_is_exact:
+        if whole.count and control.stop() is None:
+            found, offsets = whole_folds(problem, gram, a, f, folds, whole.totals(), whole.goal, whole.most(n))
+            b, unit = whole.intercepts(offsets)
+            values[some] = ((found + b[folds]) / unit[folds])[some]
+        return values
+    distance = whole.distance()
+    nearest = np.append(np.sort(distance), np.full(MATRIX, np.inf))
+    most = min(MATRIX, max(LEAST, EACH * int(np.count_nonzero(a))))
+    band = min(max(BAND * whole.unit, nearest[LEAST]), nearest[most])
+    if band > 0 and _by_matrix(whole, np.flatnonzero(distance < band), band, values):
+        return values
+    band = max(BAND * whole.unit, 2.0 * band)
+    for k in range(whole.count):
+        wanted = np.flatnonzero((folds == k) & judged)
+        if control.stop() is not None:
+            break
         if len(wanted):
-            values[wanted], band = _one_fold(problem, gram, a, f, distance, band, held, wanted, control)
+            values[wanted], band = _one_fold(whole, k, wanted, distance, band)
     return values
 
 
-def _one_fold(
-    problem: DualProblem,
-    gram: Gram,
-    a: Array,
-    f: Array,
-    distance: Array,
-    band: float,
-    held: Array,
-    wanted: Array,
-    control: Control,
-) -> tuple[Array, float]:
+def _by_matrix(whole: _Whole, rows: Array, band: float, values: Array) -> bool:
+    """Set the values of all judged rows, by a matrix of the rows that take part; whether the band was wide enough."""
+    problem, a, f, totals = whole.problem, whole.a, whole.f, whole.totals()
+    others = a != 0
+    others[rows] = False
+    for k in range(whole.count):
+        kept = np.flatnonzero(others & (whole.folds != k))
+        for j in range(totals.shape[1]):
+            totals[k, j] -= a[kept[problem.group[kept] == j]].sum()
+    machines = PartFolds(problem, rows, whole.gram, a, f, whole.folds, totals)
+    own, most = machines.rows, whole.most(len(rows))
+    for k in range(whole.count):
+        if whole.control.stop() is not None:
+            return True
+        held = whole.folds == k
+        lost = np.flatnonzero(others & held)
+        loss = -problem.sign[lost] * a[lost]
+        change = whole.gram.product(lost, loss, own, single=True) if len(lost) else np.zeros(len(own))
+        x, new, offset = machines.solve(k, change, whole.goal, most)
+        shift = np.append(offset - whole.offset, 0.0)[problem.group[own]]
+        drift = np.abs(problem.sign[own] * (new - f[own]) - shift)[~held[own]]
+        if np.mean(drift < band) < MOVED:
+            return False
+        b, unit = problem.intercept(offset)[0], _unit(problem, offset)
+        values[own] = np.where(held[own] & whole.judged[own], (new + b) / unit, values[own])
+        held[own] = False
+        far, change = np.flatnonzero(held & whole.judged), problem.sign[own] * (x - a[own])
+        moved = np.flatnonzero(change)
+        columns, change = np.concatenate((own[moved], lost)), np.concatenate((change[moved], loss))
+        moves = whole.gram.product(columns, change, far, single=True) if len(columns) and len(far) else 0.0
+        values[far] = (f[far] + moves + b) / unit
+    return True
+
+
+def _one_fold(whole: _Whole, k: int, wanted: Array, distance: Array, band: float) -> tuple[Array, float]:
     """The values of some of the held-out rows, and the band that turned out to be wide enough."""
-    kept = np.ones(problem.n_rows, bool)
-    kept[held] = False
-    rest = np.flatnonzero(kept)
+    problem, gram, a, f, control = whole.problem, whole.gram, whole.a, whole.f, whole.control
+    rest = np.flatnonzero(whole.folds != k)
     fold = _without(problem, rest)
     sign, change = problem.sign, -a  # one variable a row; a row's coefficient is its sign times its variable
     change[rest] += fold.feasible(a[rest])
@@ -178,7 +183,8 @@ def _one_fold(
         shifted = _shifted(fold, near, a[rows] + change[rows], f0)
         part = gram.subset(rows)
         part.budget = gram.budget
-        solution = SOLVER.solve(shifted, part, tol=TOL, control=_limited(control, len(rows)))
+        limited = replace(control, max_iter=whole.most(len(rows)), seen=[])
+        solution = SOLVER.solve(shifted, part, tol=whole.goal / shifted.tol_scale, control=limited)
         gram.evaluations += part.evaluations
         change[rows] += solution.a
         moved = np.flatnonzero(change)
@@ -191,12 +197,6 @@ def _one_fold(
     b, _ = fold.intercept(offset)
     new = f[wanted] + gram.product(moved, (sign * change)[moved], wanted, single=True)
     return (new + b) / _unit(fold, offset), band
-
-
-def _limited(control: Control, n: int) -> Control:
-    """At most as many steps as a fold takes that its start is good for; where it is not, a rougher machine will do."""
-    most = 10_000 + 20 * n
-    return replace(control, max_iter=most if control.max_iter < 0 else min(most, control.max_iter), seen=[])
 
 
 def _unit(problem: DualProblem, offset: Array) -> float:
@@ -236,7 +236,9 @@ def joint_values(problem: JointProblem, gram: Gram, A: Array, F: Array, folds: A
     scores = F.copy()
     for k in range(int(folds.max(initial=-1)) + 1):
         held, rest = np.flatnonzero(folds == k), np.flatnonzero(folds != k)
-        if len(held) == 0:
+        if control.stop() is not None:
+            scores[held] = np.nan
+        if len(held) == 0 or control.stop() is not None:
             continue
         fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
         found = CrammerSinger().solve(fold, gram.subset(rest), tol=TOL, control=control, start=A[rest])

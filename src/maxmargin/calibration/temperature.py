@@ -13,8 +13,10 @@ a convex function of one variable, by Newton's method inside a bracket.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 
 from maxmargin._validation import Array
@@ -60,6 +62,25 @@ def softmax(scores: Array) -> Array:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
+@numba.njit(cache=True, nogil=True)
+def _derivatives(s: Array, own: Array, weight: Array, slope: float) -> tuple[float, float]:
+    """dL / d slope = sum w (mean - own) and its derivative, sum w (variance), with the mean and the variance of a row's
+    scores under its probabilities."""
+    first = second = 0.0
+    for i in range(len(s)):
+        top = s[i].max()
+        total = by_one = by_two = 0.0
+        for k in range(s.shape[1]):
+            power, low = math.exp(slope * (s[i, k] - top)), s[i, k] - top
+            total += power
+            by_one += power * low
+            by_two += power * low * low
+        mean = by_one / total
+        first += weight[i] * (mean + top - own[i])
+        second += weight[i] * (by_two / total - mean * mean)
+    return first, second
+
+
 def fit_temperature(scores: Array, codes: Array, weight: Array) -> TemperatureMap:
     """The temperature of least cross-entropy.
 
@@ -89,20 +110,15 @@ def fit_temperature(scores: Array, codes: Array, weight: Array) -> TemperatureMa
     s = scores / size
     own = s[np.arange(len(s)), codes]
     # Of rows that are all right the slope would be infinite; one more row that is wrong, like Platt's, keeps it finite.
+    weight = np.asarray(weight, np.float64)
     total = float(weight.sum())
     prior = np.sort(s.max(axis=1) - s.min(axis=1))[len(s) // 2] if len(s) else 1.0
     low, high, slope = 0.0, HOTTEST, 1.0
 
-    def derivatives(slope: float) -> tuple[float, float]:
-        p = softmax(slope * s)
-        mean = np.einsum("ij,ij->i", p, s)
-        first = float(np.dot(weight, mean - own))
-        second = float(np.dot(weight, np.einsum("ij,ij->i", p, s * s) - mean**2))
-        one = 1.0 / (1.0 + np.exp(-min(slope * prior, 700.0)))
-        return first + prior * one, second + prior * prior * one * (1.0 - one)
-
     for _ in range(MOST):
-        first, second = derivatives(slope)
+        first, second = _derivatives(s, own, weight, slope)
+        one = 1.0 / (1.0 + math.exp(-min(slope * prior, 700.0)))
+        first, second = first + prior * one, second + prior * prior * one * (1.0 - one)
         if abs(first) <= 1e-12 * total or high - low <= 1e-12 * high:
             break
         low, high = (low, slope) if first > 0 else (slope, high)

@@ -1,4 +1,4 @@
-"""``maxmargin tune``: C, gamma and epsilon chosen by cross-validation, then tested and saved like ``train``."""
+"""``maxmargin tune``: C, gamma, epsilon or nu chosen by cross-validation, then tested and saved like ``train``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 @target_option
 @click.option(
     "--task",
-    type=click.Choice(["auto", "classify", "regress"]),
+    type=click.Choice(["auto", "classify", "regress", "outliers"]),
     default="auto",
     show_default=True,
     help="What to learn; auto decides by the target.",
@@ -55,8 +55,9 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 @click.option("--Cs", "Cs", metavar="LIST", callback=numbers, help="Values of C.  [default: 0.01,0.1,...,1000]")
 @click.option("--gammas", metavar="LIST", callback=numbers, help="Values of gamma.  [default: 0.01 to 100 x scale]")
 @click.option("--epsilons", metavar="LIST", callback=numbers, help="Values of epsilon in regression.  [default: 0.1]")
+@click.option("--nus", metavar="LIST", callback=numbers, help="Values of nu for outliers.  [default: 0.01,...,0.5]")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
-@click.option("--scoring", metavar="NAME", help="One of scikit-learn's scorers.  [default: accuracy, or R2]")
+@click.option("--scoring", metavar="NAME", help="One of scikit-learn's scorers.  [default: accuracy, R2, mass_volume]")
 @click.option("--refine/--no-refine", default=False, help="Search a finer grid around the best cell afterwards.")
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Factors of C for the classes.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Limit of time: the best so far.")
@@ -74,6 +75,7 @@ def command(data: str, output: str | None, as_json: bool, **options: Any) -> Non
     \b
     maxmargin tune iris.csv -o iris.mm
     maxmargin tune houses.csv --target price --epsilons 0.1,1 --refine -o houses.mm
+    maxmargin tune visits.csv --task outliers --nus 0.01,0.05 -o odd.mm
     """
     voice = Voice(as_json)
     if options["test"] is not None and options["test_size"] is not None:
@@ -89,8 +91,6 @@ def command(data: str, output: str | None, as_json: bool, **options: Any) -> Non
     with voice.repeating_warnings():
         machine = dict.fromkeys(("sigma", "max_seconds"), None) | {"kernel": options["kernel"], "seed": options["seed"]}
         work = prepare(data, options, machine | {"machine": "kernel"}, voice)
-        if work.task == "outliers":
-            raise UserError(f"{data} has no labels to score by: name the column with --target, or use maxmargin train.")
         work.machine = _search(work.task, options)
     voice.say(work.description)
     with voice.repeating_warnings():
@@ -136,11 +136,11 @@ def command(data: str, output: str | None, as_json: bool, **options: Any) -> Non
 def _search(task: str, options: dict[str, Any]) -> Any:
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    from maxmargin.tuning import SVCCV, SVRCV
+    from maxmargin.tuning import SVCCV, SVRCV, OneClassSVMCV
 
-    common = {
+    _refuse(task, options)
+    common: dict[str, Any] = {
         "kernel": options["kernel"],
-        "Cs": options["Cs"],
         "gammas": options["gammas"],
         "scoring": options["scoring"],
         "refine": options["refine"],
@@ -150,13 +150,25 @@ def _search(task: str, options: dict[str, Any]) -> Any:
     if options["cache_size"] is not None:
         common["cache_size"] = options["cache_size"]
     folds = {"n_splits": options["folds"], "shuffle": True, "random_state": options["seed"]}
+    if task == "outliers":
+        return OneClassSVMCV(cv=KFold(**folds), nus=options["nus"], random_state=options["seed"], **common)
+    common["Cs"] = options["Cs"]
     if task == "classify":
-        if options["epsilons"] is not None:
-            raise UserError("--epsilons does not apply to classification: leave it out, or say --task regress.")
         return SVCCV(cv=StratifiedKFold(**folds), class_weight=options["class_weight"], **common)
-    if options["class_weight"] is not None:
-        raise UserError("--class-weight does not apply to regression: leave it out.")
     return SVRCV(cv=KFold(**folds), epsilons=options["epsilons"] or (0.1,), **common)
+
+
+def _refuse(task: str, options: dict[str, Any]) -> None:
+    """Options of another task."""
+    for name, option, tasks in (
+        ("Cs", "--Cs", ("classify", "regress")),
+        ("epsilons", "--epsilons", ("regress",)),
+        ("class_weight", "--class-weight", ("classify",)),
+        ("nus", "--nus", ("outliers",)),
+    ):
+        if options[name] is not None and task not in tasks:
+            others = " or ".join(f"--task {other}" for other in tasks)
+            raise UserError(f"{option} does not apply to --task {task}: leave it out, or say {others}.")
 
 
 def _table(search: Any) -> str:

@@ -63,7 +63,8 @@ class SVC(KernelClassifier):
         Start from the last fit's solution, row by row wherever a training row is known from then.
     calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
         How decision values become probabilities: with Platt's sigmoid, any function that does not fall, or one factor.
-        It is learnt from out-of-fold values, which takes about as long as the fit. None means no ``predict_proba``.
+        It is learnt from out-of-fold values, which takes less than the fit on most data; of large sets a
+        part of the rows is judged (``calibration_.n_samples``). None means no ``predict_proba``.
 
     Attributes
     ----------

@@ -9,8 +9,9 @@ import numpy as np
 
 from maxmargin._control import Control
 from maxmargin._validation import Array
+from maxmargin.calibration.folds import silent, stratified_folds
 from maxmargin.calibration.linear_folds import linear_joint_values, linear_values
-from maxmargin.calibration.out_of_fold import silent, stratified_folds
+from maxmargin.calibration.linear_matrix import LinearMatrix, suits
 from maxmargin.linear.base import Start
 from maxmargin.linear.machine import LinearMachine, TrainingRows
 from maxmargin.problems import JointProblem
@@ -27,21 +28,27 @@ class LinearProbabilityMixin(ProbabilityMixin):
         self.__dict__.pop("calibration_", None)
         if self.calibration is None:
             return
-        folds = stratified_folds(rows.target, len(self.classes_), quota=None)
+        folds = stratified_folds(rows.target, len(self.classes_))
         weight = self._own_weight(rows)
-        solved, columns = [], []
+        solved, columns, own = [], [], []
+        matrix: LinearMatrix | None = None
         for t, machine in enumerate(machines):
             if machine is not None:
                 start = Start(machine.solution.w, machine.solution.b, machine.certificate.alpha)
-                columns.append(linear_values(machine.problem, start, folds.of_row, silent(control)))
+                if start.alpha is not None and not machine.problem.hard_margin and suits(machine.problem):
+                    matrix = matrix or LinearMatrix(machine.problem)
+                    columns.append(matrix.values(machine.problem, start, folds.of_row, silent(control)))
+                else:
+                    columns.append(linear_values(machine.problem, start, folds.of_row, silent(control)))
+                own.append(machine.problem.design.times(start.w) + start.b)
                 solved.append(t)
         if len(machines) == 1:
-            self._learn_binary(columns, rows.target == 1, weight, folds)
+            self._learn_binary(columns, rows.target == 1, weight, folds, own)
             return
-        scores = np.full((len(rows.target), len(machines)), -1.0)
-        for t, own in zip(solved, columns, strict=True):
-            scores[:, t] = own
-        self._learn_classes(scores, rows.target, weight, folds)
+        scores, training = np.full((2, len(rows.target), len(machines)), -1.0)
+        for t, left_out, trained in zip(solved, columns, own, strict=True):
+            scores[:, t], training[:, t] = left_out, trained
+        self._learn_classes(scores, rows.target, weight, folds, training)
 
     def _calibrate_linear_joint(
         self: Any,
@@ -57,17 +64,17 @@ class LinearProbabilityMixin(ProbabilityMixin):
         self.__dict__.pop("calibration_", None)
         if self.calibration is None:
             return
-        folds = stratified_folds(rows.target, len(self.classes_), quota=None)
+        folds = stratified_folds(rows.target, len(self.classes_))
         own = np.asarray(rows.X @ coef.T) + intercept
         scores = linear_joint_values(rows.X, problem, own, constant, folds.of_row, silent(control), threads)
         weight = self._own_weight(rows)
         if len(self.classes_) == 2:
-            values = [scores[:, 1] - scores[:, 0]] if problem.n_classes == 2 else []
-            self._learn_binary(values, rows.target == 1, weight, folds)
+            both = [s[:, 1] - s[:, 0] for s in (scores, own)] if problem.n_classes == 2 else []
+            self._learn_binary(both[:1], rows.target == 1, weight, folds, both[1:])
             return
-        full = np.full((len(scores), len(self.classes_)), -1.0)
-        full[:, np.flatnonzero(self._present)] = scores
-        self._learn_classes(full, rows.target, weight, folds)
+        full, training = np.full((2, len(scores), len(self.classes_)), -1.0)
+        full[:, np.flatnonzero(self._present)], training[:, np.flatnonzero(self._present)] = scores, own
+        self._learn_classes(full, rows.target, weight, folds, training)
 
     def _own_weight(self: Any, rows: TrainingRows) -> Array:
         """The samples' own weights: what a class weight adds is a price, not a frequency."""

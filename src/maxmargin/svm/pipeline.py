@@ -44,12 +44,11 @@ from maxmargin.report import FitReport, combine
 from maxmargin.solvers import SOLVERS, Solution, Solver, choose_solver
 from maxmargin.svm.coefficients import Machine, divided, gather
 from maxmargin.svm.hard_margin import solve_hard_margin
-from maxmargin.svm.training import TrainingSet
+from maxmargin.svm.training import ABREAST, TrainingSet
 from maxmargin.tiled import make_gram
 
 SMALL = 1000  # rows up to which threads cost more than they bring
 LARGE = 30_000  # rows from which a fit may take so long that its user should know
-ABREAST = 8  # problems that are solved at a time, and have equal parts of the memory, whatever the number of threads
 REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
 
 

@@ -6,31 +6,28 @@ predict_proba  decision values -> maps -> coupled or normalised -> the nearest t
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from maxmargin._parallel import run_tiles
 from maxmargin._validation import Array, callers_level, check_choice, check_new_points
 from maxmargin.calibration.agreement import agreeing
 from maxmargin.calibration.calibrated import METHODS, Calibration, fit_binary, fit_classes, log_loss
-from maxmargin.calibration.out_of_fold import (
-    Folds,
-    joint_values,
-    kernel_values,
-    silent,
-    stratified_folds,
-)
-from maxmargin.gram import Gram, StoredGram
+from maxmargin.calibration.folds import PAIR, Folds, quotas, silent, stratified_folds
+from maxmargin.calibration.out_of_fold import joint_values, kernel_values
+from maxmargin.gram import Gram
 from maxmargin.multiclass import certain
-from maxmargin.problems import JointProblem
-from maxmargin.shared_blocks import HeldGram
+from maxmargin.problems import DualProblem, JointProblem
 from maxmargin.svm.coefficients import Machine
-from maxmargin.svm.training import TrainingSet
+from maxmargin.svm.training import ABREAST, TrainingSet
 
+FEW = 500  # rows of a machine up to which threads cost more than they bring
 NEAR_TIE = 1e-9  # relative error of decision values within which ``predict`` itself is asked
 
 
@@ -52,6 +49,7 @@ class ProbabilityMixin:
     _present: Array
     _scheme: str
     _evaluations: int
+    _judge: Any = None
 
     def _check_calibration(self) -> None:
         if self.calibration is not None:
@@ -118,6 +116,35 @@ class ProbabilityMixin:
 
     # ------------------------------------------------------------ hooks of fit
 
+    def _solve(
+        self: Any,
+        data: TrainingSet,
+        problems: Sequence[tuple[Array, DualProblem]],
+        gram_of: Callable[[int], Gram] | None = None,
+    ) -> list[Machine]:
+        """Pairs of classes share kernel values that live while a pair is solved: its folds then follow at once. (But a
+        limit of time is for the machines first.)"""
+        self._judge = None
+        if self.calibration is not None and gram_of is not None and data.control.max_seconds is None:
+            self._judge = _Judge(stratified_folds(data.target, len(self.classes_), quota=PAIR), data)
+        try:
+            machines: list[Machine] = super()._solve(data, problems, gram_of)  # type: ignore[misc]
+        except BaseException:
+            del self._judge  # a fit that failed leaves nothing behind
+            raise
+        return machines
+
+    def _solve_one(
+        self: Any, data: TrainingSet, rows: Array, problem: DualProblem, solver: Any, gram: Gram, start: Array | None
+    ) -> Machine:
+        judge = self._judge
+        if judge is not None:
+            gram.stored = functools.cache(gram.stored)  # type: ignore[method-assign]  # one matrix for all of them
+        machine: Machine = super()._solve_one(data, rows, problem, solver, gram, start)  # type: ignore[misc]
+        if judge is not None:
+            judge.values[id(problem)] = judge(machine, gram)
+        return machine
+
     def _calibrate(
         self: Any,
         data: TrainingSet,
@@ -127,45 +154,63 @@ class ProbabilityMixin:
         gram_of: Callable[[int], Gram] | None,
     ) -> None:
         """Kernel machines of one-vs-one and one-vs-rest: learn the maps from out-of-fold values."""
+        judge = self.__dict__.pop("_judge", None)
         self.__dict__.pop("calibration_", None)
         if self.calibration is None:
             return
-        folds = stratified_folds(data.target, len(self.classes_))
-        weights = data.weight * folds.factor
-        control = silent(data.control)
-        values: list[Any] = [None] * len(machines)
+        many = self._scheme == "ovo" and len(self.classes_) > 2
+        if judge is None:
+            quota: Any = PAIR
+            if not many:
+                n_support = np.mean([float(np.count_nonzero(machine.solution.a)) for machine in machines] or [0.0])
+                quota = quotas(self.calibration, data.target, len(self.classes_), float(n_support))
+            judge = _Judge(stratified_folds(data.target, len(self.classes_), quota=quota), data)
+        folds, weights = judge.folds, data.weight * judge.folds.factor
+        values: list[Any] = [judge.values.get(id(machine.problem)) for machine in machines]
+        left = [t for t, own in enumerate(values) if own is None]
+        evaluations = [0] * len(left)
 
-        def work(t: int) -> None:
-            machine = machines[t]
-            if gram_of is None:
-                gram = data.gram if len(machine.rows) == data.gram.n else data.gram.subset(machine.rows)
+        def work(k: int) -> None:
+            machine = machines[left[k]]
+            if gram_of is not None:
+                gram = gram_of(left[k])
             else:
-                gram = _divisible(gram_of(t), data.gram, machine.rows)
-            gram.budget, before = data.gram.budget / min(data.threads, len(machines)), gram.evaluations
-            a, of_row, judged = machine.solution.a, folds.of_row[machine.rows], folds.factor[machine.rows] > 0
-            values[t] = kernel_values(machine.problem, gram, a, machine.f, of_row, judged, control)
-            evaluations[t] = gram.evaluations - before
+                gram = data.gram if len(machine.rows) == data.gram.n else data.gram.subset(machine.rows)
+            gram.budget, before = share, gram.evaluations
+            values[left[k]] = judge(machine, gram)
+            evaluations[k] = gram.evaluations - before
 
-        evaluations = [0] * len(machines)
-        run_tiles(work, len(machines), data.threads if len(machines) > 1 else 1)
+        memory = data.gram.budget
+        share = memory / min(ABREAST, max(1, len(machines)))
+        rows_each = np.mean([len(machine.rows) for machine in machines]) if machines else 0
+        run_tiles(work, len(left), min(ABREAST, data.threads) if len(machines) > 1 and rows_each > FEW else 1)
+        data.gram.budget = memory
         self._evaluations += sum(evaluations)
         if self._scheme == "ovr" and len(self.classes_) > 2:
             scores = np.full((data.gram.n, n_tasks), -1.0)
             for t, machine, own in zip(solved, machines, values, strict=True):
                 scores[machine.rows, t] = own
             rows = machines[0].rows if machines else np.empty(0, int)
-            self._learn_classes(scores[rows], data.target[rows], weights[rows], folds)
+            own = np.tile(self.intercept_, (len(rows), 1))
+            for t, machine in zip(solved, machines, strict=True):
+                own[:, t] += self._scale(machine) * machine.f
+            self._learn_classes(scores[rows], data.target[rows], weights[rows], folds, own)
             return
-        if len(self.classes_) == 2:
+        own = [self._scale(m) * (m.f + m.intercept) for m in machines]
+        if not many:
             rows = machines[0].rows if machines else np.empty(0, int)
-            self._learn_binary(values, data.target[rows] == 1, weights[rows], folds)
+            self._learn_binary(values, data.target[rows] == 1, weights[rows], folds, own)
             return
         maps: list[Any] = [None] * n_tasks
-        for t, machine, own in zip(solved, machines, values, strict=True):
-            judged = np.flatnonzero(weights[machine.rows] > 0)
-            positive, weight = machine.problem.target[judged] > 0, weights[machine.rows[judged]]
-            maps[t] = fit_binary(self.calibration, own[judged], positive, weight)
-        self._keep("pairs", maps, folds, np.nan)
+        known = (folds.of_row >= 0) & (folds.factor > 0)
+        for t, machine, value, training in zip(solved, machines, values, own, strict=True):
+            judged = weights[machine.rows] > 0
+            reached = judged & np.isfinite(value)
+            known[machine.rows[judged & ~reached]] = False
+            chosen, value = (np.flatnonzero(reached), value) if reached.any() else (np.flatnonzero(judged), training)
+            positive, weight = machine.problem.target[chosen] > 0, weights[machine.rows[chosen]]
+            maps[t] = fit_binary(self.calibration, value[chosen], positive, weight)
+        self._keep("pairs", maps, folds, np.nan, int(np.count_nonzero(known)))
 
     def _calibrate_joint(
         self: Any, data: TrainingSet, problem: JointProblem, A: Array, F: Array, gram: Gram, active: Array
@@ -174,61 +219,85 @@ class ProbabilityMixin:
         self.__dict__.pop("calibration_", None)
         if self.calibration is None:
             return
-        folds = stratified_folds(problem.label, len(self.classes_), quota=None)
+        folds = stratified_folds(problem.label, len(self.classes_))
         scores = joint_values(problem, gram, A, F, folds.of_row, silent(data.control))
-        self._learn_classes(scores, problem.label, data.weight[active], folds)
+        self._learn_classes(scores, problem.label, data.weight[active], folds, F)
 
     # ------------------------------------------------------------ what the hooks share
 
-    def _learn_binary(self: Any, values: Any, positive: Array, weight: Array, folds: Folds) -> None:
-        """Two classes: the map of their machine, if there is one (``values`` is a list of its values)."""
+    def _learn_binary(
+        self: Any, values: Sequence[Array], positive: Array, weight: Array, folds: Folds, own: Sequence[Array]
+    ) -> None:
+        """Two classes: the map of their machine, if there is one (``values`` is a list of its values, ``own`` of those
+        of the machine of all rows)."""
         if not values:
-            self._keep("binary", [None], folds, np.nan)
+            self._keep("binary", [None], folds, np.nan, 0)
             return
-        judged = np.flatnonzero(weight > 0)
-        values, positive, weight = values[0][judged], positive[judged], weight[judged]
-        learnt = fit_binary(self.calibration, values, positive, weight)
-        p = learnt(values)
-        loss = log_loss(np.column_stack((1.0 - p, p)), positive.astype(int), weight)
-        self._keep("binary", [learnt], folds, loss)
+        chosen, found, n = _reached(values[0], weight, own[0])
+        found, positive, weight = found[chosen], positive[chosen], weight[chosen]
+        learnt = fit_binary(self.calibration, found, positive, weight)
+        p = learnt(found)
+        loss = log_loss(np.column_stack((1.0 - p, p)), positive.astype(int), weight) if n else np.nan
+        self._keep("binary", [learnt], folds, loss, n)
 
-    def _learn_classes(self: Any, scores: Array, codes: Array, weight: Array, folds: Folds) -> None:
+    def _learn_classes(self: Any, scores: Array, codes: Array, weight: Array, folds: Folds, own: Array) -> None:
+        """A score a class; ``own`` are those of the machine of all rows."""
         if np.count_nonzero(self._present) < 2:  # nothing to learn: that class is certain
-            self._keep(
-                "classes", [None] * (1 if self.calibration == "temperature" else len(self.classes_)), folds, np.nan
-            )
+            n_maps = 1 if self.calibration == "temperature" else len(self.classes_)
+            self._keep("classes", [None] * n_maps, folds, np.nan, 0)
             return
-        judged = np.flatnonzero(weight > 0)
-        scores, codes, weight = scores[judged], codes[judged], weight[judged]
+        chosen, scores, n = _reached(scores, weight, own)
+        scores, codes, weight = scores[chosen], codes[chosen], weight[chosen]
         maps = fit_classes(self.calibration, scores, codes, weight, self._present)
         learnt = Calibration(self.calibration, "classes", maps, 0, 0, np.nan, "")
-        self._keep("classes", maps, folds, log_loss(learnt.probabilities(scores, self._present), codes, weight))
+        loss = log_loss(learnt.probabilities(scores, self._present), codes, weight) if n else np.nan
+        self._keep("classes", maps, folds, loss, n)
 
-    def _keep(self: Any, kind: str, maps: list[Any], folds: Folds, loss: float) -> None:
-        """Set ``calibration_``, and say what was done about small classes."""
+    def _keep(self: Any, kind: str, maps: list[Any], folds: Folds, loss: float, n: int) -> None:
+        """Set ``calibration_``, and say what was done about small classes and rows that were not reached."""
 
         def named(codes: Array) -> str:
             return ", ".join(repr(label) for label in self.classes_[codes].tolist())
 
-        notes = []
+        notes, judged = [], int(np.count_nonzero((folds.of_row >= 0) & (folds.factor > 0)))
         if len(folds.few):
             notes.append(f"fewer rows than folds in class {named(folds.few)}: it is in some of the held-out parts only")
+        loud = []
         if len(folds.alone):
-            notes.append(
+            loud.append(
                 f"a single row in class {named(folds.alone)}: it is never left out, so that the probabilities of this "
                 "class come from the machine's own training value"
             )
-        note, judged = "; ".join(notes), int(np.count_nonzero((folds.of_row >= 0) & (folds.factor > 0)))
-        self.calibration_ = Calibration(self.calibration, kind, maps, folds.count, judged, float(loss), note)
-        if len(folds.alone):
-            warnings.warn(f"calibration: {notes[-1]}.", UserWarning, stacklevel=callers_level())
+        if n < judged and maps != [None] * len(maps):
+            rest = (
+                "" if n else ", and the probabilities come from the machine's own training values: they are too certain"
+            )
+            loud.append(f"the fit was stopped when {n:,} of {judged:,} rows had been judged without themselves{rest}")
+        self.calibration_ = Calibration(
+            self.calibration, kind, maps, folds.count, n, float(loss), "; ".join(notes + loud)
+        )
+        for text in loud:
+            kind_of = UserWarning if "stopped" not in text else ConvergenceWarning
+            warnings.warn(f"calibration: {text}.", kind_of, stacklevel=callers_level())
 
 
-def _divisible(gram: Gram, whole: Gram, rows: Array) -> Gram:
-    """An operator that has subsets: values held in float64 as they are; others are computed again where needed."""
-    if not isinstance(gram, HeldGram):
-        return gram
-    if not gram.double:
-        return whole.subset(rows)
-    K, at = gram.stored()
-    return StoredGram(K[: len(at), : len(at)].copy())
+class _Judge:
+    """Out-of-fold values of machines, over the folds of one fit."""
+
+    def __init__(self, folds: Folds, data: TrainingSet) -> None:
+        self.folds, self.control = folds, silent(data.control)
+        self.values: dict[int, Array] = {}
+
+    def __call__(self, machine: Machine, gram: Gram) -> Array:
+        folds = self.folds
+        of_row, judged = folds.of_row[machine.rows], folds.factor[machine.rows] > 0
+        return kernel_values(machine.problem, gram, machine.solution.a, machine.f, of_row, judged, self.control)
+
+
+def _reached(values: Array, weight: Array, own: Array) -> tuple[Array, Array, int]:
+    """The rows to learn from, the values to learn from them, and the number of those that were judged by a machine
+    without them: if there are none, the machine of all rows judges itself."""
+    judged = weight > 0
+    reached = judged & np.isfinite(values if values.ndim == 1 else values.sum(axis=1))
+    n = int(np.count_nonzero(reached))
+    return (np.flatnonzero(reached), values, n) if n else (np.flatnonzero(judged), own, 0)

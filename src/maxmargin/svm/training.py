@@ -10,6 +10,8 @@ from maxmargin._validation import Array, Points
 from maxmargin.gram import Gram
 from maxmargin.kernels import Kernel
 
+ABREAST = 8  # problems that are solved at a time, and have equal parts of the memory, whatever the number of threads
+
 
 @dataclass(frozen=True)
 class TrainingSet:
