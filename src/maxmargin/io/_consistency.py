@@ -165,6 +165,23 @@ def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
         _require(type(run).__name__ == "PerceptronRun" and len(run.v) == lengths["d"] + 1, "a run does not suit coef_")
 
 
+def landmark_features(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """Nystroem: landmarks of the sort that the kernel compares, and no more features than landmarks."""
+    kernel_method(parameters, state, lengths)
+    points, precomputed = state["components_"], isinstance(state["kernel_"], Precomputed)
+    objects = bool(state.get("_objects", False))
+    _require(precomputed == (points.ndim == 1 and points.dtype != object), "the landmarks do not suit the kernel")
+    _require(precomputed or objects == (points.dtype == object), "the points are of two sorts")
+    _require(not precomputed or points.max(initial=-1) < lengths["d"], "an index is beyond the training points")
+    _require(lengths["r"] <= lengths["m"], "there are more features than landmarks")
+
+
+def random_features(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """RandomFeatures: two features a frequency, but for the last."""
+    found = state["_n_features_out"]
+    _require(found in (2 * lengths["f"], 2 * lengths["f"] - 1), "frequencies and features differ in number")
+
+
 def ridge(parameters: Values, state: Values, lengths: Lengths) -> None:
     """KernelRidge, KernelRidgeCV."""
     kernel_method(parameters, state, lengths)

@@ -197,6 +197,30 @@ ENTRIES: dict[str, Entry] = {
         },
         consistency.ridge,
     ),
+    "Nystroem": Entry(
+        "maxmargin.approximation",
+        {
+            **_KERNEL,
+            "_sklearn_output_config?": "dict",
+            "components_": "points (m, d) | indices (m)",
+            "component_indices_": "int64 (m) | none",
+            "normalization_": "float64 (r, m)",
+            "eigenvalues_": "float64 (m)",
+        },
+        consistency.landmark_features,
+    ),
+    "RandomFeatures": Entry(
+        "maxmargin.approximation",
+        {
+            **_MAP,
+            "kernel_": "resolved (d)",
+            "frequencies_": "float64 (f, d)",
+            "phase_": "number",
+            "scale_": "number",
+            "_n_features_out": "count",
+        },
+        consistency.random_features,
+    ),
     "BasisRegression": Entry(
         "maxmargin.regression",
         {

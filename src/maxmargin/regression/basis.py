@@ -27,6 +27,7 @@ from maxmargin._validation import (
     check_memory,
     check_new_points,
     check_number,
+    check_outputs,
     check_points,
     check_training_points,
     check_weights,
@@ -34,7 +35,6 @@ from maxmargin._validation import (
 from maxmargin.feature_maps import GaussianBasis, MonomialMap
 
 from .least_squares import ridge_weights
-from .targets import check_outputs
 
 STRIP = 1 << 22  # features at a time when predicting
 NAMES = ("gaussian", "polynomial")

@@ -19,7 +19,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from maxmargin._kernel_input import KernelInput, check_finite, expansion_of, kernel_of
 from maxmargin._parallel import single_threaded_blas
-from maxmargin._validation import Array, Points, check_flag, check_memory, check_number, check_weights
+from maxmargin._validation import Array, Points, check_flag, check_memory, check_number, check_outputs, check_weights
 from maxmargin.expansion import KernelExpansion
 from maxmargin.gram import computing_form
 from maxmargin.kernels import Callable, Kernel, Linear, Precomputed
@@ -27,7 +27,6 @@ from maxmargin.tiled import make_gram
 
 from .least_squares import ridge_weights
 from .ridge_system import RidgeSystem
-from .targets import check_outputs
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelInput):

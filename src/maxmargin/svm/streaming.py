@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
+from maxmargin._batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin._control import Control, Status, print_note
 from maxmargin._validation import (
     Array,
@@ -33,19 +34,7 @@ from maxmargin._validation import (
 )
 from maxmargin.linear.stream import Stream
 from maxmargin.linear.stream_report import Estimate, StreamReport, estimate
-from maxmargin.svm.stream_run import (
-    StreamRun,
-    batch_weights,
-    kept_apart,
-    labels,
-    named,
-    nothing_learnt,
-    opened,
-    passes,
-    places,
-    ready,
-    streams,
-)
+from maxmargin.svm.stream_run import StreamRun, kept_apart, nothing_learnt, streams
 
 LARGEST = 1e100  # entries whose squares are still far from overflow
 
