@@ -165,15 +165,38 @@ def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
         _require(type(run).__name__ == "PerceptronRun" and len(run.v) == lengths["d"] + 1, "a run does not suit coef_")
 
 
-def landmark_features(parameters: Values, state: Values, lengths: Lengths) -> None:
-    """Nystroem: landmarks of the sort that the kernel compares, and no more features than landmarks."""
-    kernel_method(parameters, state, lengths)
-    points, precomputed = state["components_"], isinstance(state["kernel_"], Precomputed)
-    objects = bool(state.get("_objects", False))
+def _landmarks(points: Any, state: Values, lengths: Lengths) -> None:
+    """Landmarks of the sort that the kernel compares."""
+    precomputed, objects = isinstance(state["kernel_"], Precomputed), bool(state.get("_objects", False))
     _require(precomputed == (points.ndim == 1 and points.dtype != object), "the landmarks do not suit the kernel")
     _require(precomputed or objects == (points.dtype == object), "the points are of two sorts")
     _require(not precomputed or points.max(initial=-1) < lengths["d"], "an index is beyond the training points")
+
+
+def landmark_features(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """Nystroem: no more features than landmarks."""
+    kernel_method(parameters, state, lengths)
+    _landmarks(state["components_"], state, lengths)
     _require(lengths["r"] <= lengths["m"], "there are more features than landmarks")
+
+
+def landmark_machine(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """NystroemSVC, NystroemSVR, NystroemRidge."""
+    kernel_method(parameters, state, lengths)
+    _landmarks(state["landmarks_"], state, lengths)
+    if "classes_" in state:
+        two = lengths["k"] == 2
+        _require(lengths["t"] == (1 if two else lengths["k"]), "coefficients_ do not suit classes_")
+        _require(state["_present"].any(), "no class has weight")
+    elif state.get("_single", True):
+        _require(lengths["t"] == 1, "one target has several functions")
+
+
+def trials(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """ApproximateReport: sizes that were tried."""
+    listed = state["trials"]
+    held = isinstance(listed, tuple) and all(type(trial).__name__ == "Trial" for trial in listed)
+    _require(held, "trials is no list of what was tried")
 
 
 def random_features(parameters: Values, state: Values, lengths: Lengths) -> None:

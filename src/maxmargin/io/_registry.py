@@ -78,6 +78,19 @@ _RIDGE = {
     "dual_coef_": "float64 (n) | float64 (n, q)",
     "intercept_": "number | float64 (q)",
 }
+_LANDMARKS = {
+    **_KERNEL,
+    "landmarks_": "points (m, d) | indices (m)",
+    "landmark_indices_": "int64 (m) | none",
+    "n_components_": "size (m)",
+    "coefficients_": "float64 (m, t)",
+    "intercept_": "float64 (t)",
+    "_expansion": "expansion (d, t)",
+    "_squares": "float64 (.)",
+    "n_iter_": "count",
+    "report_?": "ApproximateReport",
+    "history_?": "History",
+}
 _NEIGHBORS = {**_KERNEL, "X_fit_": "points (n, d)", "n_samples_fit_": "size (n)"}
 _REPORT = {
     "machine": "text",
@@ -221,6 +234,13 @@ ENTRIES: dict[str, Entry] = {
         },
         consistency.random_features,
     ),
+    "NystroemSVC": Entry(
+        "maxmargin.approximation",
+        {"classes_": "labels (k)", **_LANDMARKS, "class_weight_": "float64 (k)", "_present": "mask (k)"},
+        consistency.landmark_machine,
+    ),
+    "NystroemSVR": Entry("maxmargin.approximation", _LANDMARKS, consistency.landmark_machine),
+    "NystroemRidge": Entry("maxmargin.approximation", {**_LANDMARKS, "_single": "bool"}, consistency.landmark_machine),
     "BasisRegression": Entry(
         "maxmargin.regression",
         {
@@ -335,6 +355,27 @@ ENTRIES: dict[str, Entry] = {
         },
     ),
     "LinearReport": Entry("maxmargin.linear.report", _REPORT),
+    "ApproximateReport": Entry(
+        "maxmargin.approximation.report",
+        {
+            **_REPORT,
+            **dict.fromkeys(("n_landmarks", "rank", "products"), "count"),
+            **dict.fromkeys(("landmarks", "source", "trials_ended"), "text"),
+            "stored": "bool",
+            "passes": "number",
+            "kernel_error": "KernelError | none",
+            "trials": "any",
+        },
+        consistency.trials,
+    ),
+    "KernelError": Entry(
+        "maxmargin.approximation.kernel_error",
+        {
+            **dict.fromkeys(("trace", "trace_standard_error", "largest", "spectral", "frobenius", "entry"), "float"),
+            **dict.fromkeys(("n_rows", "n_population", "n_features"), "count"),
+        },
+    ),
+    "Trial": Entry("maxmargin.approximation.auto", {"n_components": "count", "score": "float", "seconds": "float"}),
     "PerceptronReport": Entry(
         "maxmargin.svm.perceptron",
         {

@@ -1,0 +1,110 @@
+"""From kernel values with landmarks to features.
+
+Let z_1..z_m be landmarks, K_mm = k(z_i, z_j) their kernel matrix and k_m(x) = (k(x, z_1), ..., k(x, z_m)). The features
+
+    phi(x) = T'k_m(x),      T'K_mm T = I_r,      T T' = K_mm^+
+
+have phi(x)'phi(z) = k_m(x)'K_mm^+ k_m(z): the inner product of the projections of x and z on the span of the landmarks
+in feature space, which is k(x, z) itself where one of them is a landmark. With K_mm = U diag(lambda) U',
+
+    T = U_r diag(lambda_r)^(-1/2)
+
+over the eigenvalues above a cut. Below it lie rounding errors, which 1 / sqrt(lambda) would blow up: landmarks given
+twice, or more landmarks than the kernel has dimensions, only lower the rank r. A Cholesky factor of K_mm is cheaper and
+fails just there.
+
+How large rounding errors are, eigenvalues say themselves: those of a kernel are not negative, so a negative one is an
+error, and one of its size above zero may be no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from maxmargin._parallel import single_threaded_blas
+from maxmargin._validation import Array
+
+ROUNDING = 16 * float(np.finfo(np.float64).eps)  # times m: what an eigenvalue may be wrong by, relative to the largest
+INDEFINITE = 1e-5  # a negative eigenvalue beyond this, relative to the largest, is no rounding, not even of float32
+
+
+@dataclass(frozen=True)
+class Factor:
+    """T with T'K_mm T = I.
+
+    Attributes
+    ----------
+    T : ndarray of shape (m, rank), float64
+    eigenvalues : ndarray of shape (m,)
+        All eigenvalues of K_mm, largest first.
+    cut : float
+        Those above it count.
+
+    Examples
+    --------
+    The third landmark is the first one again, so two features are enough.
+
+    >>> import numpy as np
+    >>> from maxmargin.approximation.factor import Factor
+    >>> K = np.array([[1.0, 0.5, 1.0], [0.5, 1.0, 0.5], [1.0, 0.5, 1.0]])
+    >>> factor = Factor.of(K)
+    >>> factor.rank
+    2
+    >>> (factor.T.T @ K @ factor.T).round(12) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    T: Array
+    eigenvalues: Array
+    cut: float
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        return int(self.T.shape[1])
+
+    @classmethod
+    def of(cls, K_mm: Array, kernel: Any = None) -> Factor:
+        """The factor of a kernel matrix.
+
+        Parameters
+        ----------
+        K_mm : ndarray of shape (m, m)
+            Kernel matrix of the landmarks, symmetric up to rounding.
+        kernel : object, optional
+            What to call the kernel in an error.
+
+        Returns
+        -------
+        Factor
+
+        Raises
+        ------
+        ValueError
+            If K_mm is not finite, or not positive semidefinite beyond rounding.
+        """
+        name = "The kernel" if kernel is None else f"The kernel {kernel!r}"
+        K = np.asarray(K_mm, dtype=np.float64)
+        if not np.isfinite(K).all():
+            raise ValueError(f"{name} has values that overflow on the landmarks: scale the data, or lower degree.")
+        with single_threaded_blas():
+            values, U = scipy.linalg.eigh((K + K.T) * 0.5, check_finite=False)
+        values, U = values[::-1], U[:, ::-1]
+        lowest, largest = float(values[-1]), float(np.abs(values).max())
+        if lowest < -INDEFINITE * largest:
+            raise ValueError(
+                f"{name} is not positive semidefinite: its matrix of the {len(K)} landmarks has the eigenvalue "
+                f"{lowest:.3g}, next to {values[0]:.3g} as the largest, so it is no inner product of features. Choose "
+                "a kernel that is one (like 'rbf', 'poly' or 'laplacian'), or other parameters; SVC takes such kernels."
+            )
+        cut = max(ROUNDING * len(K) * largest, -2.0 * lowest)
+        kept = int(np.count_nonzero(values > cut))
+        T = U[:, :kept] / np.sqrt(values[:kept])
+        # An eigenvector has no sign of its own: the entry that is largest in size is positive, whatever LAPACK says.
+        T *= np.where(T[np.abs(T).argmax(axis=0), np.arange(kept)] < 0, -1.0, 1.0)
+        return cls(np.ascontiguousarray(T), np.ascontiguousarray(values), cut)

@@ -1,0 +1,72 @@
+"""How far along a direction? Where the slope of a convex function is zero, for several functions at once.
+
+Looking costs little, but no look knows of the others: each asks for the slopes at several steps of every function. The
+zero lies between the last step with a negative slope and the first with a positive one. The next look is around where
+the line through these two is zero; where the slope has a sharp bend that is far too early, so parts of the whole
+bracket are looked at as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from maxmargin._validation import Array
+
+FIRST = np.array([0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 3.0])
+NEARBY = np.array([0.8, 1.0, 1.3])  # of the way to where the line is zero
+SPREAD = np.array([0.1, 0.3, 0.6])  # of the bracket
+LOOKS = 8
+FLAT = 0.05  # share of the first slope that is as good as none
+
+
+def best_steps(slopes_at: Callable[[Array], Array], slope: Array, wanted: Array) -> Array:
+    """The steps of k functions.
+
+    Parameters
+    ----------
+    slopes_at : callable
+        The slopes (q, k) at steps (q, k).
+    slope : array of shape (k,)
+        At 0; where it is not negative, the step is 0.
+    wanted : array of bool of shape (k,)
+        Functions that matter; the others get 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.approximation.line_search import best_steps
+    >>> bends = np.array([0.7, 0.003])
+    >>> slopes_at = lambda t: np.where(t < bends, -1.0, 1e6 * (t - bends))
+    >>> best_steps(slopes_at, -np.ones(2), np.ones(2, bool)).round(3)
+    array([0.7  , 0.003])
+    """
+    every = np.arange(len(slope))
+    low, at_low = np.zeros(len(slope)), slope.copy()
+    steps = np.repeat(FIRST[:, None], len(slope), axis=1)
+    high, at_high = steps[-1].copy(), np.full(len(slope), np.nan)
+    best = np.ones(len(slope))
+    for _ in range(LOOKS):
+        slopes = slopes_at(steps)
+        for k in np.flatnonzero(wanted):
+            below, above = np.flatnonzero(slopes[:, k] <= 0), np.flatnonzero(slopes[:, k] > 0)
+            if len(below):
+                low[k], at_low[k] = steps[below[-1], k], slopes[below[-1], k]
+            if len(above):
+                high[k], at_high[k] = steps[above[0], k], slopes[above[0], k]
+        nearest = np.abs(slopes).argmin(axis=0)
+        best = steps[nearest, every]
+        if (np.abs(slopes[nearest, every]) <= FLAT * np.abs(slope))[wanted].all():
+            break
+        crossing = _crossing(low, at_low, high, at_high) - low
+        inside = np.concatenate((np.multiply.outer(NEARBY, crossing), np.multiply.outer(SPREAD, high - low)))
+        steps = np.sort(low + np.minimum(inside, high - low), axis=0)
+    return np.where(wanted & (slope < 0), best, 0.0)
+
+
+def _crossing(low: Array, at_low: Array, high: Array, at_high: Array) -> Array:
+    """Where the line through two points of the slope is zero; the upper end where the slope there is not known."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = low - at_low * (high - low) / (at_high - at_low)
+    return np.where(np.isfinite(t), np.clip(t, low, high), high)

@@ -1,0 +1,121 @@
+"""A cheap Hessian: that of a random sample of the rows.
+
+With phi_i = T'k_i, and n / s as many rows as the sample has,
+
+    M = I + n/s sum_{i in sample} D_i (phi_i, 1)(phi_i, 1)',        no 1 on the diagonal for the intercept,
+
+is about the Hessian of all rows once the sample has a few times as many rows as there are unknowns; conjugate gradients
+on M^-1 H then need few iterations. The features of the sample are computed once, and serve every Newton step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from maxmargin._parallel import run_tiles, single_threaded_blas
+from maxmargin._validation import Array
+from maxmargin.approximation.losses import NO_CENTRE, Loss, second_order
+from maxmargin.approximation.rounds import Rounds
+
+SAMPLED = 4  # rows of the sample, in multiples of the columns
+PART = 2048  # rows of the sample that one thread works on at a time, or as many as there are columns
+MOST_BYTES = 1e9  # for the factors of all outputs
+
+
+class Preconditioner:
+    """The Hessian of a sample of the rows, factorised for each output.
+
+    Parameters
+    ----------
+    rounds : Rounds
+        Rows to draw the sample from; a part of all rows will do.
+    T : array of shape (m, r), or None for the identity
+    intercept : bool
+        Whether there is one; it is the last unknown then.
+
+    Examples
+    --------
+    With all rows in the sample it is the Hessian itself.
+
+    >>> import numpy as np
+    >>> from maxmargin.approximation.losses import Loss
+    >>> from maxmargin.approximation.preconditioner import Preconditioner
+    >>> from maxmargin.approximation.rounds import LocalRounds
+    >>> from maxmargin.approximation.rows import MatrixRows
+    >>> from maxmargin.approximation.targets import Values
+    >>> rounds = LocalRounds(MatrixRows(np.array([[1.0], [2.0]])), Values(np.zeros((2, 1)), np.ones(2)))
+    >>> sampled = Preconditioner(rounds, None, intercept=False)
+    >>> sampled.refresh(np.zeros((1, 1)), np.zeros(1), Loss.named("squares"), np.zeros(1))
+    >>> sampled.solve(0, np.array([11.0])).round(6)  # 1 + 2 (1 + 4) = 11
+    array([1.])
+    """
+
+    def __init__(self, rounds: Rounds, T: Array | None, intercept: bool) -> None:
+        self.intercept = intercept
+        self.K, self.y, self.c = rounds.sample(SAMPLED * rounds.columns + 100)
+        self.threads = getattr(rounds, "threads", 1)
+        r = rounds.columns if T is None else T.shape[1]
+        self.V = np.ones((len(self.K), r + intercept), self.K.dtype)
+        right = None if T is None else T.astype(self.K.dtype)
+        tiles = self._parts(len(self.K))
+
+        def work(t: int) -> None:
+            self.V[tiles[t], :r] = self.K[tiles[t]] if right is None else self.K[tiles[t]] @ right
+
+        with single_threaded_blas():
+            run_tiles(work, len(tiles), self.threads)
+        self.factors: dict[int, Array] = {}
+
+    def _parts(self, count: int) -> list[slice]:
+        """Rows in parts that depend on the shape only, so that sums have the same bits for any number of threads."""
+        size = max(PART, self.K.shape[1])
+        return [slice(start, start + size) for start in range(0, count, size)]
+
+    def refresh(self, B: Array, b: Array, loss: Loss, damping: Array) -> None:
+        """Factorise at (B, b), where the losses have these curvatures."""
+        D = np.empty((len(self.y), self.y.shape[1]))
+        F = self.K @ B + b
+        second_order(F, self.y, self.c, NO_CENTRE, *loss.numbers, D)
+        self.factors = {}
+        if 8.0 * D.shape[1] * self.V.shape[1] ** 2 > MOST_BYTES:  # many outputs share the mean of their Hessians
+            D, damping = np.repeat(D.mean(axis=1, keepdims=True), D.shape[1], axis=1), np.full(len(b), damping.mean())
+        alone = [k for k in range(len(b)) if k == 0 or not np.array_equal(D[:, k], D[:, k - 1])]
+        for k in range(len(b)):
+            if k in alone:
+                self.factors[k] = self._factor(D[:, k], damping[k] if self.intercept else None)
+            else:
+                self.factors[k] = self.factors[k - 1]
+
+    def _factor(self, d: Array, damping: float | None) -> Array:
+        rows = np.flatnonzero(d)
+        parts = self._parts(len(rows))
+        squares = np.zeros((len(parts), self.V.shape[1], self.V.shape[1]), self.V.dtype)
+
+        def work(t: int) -> None:
+            at = rows[parts[t]]
+            scaled = self.V[at] * np.sqrt(d[at])[:, None].astype(self.V.dtype)
+            np.matmul(scaled.T, scaled, out=squares[t])  # one array twice: BLAS's symmetric product
+
+        with single_threaded_blas():
+            run_tiles(work, len(parts), self.threads)
+            return cholesky_of(squares.sum(axis=0, dtype=np.float64), damping)
+
+    def solve(self, k: int, r: Array) -> Array:
+        """The system of output k."""
+        return cho_solve((self.factors[k], True), r, check_finite=False)
+
+
+def cholesky_of(H: Array, damping: float | None) -> Array:
+    """The Cholesky factor of H + I; the last row belongs to the intercept, if that is damped, and has no 1."""
+    diagonal = H.diagonal() + 1.0
+    size = float(diagonal.max())
+    if damping is not None:
+        diagonal[-1] += damping - 1.0
+    for jitter in (1e-15, 1e-12, 1e-9, 1e-6):
+        H[np.diag_indices_from(H)] = diagonal + jitter * size
+        try:
+            return cho_factor(H, lower=True, check_finite=False)[0]
+        except LinAlgError:
+            continue
+    return np.diag(np.sqrt(diagonal + size))

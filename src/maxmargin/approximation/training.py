@@ -1,0 +1,158 @@
+"""From rows to an approximate machine: rows in canonical form, landmarks, kernel values, solution.
+
+Small data is brought into an order that depends on its content only, with equal rows merged, so that a weight of two
+equals a repetition to the last bit. Kernel values are held in memory if they fit the budget: in double precision if
+they are few, else in single precision, with the eigenvalues of K_mm cut where single precision ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._control import Control, Status
+from maxmargin._rows import canonical_rows
+from maxmargin._validation import Array, Points, available_memory
+from maxmargin.approximation.factor import Factor
+from maxmargin.approximation.kernel_error import KernelError, estimate_kernel_error
+from maxmargin.approximation.landmarks import Landmarks, choose_landmarks
+from maxmargin.approximation.losses import Loss
+from maxmargin.approximation.newton import Newton, NewtonSolution
+from maxmargin.approximation.rounds import LocalRounds
+from maxmargin.approximation.rows import EXACT, KernelRows, stored
+from maxmargin.approximation.targets import Targets
+from maxmargin.kernels import Kernel, Precomputed
+
+SMALL = 2_000_000  # entries of X up to which equal rows are merged, and sorted by content
+LOOKED_AT = 500  # rows at which the kernel's error is estimated
+COARSE = 1e-8  # eigenvalues of K_mm that single precision can tell from zero, relative to the largest
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that have weight.
+
+    Attributes
+    ----------
+    X : array or CSR matrix
+        For a precomputed kernel, these rows of the matrix with all of its columns.
+    at : array
+        Their places in the input.
+    weights : array
+    """
+
+    X: Points
+    at: Array
+    weights: Array
+
+
+def rows_of(X: Points, target: Array, weights: Array, *, merge: bool) -> Rows:
+    """Canonical rows of small data; large data as it is, without the rows of weight zero."""
+    size = X.nnz if sp.issparse(X) else X.size
+    if merge and size <= SMALL:
+        canonical = canonical_rows(X, target, weights)
+        return Rows(X[canonical.representative], canonical.representative, canonical.weight)
+    at = np.flatnonzero(weights > 0)
+    return Rows(X, at, weights) if len(at) == len(weights) else Rows(X[at], at, weights[at])
+
+
+def budget_of(cache_size: Any) -> float:
+    """Bytes that kernel values may take: megabytes as the user says, or half of what is free."""
+    return 0.5 * available_memory() if cache_size == "auto" else 1e6 * float(cache_size)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training leaves behind.
+
+    Attributes
+    ----------
+    landmarks : Landmarks
+        With places in the input.
+    factor : Factor
+    T : array of shape (m, r)
+        What was used of the factor.
+    solution : NewtonSolution
+    coefficients : array of shape (m, k)
+        B = T w.
+    rounds : LocalRounds
+    stored : bool
+    """
+
+    landmarks: Landmarks
+    factor: Factor
+    T: Array
+    solution: NewtonSolution
+    coefficients: Array
+    rounds: LocalRounds
+    stored: bool
+
+
+def train(
+    kernel: Kernel,
+    X: Points,
+    rows: Rows,
+    targets: Targets,
+    loss: Loss,
+    *,
+    n_components: int,
+    landmarks: Any,
+    rng: np.random.Generator,
+    intercept: bool,
+    tol: float,
+    control: Control,
+    threads: int,
+    cache_size: Any,
+    scale: float = 1.0,
+    first_b: Array | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Trained:
+    """Choose landmarks and solve. X are all points of the input, which landmarks given as indices refer to."""
+    precomputed = isinstance(kernel, Precomputed)
+    if isinstance(landmarks, str) and not precomputed:
+        chosen = choose_landmarks(kernel, rows.X, n_components, landmarks, rows.weights, rng)
+        indices = None if chosen.indices is None else rows.at[chosen.indices]
+        chosen = Landmarks(chosen.points, indices)
+    else:
+        weights = np.zeros(X.shape[0])
+        weights[rows.at] = rows.weights
+        chosen = choose_landmarks(kernel, X, n_components, landmarks, weights, rng)
+    factor = Factor.of(chosen.matrix(kernel, X), kernel)
+    values = float(rows.X.shape[0]) * len(chosen)
+    dtype = np.float64 if values <= EXACT else np.float32
+    T = factor.T
+    if dtype is np.float32:
+        T = T[:, factor.eigenvalues[: factor.rank] > COARSE * factor.eigenvalues[0]]
+    computed = KernelRows(kernel, rows.X, chosen.points, dtype=dtype)
+    held = values * np.dtype(dtype).itemsize <= budget_of(cache_size)
+    if note is not None:
+        note(f"{control.seconds:8.2f} s  {len(chosen):,} landmarks chosen, rank {T.shape[1]:,}")
+    tiles = stored(computed, threads, control.stop) if held else computed
+    if note is not None and held:
+        note(
+            f"{control.seconds:8.2f} s  kernel values held in memory, {values * np.dtype(dtype).itemsize / 1e6:,.0f} MB"
+        )
+    rounds = LocalRounds(tiles, targets, threads=threads, poll=control.stop)
+    newton = Newton(T, loss, intercept=intercept, tol=tol, control=control, scale=scale)
+    solution = newton.solve(rounds, first_b=first_b)
+    return Trained(chosen, factor, T, solution, T @ solution.w, rounds, held)
+
+
+def missed(kernel: Kernel, X: Points, rows: Rows, trained: Trained, rng: np.random.Generator) -> KernelError | None:
+    """What the landmarks miss of the kernel on the rows that have weight; None where that is nothing, all of them being
+    landmarks, and where there was no time to look."""
+    stopped = trained.solution.status in (Status.DEADLINE, Status.INTERRUPTED)
+    if stopped or (trained.landmarks.indices is not None and len(trained.landmarks) >= len(rows.at)):
+        return None
+    factor = Factor(trained.T, trained.factor.eigenvalues, trained.factor.cut)
+    landmarks = trained.landmarks
+    if not isinstance(kernel, Precomputed):
+        places = np.full(X.shape[0], -1)
+        places[rows.at] = np.arange(len(rows.at))
+        indices = None if landmarks.indices is None else places[landmarks.indices]
+        X, landmarks = rows.X, Landmarks(landmarks.points, None if indices is None else indices[indices >= 0])
+    return estimate_kernel_error(kernel, X, landmarks, factor, rng, rows=LOOKED_AT)
