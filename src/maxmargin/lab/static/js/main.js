@@ -216,7 +216,7 @@ async function restore(state) {
       place.history.push("Open a link", place.tab.getState());
     }
   }
-  open(places.has(state.at) ? state.at : active || [...places.keys()][0] || "", false);
+  open(places.has(state.at) ? state.at : active || (TABS.find(([id]) => places.has(id))?.[0] ?? ""), false);
   showHistory();
 }
 

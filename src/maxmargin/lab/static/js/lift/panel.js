@@ -14,7 +14,7 @@ export const SHOWN = { sheet: "the lifted plane", plane: "separating plane", mar
  *               preset: (preset: any) => void, classify: () => void, clear: () => void, tool: (tool: any) => void}}} given
  */
 export function createPanel({ model, presets, on }) {
-  const points = createPointControls({ model, presets, most: 2000, on });
+  const points = createPointControls({ model, presets, on });
   const map = select({ label: "Map", choices: MAPS.map(({ name, title }) => [name, title]), onchange: on.map });
   const formula = el("div", { class: "formula" });
   const setGamma = (value, live) => {

@@ -20,11 +20,13 @@ export function savedPicture({ plane, strip, ctx, settings, fit, show }) {
   g.fillStyle = palette.surface;
   g.fillRect(0, 0, width, canvas.height);
   plane.paintOn(g, new Frame(plane.box, width, height, rem, false));
+  g.translate(0, height);
   if (below) {
-    g.translate(0, height);
     strip.paintOn(g, new Frame(strip.box, width, below, rem, false));
+    g.fillStyle = palette.line;
+    g.fillRect(0, -1, width, 2);
     g.translate(0, below);
-  } else g.translate(0, height);
+  }
   g.font = `${0.95 * rem}px system-ui, sans-serif`;
   g.textBaseline = "middle";
   g.fillStyle = palette.ink;

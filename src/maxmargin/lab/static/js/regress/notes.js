@@ -92,7 +92,7 @@ export function lettered(text) {
   return text
     .replace(/\b(lambda|sigma|epsilon|Phi)\b/g, (name) => GREEK[name])
     .replaceAll("_i", "ᵢ")
-    .replaceAll("'", "ᵀ")
+    .replaceAll("w'", "wᵀ")
     .replace(/\^(\d+)/g, (_, digits) => raised(digits))
     .replace(/-(?=\d)/g, "−");
 }

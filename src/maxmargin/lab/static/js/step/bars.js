@@ -37,7 +37,7 @@ export function alphaBars(style, area, scene) {
   const { g, palette, rem } = style;
   const { run, k, from, t } = scene;
   const box = inside(area, rem);
-  title(style, area, [[run.solver === "perceptron" ? "α, the mistakes on each point" : "α of each point", null]]);
+  title(style, area, [[run.solver === "perceptron" ? "α, the mistakes" : "α of each point", null]]);
   ground(style, box);
   const py = (alpha) => box.y + box.h * (1 - Math.min(1, alpha / (1.05 * run.scale)));
   bound(style, box, run, py);
@@ -77,7 +77,7 @@ function bound({ g, palette, rem }, box, run, py) {
 export function paths(style, area, { run, k, points, hover }) {
   const { g, palette, rem } = style;
   const box = inside(area, rem);
-  title(style, area, [["α of each point over the steps", null]]);
+  title(style, area, [["α over the steps", null]]);
   ground(style, box);
   const most = Math.max(...run.frames.map((frame) => Math.max(...frame.alpha)), 1e-300);
   const py = (alpha) => box.y + box.h * (1 - alpha / (1.05 * most));

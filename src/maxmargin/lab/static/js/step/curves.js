@@ -52,7 +52,7 @@ export function curves(style, area, { run, k }, heading, lines, best = null) {
     g.stroke();
     g.globalAlpha = 1;
     g.fillStyle = palette.muted;
-    g.fillText(power(e), box.x - 0.3 * rem, y);
+    if (y > box.y + 0.4 * rem) g.fillText(power(e), box.x - 0.3 * rem, y); // above it stands the title
   }
   if (best > 0) {
     g.strokeStyle = palette.muted;

@@ -3,8 +3,13 @@
  * answers.
  */
 
-/** @param {(stale: () => boolean) => Promise<void>} work asks `stale` after each wait whether a newer call has come */
-export function latest(work) {
+const SLOW = 400; // milliseconds after which the user is told that there is something to wait for
+
+/**
+ * @param {(stale: () => boolean) => Promise<void>} work asks `stale` after each wait whether a newer call has come
+ * @param {() => void} slow
+ */
+export function latest(work, slow) {
   let busy = false;
   let again = false;
   return {
@@ -12,11 +17,16 @@ export function latest(work) {
       again = true;
       if (busy) return;
       busy = true;
-      while (again) {
-        again = false;
-        await work(() => again);
+      const timer = setTimeout(slow, SLOW);
+      try {
+        while (again) {
+          again = false;
+          await work(() => again);
+        }
+      } finally {
+        clearTimeout(timer);
+        busy = false;
       }
-      busy = false;
     },
     get busy() {
       return busy;

@@ -12,7 +12,7 @@ import { SOLVERS } from "./solvers.js";
  *               preset: (preset: any) => void, classify: () => void, clear: () => void, tool: (tool: any) => void}}} given
  */
 export function createPanel({ model, options, presets, on }) {
-  const points = createPointControls({ model, presets, most: 300, on });
+  const points = createPointControls({ model, presets, on });
   const machine = createMachineControls({ model, options, changed: on.changed });
   const named = SOLVERS.map(({ name, title, about }) => [name, `${title}: ${about}`]);
   const set = (key, label) => (value) => {

@@ -40,7 +40,7 @@ export class SetEditor extends PointEditor {
 }
 
 /**
- * @param {{model: {tool: Tool}, presets: any[], most: number,
+ * @param {{model: {tool: Tool}, presets: any[],
  *          on: {preset: (preset: any) => void, classify: () => void, clear: () => void, tool: (tool: Tool) => void}}} given
  */
 export function createPointControls({ model, presets, on }) {

@@ -39,7 +39,10 @@ function mount(root, context) {
   ctx = context;
   pad = new Pad(ctx, { strokes: () => model.strokes, picture: () => image, begin, changed, full, back });
   verdict = createVerdict(ctx);
-  comment = createComment(() => asker.drop());
+  comment = createComment(() => {
+    asker.drop();
+    comment.alarm("The training was cancelled. Any change begins another one.");
+  });
   asker = createLatest(ctx, "/api/digits", { answered, failed, busy });
   panel = createPanel({ machine: model.machine, changed: machineChanged });
   const touch = matchMedia("(pointer: coarse)").matches;
@@ -99,6 +102,8 @@ function changed(label, live) {
     }, PAUSE);
     ctx.touch();
   } else {
+    clearTimeout(timer);
+    timer = 0;
     look();
     ctx.commit(label);
   }
@@ -211,7 +216,13 @@ function look(overtake = false) {
   }
 }
 
-function answered(found) {
+/** The first drawing should not have to wait for the machine to learn. */
+function warm() {
+  if (empty()) asker.ask({ strokes: sample(1), machine: machineRequest(model.machine) }, "warm");
+}
+
+function answered(found, tag) {
+  if (tag === "warm") return;
   answer = found;
   panel.error(null);
   setText(note, "");
@@ -220,8 +231,8 @@ function answered(found) {
   ctx.announce(answer.comment[0]);
 }
 
-function failed(error) {
-  if (error.status === 0) return; // the banner tells it
+function failed(error, tag) {
+  if (error.status === 0 || tag === "warm") return; // the banner tells it, or the first drawing will
   forget();
   const placed = panel.error(error.field, error.message);
   const here = ["strokes", "image"].includes(error.field);
@@ -231,6 +242,7 @@ function failed(error) {
 
 /** A machine that nobody has asked for yet learns first, which takes a second or more. */
 function busy(on) {
+  if (on && empty()) return; // nobody waits
   comment.progress(on ? { iteration: 0 } : null);
   verdict.busy(on);
 }
@@ -260,7 +272,10 @@ export const tab = {
   id: "digits",
   title: "Digits",
   mount,
-  show: () => pad.plane.fit(),
+  show() {
+    pad.plane.fit();
+    warm();
+  },
   hide,
   getState,
   setState,

@@ -151,12 +151,12 @@ const asking = latest(async (stale) => {
     panel.error(null);
     show(new Scene(answer, points, view));
   } catch (error) {
-    if (overtaken(error) || stale()) return;
+    if (overtaken(error) || stale() || error.status === 0) return; // of a stopped server the banner tells
     panel.error(error.field, error.message);
-    show(null, error.status === 0 ? "" : error.message);
+    show(null, error.message);
     ctx.announce(error.message);
   }
-});
+}, () => !scene && tell("Computing …"));
 
 function show(found, sentence = "") {
   scene = found;
@@ -172,7 +172,11 @@ function tell(sentence) {
 }
 
 /** "+1.5 x -2 y" as mathematics is printed. */
-const pretty = (text) => text.replaceAll("sum of alpha_i y_i", "Σ αᵢ yᵢ").replaceAll("x_i", "xᵢ").replace(/(^| |\()([+-])(?=[\d.])/g, (_, a, sign) => `${a}${sign === "-" ? "−" : "+"}`).replaceAll("exp(-", "exp(−");
+const pretty = (text) =>
+  text
+    .replaceAll("sum of alpha_i y_i", "Σ αᵢ yᵢ")
+    .replaceAll("x_i", "xᵢ")
+    .replace(/(^|[ (])-(?=[\d.])/g, "$1−");
 
 const rows = () => model.points.map(({ x, y, c }) => [x, y, c]);
 
@@ -199,11 +203,11 @@ function turned() {
 }
 
 function toggleTurn() {
-  space.turning = !space.turning;
-  if (space.turning && ctx.settings.still) {
-    space.turning = false;
+  if (ctx.settings.still) {
     ctx.toast("Your system asks for less motion: turn the space with the arrow keys or the mouse.");
+    return;
   }
+  space.turning = !space.turning;
   morph.turning = space.alive;
   space.redraw();
 }
@@ -246,7 +250,7 @@ function setState(state) {
   pending = state;
   if (!panel) return;
   const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
-  const between = (value, low, high, other) => (isNumber(value) ? Math.max(low, Math.min(high, value)) : other);
+  const between = (value, low, high, other) => (isNumber(value) && value >= low && value <= high ? value : other);
   const first = presets.find((preset) => preset.id === "circles");
   const given = Array.isArray(state.points) ? state.points : first?.points;
   model.map = mapOf(state.map).name;

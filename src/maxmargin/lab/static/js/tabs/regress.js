@@ -6,7 +6,7 @@
  */
 
 import { createComment } from "../classify/notes.js";
-import { el, setText } from "../dom.js";
+import { el, setText, short } from "../dom.js";
 import { Plane } from "../plot.js";
 import { PointEditor } from "../points.js";
 import { savedPicture } from "../regress/export.js";
@@ -36,6 +36,7 @@ let readout, legend, comment, numbers, hint, shows, sentence;
 let fit = /** @type {any} */ (null); // the last answer, ready to paint
 let at = /** @type {number|null} */ (null); // x of the cursor; it stays where the pointer left the plane
 let under = /** @type {any} */ (null); // the point at the cursor
+let exact = /** @type {{at: number, value: number}|null} */ (null); // f at the cursor; the curve only has samples of it
 let fresh = true; // the curve is another one than that of the last weights
 let viewTimer = 0;
 let asked = ""; // view and samples of the last request
@@ -196,9 +197,10 @@ function answered(answer, { ids, settings, names, samples }) {
   comment.show({ lines: answer.comment.map(lettered) });
   legend.show(fit);
   numbers.show(fit, names);
-  if (samples === FINE) ctx.announce(answer.comment.join(" "));
-  tell();
+  if (samples === FINE) ctx.announce(`Training error ${short(answer.rmse)}${answer.tube ? `, ${support.size} support vectors` : ""}`);
   fresh = true;
+  exact = null;
+  tell();
   askBlend();
   plane.redraw();
 }
@@ -242,7 +244,8 @@ function moveTo(x, point) {
 }
 
 function tell() {
-  readout.show(fit ? at : null, fit ? valueOn(fit.curve, at) : NaN, { point: under, record: under && fit?.records.get(under.id) });
+  const f = exact?.at === at ? exact.value : valueOn(fit?.curve, at);
+  readout.show(fit ? at : null, f, { point: under, record: under && fit?.records.get(under.id) });
   strip.moved();
 }
 
@@ -256,11 +259,14 @@ function blended(answer, { ids }) {
   if (!fit) return;
   strip.show(answer, ids, fresh);
   fresh = false;
+  exact = answer;
+  tell();
   setText(sentence, lettered(answer?.sentence ?? ""));
 }
 
 function showStrip() {
   strip.root.hidden = sentence.hidden = !model.show.weights;
+  strip.root.parentElement.classList.toggle("alone", !model.show.weights);
   if (model.show.weights) askBlend();
 }
 

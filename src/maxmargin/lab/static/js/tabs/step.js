@@ -73,7 +73,9 @@ async function load(side) {
   try {
     const [offered, presets] = await Promise.all([ctx.api("/api/options"), ctx.api("/api/presets")]);
     options = offered;
-    const on = { changed, synced, export: () => saveAsPage(ctx, { ...requestOf(model.solver), view: panes[0].plane.frame.view }), film: () => film.toggle(), preset: usePreset, classify: changes.classify, clear: changes.clear, tool: changes.tool };
+    const save = () => saveAsPage(ctx, { ...requestOf(model.solver), view: panes[0].plane.frame.view });
+    const { classify, clear, tool } = changes;
+    const on = { changed, synced, export: save, film: () => film.toggle(), preset: usePreset, classify, clear, tool };
     panel = createPanel({ model, options, presets: [...SMALL, ...twoClasses(presets, MOST)], on });
     side.replaceChildren(...panel.roots, numbers.root);
     setState(pending ?? {});
@@ -148,31 +150,35 @@ function synced() {
 
 // ---- runs -----------------------------------------------------------------------------------------------------------
 
-/** The runs of the model. */
+/** The runs of the model; all are put on the screen together. */
 const asking = latest(async (stale) => {
   if (!panel) return;
-  const names = [model.solver, model.second];
   const lacking = missing(model.points);
-  panel.error(null);
-  for (const [k, name] of names.entries()) {
-    if (!name) panes[k].load(null, "");
-    else if (lacking) panes[k].load(null, name, lacking);
-    else {
-      const request = requestOf(name);
-      try {
-        const answer = await ctx.api("/api/trace", request);
-        if (stale()) return;
-        panes[k].load(new Run(answer, request), name);
-      } catch (error) {
-        if (overtaken(error) || stale()) return;
-        panes[k].load(null, name, error.status === 0 ? "" : error.message);
-        panel.error(error.field, error.message);
-        ctx.announce(error.message);
-      }
+  const found = /** @type {{run: Run|null, name: string, sentence: string, field?: string|null}[]} */ ([]);
+  for (const name of [model.solver, model.second]) {
+    if (!name || lacking) {
+      found.push({ run: null, name, sentence: name && lacking });
+      continue;
     }
+    const request = requestOf(name);
+    try {
+      const answer = await ctx.api("/api/trace", request);
+      found.push({ run: new Run(answer, request), name, sentence: "" });
+    } catch (error) {
+      if (overtaken(error) || error.status === 0) return; // of a stopped server the banner tells
+      found.push({ run: null, name, sentence: error.message, field: error.field });
+    }
+    if (stale()) return;
   }
+  panel.error(null);
+  found.forEach(({ run, name, sentence, field }, k) => {
+    panes[k].load(run, name, sentence);
+    if (field === undefined) return;
+    panel.error(field, sentence);
+    ctx.announce(sentence);
+  });
   arrange();
-});
+}, () => panes.forEach((pane) => !pane.run && pane.tell("Computing …")));
 
 const rows = () => model.points.map(({ x, y, c }) => [x, y, c]);
 
