@@ -149,7 +149,7 @@ def test_a_hard_margin_by_hand():
     assert column(answer, "category").tolist() == ["on", "on", "outside"]
     assert answer["n_support"] == 2
     text = "\n".join(answer["comment"])
-    for words in ("Linear(), C = inf (hard margin)", "2 of 3 points (class 0: 1, class 1: 1)", "errors       0 of 3"):
+    for words in ("Linear(), C = inf (hard margin)", "2 of 3 points (class 1: 1, class 2: 1)", "errors       0 of 3"):
         assert words in text
     assert answer["certificate"].startswith("The objective is within")
 

@@ -533,7 +533,7 @@ def test_phone(opened: Callable[..., Any]) -> None:
     page = opened(width=390, height=844, has_touch=True, is_mobile=True, device_scale_factor=2)
     classify = Classify(page)
     page.touchscreen.tap(*classify.at(0.3, 0.5))
-    page.get_by_role("radio", name=re.compile("class 1")).tap()
+    page.get_by_role("radio", name=re.compile("class 2")).tap()
     page.touchscreen.tap(*classify.at(0.7, 0.5))
     classify.says("support vectors", "^2 of 2")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -238,7 +238,7 @@ def test_boundary_is_painted_where_it_is(step: Step) -> None:
     for (x, y), (red, _, blue, _) in zip([(x, y) for x in (-half, half) for y in (-0.85, 0.6)], colours, strict=True):
         f = w @ [x, y] + b
         assert abs(f) > 0.5
-        assert (red > blue) == (f > 0)  # orange is class 1
+        assert (red > blue) == (f > 0)  # orange is class 2
 
 
 # ---- two of them ----------------------------------------------------------------------------------------------------
@@ -365,8 +365,8 @@ def test_empty_plane_says_what_to_do(step: Step) -> None:
     hint = step.panel.locator(".hint").first
     expect(hint).to_contain_text("choose an example")
     expect(step.panel.get_by_role("button", name=re.compile("^Play"))).to_be_disabled()
-    step.click(0.3, 0.5)  # clearing has chosen class 0
-    expect(hint).to_contain_text("All points are of class 0")
+    step.click(0.3, 0.5)  # clearing has chosen class 1
+    expect(hint).to_contain_text("All points are of class 1")
     step.press("2")
     step.click(0.7, 0.5)
     expect(hint).to_be_hidden()
@@ -379,7 +379,7 @@ def test_points_of_classify(opened: Callable[..., Any], lab: SimpleNamespace) ->
     page.locator("#panel-classify").get_by_text("kernel evaluations").wait_for()
     step = Step(page)
     step.panel.get_by_role("button", name="From Classify").click()
-    expect(page.locator("#toast")).to_contain_text("of classes 0 and 1: this tab shows two")
+    expect(page.locator("#toast")).to_contain_text("of classes 1 and 2: this tab shows two")
     assert len(step.state["points"]) == 28
     step.at_step(0)
 

@@ -119,6 +119,7 @@ __all__ = [
     "compare_solvers",
     "compress",
     "convert_regularization",
+    "dask",
     "digits",
     "displays",
     "encoding",
@@ -149,6 +150,7 @@ if TYPE_CHECKING:
     from maxmargin import (
         approximation,
         calibration,
+        dask,
         digits,
         displays,
         encoding,

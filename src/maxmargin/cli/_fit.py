@@ -17,11 +17,11 @@ from maxmargin.cli._data import matching_labels, read_for_training, read_like
 from maxmargin.cli._machine import WORDS, as_labels, as_numbers, check_kernel, count_machines, decide_task, make_machine
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import Voice, counted, plain
+from maxmargin.report import FitReport
 
 if TYPE_CHECKING:
     from maxmargin.io import Data
     from maxmargin.linear.stream_report import StreamReport
-    from maxmargin.report import FitReport
 
 HELD_OUT = 0.25
 UNEVEN = 30.0  # ratio of the ranges of two columns from which the larger drowns the smaller
@@ -163,7 +163,7 @@ def scaling_hint(X: Any, names: list[str] | None) -> str:
 def report_as_dict(report: FitReport | StreamReport) -> dict[str, Any]:
     """A report's figures for JSON."""
     found = {item.name: getattr(report, item.name) for item in fields(report)}
-    if hasattr(report, "status"):
+    if isinstance(report, FitReport):
         found.update(
             kernel=" ".join(str(report.kernel).split()),
             status=report.status.name,
@@ -177,7 +177,7 @@ def report_as_dict(report: FitReport | StreamReport) -> dict[str, Any]:
 
 def was_interrupted(report: FitReport | StreamReport) -> bool:
     """Whether a fit ended by Ctrl-C."""
-    if hasattr(report, "status"):
+    if isinstance(report, FitReport):
         return report.status is Status.INTERRUPTED
     return not report.complete and Status.INTERRUPTED.value in report.ended
 
@@ -222,7 +222,7 @@ def _split(X: Any, y: Array | None, task: str, share: float, seed: int, voice: V
     return X[train], X[test], None if y is None else y[train], None if y is None else y[test], told
 
 
-def describe(data: Data, task: str, y: Array | None) -> list[str]:
+def describe(data: Any, task: str, y: Array | None) -> list[str]:
     n, d = data.X.shape
     kind = "sparse column" if sp.issparse(data.X) else "column"
     line = f"{data.source}: {counted(n, 'row')}, {counted(d, kind)}"

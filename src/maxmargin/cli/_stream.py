@@ -86,7 +86,7 @@ def prepare_stream(source: str, options: dict[str, Any], machine: dict[str, Any]
     reading["zero_based"] = "auto" if reading["zero_based"] is None else reading["zero_based"]
     data = Streamed(read_batches(source, BATCH, target=options["target"], **reading), options["scale"])
     task, reason = task_of(options["task"], data.y, data.source)
-    y = data.targets = target_of(task, data.y, data.source)
+    y = data.targets = np.asarray(target_of(task, data.y, data.source))
     check_labels_differ(task, y, data.source)
     fitted = make_machine(task, machine, np.unique(y) if task == "classify" else None)
     if not hasattr(fitted, "fit_stream"):
@@ -109,7 +109,7 @@ def fit_streamed(work: Work) -> Model:
     from maxmargin.cli._machine import count_machines
     from maxmargin.cli._progress import showing_progress
 
-    more: dict[str, Any] = {"classes": np.unique(work.y)} if work.task == "classify" else {}
+    more: dict[str, Any] = {"classes": np.unique(work.X.targets)} if work.task == "classify" else {}
     if hasattr(work.machine, "partial_fit"):
         more["epochs"] = EPOCHS
     n_classes = len(more.get("classes", "ab"))

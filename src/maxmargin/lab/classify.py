@@ -268,7 +268,7 @@ def _no_proof(sentence: str, proved: bool) -> dict[str, Any]:
 def _invitation(y: Array) -> str:
     if len(y) == 0:
         return "Click to place a few points of one class, then choose another class and place some of it."
-    return f"All points are of class {y[0]}: choose another class and place a point of it."
+    return f"All points are of class {y[0] + 1}: choose another class and place a point of it."
 
 
 def warm_up() -> None:

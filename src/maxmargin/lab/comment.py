@@ -1,4 +1,7 @@
-"""What the page says about a fit: the comment window line by line, the certificate as a sentence, the numbers."""
+"""What the page says about a fit: the comment window line by line, the certificate as a sentence, the numbers.
+
+People count classes from 1, as the keys do; in the data they are 0, 1, ...
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def comment(machine: SVC, errors: int, n: int) -> list[str]:
     ...     print(line)
     kernel                Linear(), C = 1
     kernel evaluations    ...
-    support vectors       2 of 2 points (class 0: 1, class 1: 1)
+    support vectors       2 of 2 points (class 1: 1, class 2: 1)
     margin 2/|w|          2
     |w|                   1
     training errors       0 of 2 points (0.0 %)
@@ -31,7 +34,7 @@ def comment(machine: SVC, errors: int, n: int) -> list[str]:
     seconds               ...
     """
     report = machine.report_
-    of_class = ", ".join(f"class {k}: {m}" for k, m in zip(machine.classes_, machine.n_support_, strict=True))
+    of_class = ", ".join(f"class {k + 1}: {m}" for k, m in zip(machine.classes_, machine.n_support_, strict=True))
     many = len(report.margins) > 1
     lines = [
         f"kernel                {kernel_text(machine)}, {report.parameters}",
@@ -130,12 +133,17 @@ def hull_sentence(proof: InseparabilityProof | None, kernel: str) -> str:
     """Why there is no hard margin."""
     if proof is None:
         return "No joint machine of this kernel has all points right: choose a finite C, or another kernel."
-    names = [f"class {label}" if label is not None else "the others" for label in (proof.positive, proof.negative)]
-    where = "one point" if kernel == "linear" else "one point of the feature space"
+    names = [f"class {label + 1}" if label is not None else "the others" for label in (proof.positive, proof.negative)]
+    (few, alone), (n, other) = sorted(zip((len(proof.rows_positive), len(proof.rows_negative)), names, strict=True))
+    where = "" if kernel == "linear" else " in the feature space"
+    if n == 1:
+        met = f"a point of {alone} and one of {other} are the same{where}"
+    elif few == 1:
+        met = f"a point of {alone} is{where} a mixture of {n} points of {other}"
+    else:
+        met = f"a mixture of {few} points of {alone} and one of {n} points of {other} are the same point{where}"
     return (
-        f"No hard margin exists: a mixture of {_points(len(proof.rows_positive))} of {names[0]} and one of "
-        f"{_points(len(proof.rows_negative))} of {names[1]} are {where}, and no machine can put it on both sides. "
-        "Choose a finite C, or another kernel."
+        f"No hard margin exists: {met}, and no machine can put it on both sides. Choose a finite C, or another kernel."
     )
 
 
@@ -145,7 +153,3 @@ def unfinished_sentence(report: FitReport) -> str:
         f"No hard margin was found in {report.seconds:.1f} s: in this feature space the classes all but touch. Choose "
         "a finite C, or a kernel that bends more (a larger gamma or degree)."
     )
-
-
-def _points(n: int) -> str:
-    return f"{n} point{'s' if n != 1 else ''}"

@@ -235,6 +235,14 @@ def _back(which: str, w: Array, b: float, gamma: float) -> str:
     return f"{here} a piece of a spiral: r and θ change together along it. The angle jumps at θ = ±π, and so does f."
 
 
+def warm_up() -> None:
+    """Lift four points by every map, so that all compiled code is loaded."""
+    points = [[0.1, 0.1, 0], [-0.1, 0.2, 0], [0.8, 0.3, 1], [-0.7, -0.6, 1]]
+    for which in AXES:
+        lift({"points": points, "map": which, "grid": [8, 8]})
+
+
+
 def script(state: Mapping[str, Any]) -> str:
     """The lifted points and their plane as a Python script.
 

@@ -111,7 +111,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "circles",
             "Circles",
-            "One class around the other: a paraboloid lifts the inner one off. Look at it in 3-D.",
+            "One class around the other: a paraboloid lifts the inner one off. See it in Lift.",
             _circles(),
             {"name": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0},
             10.0,

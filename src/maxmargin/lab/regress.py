@@ -296,6 +296,15 @@ def _comment(model: Any, x: Array, residuals: Array, condition: float | None, se
     return lines
 
 
+def warm_up() -> None:
+    """Fit a few points by every model, so that all compiled code is loaded."""
+    points = [[-0.8, 0.1], [-0.3, 0.4], [0.2, 0.3], [0.6, -0.2], [0.9, 0.1]]
+    for name in MODELS:
+        regress({"points": points, "model": name})
+        blend({"points": points, "model": name, "at": 0.0})
+
+
+
 def script(state: Mapping[str, Any]) -> str:
     """The curve as a Python script.
 

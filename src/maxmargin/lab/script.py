@@ -139,7 +139,8 @@ def _comment_lines(machines: int) -> list[str]:
     return [
         "report = machine.report_",
         "errors = np.count_nonzero(machine.predict(X) != y)",
-        'of_class = ", ".join(f"class {k}: {n}" for k, n in zip(machine.classes_, machine.n_support_))',
+        "# the page counts classes from 1, the points have them from 0",
+        'of_class = ", ".join(f"class {k + 1}: {n}" for k, n in zip(machine.classes_, machine.n_support_))',
         'print(f"kernel                {machine.kernel_}, {report.parameters}")',
         'print(f"kernel evaluations    {report.kernel_evaluations:,}")',
         'print(f"support vectors       {report.n_support} of {len(y)} points ({of_class})")',

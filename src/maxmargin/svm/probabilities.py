@@ -49,6 +49,8 @@ class ProbabilityMixin:
     _present: Array
     _scheme: str
     _evaluations: int
+    _scale: Any
+    intercept_: Any
     _judge: Any = None
 
     def _check_calibration(self) -> None:

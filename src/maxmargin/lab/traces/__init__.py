@@ -206,6 +206,17 @@ def trace_values(request: Mapping[str, Any], control: Run | None = None) -> dict
     }
 
 
+def warm_up() -> None:
+    """One short run of every solver, so that all compiled code is loaded."""
+    points = [[-0.7, 0.5, 0], [-0.5, -0.4, 0], [0.2, 0.4, 1], [0.7, 0.2, 1]]
+    for name in SOLVERS:
+        trace({"points": points, "kernel": "linear", "solver": name, "max_iterations": 20})
+    rbf = {"points": points, "kernel": "rbf"}
+    trace({**rbf, "solver": "smo"})
+    trace_values({**rbf, "alphas": [-1, 0, 1, 0], "grid": [8, 8]})
+
+
+
 def two_classes(request: Mapping[str, Any], most: int, what: str) -> tuple[Array, Array]:
     """Points and their signs, -1 for the lower class and +1 for the higher."""
     X, codes = requests.points(request)
@@ -214,7 +225,7 @@ def two_classes(request: Mapping[str, Any], most: int, what: str) -> tuple[Array
         raise RequestError(
             "There are no points: put some of two classes on the canvas first."
             if len(X) == 0
-            else f"All points are of class {present[0]}: add at least one of another class.",
+            else f"All points are of class {present[0] + 1}: add at least one of another class.",
             "points",
         )
     if len(present) > 2:

@@ -49,7 +49,7 @@ function caption({ kernel, C }, fit) {
 function legend({ points }, fit) {
   const classes = [...new Set(points.map((p) => p.c))].sort();
   const unit = (rem) => rem / 15;
-  const shape = (k) => ({ text: `class ${k}`, draw: (g, palette, x, y, rem) => marker(g, palette, k, x, y, 6.5 * unit(rem)) });
+  const shape = (k) => ({ text: `class ${k + 1}`, draw: (g, palette, x, y, rem) => marker(g, palette, k, x, y, 6.5 * unit(rem)) });
   const sample = (text, record) => ({
     text,
     draw(g, palette, x, y, rem) {

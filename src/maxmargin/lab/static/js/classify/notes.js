@@ -24,10 +24,10 @@ export function createReadout() {
       const parts = [part("x", `${short(at.x)}, ${short(at.y)}`)];
       if (record) {
         parts.push(part("f", short(record.f)), part("α", short(record.alpha)), part("slack", short(record.slack)));
-        parts.push(part(`class ${point.c}`, CATEGORY[record.category] + (record.support ? ", support vector" : "")));
+        parts.push(part(`class ${point.c + 1}`, CATEGORY[record.category] + (record.support ? ", support vector" : "")));
       } else {
         if (Number.isFinite(f)) parts.push(part("f(x)", short(f)));
-        if (label !== null) parts.push(part("says class", String(label)));
+        if (label !== null) parts.push(part("says class", String(label + 1)));
       }
       root.replaceChildren(...parts);
     },

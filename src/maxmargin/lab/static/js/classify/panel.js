@@ -20,7 +20,7 @@ export function createPanel({ model, options, presets, on }) {
     label: "A press on the plane",
     className: "swatches",
     choices: [
-      ...Array.from({ length: CLASSES }, (_, k) => ({ value: k, title: `Add points of class ${k} (key ${k + 1}), or move any`, content: [icon(shapePart(k))] })),
+      ...Array.from({ length: CLASSES }, (_, k) => ({ value: k, title: `Add points of class ${k + 1} (key ${k + 1}), or move any`, content: [icon(shapePart(k))] })),
       { value: "erase", title: "Erase points (key e)", content: ["Erase"] },
     ],
     onchange: on.brush,

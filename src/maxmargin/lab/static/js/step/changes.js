@@ -23,7 +23,7 @@ export function createChanges({ ctx, model, most, set, taken, refresh, changed, 
   function tool(chosen) {
     model.tool = chosen;
     refresh();
-    ctx.announce({ move: "Move points", erase: "Erase points" }[chosen] ?? `Add points of class ${chosen}`);
+    ctx.announce({ move: "Move points", erase: "Erase points" }[chosen] ?? `Add points of class ${chosen + 1}`);
   }
 
   return {
@@ -56,8 +56,8 @@ export function createChanges({ ctx, model, most, set, taken, refresh, changed, 
     },
     shortcuts: [
       { key: "m", label: "A press on the plane moves points only", run: () => tool("move") },
-      { key: "1", label: "A press adds a point of class 0", run: () => tool(0) },
-      { key: "2", label: "A press adds a point of class 1", run: () => tool(1) },
+      { key: "1", label: "A press adds a point of class 1", run: () => tool(0) },
+      { key: "2", label: "A press adds a point of class 2", run: () => tool(1) },
       { key: "e", label: "A press erases points", run: () => tool("erase") },
     ],
   };
@@ -68,5 +68,5 @@ export function missing(points) {
   const classes = new Set(points.map((p) => p.c));
   if (classes.size > 1) return "";
   if (classes.size === 0) return "No points yet: choose an example, or a class and press on the plane.";
-  return `All points are of class ${[...classes][0]}: choose the other one in the panel, and press on the plane.`;
+  return `All points are of class ${[...classes][0] + 1}: choose the other one in the panel, and press on the plane.`;
 }

@@ -50,7 +50,7 @@ export function fromClassify(most) {
   if (classes.length < 2) return null;
   let points = all.filter((p) => p.c === classes[0] || p.c === classes[1]);
   const parts = [`${points.length} points`];
-  if (classes.length > 2) parts[0] += ` of classes ${classes[0]} and ${classes[1]}: this tab shows two`;
+  if (classes.length > 2) parts[0] += ` of classes ${classes[0] + 1} and ${classes[1] + 1}: this tab shows two`;
   if (points.length > most) {
     const stride = points.length / most;
     points = Array.from({ length: most }, (_, k) => points[Math.floor(k * stride)]);

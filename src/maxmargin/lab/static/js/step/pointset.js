@@ -49,8 +49,8 @@ export function createPointControls({ model, presets, on }) {
     className: "swatches",
     choices: [
       { value: "move", title: "Move points (key m)", content: ["Move"] },
-      { value: 0, title: "Add points of class 0 (key 1), or move any", content: [icon(shapePart(0))] },
-      { value: 1, title: "Add points of class 1 (key 2), or move any", content: [icon(shapePart(1))] },
+      { value: 0, title: "Add points of class 1 (key 1), or move any", content: [icon(shapePart(0))] },
+      { value: 1, title: "Add points of class 2 (key 2), or move any", content: [icon(shapePart(1))] },
       { value: "erase", title: "Erase points (key e)", content: ["Erase"] },
     ],
     onchange: on.tool,

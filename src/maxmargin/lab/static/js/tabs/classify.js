@@ -13,7 +13,7 @@ import { layersOf } from "../classify/picture.js";
 import { SMALL, createFitter } from "../classify/request.js";
 import { CLASSES, HOME, MOST, SHOWN, boxAround, boxOf, kernelRequest, machineOf, pointOf, pointsOf, randomPoints } from "../classify/state.js";
 import { askForTable } from "../dialogs.js";
-import { el } from "../dom.js";
+import { el, short } from "../dom.js";
 import { valueAt } from "../grid.js";
 import { Plane } from "../plot.js";
 import { PointEditor } from "../points.js";
@@ -172,7 +172,7 @@ function chooseBrush(brush) {
   if (brush !== "erase") model.brush = brush;
   panel?.refresh();
   hints.show(model.points, model.brush);
-  ctx.announce(brush === "erase" ? "Erase points" : `Class ${brush}`);
+  ctx.announce(brush === "erase" ? "Erase points" : `Class ${brush + 1}`);
 }
 
 function showAll() {
@@ -216,15 +216,16 @@ function answered(answer, _, { ids, view, nodes }) {
     };
     fit = prepared(answer, { view, nx: nodes, ny: nodes, planes: cut(answer.values), pairs: cut(answer.pairs ?? ""), ids });
     const impossible = answer.kind === "inseparable";
+    const flat = answer.margin === null ? ["w = 0: f is the same everywhere, and so is the answer. Try another kernel."] : [];
     comment.show({
-      lines: impossible ? [`The faint colours are the machine at C = ${answer.soft_C}:`, ...answer.comment] : answer.comment,
+      lines: impossible ? [`The faint colours are the machine at C = ${answer.soft_C}:`, ...answer.comment] : [...flat, ...answer.comment],
       certificate: impossible ? "" : answer.certificate,
       alarm: answer.proof?.sentence ?? "",
     });
   }
   const counts = legend.show(answer.kind === "inseparable" ? [] : (fit?.records.values() ?? []));
   if (nodes === FINE && fit) {
-    ctx.announce(answer.proof?.sentence ?? `${answer.n_support} support vectors, margin ${answer.margin?.toPrecision(3)}, ${counts.misclassified} on the wrong side`);
+    ctx.announce(answer.proof?.sentence ?? `${answer.n_support} support vectors, margin ${short(answer.margin ?? Infinity, 3)}, ${counts.misclassified} on the wrong side`);
   }
   hovered(lastHover);
   plane.redraw();

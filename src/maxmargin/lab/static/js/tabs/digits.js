@@ -15,9 +15,6 @@ import { MOST_PLACES, MOST_STROKES, drawn, machineOf, machineRequest, pictureOf,
 import { createVerdict } from "../digits/verdict.js";
 import { el, setText } from "../dom.js";
 import { createLatest } from "../regress/latest.js";
-import { styled } from "../step/styles.js";
-
-await styled("digits");
 
 const PAUSE = 60; // milliseconds between two looks at a drawing that grows
 const PLAYED = 900; // milliseconds in which an example is drawn
@@ -185,14 +182,16 @@ async function take(file) {
   setText(note, `Reading ${file.name} …`);
   try {
     const picture = await readPicture(file);
-    const found = await ctx.api("/api/digits", { image: picture, machine: machineRequest(model.machine) }, { channel: "digits picture" });
     asker.drop();
+    const found = await ctx.api("/api/digits", { image: picture, machine: machineRequest(model.machine) });
     setDrawing([], picture);
+    setText(note, "");
     refresh();
     answered(found);
     ctx.commit("Open a picture", { landmark: true });
   } catch (error) {
-    if (!overtaken(error)) setText(note, error.message);
+    setText(note, overtaken(error) ? "" : error.message); // a new stroke overtakes it
+    if (!empty()) asker.ask(question());
   }
 }
 
@@ -223,12 +222,11 @@ function warm() {
 
 function answered(found, tag) {
   if (tag === "warm") return;
+  if (found.label !== answer?.label) ctx.announce(found.comment[0]); // not with every move of the pen
   answer = found;
   panel.error(null);
-  setText(note, "");
   verdict.show(answer);
   comment.show({ lines: answer.comment });
-  ctx.announce(answer.comment[0]);
 }
 
 function failed(error, tag) {

@@ -16,9 +16,6 @@ import { createPanel } from "../regress/panel.js";
 import { layersOf, valueOn } from "../regress/picture.js";
 import { HOME, MOST, SHOWN, boxAround, boxOf, pointOf, pointsOf, settingsOf, settingsRequest } from "../regress/state.js";
 import { createStrip } from "../regress/strip.js";
-import { styled } from "../step/styles.js";
-
-await styled("regress");
 
 const COARSE = 200; // samples of the curve while something moves
 const FINE = 400; // and at rest

@@ -1,0 +1,266 @@
+"""A fit on a cluster from its data to its shards: what all machines of this package share.
+
+    collections -> partitions, placed on workers -> their summary -> (setup) -> shards
+
+Partitions that follow each other share a worker, and all workers get about the same number of rows; where a collection
+is held on workers already, each group goes to the worker that holds most of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import distributed
+import numpy as np
+
+from maxmargin._control import Control, Status
+from maxmargin._parallel import single_threaded_blas
+from maxmargin._validation import Array, check_training_points
+from maxmargin.approximation.rounds import Halted
+from maxmargin.dask.cluster import Pulse, connected
+from maxmargin.dask.partitions import (
+    Partition,
+    blocks_of,
+    check_columns,
+    contiguous,
+    cut_like,
+    is_collection,
+    is_frame,
+    partition,
+    width_of,
+)
+from maxmargin.dask.shard import Setup, added
+from maxmargin.dask.shards import Shards, Traffic
+
+FAR = 10.0  # standard deviations
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the client knows of a partition: its rows, their dtype, labels and weights, and the columns' weighted sums.
+
+    Attributes
+    ----------
+    n, used : int
+        Rows, and those that have weight.
+    lightest, heaviest : float
+        The least and the largest weight of the latter.
+    dtype : dtype
+    sparse : bool
+    weight : float
+        The sum.
+    labels, totals : arrays
+        The classes of the partition and their weights. For a regression, of w_i y_i and w_i y_i^2 the sums, one column
+        an output.
+    sums : array of shape (d,)
+        Of w_i x_i.
+    squares : array of shape (d,)
+        Of w_i (x_ij - m_j)^2, with the partition's own means m.
+    """
+
+    n: int
+    used: int
+    lightest: float
+    heaviest: float
+    dtype: Any
+    sparse: bool
+    weight: float
+    labels: Array
+    totals: Array
+    sums: Array
+    squares: Array
+
+
+def summary(part: Partition, numeric: bool) -> Summary:
+    """What the client should know."""
+    labels: Array = np.empty(0)
+    totals: Array = np.empty(0)
+    if not numeric and part.n:
+        labels, codes = np.unique(part.y, return_inverse=True)
+        totals = np.bincount(codes.ravel(), weights=part.weights, minlength=len(labels))
+    if numeric and part.n:
+        Y = part.y.reshape(part.n, -1).astype(np.float64)
+        with np.errstate(over="ignore"):
+            labels, totals = part.weights @ Y, part.weights @ Y**2
+    w, X = part.weights, part.X
+    sparse = not isinstance(X, np.ndarray)
+    total = float(w.sum())
+    sums = np.asarray(w @ X, dtype=np.float64).ravel()
+    squares = np.zeros(len(sums))
+    if total > 0:
+        mean = sums / total
+        if sparse:
+            squares = np.asarray(w @ X.multiply(X), dtype=np.float64).ravel() - total * mean**2
+        else:
+            for start in range(0, part.n, 4096):
+                away = X[start : start + 4096] - mean
+                squares += w[start : start + 4096] @ away**2
+    positive = w[w > 0]
+    ends = (float(positive.min(initial=np.inf)), float(positive.max(initial=0.0)))
+    return Summary(part.n, len(positive), *ends, X.dtype, sparse, total, labels, totals, sums, squares)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Means and variance of the columns over all rows, by their weights."""
+
+    weight: float
+    mean: Array
+    spread: Array  # the standard deviation of each column
+    variance: float  # of all entries, around their common mean: what gamma="scale" looks at
+
+    @classmethod
+    def of(cls, summaries: Sequence[Summary]) -> Moments:
+        weight, sums = added([(one.weight, one.sums) for one in summaries])
+        mean = sums / weight
+        squares = added(
+            [one.squares + one.weight * (one.sums / one.weight - mean) ** 2 for one in summaries if one.weight > 0]
+        )
+        grand = float(mean.mean())
+        variance = float((squares / weight + (mean - grand) ** 2).mean())
+        return cls(weight, mean, np.sqrt(np.maximum(squares / weight, 0.0)), variance)
+
+    def far(self) -> Array | None:
+        """The means, where a column lies so far from zero that products with it lose digits; None where none does."""
+        return self.mean if bool((np.abs(self.mean) > FAR * self.spread).any()) else None
+
+
+class Training:
+    """The data of one fit on its cluster.
+
+    Parameters
+    ----------
+    pulse : Pulse
+    X, y, sample_weight
+        As handed to ``fit``.
+    numeric : bool
+        Whether y holds numbers to be learnt, not labels.
+
+    Attributes
+    ----------
+    parts : list of Delayed
+        The partitions.
+    summaries : list of Summary
+    """
+
+    def __init__(self, pulse: Pulse, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> None:
+        self.pulse = pulse
+        blocks, width = blocks_of(X, "X"), width_of(X)
+        if not blocks.parts:
+            raise ValueError("X has no blocks: there is nothing to fit.")
+        if width is None:
+            width = self.computed([dask.delayed(_width)(blocks.parts[0])])[0]
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        targets, blocks = cut_like(y, "y", blocks, self.computed)
+        weights, blocks = cut_like(sample_weight, "sample_weight", blocks, self.computed)
+        self.width = int(width)
+        workers = pulse.some()
+        self.groups = contiguous(blocks.lengths or [1] * len(blocks.parts), len(workers))
+        self.homes = _homes(pulse.client, blocks.parts, self.groups, sorted(workers))
+        self.parts: list[Any] = []
+        make = dask.delayed(partition, pure=False)
+        for group, home in zip(self.groups, self.homes, strict=True):
+            with dask.annotate(workers=[home], allow_other_workers=True):
+                for i in group:
+                    self.parts.append(make(i, blocks.parts[i], targets[i], weights[i], self.width, numeric))
+        client = pulse.client
+        self._held = client.compute(self.parts)
+        self.summaries: list[Summary] = pulse.results(client.map(summary, self._held, numeric=numeric, pure=False))
+        if not any(one.n for one in self.summaries):
+            raise ValueError(f"Found array with 0 sample(s) (shape=(0, {width})) while a minimum of 1 is required.")
+        if not sum(one.weight for one in self.summaries) > 0:
+            raise ValueError(
+                "Invalid input - all samples have zero or negative weights. There is nothing to fit: "
+                "give at least one positive weight."
+            )
+
+    def computed(self, tasks: Sequence[Any]) -> list[int]:
+        """Small results of tasks."""
+        return self.pulse.results(self.pulse.client.compute(list(tasks)))
+
+    @property
+    def n(self) -> int:
+        return sum(one.n for one in self.summaries)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that holds the values of all partitions."""
+        return str(np.result_type(*(one.dtype for one in self.summaries if one.n)))
+
+    def shards(self, setup: Setup, traffic: Traffic) -> Shards:
+        """The rows as a solver sees them. From now on they are the shards'."""
+        shards = Shards(
+            self.pulse, [[self.parts[i] for i in group] for group in self.groups], setup, self.homes, traffic
+        )
+        self._held = []
+        return shards
+
+    @contextmanager
+    def solving(self, control: Control) -> Iterator[None]:
+        """While a solver runs, a deadline or Ctrl-C ends a round: there is a best model so far."""
+
+        def poll() -> None:
+            if control.stop() is not None:
+                raise Halted
+
+        self.pulse.poll = poll
+        try:
+            with single_threaded_blas():  # the systems are small, and threads that wait for the next one burn a core
+                yield
+        finally:
+            self.pulse.poll = None
+
+    def each(self, work: Any, *arguments: Any) -> list[Any]:
+        """``work(partition, ...)`` of every partition, while they are held."""
+        return self.pulse.results(self.pulse.client.map(work, self._held, *arguments, pure=False))
+
+
+def _width(block: Any) -> int:
+    return int(block.shape[1])
+
+
+def _homes(client: Any, blocks: list[Any], groups: list[range], workers: list[str]) -> list[str]:
+    """A worker for each group: the one that holds most of its blocks already, where there is one."""
+    held = client.who_has([future for block in blocks for future in distributed.futures_of(block)])
+    counts = np.zeros((len(groups), len(workers)))
+    for g, group in enumerate(groups):
+        for i in group:
+            for address in held.get(blocks[i].key, ()):
+                if address in workers:
+                    counts[g, workers.index(address)] += 1
+    homes: dict[int, str] = {}
+    while len(homes) < len(groups):
+        best, worker = divmod(int(counts.argmax()), len(workers))
+        homes[best] = workers[worker]
+        counts[best], counts[:, worker] = -1.0, -1.0
+    return [homes[g] for g in range(len(groups))]
+
+
+@contextmanager
+def training(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, control: Control, *, numeric: bool = False
+) -> Iterator[Training]:
+    """The data of ``estimator.fit(X, y, sample_weight)`` on its cluster."""
+    if not is_collection(X):
+        raise TypeError(
+            f"X must be a dask array, a dask dataframe or a list of delayed blocks; got {type(X).__name__}. For data "
+            f"in memory use maxmargin's own {type(estimator).__name__}, or dask.array.from_array(X, chunks=...)."
+        )
+    if is_frame(X):
+        check_columns(X)
+
+    def poll() -> None:
+        if control.stop() is Status.INTERRUPTED:
+            raise KeyboardInterrupt("The rows were still being read: there is no model yet.")
+
+    with connected(estimator.client) as client:
+        data = Training(Pulse(client, poll), X, y, sample_weight, numeric=numeric)
+        # n_features_in_ and feature_names_in_, as scikit-learn's validation finds them
+        like = X._meta_nonempty.astype(np.float64).fillna(0.0) if is_frame(X) else np.zeros((1, data.width))
+        check_training_points(estimator, like)
+        yield data
