@@ -243,7 +243,7 @@ def test_lift_and_flatten(lifted: Lift) -> None:
 
 
 def test_lifting_moves_unless_asked_not_to(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
-    tab = Lift(opened(link(lab, "lift")))
+    tab = Lift(opened(link(lab, "lift"), width=900, height=480))
     slider = tab.panel.get_by_label("From flat to lifted")
     tab.panel.get_by_role("button", name="Flatten").click()
     tab.page.wait_for_timeout(300)
@@ -253,7 +253,7 @@ def test_lifting_moves_unless_asked_not_to(opened: Callable[..., Any], lab: Simp
 
 
 def test_turns_until_it_is_touched(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
-    tab = Lift(opened(link(lab, "lift")))
+    tab = Lift(opened(link(lab, "lift"), width=900, height=480))
     turn = tab.panel.get_by_role("button", name="Turn")
     expect(turn).to_have_attribute("aria-pressed", "true")
     before = tab.picture

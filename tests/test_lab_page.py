@@ -12,7 +12,6 @@ import json
 import math
 import re
 import shutil
-import socket
 import struct
 import threading
 import time
@@ -27,7 +26,7 @@ pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
 sync_api = pytest.importorskip("playwright.sync_api")
 
-from maxmargin.lab.server import STATIC, create_app  # noqa: E402
+from maxmargin.lab.server import STATIC, _listener, create_app  # noqa: E402
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -53,8 +52,7 @@ new PerformanceObserver((list) => {
 @contextlib.contextmanager
 def serving() -> Iterator[SimpleNamespace]:
     """The lab on a free port, in a thread; ``stop`` ends it as Ctrl-C would."""
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener = _listener(0)
     port = listener.getsockname()[1]
     config = uvicorn.Config(create_app(TOKEN, port), log_level="critical", ws="none")
     server = uvicorn.Server(config)

@@ -6,6 +6,7 @@ import base64
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -171,8 +172,10 @@ def test_smo_changes_the_two_points_it_names():
         i, j = frame["chosen"]
         assert f"points {i + 1} and {j + 1}" in frame["note"]
         for k in (i, j):
-            assert f"of point {k + 1} " in frame["note"]
-            assert f"to {frame['alpha'][k]:.3g}" in frame["note"]
+            told = re.search(rf"of point {k + 1} (rose|fell) from ([\d.e-]*\d) to ([\d.e-]*\d)", frame["note"])
+            start, end = float(told[2]), float(told[3])
+            assert [start, end] == pytest.approx([before["alpha"][k], frame["alpha"][k]], rel=6e-3, abs=1e-9)
+            assert (end > start) == (told[1] == "rose")  # however small the step, it can be seen
         assert before["violation"] == pytest.approx(_violation(before, answer["signs"], 2.0), rel=1e-3, abs=1e-3)
 
 

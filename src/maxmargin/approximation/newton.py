@@ -200,7 +200,9 @@ class Newton:
             found = self.best.found
             # w = 0 may be nearly optimal and still decide nothing: one step is made in any case, if there is one.
             enough = tol if self.n_iter > self.begun else min(tol, NOTHING)
-            done = np.array([c.relative_gap <= enough for c in found])
+            # Where one class is alone the optimum is zero, and no gap is small beside it: then the prices are the unit.
+            none = NOTHING * sums.price
+            done = np.array([c.relative_gap <= enough or c.gap <= none[k] for k, c in enumerate(found)])
             ended = self._ended(done, waited, limit)
             if ended is not None:
                 return self._closed(rounds, ended, final)

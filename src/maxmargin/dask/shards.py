@@ -19,6 +19,7 @@ from typing import Any
 
 import distributed
 import numpy as np
+from distributed.comm.core import CommClosedError
 
 from maxmargin.dask.cluster import TICK, ClusterError, Pulse
 from maxmargin.dask.shard import Key, Question, Setup, Shard, added
@@ -234,8 +235,10 @@ class Shards:
                 self.pulse.tick()
                 if place.worker not in self.pulse.alive():
                     break
-            except OSError:
-                if place.future.status == "finished" and place.worker in self.pulse.alive():
+            except OSError as error:
+                # The scheduler may learn later than this call that a worker is gone.
+                away = isinstance(error, CommClosedError) or "Unable to contact" in str(error)
+                if not away and place.future.status == "finished" and place.worker in self.pulse.alive():
                     raise
                 break
         return False, None

@@ -300,8 +300,8 @@ def _comment(label: int, scores: Array, votes: Array | None, one: Any, machine: 
     share = float(one.share.sum())
     n = int(one.n_rest) + len(one.index)
     lines.append(
-        f"Shown are the {len(one.index)} support vectors that weigh most in {one.about}: {100 * share:.0f} % of the weight of "
-        f"all {n:,}."
+        f"Shown are the {len(one.index)} support vectors that weigh most in {one.about}: {100 * share:.0f} % of the "
+        f"weight of all {n:,}."
     )
     if math.isfinite(float(one.value)) and abs(float(one.value)) < 0.2:
         lines.append("It was a close decision: the value that decided it is near zero.")
@@ -313,7 +313,6 @@ def _comment(label: int, scores: Array, votes: Array | None, one: Any, machine: 
 def warm_up() -> None:
     """Train the machine that the page begins with, and let it read a drawing."""
     digits({"strokes": [[[0.2, 0.1], [0.8, 0.1], [0.4, 0.9]]], "machine": {"C": 1.0}})
-
 
 
 def script(state: Mapping[str, Any]) -> str:

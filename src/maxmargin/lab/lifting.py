@@ -242,7 +242,6 @@ def warm_up() -> None:
         lift({"points": points, "map": which, "grid": [8, 8]})
 
 
-
 def script(state: Mapping[str, Any]) -> str:
     """The lifted points and their plane as a Python script.
 

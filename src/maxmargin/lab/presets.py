@@ -79,7 +79,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "separable",
             "Separable",
-            "A straight line separates the classes. Three points hold the margin: drag one of them, then another.",
+            "A line separates the classes, and three points hold it: drag one of them, then another.",
             _separable(),
             linear,
             "inf",
@@ -87,7 +87,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "outlier",
             "One outlier",
-            "One point forces a narrow margin at C = inf. Lower C: the outlier is ignored and the margin widens.",
+            "One point makes the margin narrow. Lower C: it is ignored, and the margin widens.",
             _outlier(),
             linear,
             "inf",

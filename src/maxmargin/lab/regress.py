@@ -304,7 +304,6 @@ def warm_up() -> None:
         blend({"points": points, "model": name, "at": 0.0})
 
 
-
 def script(state: Mapping[str, Any]) -> str:
     """The curve as a Python script.
 

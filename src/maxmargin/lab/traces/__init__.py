@@ -216,7 +216,6 @@ def warm_up() -> None:
     trace_values({**rbf, "alphas": [-1, 0, 1, 0], "grid": [8, 8]})
 
 
-
 def two_classes(request: Mapping[str, Any], most: int, what: str) -> tuple[Array, Array]:
     """Points and their signs, -1 for the lower class and +1 for the higher."""
     X, codes = requests.points(request)

@@ -29,7 +29,7 @@ def significant(values: Array, digits: int = 6) -> Array:
     size = np.abs(values)
     with np.errstate(all="ignore"):
         place = digits - 1 - np.floor(np.log10(np.where((size > 0) & np.isfinite(size), size, 1.0)))
-        place = np.clip(place, -300, 300)
+        place = np.clip(place, -308, 300)
         factor = 10.0 ** np.abs(place)
         rounded = np.where(place >= 0, np.rint(values * factor) / factor, np.rint(values / factor) * factor)
     return np.where(np.isfinite(rounded), rounded, values) + 0.0

@@ -107,17 +107,20 @@ def point(i: int) -> str:
     return f"point {i + 1}"
 
 
-def number(value: float) -> str:
+def number(value: float, digits: int = 3) -> str:
     """A number in a note."""
-    return f"{value:.3g}" if abs(value) > 1e-12 else "0"
+    return f"{value:.{digits}g}" if abs(value) > 1e-12 else "0"
 
 
 def moved(i: int, before: float, after: float, C: float) -> str:
-    """What a step did to the multiplier of one point."""
+    """What a step did to the multiplier of one point, with as many digits as it takes to see it."""
     before, after = abs(before), abs(after)
-    verb = "rose" if after > before else "fell" if after < before else "stayed"
+    digits = next((k for k in range(3, 12) if number(before, k) != number(after, k)), None)
     end = ", its bound C" if after == C else ""
-    return f"alpha of {point(i)} {verb} from {number(before)} to {number(after)}{end}"
+    if digits is None:
+        return f"alpha of {point(i)} stayed at {number(after)}{end}"
+    verb = "rose" if after > before else "fell"
+    return f"alpha of {point(i)} {verb} from {number(before, digits)} to {number(after, digits)}{end}"
 
 
 def solved(system: Array, right: Array) -> Array:

@@ -101,8 +101,9 @@ export function createComment(cancel) {
   };
 }
 
-/** "margin    0.52" as a name and its value; other lines as they are. */
-function parts(text) {
+/** "margin    0.52" as a name and its value; other lines as they are. No line ends inside of "class 2: 5". */
+function parts(line) {
+  const text = line.replace(/class (\d+): (\d+)/g, "class\u00a0$1:\u00a0$2");
   const [, name, value] = /^(\S.*?) {2,}(.*)$/.exec(text) ?? [];
   return name ? [["dt", "", name], ["dd", "", value]] : [["dd", "whole", text]];
 }
