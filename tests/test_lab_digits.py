@@ -243,3 +243,10 @@ def test_wrong_machines_name_the_field(machine, field):
     with pytest.raises(RequestError) as caught:
         digits({"strokes": DRAWINGS[1], "machine": machine})
     assert caught.value.field == field
+
+
+def test_warm_up_trains_the_machine_that_the_page_begins_with(monkeypatch):
+    monkeypatch.setattr(drawn_digits, "_machines", {})
+    drawn_digits.warm_up()
+    digits({"strokes": DRAWINGS[1], "machine": {"kernel": "rbf", "gamma": 0.001, "C": 1, "multiclass": "ovo"}})
+    assert len(drawn_digits._machines) == 1

@@ -755,3 +755,12 @@ def test_the_port_is_the_same_each_time_if_it_is_free():
                 assert first.getsockname()[1] == server.PREFERRED
         finally:
             server.PREFERRED = server_port
+
+
+def test_what_computes_can_be_warmed_up():
+    """Mistakes in it are passed over when the server starts, so they are looked for here."""
+    modules = {where.split(":")[0] for where in ENDPOINTS.values()}
+    warmed = {name for name in modules if hasattr(importlib.import_module(name), "warm_up")}
+    assert {name.rsplit(".", 1)[-1] for name in modules - warmed} == {"paste", "script", "recording"}
+    for name in warmed:
+        importlib.import_module(name).warm_up()

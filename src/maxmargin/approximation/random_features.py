@@ -63,7 +63,8 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     n_components : int, default=100
         Number of features.
     kernel : {"rbf", "laplacian"} or Kernel, default="rbf"
-        The kernel; also sums, products, whole powers and multiples of such kernels, and of :class:`Columns`.
+        The kernel; also sums, products, whole powers and multiples of such kernels, and of
+        :class:`~maxmargin.kernels.Columns`.
     gamma : float, "scale" or "auto", optional
         Parameter of a kernel given by name; 1 / n_features when not given.
     method : {"fourier", "orthogonal"}, default="fourier"
