@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from typing import Any, Self
 
@@ -20,20 +21,22 @@ from maxmargin.expansion import KernelExpansion
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
-class ValueMachine(RegressorMixin, LandmarkMachine):
+class ValueMachine(RegressorMixin, LandmarkMachine, abc.ABC):
     """What regressions on landmarks share: the problem of a tube around real targets of one or several outputs."""
 
     _single = True
 
+    @abc.abstractmethod
     def _loss(self) -> Loss:
-        raise NotImplementedError
+        """The loss of a row."""
 
+    @abc.abstractmethod
     def _price(self) -> float:
         """What a row of weight one pays for its loss, where the penalty is 1/2 |f|^2."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _parameters(self) -> str:
-        raise NotImplementedError
+        """C and epsilon, or alpha: what the machine has, in words."""
 
     def _fit_values(self, X: Points, Y: Array, weights: Array, control: Any, source: str) -> None:
         """Fit to targets of shape (n, outputs)."""

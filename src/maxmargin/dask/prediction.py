@@ -9,6 +9,7 @@ Each block is handed to the one-machine estimator of ``to_local``, which also ch
 
 from __future__ import annotations
 
+import abc
 import contextlib
 from typing import Any
 
@@ -45,13 +46,14 @@ def _joined(values: Any) -> Any:
     return np.concatenate(values) if isinstance(values, list) and np.ndim(values[0]) > 0 else values
 
 
-class LazyPrediction:
+class LazyPrediction(abc.ABC):
     """``predict`` and ``decision_function`` of an estimator that has ``to_local`` and takes dask collections."""
 
     client: Any
 
+    @abc.abstractmethod
     def to_local(self) -> Any:
-        raise NotImplementedError
+        """The fitted estimator of one machine."""
 
     def __sklearn_clone__(self) -> Any:
         """A client is shared, not copied."""

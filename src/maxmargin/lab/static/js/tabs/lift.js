@@ -20,9 +20,7 @@ import { twoClasses } from "../step/examples.js";
 import { latest } from "../step/latest.js";
 import { layersOf } from "../step/picture.js";
 import { SetEditor } from "../step/pointset.js";
-import { styled } from "../step/styles.js";
 
-await styled("lift");
 
 const MOST = 2000; // points
 const NODES = 81; // of the grid, a side

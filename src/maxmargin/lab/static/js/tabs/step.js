@@ -20,11 +20,9 @@ import { COARSE, Run, timeline } from "../step/run.js";
 import { createFilm, saveAsPage } from "../step/saving.js";
 import { solverOf } from "../step/solvers.js";
 import { MOST, stateOf } from "../step/state.js";
-import { styled } from "../step/styles.js";
 import { createTransport, playerKeys } from "../step/transport.js";
 import { createValues } from "../step/values.js";
 
-await styled("step");
 
 const FINE = 120; // nodes a side of the grid at rest
 const AHEAD = 4; // pictures fetched before they are due
