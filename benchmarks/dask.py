@@ -195,8 +195,8 @@ class Fit:
 def row_costs(d: int, second: str) -> dict[str, float]:
     """Seconds of a core that a row takes in each kind of question; ``second`` is the one for second
     derivatives."""
+    from maxmargin.approximation.local_rounds import LocalRounds
     from maxmargin.approximation.losses import Loss
-    from maxmargin.approximation.rounds import LocalRounds
     from maxmargin.approximation.rows import StoredRows
     from maxmargin.approximation.targets import Labels
 
@@ -213,7 +213,7 @@ def row_costs(d: int, second: str) -> dict[str, float]:
         rounds.direction(P, p)
         rounds.along(steps, loss)
 
-    second_order = {"times": lambda: rounds.curvature_times(P, p), "matrix": lambda: rounds.curvature(0)}
+    second_order = {"times": lambda: rounds.curvature_times(P, p), "matrix": lambda: rounds.curvature([0])}
     kinds = {"sums": first, "line": line, second: second_order[second]}
     rounds.evaluate(P, p, loss, sides=True)
     for work in kinds.values():

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.approximation.line_search import FIRST, FLAT, best_steps
+from maxmargin.approximation.local_rounds import LocalRounds
 from maxmargin.approximation.losses import Loss
 from maxmargin.approximation.preconditioner import Preconditioner, cholesky_of
-from maxmargin.approximation.rounds import LocalRounds
 from maxmargin.approximation.rows import MatrixRows
 from maxmargin.approximation.targets import Labels
 

@@ -9,9 +9,9 @@ from maxmargin import SVC, LinearSVC, LinearSVR
 from maxmargin._control import Control, Status
 from maxmargin.approximation import newton
 from maxmargin.approximation.factor import Factor
+from maxmargin.approximation.local_rounds import LocalRounds
 from maxmargin.approximation.losses import Loss
 from maxmargin.approximation.newton import Newton
-from maxmargin.approximation.rounds import LocalRounds
 from maxmargin.approximation.rows import KernelRows, MatrixRows, stored
 from maxmargin.approximation.targets import Labels, Values
 from maxmargin.kernels import RBF

@@ -8,8 +8,9 @@ import scipy.sparse as sp
 
 from maxmargin._parallel import Scratch
 from maxmargin.approximation.certificate import certify
+from maxmargin.approximation.local_rounds import LocalRounds
 from maxmargin.approximation.losses import Loss
-from maxmargin.approximation.rounds import Halted, LocalRounds, Sums
+from maxmargin.approximation.rounds import Halted, Sums
 from maxmargin.approximation.rows import KernelRows, MatrixRows, StoredRows, stored, tile_height
 from maxmargin.approximation.targets import Labels, Values
 from maxmargin.kernels import RBF, Laplacian, Polynomial, Precomputed, Spectrum
@@ -81,9 +82,9 @@ def test_sums_against_dense_matrices(name, form):
     np.testing.assert_allclose(rounds.curvature_times(P[:, 2:], p[2:], only)[0], product[:, 2:], **exact)
     T = RNG.normal(size=(M, 4))
     wide = np.column_stack((MATRIX @ T, np.ones(N)))
-    np.testing.assert_allclose(rounds.curvature(1, T), wide.T @ (D[:, 1:2] * wide), **exact)
+    np.testing.assert_allclose(rounds.curvature([1], T)[0], wide.T @ (D[:, 1:2] * wide), **exact)
     wide = np.column_stack((MATRIX, np.ones(N)))
-    np.testing.assert_allclose(rounds.curvature(1), wide.T @ (D[:, 1:2] * wide), **exact)
+    np.testing.assert_allclose(rounds.curvature([1])[0], wide.T @ (D[:, 1:2] * wide), **exact)
     rounds.direction(P, p)
     np.testing.assert_allclose(rounds.G, MATRIX @ P + p, **exact)
     rounds.move(np.array([0.0, 1.0, 2.0]))
@@ -106,7 +107,7 @@ def test_same_bits_for_any_number_of_threads(threads):
     for first, second in ((one, many),):
         np.testing.assert_array_equal(first.evaluate(B, b, loss).gradient, second.evaluate(B, b, loss).gradient)
         np.testing.assert_array_equal(first.curvature_times(B, b)[0], second.curvature_times(B, b)[0])
-        np.testing.assert_array_equal(first.curvature(0), second.curvature(0))
+        np.testing.assert_array_equal(first.curvature([0]), second.curvature([0]))
 
 
 def test_along_and_slopes():

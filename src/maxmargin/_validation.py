@@ -27,6 +27,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Points: TypeAlias = Any  # an Array, or a scipy CSR matrix or array
 
 _POINTS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+MOST_LOOKED_AT = 100_000  # rows, about, from which the scales of columns are told
 
 
 def _sorted_csr(X: Points) -> Points:
@@ -307,6 +308,7 @@ def scaling_hint(X: Points, names: Any) -> str:
     """A sentence that names the column to scale, when one is much larger than the others."""
     if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
         return ""
+    X = X[:: 1 + X.shape[0] // MOST_LOOKED_AT]
     if sp.issparse(X):
         size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel().astype(np.float64))
     else:

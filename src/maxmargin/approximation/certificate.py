@@ -50,7 +50,7 @@ def certify(w: Array, sums: Sums, T: Array | None, loss: Loss, intercept: bool) 
     >>> import numpy as np
     >>> from maxmargin.approximation.certificate import certify
     >>> from maxmargin.approximation.losses import Loss
-    >>> from maxmargin.approximation.rounds import LocalRounds
+    >>> from maxmargin.approximation.local_rounds import LocalRounds
     >>> from maxmargin.approximation.rows import MatrixRows
     >>> from maxmargin.approximation.targets import Labels
     >>> rows = MatrixRows(np.array([[-1.0], [1.0]]))

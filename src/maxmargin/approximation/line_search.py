@@ -1,9 +1,9 @@
 """How far along a direction? Where the slope of a convex function is zero, for several functions at once.
 
-Looking costs little, but no look knows of the others: each asks for the slopes at several steps of every function. The
-zero lies between the last step with a negative slope and the first with a positive one. The next look is around where
-the line through these two is zero; where the slope has a sharp bend that is far too early, so parts of the whole
-bracket are looked at as well.
+Looks may be costly (rows on other computers are asked), more steps in one look are not: each asks for the slopes at
+several steps of every function. The zero lies between the last step with a negative slope and the first with a positive
+one, near where the line through these two is zero. If both slopes are small, that is the step. The next look is around
+it; where the slope has a sharp bend that is far too early, so parts of the whole bracket are looked at as well.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import numpy as np
 
 from maxmargin._validation import Array
 
-FIRST = np.array([0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 3.0])
+FIRST = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.15, 1.4, 1.8, 3.0])
 NEARBY = np.array([0.8, 1.0, 1.3])  # of the way to where the line is zero
 SPREAD = np.array([0.1, 0.3, 0.6])  # of the bracket
 LOOKS = 8
 FLAT = 0.05  # share of the first slope that is as good as none
+NARROW = 0.3  # share that the slopes on both sides may have for a step between them
 
 
 def best_steps(slopes_at: Callable[[Array], Array], slope: Array, wanted: Array) -> Array:
@@ -57,9 +58,13 @@ def best_steps(slopes_at: Callable[[Array], Array], slope: Array, wanted: Array)
                 high[k], at_high[k] = steps[above[0], k], slopes[above[0], k]
         nearest = np.abs(slopes).argmin(axis=0)
         best = steps[nearest, every]
-        if (np.abs(slopes[nearest, every]) <= FLAT * np.abs(slope))[wanted].all():
+        flat = np.abs(slopes[nearest, every]) <= FLAT * np.abs(slope)
+        at = _crossing(low, at_low, high, at_high)
+        narrow = np.maximum(-at_low, at_high) <= NARROW * np.abs(slope)  # never where the upper slope is not known
+        best = np.where(narrow, at, best)
+        if (flat | narrow)[wanted].all():
             break
-        crossing = _crossing(low, at_low, high, at_high) - low
+        crossing = at - low
         inside = np.concatenate((np.multiply.outer(NEARBY, crossing), np.multiply.outer(SPREAD, high - low)))
         steps = np.sort(low + np.minimum(inside, high - low), axis=0)
     return np.where(wanted & (slope < 0), best, 0.0)

@@ -39,6 +39,7 @@ from maxmargin.history import History
 from maxmargin.optimality import Certificate
 
 FEW = 160  # columns up to which the Hessian is formed
+AT_ONCE = 2**20  # numbers of the Hessians that are asked for together
 LONG = 60_000  # rows from which parts of them come first
 PART_TOL = 0.01  # relative gap to which parts are solved
 WIDEST = 4.0  # of the parabola, in units of the targets
@@ -130,7 +131,7 @@ class Newton:
     >>> from maxmargin._control import Control
     >>> from maxmargin.approximation.losses import Loss
     >>> from maxmargin.approximation.newton import Newton
-    >>> from maxmargin.approximation.rounds import LocalRounds
+    >>> from maxmargin.approximation.local_rounds import LocalRounds
     >>> from maxmargin.approximation.rows import MatrixRows
     >>> from maxmargin.approximation.targets import Labels
     >>> rows = MatrixRows(np.array([[-1.0], [0.5], [1.0]]))
@@ -272,8 +273,9 @@ class Newton:
         far = np.abs(by_b) / (WIDEST * self.scale) + FLATTEST * sums.price
         self.damping = np.where(sums.bend > FLATTEST * sums.price, FLATTEST**2 * sums.price, far)
         g = np.vstack((gradient, by_b))[: gradient.shape[0] + self.intercept, only]
-        # The part of the gap that a residual r costs is 1/2 |r|^2.
-        enough = np.array([math.sqrt(0.2 * tol * max(found[k].primal, 1e-300)) for k in only])
+        # A residual r costs 1/2 |r|^2 of the gap, and about |r_b| itself for the intercept: multipliers of one side are
+        # lowered until sum g = 0.
+        enough = 0.2 * tol * np.array([max(found[k].primal, 1e-300) for k in only])
         x = self._direct(rounds, g, only) if self.method == "exact" else self._conjugate(rounds, g, only, enough)
         r = gradient.shape[0]
         P = np.zeros_like(self.w)
@@ -287,13 +289,16 @@ class Newton:
 
     def _direct(self, rounds: Rounds, g: Array, only: Array) -> Array:
         """-H^-1 g from the matrix itself."""
-        x, factor = np.empty_like(g), np.empty(0)
-        for j, k in enumerate(only):
-            if j == 0 or not self.loss.quadratic:
-                H = rounds.curvature(int(k), self.T)
-                size = len(g)
-                factor = cholesky_of(np.ascontiguousarray(H[:size, :size]), self.damping[k] if self.intercept else None)
-            x[:, j] = -cho_solve((factor, True), g[:, j], check_finite=False)
+        x, size = np.empty_like(g), len(g)
+        asked = only[:1] if self.loss.quadratic else only  # squares have one matrix for all outputs
+        together = max(1, AT_ONCE // (size + 1) ** 2)
+        for begin in range(0, len(asked), together):
+            some = asked[begin : begin + together]
+            for j, H in enumerate(rounds.curvature(some.tolist(), self.T), begin):
+                damping = self.damping[asked[j]] if self.intercept else None
+                factor = cholesky_of(np.ascontiguousarray(H[:size, :size]), damping)
+                columns = slice(None) if self.loss.quadratic else slice(j, j + 1)
+                x[:, columns] = -cho_solve((factor, True), g[:, columns], check_finite=False)
         return x
 
     def _conjugate(self, rounds: Rounds, g: Array, only: Array, enough: Array) -> Array:
@@ -306,7 +311,10 @@ class Newton:
             self.usual = math.inf
         x, r = np.zeros_like(g), -g
         first = np.linalg.norm(g, axis=0)
-        goal = np.maximum(FORCING * first, enough)
+        goal = np.maximum(FORCING * first, np.sqrt(enough))
+        level = np.full(len(only), math.inf)
+        if self.intercept:
+            level = np.maximum(np.maximum(FORCING * np.abs(g[-1]), FORCING**2 * first), enough / self.scale)
         z = np.column_stack([M.solve(int(k), r[:, j]) for j, k in enumerate(only)])
         p, rz = z.copy(), np.einsum("ik,ik->k", r, z)
         active = np.arange(len(only))
@@ -318,7 +326,8 @@ class Newton:
             x[:, active] += step * p[:, active]
             r[:, active] -= step * Hp
             count += 1
-            active = active[np.linalg.norm(r[:, active], axis=0) > goal[active]]
+            left = np.linalg.norm(r[:, active], axis=0) > goal[active]
+            active = active[left | (np.abs(r[-1, active]) > level[active])]
             if len(active) == 0:
                 break
             z = np.column_stack([M.solve(int(only[j]), r[:, j]) for j in active])
@@ -353,6 +362,8 @@ class Newton:
             return False
         pulled = self._white(sums.gradient.sum(axis=0))
         slack = 0.5 * ((self.w + pulled) ** 2).sum(axis=0)
+        if self.intercept:
+            slack += self.scale * np.abs(sums.slope.sum(axis=0))
         products = np.einsum("ik,ik->k", self.w, pulled) + self.b * sums.slope.sum(axis=0)
         rounding = sums.loss + sums.linear.sum(axis=0) + sums.quadratic.sum(axis=0) - products
         if (slack > np.maximum(SETTLED * rounding, 0.3 * tol * primal))[pending].any():

@@ -41,7 +41,7 @@ class Preconditioner:
     >>> import numpy as np
     >>> from maxmargin.approximation.losses import Loss
     >>> from maxmargin.approximation.preconditioner import Preconditioner
-    >>> from maxmargin.approximation.rounds import LocalRounds
+    >>> from maxmargin.approximation.local_rounds import LocalRounds
     >>> from maxmargin.approximation.rows import MatrixRows
     >>> from maxmargin.approximation.targets import Values
     >>> rounds = LocalRounds(MatrixRows(np.array([[1.0], [2.0]])), Values(np.zeros((2, 1)), np.ones(2)))

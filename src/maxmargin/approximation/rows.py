@@ -65,7 +65,7 @@ def tile_height(columns: int, entries: int = 0) -> int:
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(K: Array, keep: Array, out: Array) -> None:
+def gather(K: Array, keep: Array, out: Array) -> None:
     """out = K[keep]; NumPy's ``take`` would copy all of a K whose rows do not lie end to end."""
     for i in range(len(keep)):
         for j in range(K.shape[1]):
@@ -104,7 +104,7 @@ class StoredRows:
         if keep is None:
             return part
         out = scratch.take("kept", (len(keep), self.columns), part.dtype.type)
-        _gather(part, keep, out)
+        gather(part, keep, out)
         return out
 
     def picked(self, at: Array) -> Array:

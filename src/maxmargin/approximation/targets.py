@@ -105,7 +105,7 @@ class Values:
     Attributes
     ----------
     Y : array of shape (n, outputs), float64
-    weights : array of shape (n,)
+    weights : array of shape (n,), or (n, outputs) where outputs differ in them
     price : float
 
     Examples
@@ -131,7 +131,8 @@ class Values:
 
     def tile(self, rows: slice | Array) -> tuple[Array, Array]:
         y = self.Y[rows]
-        return y, np.broadcast_to(self.price * self.weights[rows][:, None], y.shape).copy()
+        weights = self.weights[rows] if self.weights.ndim == 2 else self.weights[rows][:, None]
+        return y, np.broadcast_to(self.price * weights, y.shape).copy()
 
     def error(self, rows: slice, F: Array) -> float:
         return float(((self.Y[rows] - F) ** 2)[self.weights[rows] > 0].sum())

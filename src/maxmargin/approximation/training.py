@@ -20,9 +20,9 @@ from maxmargin._validation import Array, Points, available_memory
 from maxmargin.approximation.factor import Factor
 from maxmargin.approximation.kernel_error import KernelError, estimate_kernel_error
 from maxmargin.approximation.landmarks import Landmarks, choose_landmarks
+from maxmargin.approximation.local_rounds import LocalRounds
 from maxmargin.approximation.losses import Loss
 from maxmargin.approximation.newton import Newton, NewtonSolution
-from maxmargin.approximation.rounds import LocalRounds
 from maxmargin.approximation.rows import EXACT, KernelRows, stored
 from maxmargin.approximation.targets import Targets
 from maxmargin.kernels import Kernel, Precomputed

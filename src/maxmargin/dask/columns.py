@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from maxmargin._parallel import Scratch
 from maxmargin._validation import Array, Points
-from maxmargin.approximation.rows import tile_height
+from maxmargin.approximation.rows import gather, tile_height
 
 
 class LinearRows:
@@ -49,7 +49,13 @@ class LinearRows:
         self.height = tile_height(filled)
 
     def tile(self, rows: slice, keep: Array | None, scratch: Scratch) -> Points:
-        part = self.X[rows] if keep is None else self.X[rows][keep]
+        part = self.X[rows]
+        if keep is not None and isinstance(part, np.ndarray):
+            kept = scratch.take("kept", (len(keep), part.shape[1]), part.dtype.type)
+            gather(part, keep, kept)
+            part = kept
+        elif keep is not None:
+            part = part[keep]
         if sp.issparse(part):
             if self.constant is None:
                 return part

@@ -9,7 +9,8 @@ ever fewer rows enter or leave S, so their matrix is kept up to date,
 
     H  +=  sum over those that entered of 2 c_i (x_i, 1)(x_i, 1)'  -  the same over those that left,
 
-and formed anew only where many have changed.
+and formed anew only where many have changed. First derivatives of one output over dense rows take one look at X: of a
+few rows at a time, which stay in the innermost cache, decision values, losses and K'g are formed one after the other.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from typing import Any
 
 import numba
 import numpy as np
-import scipy.sparse as sp
 
 from maxmargin._validation import Array
-from maxmargin.approximation.losses import NO_CENTRE, Loss
-from maxmargin.approximation.rounds import LocalRounds
+from maxmargin.approximation.local_rounds import LocalRounds
+from maxmargin.approximation.losses import NO_CENTRE, Loss, first_order
+from maxmargin.approximation.rounds import Sums
 
+TOGETHER = 64  # rows
 MANY = 0.3  # changed rows, in parts of S, from which on the matrix is formed anew
 KEPT = 2**26  # bytes of matrices that are kept
 
@@ -62,6 +64,47 @@ def _along_rounded(
             slopes[q, k] -= slope
 
 
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _decide(X: Array, B: Array, b: float, F: Array) -> None:
+    """F = X B + b."""
+    for i in range(X.shape[0]):
+        f = 0.0
+        for j in range(X.shape[1]):
+            f += X[i, j] * B[j]
+        F[i, 0] = f + b
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _evaluate(
+    X: Array,
+    B: Array,
+    b: float,
+    anew: bool,
+    F: Array,
+    y: Array,
+    c: Array,
+    centre: Array,
+    numbers: tuple[bool, bool, float, float],
+    g: Array,
+    sums: Array,
+    gradient: Array,
+) -> int:
+    """F = X B + b, if ``anew``, and what :func:`~maxmargin.approximation.losses.first_order` says there; gradient[0]
+    grows by X'g of the rows with g > 0, and the last one by that of the others."""
+    support, last = 0, gradient.shape[0] - 1
+    for start in range(0, X.shape[0], TOGETHER):
+        at = slice(start, min(start + TOGETHER, X.shape[0]))
+        if anew:
+            _decide(X[at], B, b, F[at])
+        support += first_order(F[at], y[at], c[at], centre[at], *numbers, g[at], sums)
+        for i in range(at.start, at.stop):
+            if g[i, 0] != 0.0:
+                side = 0 if g[i, 0] > 0.0 else last
+                for j in range(X.shape[1]):
+                    gradient[side, j, 0] += g[i, 0] * X[i, j]
+    return support
+
+
 @numba.njit(cache=True, nogil=True)
 def _changes(F: Array, y: Array, c: Array, output: int, inside: Array, change: Array) -> tuple[int, int]:
     """change = the second derivatives of an output's rows less those of the rows ``inside``, which are brought up to
@@ -79,7 +122,7 @@ def _changes(F: Array, y: Array, c: Array, output: int, inside: Array, change: A
 
 
 class HingeRounds(LocalRounds):
-    """:class:`~maxmargin.approximation.rounds.LocalRounds` for hinges and the columns of X.
+    """:class:`~maxmargin.approximation.local_rounds.LocalRounds` for hinges and the columns of X.
 
     Examples
     --------
@@ -91,7 +134,7 @@ class HingeRounds(LocalRounds):
     >>> targets = Labels.one_vs_rest(np.array([0, 1, 1]), np.ones(3), 1.0, np.ones(2))
     >>> rounds = HingeRounds(MatrixRows(np.array([[-1.0], [0.5], [3.0]])), targets)
     >>> sums = rounds.evaluate(np.array([[1.0]]), np.zeros(1), Loss.named("squared_hinge"))
-    >>> rounds.curvature(0)  # of the second row, the only one inside its margin
+    >>> rounds.curvature([0])[0]  # of the second row, the only one inside its margin
     array([[0.5, 1. ],
            [1. , 2. ]])
     """
@@ -100,6 +143,7 @@ class HingeRounds(LocalRounds):
         super().__init__(*arguments, **options)
         self.inside = np.zeros((self.outputs, self.n), bool)
         self.kept: dict[int, Array] = {}
+        self.dense = isinstance(self.rows.tile(slice(0, 0), None, self.scratch), np.ndarray)
         self._cached: dict[int, tuple[Array, Array]] = {}
 
     def _targets(self, t: int) -> tuple[Array, Array, Array]:
@@ -110,9 +154,26 @@ class HingeRounds(LocalRounds):
             self._cached[t] = super()._targets(t)[:2]
         return *self._cached[t], NO_CENTRE if self.centre is None else self.centre[self._place(t)]
 
-    def curvature(self, output: int, T: Array | None = None) -> Array:
+    def evaluate(self, B: Array | None, b: Array | None, loss: Loss, *, sides: bool = False) -> Sums:
+        if self.outputs > 1 or not self.dense:
+            return super().evaluate(B, b, loss, sides=sides)
+        self.loss, self.D, anew = loss, None, B is not None
+        column = np.zeros(self.columns) if B is None else np.ascontiguousarray(B[:, 0])
+        constant = 0.0 if b is None else float(b[0])
+
+        def work(t: int, sums: Array, gradient: Array, support: Array) -> None:
+            X, at = self.rows.tile(self.tiles[t], None, self.scratch), self._place(t)
+            y, c, centre = self._targets(t)
+            g = self.scratch.take("g", y.shape, np.float64)
+            support[0] += _evaluate(
+                X, column, constant, anew, self.F[at], y, c, centre, loss.numbers, g, sums, gradient
+            )
+
+        return self._sums(work, 2 if sides else 1)
+
+    def _matrix(self, output: int, T: Array | None = None) -> Array:
         if T is not None or not self.loss.squared or 8 * self.outputs * (self.columns + 1) ** 2 > KEPT:
-            return super().curvature(output, T)
+            return super()._matrix(output, T)
         change, inside = np.empty(self.n), self.inside[output]
         changed, count = 0, 0
         for t in range(len(self.tiles)):
@@ -121,7 +182,7 @@ class HingeRounds(LocalRounds):
             more = _changes(self.F[at], y, c, output, inside[at], change[at])
             changed, count = changed + more[0], count + more[1]
         if output not in self.kept or changed > MANY * count:
-            self.kept[output] = super().curvature(output)
+            self.kept[output] = super()._matrix(output)
         else:
             self.kept[output] = self.kept[output] + self._difference(change)
         return self.kept[output]
@@ -137,11 +198,10 @@ class HingeRounds(LocalRounds):
                 return
             d = d[keep]
             X = self.rows.tile(self.tiles[t], keep, self.scratch)
-            for sign in (1.0, -1.0):
-                some = np.flatnonzero(sign * d > 0)
-                root = np.sqrt(np.abs(d[some]))[:, None]
-                scaled = X[some].multiply(root).toarray() if sp.issparse(X) else X[some] * root
-                square += sign * (scaled.T @ scaled)
+            scaled = self._scaled(X, np.sqrt(np.abs(d))[:, None])
+            inside, outside = scaled[d > 0], scaled[d < 0]
+            square += inside.T @ inside
+            square -= outside.T @ outside
             border[:m] += X.T @ d
             border[m] += d.sum()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin._parallel import effective_threads
 from maxmargin._validation import Array, Points
-from maxmargin.approximation.rounds import LocalRounds
+from maxmargin.approximation.local_rounds import LocalRounds
 from maxmargin.approximation.rows import KernelRows, stored
 from maxmargin.approximation.targets import Labels, Targets, Values
 from maxmargin.approximation.training import budget_of

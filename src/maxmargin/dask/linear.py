@@ -23,9 +23,9 @@ from maxmargin._validation import (
     check_labels,
     check_number,
 )
+from maxmargin.approximation.local_rounds import LocalRounds
 from maxmargin.approximation.losses import Loss
 from maxmargin.approximation.newton import Newton, NewtonSolution
-from maxmargin.approximation.rounds import LocalRounds
 from maxmargin.approximation.targets import Labels
 from maxmargin.dask.columns import LinearRows
 from maxmargin.dask.hinges import HingeRounds
@@ -293,7 +293,7 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
         """What Newton's method found, and how many rows are wrong; None where no class needs a machine."""
         shards = data.shards(setup, self.traffic_)
         columns, outputs = data.width + (setup.constant is not None), max(1, len(setup.solved))
-        rounds = DaskRounds(shards, columns, outputs)
+        rounds = DaskRounds(shards, columns, outputs, kind=HingeRounds)
         if len(setup.solved) == 0:
             return None, (math.nan, data.n)
         loss = Loss.named(self.loss)

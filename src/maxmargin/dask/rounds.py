@@ -4,24 +4,34 @@ The client keeps what the rows have been told, a few small arrays,
 
     F = K B + b,    G = K P + p,    the loss,
 
-so that a shard that is lost can be told again. What has no answer (a direction, a move) waits, and travels with the
-next question: a step of Newton's method is then three rounds, the sums at F, the second derivatives, and the sums along
-the direction.
+so that a shard that is lost can be told again. Questions are few, for each costs milliseconds however small it is:
+
+    - What has no answer (a direction, a move) waits, and travels with the next question.
+    - Who has asked for second derivatives after the sums at F gets both together from then on. A step of Newton's
+      method is two rounds: all derivatives at F, and the sums along the direction.
+    - A part of the rows that is small is fetched once, and asked on this computer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from maxmargin._parallel import effective_threads
 from maxmargin._validation import Array
+from maxmargin.approximation.local_rounds import LocalRounds
 from maxmargin.approximation.losses import Loss
-from maxmargin.approximation.rounds import LocalRounds, Sums
+from maxmargin.approximation.rounds import Rounds, Sums
+from maxmargin.approximation.rows import StoredRows
+from maxmargin.approximation.targets import Values
 from maxmargin.dask.shard import HELD, Key, Operation, Question
 from maxmargin.dask.shards import LARGE, Shards
 
+FETCHED = 2**25  # bytes of rows up to which a part of them is fetched
+CHANGING = ("evaluate", "move", "recentre")  # after which second derivatives are others
 PASSING = ("evaluate", "curvature_times", "curvature", "direction")  # what passes over K
 
 
@@ -94,6 +104,9 @@ class DaskRounds:
         Of the problem.
     key : tuple of int, optional
         Which problem: by default that of all rows.
+    kind : type, optional
+        What to make of rows that are fetched: :class:`~maxmargin.approximation.local_rounds.LocalRounds`, or a
+        descendant.
 
     Attributes
     ----------
@@ -104,7 +117,7 @@ class DaskRounds:
     --------
     >>> import numpy as np, dask
     >>> from maxmargin.approximation.losses import Loss
-    >>> from maxmargin.approximation.rounds import LocalRounds
+    >>> from maxmargin.approximation.local_rounds import LocalRounds
     >>> from maxmargin.approximation.rows import MatrixRows
     >>> from maxmargin.approximation.targets import Values
     >>> from maxmargin.dask.cluster import Pulse, connected
@@ -125,10 +138,15 @@ class DaskRounds:
     (array([29.]), array([[24.]]))
     """
 
-    def __init__(self, shards: Shards, columns: int, outputs: int, key: Key = ()) -> None:
-        self.shards, self.columns, self.outputs, self.key = shards, columns, outputs, key
+    def __init__(
+        self, shards: Shards, columns: int, outputs: int, key: Key = (), kind: type[LocalRounds] = LocalRounds
+    ) -> None:
+        self.shards, self.columns, self.outputs, self.key, self.kind = shards, columns, outputs, key, kind
         self.told, self.turn, self.passes = Told(), 0, 0.0
         self.waiting: list[Operation] = []
+        self.looked = False  # whether the last question was an evaluation
+        self.usual: Operation | None = None  # what was asked after an evaluation, and will be again
+        self.ahead: tuple[Operation, Any] | None = None  # the answer to it
         self.known = [place.made for place in shards.places]  # which making of each shard knows what was told
         self.sizes: list[list[int]] = shards.every(lambda i, actor: actor.sizes(key))
 
@@ -141,41 +159,61 @@ class DaskRounds:
         """Workers, for the report."""
         return self.shards.traffic.workers
 
-    def _ask(self, name: str, *arguments: Any, size: int = 0, **options: Any) -> Any:
-        operations = (*self.waiting, (name, arguments, options))
+    def _ask(self, *wanted: Operation, size: int = 0) -> Any:
+        """The answers to these operations, after those that wait."""
+        operations = (*self.waiting, *wanted)
         self.turn += 1
+        if any(name in CHANGING for name, _, _ in operations):
+            self.ahead = None
 
         def question(i: int) -> Question:
             state = None if self.known[i] == self.shards.places[i].made else self.told
-            return Question(self.key, self.turn, operations, state)
+            return Question(self.key, self.turn, operations, state, len(wanted))
 
         answer = self.shards.ask(question, large=size > LARGE)
         self.known = [place.made for place in self.shards.places]
         for operation in operations:
             self.told = self.told.after(operation, self.columns, self.outputs)
-        self.waiting = []
+        self.waiting, self.looked = [], operations[-1][0] == "evaluate"
         self.passes += sum(name in PASSING for name, _, _ in operations)
         return answer
 
     def evaluate(self, B: Array | None, b: Array | None, loss: Loss, *, sides: bool = False) -> Sums:
-        sums: Sums = self._ask("evaluate", B, b, loss, sides=sides, size=8 * self.columns * self.outputs)
+        operation: Operation = ("evaluate", (B, b, loss), {"sides": sides})
+        size = 8 * self.columns * self.outputs
+        if self.usual is None:
+            sums: Sums = self._ask(operation, size=size)
+            return sums
+        sums, more = self._ask(operation, self.usual, size=size + self._matrices(self.usual))
+        self.ahead = (self.usual, more)
         return sums
 
+    def _matrices(self, operation: Operation) -> int:
+        """Bytes of second derivatives."""
+        (outputs, held), T = operation[1], self.shards.setup.T
+        r = T.shape[1] if held is not None and T is not None else self.columns
+        return int(8 * len(outputs) * (r + 1) ** 2)
+
     def curvature_times(self, P: Array, p: Array, only: Array | None = None) -> tuple[Array, Array]:
-        product, total = self._ask("curvature_times", P, p, only, size=P.nbytes)
+        product, total = self._ask(("curvature_times", (P, p, only), {}), size=P.nbytes)
         return product, total
 
-    def curvature(self, output: int, T: Array | None = None) -> Array:
+    def curvature(self, outputs: Sequence[int], T: Array | None = None) -> Array:
         """T is the setup's own, which the workers have."""
-        size = 8 * ((self.columns if T is None else T.shape[1]) + 1) ** 2
-        whole: Array = self._ask("curvature", output, None if T is None else HELD, size=size)
+        operation: Operation = ("curvature", (list(outputs), None if T is None else HELD), {})
+        if self.ahead is not None and self.ahead[0] == operation and not self.waiting:
+            whole: Array = self.ahead[1]
+            return whole
+        if self.looked:
+            self.usual = operation
+        whole = self._ask(operation, size=self._matrices(operation))
         return whole
 
     def direction(self, P: Array, p: Array, only: Array | None = None) -> None:
         self.waiting.append(("direction", (P, p, only), {}))
 
     def along(self, steps: Array, loss: Loss) -> tuple[Array, Array]:
-        values, slopes = self._ask("along", steps, loss)
+        values, slopes = self._ask(("along", (steps, loss), {}))
         return values, slopes
 
     def move(self, steps: Array) -> None:
@@ -185,7 +223,7 @@ class DaskRounds:
         self.waiting.append(("recentre", (), {}))
 
     def training_error(self) -> tuple[float, int]:
-        missed, count = self._ask("training_error")
+        missed, count = self._ask(("training_error", (), {}))
         return missed, count
 
     def sample(self, count: int) -> tuple[Array, Array, Array]:
@@ -198,5 +236,9 @@ class DaskRounds:
         K, y, c = zip(*(part for shard in taken for part in shard), strict=True)
         return np.concatenate(K), np.concatenate(y), np.concatenate(c)
 
-    def part(self, stride: int) -> DaskRounds:
-        return DaskRounds(self.shards, self.columns, self.outputs, (*self.key, stride))
+    def part(self, stride: int) -> Rounds:
+        count = self.n // stride
+        if 8 * count * self.columns > FETCHED:
+            return DaskRounds(self.shards, self.columns, self.outputs, (*self.key, stride), self.kind)
+        K, y, c = self.sample(count)
+        return self.kind(StoredRows(K), Values(y, c), threads=effective_threads(None), poll=self.shards.pulse.tick)

@@ -1,8 +1,8 @@
 """One shard: the partitions of a worker, with what Newton's method keeps with their rows.
 
 It lives on its worker as a Dask actor. A question is a few operations of
-:class:`~maxmargin.approximation.rounds.LocalRounds`, done on every partition; the answer is the sum of what the last of
-them returns. Sums are formed pairwise in the order of the partitions.
+:class:`~maxmargin.approximation.local_rounds.LocalRounds`, done on every partition; the answer is the sum of what the
+last of them returns. Sums are formed pairwise in the order of the partitions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import distributed
 
 from maxmargin._validation import Array
-from maxmargin.approximation.rounds import LocalRounds, Sums
+from maxmargin.approximation.local_rounds import LocalRounds
+from maxmargin.approximation.rounds import Sums
 from maxmargin.dask.partitions import Partition
 
 HELD = "held"  # stands for the T of the setup among the arguments of an operation
@@ -61,6 +62,8 @@ class Question:
         Questions are numbered, so that one which arrives twice is answered twice and obeyed once.
     operations : tuple
         What each partition is to do; the answer is the sum of what the last of them returns.
+    answers : int, default=1
+        Of how many of the last operations the answer is wanted; with several it is a tuple.
     state : State or None
         To begin with, where the shard is new to the problem.
     """
@@ -69,6 +72,7 @@ class Question:
     turn: int
     operations: tuple[Operation, ...]
     state: State | None = None
+    answers: int = 1
 
 
 def plus(one: Any, two: Any) -> Any:
@@ -136,12 +140,16 @@ class Shard:
             for rounds in every:
                 question.state.restore(rounds)
         if question.state is not None or self.turns.get(key) != question.turn:
-            for name, given, options in question.operations:
-                arguments = [self.T if isinstance(one, str) and one == HELD else one for one in given]
-                values = [getattr(rounds, name)(*arguments, **options) for rounds in every]
-            self.turns[key], self.answers[key] = question.turn, added(values)
+            done = [self._done(every, *operation) for operation in question.operations]
+            self.turns[key] = question.turn
+            self.answers[key] = done[-1] if question.answers == 1 else tuple(done[-question.answers :])
         self.totals[key] = self.answers[key]
         return None if keep else self.answers[key]
+
+    def _done(self, every: list[LocalRounds], name: str, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """One operation on every partition, and the sum of what it returns."""
+        arguments = [self.T if isinstance(one, str) and one == HELD else one for one in given]
+        return added([getattr(rounds, name)(*arguments, **options) for rounds in every])
 
     def sample(self, key: Key, counts: list[int]) -> list[Any]:
         """So many rows of each partition."""

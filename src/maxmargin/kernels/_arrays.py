@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from maxmargin._validation import Array, Points
 
+CHUNK = 1 << 20  # entries converted to float64 at a time
 FARTHEST = float(np.finfo(np.float64).max)
 LARGEST_SQUARED_POWER = 32  # beyond it np.power is as fast as repeated squaring, and rounds only once
 
@@ -42,10 +43,10 @@ def products(A: Points, B: Points) -> Array:
 
 def squared_norms(A: Points) -> Array:
     """||a||^2 of each row."""
-    A = as_float64(A)
     if sp.issparse(A):
+        A = as_float64(A)
         return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()
-    norms: Array = np.einsum("ij,ij->i", A, A)
+    norms: Array = np.einsum("ij,ij->i", A, A, dtype=np.float64)
     return norms
 
 
@@ -55,7 +56,11 @@ def column_means(X: Points, weights: Array | None) -> Array | None:
         return None
     if weights is None:
         return np.asarray(X.mean(axis=0, dtype=np.float64))
-    return np.asarray((weights / weights.sum()) @ X, dtype=np.float64)
+    shares = weights / weights.sum()
+    if X.dtype == np.float64:
+        return np.asarray(shares @ X)
+    step = max(1, CHUNK // X.shape[1])  # a product would convert all of X
+    return np.asarray(sum(shares[i : i + step] @ X[i : i + step] for i in range(0, len(X), step)))
 
 
 def squared_distances(A: Points, B: Points, shift: Array | None = None) -> Array:

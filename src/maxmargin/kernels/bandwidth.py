@@ -17,8 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._validation import Array, Points, check_choice, check_number
-
-_CHUNK = 1 << 20  # entries converted to float64 at a time
+from maxmargin.kernels._arrays import CHUNK
 
 
 def resolve_gamma(gamma: Any, X: Points, weights: Array | None = None) -> float:
@@ -71,7 +70,7 @@ def _dense_variance(X: Array, weights: Array | None) -> float:
     w = np.ones(n) if weights is None else weights
     count = float(w.sum()) * d
     pivot = float(X[np.flatnonzero(w)[0], 0])
-    step = max(1, _CHUNK // d)
+    step = max(1, CHUNK // d)
     chunks = [slice(start, start + step) for start in range(0, n, step)]
     mean = math.fsum(w[rows] @ (X[rows].astype(np.float64) - pivot).sum(axis=1) for rows in chunks) / count
     center = pivot + mean
