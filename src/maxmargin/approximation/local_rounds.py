@@ -15,11 +15,13 @@ import scipy.sparse as sp
 from maxmargin._parallel import Scratch, run_tiles, single_threaded_blas
 from maxmargin._validation import Array, Points
 from maxmargin.approximation.losses import NO_CENTRE, Loss, along_line, first_order, multipliers, second_order
+from maxmargin.approximation.one_output import end_to_end, evaluate_rows
 from maxmargin.approximation.rounds import Halted, Sums
 from maxmargin.approximation.rows import RowTiles
 from maxmargin.approximation.targets import Targets
 
 CHUNKS = 16  # sums over rows are formed in this many parts
+NOTHING = np.empty(0)
 SPARED = 0.7  # share of rows with curvature up to which the others are left out
 
 
@@ -137,11 +139,17 @@ class LocalRounds:
         k, parts = self.outputs, 2 if sides else 1
 
         def work(t: int, sums: Array, gradient: Array, support: Array) -> None:
-            K, at = self._double(self.rows.tile(self.tiles[t], None, self.scratch)), self._place(t)
-            if B is not None:
-                self.F[at] = K @ B + b
+            K, at = self.rows.tile(self.tiles[t], None, self.scratch), self._place(t)
             y, c, centre = self._targets(t)
             g = self.scratch.take("g", (parts, len(y), k), np.float64)
+            if k == 1 and isinstance(K, np.ndarray):
+                K, flat = end_to_end(K), gradient.reshape(parts, -1)
+                given = (NOTHING, 0.0, False) if B is None or b is None else (B[:, 0].copy(), float(b[0]), True)
+                support[0] += evaluate_rows(K, *given, self.F[at], y, c, centre, loss.numbers, g[0], sums, flat)
+                return
+            K = self._double(K)
+            if B is not None:
+                self.F[at] = K @ B + b
             support[0] += first_order(self.F[at], y, c, centre, *loss.numbers, g[0], sums)
             if sides:
                 np.minimum(g[0], 0.0, out=g[1])
@@ -149,12 +157,7 @@ class LocalRounds:
             for side in range(parts):
                 gradient[side] += K.T @ g[side]
 
-        return self._sums(work, parts)
-
-    def _sums(self, work: Callable[..., None], sides: int) -> Sums:
-        """The sums of what ``work(t, sums, gradient, support)`` adds for every tile."""
-        k = self.outputs
-        sums, gradient, support = self._summed(work, (10, k), (sides, self.columns, k), (1,))
+        sums, gradient, support = self._summed(work, (10, k), (parts, self.columns, k), (1,))
         return Sums(
             sums[0], sums[1], gradient, sums[[2, 5]], sums[[3, 6]], sums[[4, 7]], sums[8], sums[9], int(support[0])
         )

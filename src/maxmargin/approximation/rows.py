@@ -25,6 +25,7 @@ from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.tiled import Side, form_of, store_tiles, tileable
 
 TILE = 2**18  # values of a tile: a megabyte in single precision
+COMPUTED = 2**20  # of one that is computed: its making costs more than its way through the caches
 SHORTEST, LONGEST = 64, 4096  # rows of a tile
 EXACT = 2**22  # values up to which they are kept in double precision
 
@@ -58,9 +59,9 @@ class RowTiles(Protocol):
         ...
 
 
-def tile_height(columns: int, entries: int = 0) -> int:
+def tile_height(columns: int, entries: int = 0, size: int = TILE) -> int:
     """Rows of a tile, for rows of so many values, which are computed from ``entries`` numbers."""
-    rows = min(LONGEST, max(SHORTEST, TILE // max(1, columns, entries)))
+    rows = min(LONGEST, max(SHORTEST, size // max(1, columns, entries)))
     return rows // ROWS * ROWS
 
 
@@ -183,7 +184,7 @@ class KernelRows:
         self.n, self.columns = X.shape[0], len(Z) if X.ndim == 1 or self.precomputed else Z.shape[0]
         self.Z = Z if self.precomputed else computing_form(Z)
         wide = X.shape[1] if X.ndim == 2 and not sp.issparse(X) else 0
-        self.height = tile_height(self.columns, wide) if height is None else height
+        self.height = tile_height(self.columns, wide, COMPUTED) if height is None else height
         self.form = None if self.precomputed or X.ndim == 1 or not tileable(kernel, self.Z) else form_of(kernel)
         if self.form is not None:
             self.shift = getattr(kernel, "shift_", None)

@@ -9,8 +9,7 @@ ever fewer rows enter or leave S, so their matrix is kept up to date,
 
     H  +=  sum over those that entered of 2 c_i (x_i, 1)(x_i, 1)'  -  the same over those that left,
 
-and formed anew only where many have changed. First derivatives of one output over dense rows take one look at X: of a
-few rows at a time, which stay in the innermost cache, decision values, losses and K'g are formed one after the other.
+and formed anew only where many have changed.
 """
 
 from __future__ import annotations
@@ -22,10 +21,8 @@ import numpy as np
 
 from maxmargin._validation import Array
 from maxmargin.approximation.local_rounds import LocalRounds
-from maxmargin.approximation.losses import NO_CENTRE, Loss, first_order
-from maxmargin.approximation.rounds import Sums
+from maxmargin.approximation.losses import NO_CENTRE, Loss
 
-TOGETHER = 64  # rows
 MANY = 0.3  # changed rows, in parts of S, from which on the matrix is formed anew
 KEPT = 2**26  # bytes of matrices that are kept
 
@@ -62,47 +59,6 @@ def _along_rounded(
                 slope += c[i, k] * a * u
             values[q, k] += value
             slopes[q, k] -= slope
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _decide(X: Array, B: Array, b: float, F: Array) -> None:
-    """F = X B + b."""
-    for i in range(X.shape[0]):
-        f = 0.0
-        for j in range(X.shape[1]):
-            f += X[i, j] * B[j]
-        F[i, 0] = f + b
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _evaluate(
-    X: Array,
-    B: Array,
-    b: float,
-    anew: bool,
-    F: Array,
-    y: Array,
-    c: Array,
-    centre: Array,
-    numbers: tuple[bool, bool, float, float],
-    g: Array,
-    sums: Array,
-    gradient: Array,
-) -> int:
-    """F = X B + b, if ``anew``, and what :func:`~maxmargin.approximation.losses.first_order` says there; gradient[0]
-    grows by X'g of the rows with g > 0, and the last one by that of the others."""
-    support, last = 0, gradient.shape[0] - 1
-    for start in range(0, X.shape[0], TOGETHER):
-        at = slice(start, min(start + TOGETHER, X.shape[0]))
-        if anew:
-            _decide(X[at], B, b, F[at])
-        support += first_order(F[at], y[at], c[at], centre[at], *numbers, g[at], sums)
-        for i in range(at.start, at.stop):
-            if g[i, 0] != 0.0:
-                side = 0 if g[i, 0] > 0.0 else last
-                for j in range(X.shape[1]):
-                    gradient[side, j, 0] += g[i, 0] * X[i, j]
-    return support
 
 
 @numba.njit(cache=True, nogil=True)
@@ -143,7 +99,6 @@ class HingeRounds(LocalRounds):
         super().__init__(*arguments, **options)
         self.inside = np.zeros((self.outputs, self.n), bool)
         self.kept: dict[int, Array] = {}
-        self.dense = isinstance(self.rows.tile(slice(0, 0), None, self.scratch), np.ndarray)
         self._cached: dict[int, tuple[Array, Array]] = {}
 
     def _targets(self, t: int) -> tuple[Array, Array, Array]:
@@ -153,23 +108,6 @@ class HingeRounds(LocalRounds):
         if t not in self._cached:
             self._cached[t] = super()._targets(t)[:2]
         return *self._cached[t], NO_CENTRE if self.centre is None else self.centre[self._place(t)]
-
-    def evaluate(self, B: Array | None, b: Array | None, loss: Loss, *, sides: bool = False) -> Sums:
-        if self.outputs > 1 or not self.dense:
-            return super().evaluate(B, b, loss, sides=sides)
-        self.loss, self.D, anew = loss, None, B is not None
-        column = np.zeros(self.columns) if B is None else np.ascontiguousarray(B[:, 0])
-        constant = 0.0 if b is None else float(b[0])
-
-        def work(t: int, sums: Array, gradient: Array, support: Array) -> None:
-            X, at = self.rows.tile(self.tiles[t], None, self.scratch), self._place(t)
-            y, c, centre = self._targets(t)
-            g = self.scratch.take("g", y.shape, np.float64)
-            support[0] += _evaluate(
-                X, column, constant, anew, self.F[at], y, c, centre, loss.numbers, g, sums, gradient
-            )
-
-        return self._sums(work, 2 if sides else 1)
 
     def _matrix(self, output: int, T: Array | None = None) -> Array:
         if T is not None or not self.loss.squared or 8 * self.outputs * (self.columns + 1) ** 2 > KEPT:
