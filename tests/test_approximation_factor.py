@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin.approximation.factor import Factor
+from maxmargin.approximation.factor import Factor, largest_eigenvalue
 from maxmargin.kernels import RBF, Sigmoid
 
 
@@ -87,3 +87,41 @@ def test_a_kernel_that_is_none_is_refused_with_its_eigenvalue():
 def test_values_that_overflow_are_refused(bad):
     with pytest.raises(ValueError, match=r"RBF\(\) has values that overflow"):
         Factor.of(np.array([[1.0, bad], [bad, 1.0]]), RBF())
+
+
+def test_a_cholesky_factor_of_many_landmarks_gives_the_same_kernel():
+    """phi(x)'phi(z) = k_m(x)'(K_mm + cut I)^-1 k_m(z), which is what eigenvalues say, up to the cut."""
+    rng = np.random.default_rng(0)
+    Z, X = rng.normal(size=(300, 6)), rng.normal(size=(40, 6))
+    kernel = RBF(gamma=0.3).resolve(Z)
+    K, values = kernel.matrix(Z, Z), kernel.matrix(X, Z)
+    factor = Factor.above(K, 1e-8)
+    assert len(factor.eigenvalues) == 1
+    assert not np.tril(factor.T, -1).any()
+    assert factor.eigenvalues[0] == pytest.approx(np.linalg.eigvalsh(K)[-1], rel=1e-2)
+    Phi, eigen = values @ factor.T, values @ Factor.of(K).T
+    np.testing.assert_allclose(Phi @ Phi.T, eigen @ eigen.T, atol=10 * factor.cut)
+    shifted = K + factor.cut * np.eye(300)
+    np.testing.assert_allclose(Phi @ Phi.T, values @ np.linalg.solve(shifted, values.T), atol=1e-10)
+
+
+@pytest.mark.parametrize("flat", ["duplicates", "few dimensions"])
+def test_where_many_directions_are_below_the_cut_the_rank_is_lower(flat):
+    rng = np.random.default_rng(1)
+    Z = np.repeat(rng.normal(size=(150, 5)), 2, axis=0) if flat == "duplicates" else rng.normal(size=(300, 4))
+    K = RBF(gamma=0.3).resolve(Z).matrix(Z, Z) if flat == "duplicates" else Z @ Z.T
+    factor, values = Factor.above(K, 1e-8), np.linalg.eigvalsh(K)
+    assert factor.rank == np.count_nonzero(values > 1e-8 * values[-1])
+
+
+def test_a_large_matrix_that_is_no_kernel_is_refused():
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(300, 300))
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        Factor.above(A + A.T, 1e-8)
+
+
+@pytest.mark.parametrize("K", [np.zeros((300, 300)), np.eye(300)], ids=["zero", "identity"])
+def test_the_largest_eigenvalue_is_not_overestimated(K):
+    assert largest_eigenvalue(K) == pytest.approx(np.linalg.eigvalsh(K)[-1])
+    assert Factor.above(K, 1e-8).rank == np.linalg.matrix_rank(K)

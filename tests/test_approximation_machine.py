@@ -21,6 +21,7 @@ from maxmargin._control import Status, watching
 from maxmargin.approximation import NystroemRidge, NystroemSVC, NystroemSVR
 from maxmargin.approximation import training as training_module
 from maxmargin.approximation.auto import held_out, search
+from maxmargin.approximation.rows import EXACT
 from maxmargin.approximation.spool import Spool
 from maxmargin.kernels import RBF, Spectrum
 
@@ -406,3 +407,22 @@ def test_shifted_and_scaled_targets():
     np.testing.assert_allclose(moved - 1e4, plain, atol=2e-3)
     large = NystroemSVR(C=1000.0, epsilon=50.0, gamma=0.5, tol=1e-6).fit(X, 1e3 * T).predict(X)
     np.testing.assert_allclose(large / 1e3, plain, atol=2e-3)
+
+
+def test_ridge_with_a_small_penalty_is_the_solution_of_its_normal_equations():
+    """(K'K + alpha K_mm) B = K'y: the eigenvalues of the system lie too far apart for single precision."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-2, 2, (9000, 3))
+    y = np.sin(2 * points[:, 0]) * points[:, 1] + 0.01 * rng.standard_normal(9000)
+    machine = NystroemRidge(alpha=1e-6, gamma=1.0, n_components=500, fit_intercept=False, tol=1e-9)
+    machine.fit(points, y)
+    assert machine.report_.status is Status.OPTIMAL
+    assert 9000 * 500 > EXACT
+    Z = machine.landmarks_
+    K, K_mm = machine.kernel_(points, Z), machine.kernel_(Z, Z)
+    values, U = np.linalg.eigh(K_mm)
+    Phi = K @ (U / np.sqrt(values))[:, values > 1e-13 * values[-1]]
+    w = np.linalg.solve(Phi.T @ Phi + 1e-6 * np.eye(Phi.shape[1]), Phi.T @ y)
+    smallest = ((Phi @ w - y) ** 2).sum() + 1e-6 * w @ w
+    assert machine.report_.primal_objective == pytest.approx(smallest, rel=1e-6)
+    np.testing.assert_allclose(machine.predict(points), Phi @ w, atol=1e-4)

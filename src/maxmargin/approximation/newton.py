@@ -47,6 +47,7 @@ SHRINK = 0.5  # factor by which it gets narrower
 SETTLED = 0.3  # share of the rounding's part of the gap that the rest must fall to before it does
 ITERATIONS = 100  # of conjugate gradients in a step
 FORCING = 0.1  # share of the gradient that a step may leave
+FINAL = 1e-3  # the same for squares, which one step would solve
 NARROWEST = 1e-13  # width of the parabola, in units of the targets
 NOTHING = 1e-14  # relative gap of a start that leaves nothing to do
 FLATTEST = 1e-13  # second derivatives, as a share of the prices, that are as good as none
@@ -306,12 +307,13 @@ class Newton:
         if self.sampled is None:
             self.sampled = Preconditioner(rounds, self.T, self.intercept)
         M = self.sampled
-        if not M.factors or self.usual == math.inf or any(int(k) not in M.factors for k in only):
+        stale = self.usual == math.inf and not self.loss.quadratic  # the Hessian of squares is always the same
+        if not M.factors or stale or any(int(k) not in M.factors for k in only):
             M.refresh(self._raw(self.w), self.b, self.loss, self.damping)
             self.usual = math.inf
         x, r = np.zeros_like(g), -g
         first = np.linalg.norm(g, axis=0)
-        goal = np.maximum(FORCING * first, np.sqrt(enough))
+        goal = np.maximum((FINAL if self.loss.quadratic else FORCING) * first, np.sqrt(enough))
         level = np.full(len(only), math.inf)
         if self.intercept:
             level = np.maximum(np.maximum(FORCING * np.abs(g[-1]), FORCING**2 * first), enough / self.scale)

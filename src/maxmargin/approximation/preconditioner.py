@@ -19,6 +19,7 @@ from maxmargin.approximation.losses import NO_CENTRE, Loss, second_order
 from maxmargin.approximation.rounds import Rounds
 
 SAMPLED = 4  # rows of the sample, in multiples of the columns
+STRIP = 512  # columns of a product at a time
 PART = 2048  # rows of the sample that one thread works on at a time, or as many as there are columns
 MOST_BYTES = 1e9  # for the factors of all outputs
 
@@ -58,10 +59,18 @@ class Preconditioner:
         r = rounds.columns if T is None else T.shape[1]
         self.V = np.ones((len(self.K), r + intercept), self.K.dtype)
         right = None if T is None else T.astype(self.K.dtype)
+        triangular = T is not None and T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
         tiles = self._parts(len(self.K))
 
         def work(t: int) -> None:
-            self.V[tiles[t], :r] = self.K[tiles[t]] if right is None else self.K[tiles[t]] @ right
+            K, V = self.K[tiles[t]], self.V[tiles[t]]
+            if right is None:
+                V[:, :r] = K
+                return
+            for start in range(0, r, STRIP):  # of an upper triangle, no more than its rows above the diagonal
+                stop = min(start + STRIP, r)
+                depth = stop if triangular else len(right)
+                V[:, start:stop] = K[:, :depth] @ right[:depth, start:stop]
 
         with single_threaded_blas():
             run_tiles(work, len(tiles), self.threads)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from maxmargin._control import Control, Status
 from maxmargin._rows import canonical_rows
 from maxmargin._validation import Array, Points, available_memory
-from maxmargin.approximation.factor import Factor
+from maxmargin.approximation.factor import Factor, largest_eigenvalue
 from maxmargin.approximation.kernel_error import KernelError, estimate_kernel_error
 from maxmargin.approximation.landmarks import Landmarks, choose_landmarks
 from maxmargin.approximation.local_rounds import LocalRounds
@@ -29,6 +29,8 @@ from maxmargin.kernels import Kernel, Precomputed
 
 SMALL = 2_000_000  # entries of X up to which equal rows are merged, and sorted by content
 LOOKED_AT = 500  # rows at which the kernel's error is estimated
+STEEP = 1e5  # ratio of the Hessian's eigenvalues beyond which single precision is not enough
+FINE = 1e-13  # eigenvalues of K_mm that double precision can tell from zero, relative to the largest
 COARSE = 1e-8  # eigenvalues of K_mm that single precision can tell from zero, relative to the largest
 
 
@@ -63,6 +65,20 @@ def rows_of(X: Points, target: Array, weights: Array, *, merge: bool) -> Rows:
 def budget_of(cache_size: Any) -> float:
     """Bytes that kernel values may take: megabytes as the user says, or half of what is free."""
     return 0.5 * available_memory() if cache_size == "auto" else 1e6 * float(cache_size)
+
+
+def factor_of(K_mm: Array, kernel: Kernel, n: int, loss: Loss, price: float, budget: float) -> tuple[Factor, type]:
+    """The factor of a kernel matrix of landmarks for n rows, and the precision of kernel values.
+
+    Squares are solved to the last digits, where the Hessian I + 2 c T'K'K T has eigenvalues from 1 to about 2 c n / m
+    times the largest one of K_mm: single precision does not see the small ones next to it. Its rows are held in double
+    precision if the budget (bytes) allows it."""
+    values = float(n) * len(K_mm)
+    if values <= EXACT:
+        return Factor.of(K_mm, kernel), np.float64
+    steep = loss.quadratic and 2.0 * price * n / len(K_mm) * largest_eigenvalue(K_mm) > STEEP
+    double = steep and 8.0 * values <= budget
+    return Factor.above(K_mm, FINE if double else COARSE, kernel), np.float64 if double else np.float32
 
 
 @dataclass(frozen=True)
@@ -121,12 +137,10 @@ def train(
         weights = np.zeros(X.shape[0])
         weights[rows.at] = rows.weights
         chosen = choose_landmarks(kernel, X, n_components, landmarks, weights, rng)
-    factor = Factor.of(chosen.matrix(kernel, X), kernel)
-    values = float(rows.X.shape[0]) * len(chosen)
-    dtype = np.float64 if values <= EXACT else np.float32
-    T = factor.T
-    if dtype is np.float32:
-        T = T[:, factor.eigenvalues[: factor.rank] > COARSE * factor.eigenvalues[0]]
+    n = rows.X.shape[0]
+    price = float(targets.tile(slice(0, LOOKED_AT))[1].mean())
+    factor, dtype = factor_of(chosen.matrix(kernel, X), kernel, n, loss, price, budget_of(cache_size))
+    values, T = float(n) * len(chosen), factor.T
     computed = KernelRows(kernel, rows.X, chosen.points, dtype=dtype)
     held = values * np.dtype(dtype).itemsize <= budget_of(cache_size)
     if note is not None:
@@ -148,11 +162,10 @@ def missed(kernel: Kernel, X: Points, rows: Rows, trained: Trained, rng: np.rand
     stopped = trained.solution.status in (Status.DEADLINE, Status.INTERRUPTED)
     if stopped or (trained.landmarks.indices is not None and len(trained.landmarks) >= len(rows.at)):
         return None
-    factor = Factor(trained.T, trained.factor.eigenvalues, trained.factor.cut)
     landmarks = trained.landmarks
     if not isinstance(kernel, Precomputed):
         places = np.full(X.shape[0], -1)
         places[rows.at] = np.arange(len(rows.at))
         indices = None if landmarks.indices is None else places[landmarks.indices]
         X, landmarks = rows.X, Landmarks(landmarks.points, None if indices is None else indices[indices >= 0])
-    return estimate_kernel_error(kernel, X, landmarks, factor, rng, rows=LOOKED_AT)
+    return estimate_kernel_error(kernel, X, landmarks, trained.factor, rng, rows=LOOKED_AT)
