@@ -204,7 +204,7 @@ def row_costs(d: int, second: str) -> dict[str, float]:
     K, codes = rng.standard_normal((n, d)).astype(np.float32 if d > 200 else np.float64), rng.integers(0, 2, n)
     rounds = LocalRounds(StoredRows(K), Labels.one_vs_rest(codes, np.ones(n), 1.0, np.ones(2)))
     loss, P, p = Loss.named("squared_hinge"), 0.01 * rng.standard_normal((d, outputs)), np.zeros(outputs)
-    steps = np.linspace(0.1, 2.0, 7)[:, None] * np.ones(outputs)
+    steps = np.linspace(0.1, 2.0, 18)[:, None] * np.ones(outputs)
 
     def first() -> None:
         rounds.evaluate(None, None, loss, sides=True)
@@ -245,14 +245,13 @@ def simulated() -> str:
             rounds = {
                 "sums": (12, cost["sums"], 8.0 * columns, small_sums),
                 "times": (100, cost["times"], 8.0 * columns, small_sums),
-                "line": (20, cost["line"], 8.0 * columns, 112.0),
+                "line": (14, cost["line"], 8.0 * columns, 300.0),
             }
             fit = Fit(f"NystroemSVC, {m:,} landmarks, conjugate gradients", rounds)
         else:
             rounds = {
-                "sums": (16, cost["sums"], 8.0 * columns, small_sums),
-                "matrix": (14, cost["matrix"], 8.0, matrix),
-                "line": (20, cost["line"], 8.0 * columns, 112.0),
+                "derivatives": (16, cost["sums"] + cost["matrix"], 8.0 * columns, small_sums + matrix),
+                "line": (18, cost["line"], 8.0 * columns, 300.0),
             }
             fit = Fit(f"LinearSVC, {d} columns, exact Newton steps", rounds)
         count = sum(one[0] for one in fit.rounds.values())
