@@ -76,7 +76,7 @@ def test_blocks_and_batches_need_not_agree(tmp_path_factory, n, size, block):
     path = tmp_path_factory.mktemp("data") / "points.csv"
     FRAME[:n].to_csv(path, index=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("maxmargin.io._source.Source._piece.__defaults__", (block,))
+        patch.setattr("maxmargin._readers.source.Source._piece.__defaults__", (block,))
         parts = list(read_batches(path, size))
     assert all(len(part) == size for part, _ in parts[:-1])
     assert np.array_equal(np.vstack([part for part, _ in parts]), X[:n])
@@ -180,9 +180,9 @@ def test_archives_are_refused(tmp_path):
 @pytest.mark.parametrize("name", ["points.csv.gz", "points.svm", "points.npy", "points.parquet"])
 def test_memory_holds_one_batch(name, tmp_path, monkeypatch):
     """A file eight times as long takes no more memory."""
-    monkeypatch.setattr("maxmargin.io._source.Source._piece.__defaults__", (1 << 14,))
-    monkeypatch.setattr("maxmargin.io._arrays.BLOCK", 1 << 14)
-    monkeypatch.setattr("maxmargin.io._columnar.ROWS", 500)
+    monkeypatch.setattr("maxmargin._readers.source.Source._piece.__defaults__", (1 << 14,))
+    monkeypatch.setattr("maxmargin._readers.arrays.BLOCK", 1 << 14)
+    monkeypatch.setattr("maxmargin._readers.columnar.ROWS", 500)
     peaks = []
     for n in (2000, 16_000):
         path = tmp_path / name

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from fuzz.data_files import run
+from maxmargin._readers.source import Source
 from maxmargin.io import Data, DataFileError, read_batches, read_data, read_svmlight, write_svmlight
-from maxmargin.io._source import Source
 
 pa = pytest.importorskip("pyarrow")
 
@@ -185,7 +185,7 @@ def test_many_blocks_are_one_file(tmp_path, monkeypatch):
     sparse = written(tmp_path, "points.svm", file.getvalue())
     whole = [read_data(table, target="label"), read_data(plain), read_data(sparse)]
     for size in (1, 7, 64, 1000):
-        monkeypatch.setattr("maxmargin.io._source.Source._piece.__defaults__", (size,))
+        monkeypatch.setattr("maxmargin._readers.source.Source._piece.__defaults__", (size,))
         for path, data, options in zip((table, plain, sparse), whole, ({"target": "label"}, {}, {}), strict=True):
             again = read_data(path, **options)
             same = again.X.toarray() if sp.issparse(again.X) else again.X
@@ -405,7 +405,7 @@ def test_bad_tables(text, message, tmp_path):
     ],
 )
 def test_bad_svmlight(text, message, tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.io._sparse_text.available_memory", lambda: 1e9)
+    monkeypatch.setattr("maxmargin._readers.sparse_text.available_memory", lambda: 1e9)
     assert message in refusal(written(tmp_path, "t.svm", text))
 
 
@@ -447,7 +447,7 @@ def test_forbidden(tmp_path, monkeypatch):
     def forbid(*args):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("maxmargin.io._source.os.stat", forbid)
+    monkeypatch.setattr("maxmargin._readers.source.os.stat", forbid)
     assert refusal(path) == "t.csv must not be read: change its permissions."
 
 
@@ -544,7 +544,7 @@ def test_pyarrow_is_optional(tmp_path, monkeypatch):
 
 def test_bombs_fill_no_memory(tmp_path, monkeypatch):
     """A file that unpacks to a thousand times its size: zeros, one endless line, one endless quote."""
-    monkeypatch.setattr("maxmargin.io._source.LONGEST_LINE", 8 << 20)
+    monkeypatch.setattr("maxmargin._readers.source.LONGEST_LINE", 8 << 20)
     for name, piece, message in [
         ("zeros.csv.gz", b"\0" * (1 << 20), "zero byte"),
         ("line.csv.gz", b"1" * (1 << 20), "line 1: is longer than 8 MB"),
@@ -564,7 +564,7 @@ def test_bombs_fill_no_memory(tmp_path, monkeypatch):
 
 def test_more_than_memory_holds_is_refused(tmp_path, monkeypatch):
     path = written(tmp_path, "t.csv", "a,b\n" + "1,2\n" * 100)
-    monkeypatch.setattr("maxmargin.io._source.available_memory", lambda: 1e6)
+    monkeypatch.setattr("maxmargin._readers.source.available_memory", lambda: 1e6)
     assert read_data(path).X.shape == (100, 1)
     with pytest.raises(DataFileError, match=r"does not fit into memory: 0.2 GB are read already; read it with read_ba"):
         Source(path).room(2e8)

@@ -55,7 +55,10 @@ from maxmargin import (
 from maxmargin.compression import compress
 from maxmargin.encoding import TableEncoder
 from maxmargin.io import ModelFileError, _container, load, save
+from maxmargin.io._machines import MACHINES
+from maxmargin.io._records import RECORDS
 from maxmargin.io._registry import ENTRIES, class_of
+from maxmargin.io._steps import STEPS
 from maxmargin.io._tree import Decoder, Encoder
 from maxmargin.kernels import (
     RBF,
@@ -325,6 +328,13 @@ def test_the_cases_cover_every_class():
     for case in CASES:
         Seen(_describe).encode(fitted(case), "model")
     assert seen == set(ENTRIES)
+
+
+def test_every_class_is_in_one_list():
+    listed = [*MACHINES, *RECORDS, *STEPS]
+    assert len(set(listed)) == len(listed)
+    assert {name for name in ENTRIES if not issubclass(class_of(name), BaseEstimator)} == set(RECORDS)
+    assert {name for name in ENTRIES if class_of(name).__module__.startswith("sklearn.")} == set(STEPS)
 
 
 # a base class, a function that is no data, and searches, whose best_estimator_ is saved

@@ -393,6 +393,9 @@ REFUSED = {
     "missing labels": (lambda X, y: (X, np.where(y == 1, None, y)), ValueError, "Unknown label type"),
     "too few labels": (lambda X, y: (X, y[1:]), ValueError, "targets?|samples"),
     "other classes": (lambda X, y: (X, y, [0, 1, 2, 3]), ValueError, r"\[3\] were not announced"),
+    "no classes": (lambda X, y: (X, y, []), ValueError, "greater than one; got no labels"),
+    "one class": (lambda X, y: (X, y, [1]), ValueError, r"greater than one; got 1 class, 1\."),
+    "one class, a text": (lambda X, y: (X, y, ["a"]), ValueError, r"greater than one; got 1 class, 'a'\."),
     "negative weight": (lambda X, y: (X, y, None, -np.ones(len(y))), ValueError, r"sample_weight\[0\] is -1"),
     "weights of other length": (lambda X, y: (X, y, None, [0.0, 0.0]), ValueError, "sample_weight.shape"),
 }

@@ -73,6 +73,11 @@ def is_missing(thing: Any) -> bool:
     return thing is None or type(thing).__name__ in ("NAType", "NaTType")
 
 
+def shown(value: Any) -> str:
+    """A value as its user would write it: 0.5, not np.float64(0.5)."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
 def _kind(thing: Any) -> str:
     return "a single string" if isinstance(thing, str) else f"an object of type {type(thing).__name__}"
 
@@ -169,8 +174,9 @@ def check_labels(y: Array) -> tuple[Array, npt.NDArray[np.int64]]:
         check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
+        found = f"1 class, {classes.tolist()[0]!r}" if len(classes) else "no labels"
         raise ValueError(
-            f"The number of classes has to be greater than one; got 1 class, {classes[0]!r}. "
+            f"The number of classes has to be greater than one; got {found}. "
             "A single class can be described by OneClassSVM."
         )
     return classes, codes.astype(np.int64)
@@ -229,11 +235,13 @@ def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights
     if isinstance(class_weight, dict):
         for label, weight in class_weight.items():
             if not (isinstance(weight, numbers.Real) and 0 <= float(weight) < math.inf):
-                raise ValueError(f"class_weight[{label!r}] is {weight!r}: a weight must be a finite number >= 0.")
+                raise ValueError(
+                    f"class_weight[{shown(label)}] is {shown(weight)}: a weight must be a finite number >= 0."
+                )
     elif class_weight is None:
         return np.ones(len(classes))
     else:
-        raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}.")
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}.")
     return compute_class_weight(class_weight, classes=classes, y=classes[codes]).astype(np.float64)
 
 
@@ -252,7 +260,7 @@ def check_number(
     kind = numbers.Integral if integer else numbers.Real
     wanted = "an integer" if integer else "a number"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
-        raise TypeError(f"{name} must be {wanted}; got {value!r} of type {type(value).__name__}.")
+        raise TypeError(f"{name} must be {wanted}; got {shown(value)} of type {type(value).__name__}.")
     number = float(value)
     bounds = [f"> {above:g}"] if above is not None else []
     bounds += [f">= {least:g}"] if least is not None else []
@@ -266,7 +274,7 @@ def check_number(
     if not inside:
         finite = "" if infinite else " and finite"
         rule = " and ".join(bounds)
-        raise ValueError(f"{name} must be {rule}{finite}; got {name}={value!r}.{' ' + remedy if remedy else ''}")
+        raise ValueError(f"{name} must be {rule}{finite}; got {name}={shown(value)}.{' ' + remedy if remedy else ''}")
     return number
 
 
@@ -277,13 +285,13 @@ def check_choice(name: str, value: Any, choices: Iterable[str], extra: str = "")
         return value
     near = difflib.get_close_matches(str(value).lower(), known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}{extra}; got {name}={value!r}.{hint}")
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}{extra}; got {name}={shown(value)}.{hint}")
 
 
 def check_flag(name: str, value: Any) -> bool:
     """True or False, NumPy's included."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False; got {value!r}.")
+        raise TypeError(f"{name} must be True or False; got {shown(value)}.")
     return bool(value)
 
 
@@ -293,7 +301,7 @@ def check_run_options(estimator: Any) -> None:
     check_number("max_iter", estimator.max_iter, least=-1, integer=True, remedy="-1 means no limit.")
     check_flag("warm_start", estimator.warm_start)
     if not isinstance(estimator.verbose, (bool, int, np.bool_, np.integer)):
-        raise TypeError(f"verbose must be True, False or an integer; got {estimator.verbose!r}.")
+        raise TypeError(f"verbose must be True, False or an integer; got {shown(estimator.verbose)}.")
     try:
         check_random_state(getattr(estimator, "random_state", None))
     except ValueError as error:

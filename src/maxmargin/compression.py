@@ -37,7 +37,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._kernel_input import gram_of
 from maxmargin._parallel import single_threaded_blas
 from maxmargin._support import support_codes, support_coefficients
-from maxmargin._validation import Array, Points, check_memory, check_number
+from maxmargin._validation import Array, Points, check_memory, check_number, shown
 from maxmargin.expansion import KernelExpansion
 from maxmargin.kernels import Precomputed
 from maxmargin.multiclass import pairs
@@ -152,7 +152,7 @@ def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
     began = time.perf_counter()
     check_number("tolerance", tolerance, least=0)
     if tolerance >= 1:
-        raise ValueError(f"tolerance must be below 1, a share; got tolerance={tolerance!r}.")
+        raise ValueError(f"tolerance must be below 1, a share; got tolerance={shown(tolerance)}.")
     check_is_fitted(estimator)
     if not (hasattr(estimator, "_expansion") and hasattr(estimator, "support_")):
         raise TypeError(

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._validation import Array, Points, check_number, check_targets
+from maxmargin._validation import Array, Points, check_number, check_targets, shown
 from maxmargin.kernels import Linear, Precomputed
 from maxmargin.multiclass import pairs
 
@@ -287,7 +287,9 @@ def _sides(estimator: Any, machine: Any) -> tuple[int, int | None]:
     chosen = list(machine) if isinstance(machine, (tuple, list)) else [] if machine is None else [machine]
     for label in chosen:
         if label not in classes:
-            raise ValueError(f"machine={machine!r}: there is no class {label!r}; the classes are {classes[:10]}.")
+            raise ValueError(
+                f"machine={shown(machine)}: there is no class {shown(label)}; the classes are {classes[:10]}."
+            )
     codes = [classes.index(label) for label in chosen]
     if len(classes) == 2 and len(codes) <= 2 and len(set(codes)) == len(codes):
         a = codes[0] if codes else 1

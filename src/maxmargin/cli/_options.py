@@ -50,6 +50,48 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def learning_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """What commands that learn are told of the data and of the test; ``does`` is what they do, such as "trains"."""
+    options = (
+        target_option,
+        click.option(
+            "--task",
+            type=click.Choice(["auto", "classify", "regress", "outliers"]),
+            default="auto",
+            show_default=True,
+            help="What to learn; auto decides by the target.",
+        ),
+        click.option(
+            "--text", metavar="COLUMN", multiple=True, help="Take this column as text though it looks like numbers."
+        ),
+        click.option(
+            "--unknown",
+            type=click.Choice(["error", "ignore"]),
+            help="What predict does with a text it has not seen in training.  [default: error]",
+        ),
+        click.option("--test", metavar="DATA", type=click.Path(), help="Test on this file instead of a part of DATA."),
+        click.option(
+            "--test-size",
+            metavar="SHARE",
+            type=click.FloatRange(0, 1, max_open=True),
+            help=f"Share of the rows to hold out for the test; 0 {does} on all.  [default: 0.25]",
+        ),
+    )
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def check_test_options(options: dict[str, Any]) -> None:
+    """Refuse a test that is both a file and a part of the rows."""
+    if options["test"] is not None and options["test_size"] is not None:
+        raise UserError("--test and --test-size say different things about the test: give one of them.")
+
+
 def number_or(
     *names: str, whole: bool = False
 ) -> Callable[[click.Context, click.Parameter, str | None], float | str | None]:

@@ -12,12 +12,13 @@ from maxmargin.cli import UserError
 from maxmargin.cli._options import (
     Voice,
     check_folder,
+    check_test_options,
     counted,
     data_options,
     in_bytes,
     json_option,
+    learning_options,
     number_or,
-    target_option,
 )
 
 __all__ = ["command"]
@@ -50,27 +51,7 @@ MACHINE = (
 @click.command(name="train", short_help="Learn from data, test, report, save the model.")
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("-o", "--output", metavar="MODEL", type=click.Path(dir_okay=False), help="Save the model here (.mm).")
-@target_option
-@click.option(
-    "--task",
-    type=click.Choice(["auto", "classify", "regress", "outliers"]),
-    default="auto",
-    show_default=True,
-    help="What to learn; auto decides by the target.",
-)
-@click.option("--text", metavar="COLUMN", multiple=True, help="Take this column as text though it looks like numbers.")
-@click.option(
-    "--unknown",
-    type=click.Choice(["error", "ignore"]),
-    help="What predict does with a text it has not seen in training.  [default: error]",
-)
-@click.option("--test", metavar="DATA", type=click.Path(), help="Test on this file instead of a part of DATA.")
-@click.option(
-    "--test-size",
-    metavar="SHARE",
-    type=click.FloatRange(0, 1, max_open=True),
-    help="Share of the rows to hold out for the test; 0 trains on all.  [default: 0.25]",
-)
+@learning_options("trains")
 @click.option(
     "--scale/--no-scale", default=False, help="Bring every column to mean 0 and variance 1 (sparse: variance 1)."
 )
@@ -161,8 +142,7 @@ def command(ctx: click.Context, /, data: str, output: str | None, as_json: bool,
     maxmargin train huge.parquet --approximate --stream --scale -o huge.mm
     """
     voice = Voice(as_json)
-    if options["test"] is not None and options["test_size"] is not None:
-        raise UserError("--test and --test-size say different things about the test: give one of them.")
+    check_test_options(options)
     if output is not None:
         _check_output(output)
     from maxmargin.cli._findings import findings_of

@@ -9,7 +9,16 @@ from typing import Any
 import click
 
 from maxmargin.cli import UserError
-from maxmargin.cli._options import Voice, check_folder, counted, data_options, in_bytes, json_option, target_option
+from maxmargin.cli._options import (
+    Voice,
+    check_folder,
+    check_test_options,
+    counted,
+    data_options,
+    in_bytes,
+    json_option,
+    learning_options,
+)
 
 __all__ = ["command"]
 
@@ -29,27 +38,7 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 @click.command(name="tune", short_help="Choose C and the kernel's width by cross-validation, test, save the model.")
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("-o", "--output", metavar="MODEL", type=click.Path(dir_okay=False), help="Save the model here (.mm).")
-@target_option
-@click.option(
-    "--task",
-    type=click.Choice(["auto", "classify", "regress", "outliers"]),
-    default="auto",
-    show_default=True,
-    help="What to learn; auto decides by the target.",
-)
-@click.option("--text", metavar="COLUMN", multiple=True, help="Take this column as text though it looks like numbers.")
-@click.option(
-    "--unknown",
-    type=click.Choice(["error", "ignore"]),
-    help="What predict does with a text it has not seen in training.  [default: error]",
-)
-@click.option("--test", metavar="DATA", type=click.Path(), help="Test on this file instead of a part of DATA.")
-@click.option(
-    "--test-size",
-    metavar="SHARE",
-    type=click.FloatRange(0, 1, max_open=True),
-    help="Share of the rows to hold out for the test; 0 tunes on all.  [default: 0.25]",
-)
+@learning_options("tunes")
 @click.option("--scale/--no-scale", default=True, help="Bring every column to mean 0 and variance 1 (the default).")
 @click.option("--kernel", metavar="NAME", default="rbf", show_default=True, help="rbf, poly, sigmoid, laplacian ...")
 @click.option("--Cs", "Cs", metavar="LIST", callback=numbers, help="Values of C.  [default: 0.01,0.1,...,1000]")
@@ -78,8 +67,7 @@ def command(data: str, output: str | None, as_json: bool, **options: Any) -> Non
     maxmargin tune visits.csv --task outliers --nus 0.01,0.05 -o odd.mm
     """
     voice = Voice(as_json)
-    if options["test"] is not None and options["test_size"] is not None:
-        raise UserError("--test and --test-size say different things about the test: give one of them.")
+    check_test_options(options)
     for path in (output, options["picture"]):
         if path is not None:
             check_folder(path)

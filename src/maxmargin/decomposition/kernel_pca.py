@@ -36,6 +36,7 @@ from maxmargin._validation import (
     check_memory,
     check_number,
     check_points,
+    shown,
 )
 from maxmargin.decomposition import eigen
 from maxmargin.decomposition.preimages import dense_rows, fixed_points
@@ -252,7 +253,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
             factor = scipy.linalg.cho_factor(K, overwrite_a=True, check_finite=False)
         except scipy.linalg.LinAlgError as error:
             raise ValueError(
-                f"The regression that learns inverse_transform is singular with alpha={self.alpha!r}: raise alpha."
+                f"The regression that learns inverse_transform is singular with alpha={shown(self.alpha)}: raise alpha."
             ) from error
         self.dual_coef_ = scipy.linalg.cho_solve(factor, dense_rows(X), check_finite=False)
 

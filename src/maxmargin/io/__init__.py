@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from maxmargin._readers.batches import Batches, read_batches
+from maxmargin._readers.data import Data, read_data
+from maxmargin._readers.source import DataFileError
+
 from ._errors import ModelFileError
-from ._source import DataFileError
-from .batches import Batches, read_batches
-from .data import Data, read_data
 from .libsvm_model import read_libsvm_model, write_libsvm_model
 from .model_file import load, save
 from .onnx import to_onnx

@@ -20,6 +20,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,16 @@ RANGES: dict[str, Callable[[Any], bool]] = {  # of the parameters of resolved ke
     **dict.fromkeys(("k", "m"), lambda value: 0 <= value <= 10**6 and value == int(value)),
     "coef0": lambda value: True,
 }
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A class: where it is, what its state must be, what its attributes must agree on, and what to compute again."""
+
+    module: str
+    state: dict[str, str] = field(default_factory=dict)
+    agree: Callable[[dict[str, Any], dict[str, Any], Lengths], None] | None = None
+    finish: Callable[[Any, Any], None] | None = None
 
 
 def check_state(name: str, schema: dict[str, str], state: dict[str, Any]) -> Lengths:

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points, check_flag, check_number, check_points, check_targets
+from maxmargin._readers.formats import check_options
+from maxmargin._readers.source import PACKERS, Source
+from maxmargin._readers.sparse_text import SparseText
+from maxmargin._validation import Array, Points, check_flag, check_points, check_targets
 
 from ._atomic import write_atomically
-from ._source import PACKERS, Source
-from ._sparse_text import SparseText
 
 
 def read_svmlight(
@@ -71,11 +72,8 @@ def read_svmlight(
     >>> X.toarray(), y
     (array([[0.5, 0. , 2. ], [0. , 1. , 0. ]]), array([ 1., -1.]))
     """
-    if zero_based != "auto" or not isinstance(zero_based, str):
-        check_flag("zero_based", zero_based)
+    check_options(zero_based=zero_based, n_features=n_features)
     check_flag("query_id", query_id)
-    if n_features is not None:
-        check_number("n_features", n_features, least=1, integer=True)
     return SparseText(Source(path), zero_based, query_id=query_id, dtype=dtype).whole(n_features)
 
 

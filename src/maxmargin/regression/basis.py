@@ -31,6 +31,7 @@ from maxmargin._validation import (
     check_points,
     check_training_points,
     check_weights,
+    shown,
 )
 from maxmargin.feature_maps import GaussianBasis, MonomialMap
 
@@ -222,5 +223,5 @@ def _transformer(basis: Any) -> Any:
         return FunctionTransformer(basis)
     raise TypeError(
         f"basis must be a transformer (with fit and transform), a function, {' or '.join(map(repr, NAMES))}, or None; "
-        f"got {basis!r}."
+        f"got {shown(basis)}."
     )

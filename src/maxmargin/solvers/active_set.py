@@ -24,14 +24,14 @@ import numpy as np
 
 from maxmargin import optimality
 from maxmargin._control import Control, Status
-from maxmargin._tiles.selection import BIG, UNIT, solve_pairs
+from maxmargin._tiles.selection import UNIT
 from maxmargin._validation import Array
 from maxmargin.gram import Gram
 from maxmargin.problems import DualProblem
 from maxmargin.solvers.base import Solution
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
-from maxmargin.solvers.free_step import free_step
+from maxmargin.solvers.pair_steps import Slots, pair_steps
 from maxmargin.solvers.smo import SMO
 from maxmargin.solvers.whole import solve_whole
 from maxmargin.solvers.working_set import choose, excess, sides
@@ -43,9 +43,6 @@ INNER = 0.1  # the inner solve stops at this part of the present violation
 INNER_HELD = 0.02  # the same where pricing is cheap, for values are held in memory, and a new W is not
 NEAR = 0.1  # phase 2 takes rows within this part of the first violation
 CLOSE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
-CREEP = 20  # pair steps, for each variable, after which a small problem tries a Newton step on the free ones
-MOST = 100  # pair steps in a round, for each variable of W
-SLICE = 300_000_000  # variables touched between two looks at the clock: under 0.2 s
 SLICE_DOUBLE = 10_000_000  # kernel values in double precision between two looks at the clock
 WHOLE = 1024  # problems of at most this many variables are solved whole, if their kernel values are stored
 CLIMB = 1e-7  # a relative gain of the dual objective that counts as progress
@@ -103,8 +100,6 @@ class _Run:
         self.fresh = False
         self.dual = np.nan
         self.inner = INNER_HELD if gram.held else INNER
-        # Variables without an equality form a group whose offset is known: zero. A variable that stands for it, with a
-        # gradient of zero and no bounds, lets pairs move single variables.
         self.lone = len(problem.totals) == 0
         self.group = np.maximum(problem.group, 0)
         self.n_groups = max(1, len(problem.totals))
@@ -166,81 +161,26 @@ class _Run:
 
     # ------------------------------------------------------------ one round
 
-    def _matrix(self, slots: Array, dtype: type) -> Array:
-        """K of the slots' rows, in a buffer whose stride is no power of two."""
-        rows = self.problem.row[slots]
-        need = -(-len(rows) // 64) * 64
-        K: Array = self.gram.scratch.take("working set", (need + 8, need + 16), dtype)
-        self.gram.fill(rows, K)
-        sign = self.problem.sign[slots]
-        if (sign < 0).any():
-            n = len(slots)
-            K[:n, :n] *= (sign * sign[:, None]).astype(dtype)
-        return K
-
     def _pair_steps(self, W: Array, middle: Array, dtype: type, target: float) -> tuple[Array, Array]:
         """Pair steps on the variables W until their violation is at most ``target``; how much each changed, and the
         variables in the order of the changes."""
-        p = self.problem
-        # Slots: the groups one after the other, each padded to whole vectors; the padding can neither rise nor fall.
-        parts, starts, at = [], [], 0
-        for k in range(self.n_groups):
-            mine = W[self.group[W] == k] if self.n_groups > 1 else W
-            length = -(-(len(mine) + self.lone) // UNIT) * UNIT
-            parts.append(np.concatenate((mine, np.full(length - len(mine), -1))) if length > len(mine) else mine)
-            starts.append(at)
-            at += length
-        slots = np.concatenate(parts) if self.n_groups > 1 else parts[0]
-        real = np.flatnonzero(slots >= 0)
-        v = slots[real]
-        slots = np.where(slots >= 0, slots, v[-1])
-        K = self._matrix(slots, dtype)
-        a, lower, upper = np.zeros(at), np.zeros(at), np.zeros(at)
-        g: Array = np.zeros(at, dtype)
-        diagonal: Array = np.zeros(at, dtype)
-        rise: Array = np.full(at, BIG, dtype)
-        fall = -rise
-        a[real], lower[real], upper[real] = self.a[v], p.lower[v], p.upper[v]
-        begin = np.array(starts)
-        end = np.append(begin[1:], at)
-        offset = np.repeat(middle, end - begin)  # only differences matter: keep float32 small
-        g[real] = self.gradient[v] - offset[real]
-        diagonal[real] = self.diagonal[p.row[v]]
-        rise[real[a[real] < upper[real]]] = 0
-        fall[real[a[real] > lower[real]]] = 0
-        if self.lone:
-            dummy = len(W)
-            K[dummy, :at] = 0
-            K[:at, dummy] = 0
-            g[dummy] = -middle[0]
-            lower[dummy], upper[dummy] = -np.inf, np.inf
-            rise[dummy] = fall[dummy] = 0
-        left = min(MOST * at, self.limit - self.n_iter)
-        piece = max(1000, min(SLICE // at, CREEP * at))
-        creeping = 0
-        while left > 0:
-            asked = min(piece, left)
-            taken = solve_pairs(K, g, a, lower, upper, rise, fall, diagonal, begin, end, dtype(target), asked)
-            self.n_iter += taken
-            left -= taken
-            creeping += taken
-            if taken < asked or self.control.stop() is not None:
-                break
-            if dtype is np.float64 and creeping >= CREEP * at:
-                groups = [] if self.lone else [slice(*ends) for ends in zip(begin, end, strict=True)]
-                step = free_step(K, g, a, lower, upper, groups, real)
-                creeping = 0 if step is not None else -left
-                if step is not None:
-                    free, move = step
-                    a[free] = np.clip(a[free] + move, lower[free], upper[free])
-                    g += move.astype(dtype) @ K[free, :at]
-                    rise[free] = np.where(a[free] < upper[free], 0, BIG)
-                    fall[free] = np.where(a[free] > lower[free], 0, -BIG)
-        change = a[real] - self.a[v]
-        # The sums of a group's changes are zero, so the offsets do not matter.
-        self.dual -= 0.5 * float(np.dot(self.gradient[v] + g[real] + offset[real], change))
-        self.a[v] = a[real]
-        return change, v
+        steps = pair_steps(
+            self.problem,
+            self.gram,
+            Slots.of(W, self.group, self.n_groups, self.lone),
+            self.a,
+            self.gradient,
+            self.diagonal,
+            middle,
+            dtype=dtype,
+            target=target,
+            limit=self.limit - self.n_iter,
+            control=self.control,
+        )
+        self.n_iter += steps.taken
+        self.dual += steps.gain
+        self.a[steps.variables] = steps.values
+        return steps.change, steps.variables
 
     def _solve_block(self, ids: Array, violation: float, middle: Array, goal: float) -> tuple[Array, Array]:
         """Choose W among ids and solve on it; the rows whose coefficients changed, and by how much."""

@@ -43,24 +43,18 @@ def _solve_row(b: Array, q: float, label: int, bound: float, out: Array) -> None
         # u_label = inf: (theta - b_label) / q is always taken there. theta solves
         # (theta - b_label) + sum_{k != label} min(0, theta - b_k) = 0.
         order = np.sort(np.delete(b, label))
-        total, count, theta = b[label], 1, b[label]
-        for k in range(n - 2, -1, -1):
-            if order[k] <= theta:
-                break
-            total += order[k]
-            count += 1
-            theta = total / count
+        total = b[label]
     else:
         D[label] += q * bound
         order = np.sort(D)
-        total, count = order[n - 1] - q * bound, 1
-        theta = total
-        for k in range(n - 2, -1, -1):
-            if order[k] <= theta:
-                break
-            total += order[k]
-            count += 1
-            theta = total / count
+        total = order[n - 1] - q * bound
+    count, theta = 1, total
+    for k in range(n - 2, -1, -1):
+        if order[k] <= theta:
+            break
+        total += order[k]
+        count += 1
+        theta = total / count
     others = 0.0
     for k in range(n):
         if k != label:

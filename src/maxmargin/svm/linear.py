@@ -39,7 +39,7 @@ from maxmargin.linear.report import LinearReport
 from maxmargin.problems import JointProblem
 from maxmargin.report import combine
 from maxmargin.solvers.hulls import InseparableError
-from maxmargin.svm.linear_checks import check_linear_parameters
+from maxmargin.svm.linear_checks import check_linear_parameters, intercept_of
 from maxmargin.svm.linear_probabilities import LinearProbabilityMixin
 from maxmargin.svm.streaming import StreamingMixin
 
@@ -290,10 +290,7 @@ class LinearSVC(
         return [machines[C] for C in prices]
 
     def _intercept(self) -> tuple[str, float]:
-        """The kind of intercept, and its scale."""
-        if not self.fit_intercept:
-            return "none", 1.0
-        return ("free", 1.0) if self.intercept_scaling is None else ("penalised", float(self.intercept_scaling))
+        return intercept_of(self)
 
     def _settings(self, threads: int) -> Settings:
         kind, scaling = self._intercept()

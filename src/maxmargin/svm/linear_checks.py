@@ -1,4 +1,4 @@
-"""The parameters of LinearSVC: which values they take, and which go together."""
+"""The parameters of linear machines: which values they take, and which go together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import check_choice, check_flag, check_number, check_run_options
+from maxmargin._validation import check_choice, check_flag, check_number, check_run_options, shown
 from maxmargin.linear import LINEAR_SOLVERS
 from maxmargin.linear.l1_coordinate_descent import L1CoordinateDescent
 from maxmargin.linear.problem import LOSSES
@@ -17,17 +17,30 @@ def check_linear_parameters(estimator: Any) -> None:
     """Refuse what LinearSVC cannot do, with the remedy."""
     check_choice("penalty", estimator.penalty, ["l2", "l1"])
     check_choice("loss", estimator.loss, LOSSES)
-    if not isinstance(estimator.dual, (bool, np.bool_)) and estimator.dual != "auto":
-        raise ValueError(f"dual must be True, False or 'auto'; got dual={estimator.dual!r}.")
     check_run_options(estimator)
     check_number("C", estimator.C, above=0, infinite=True, remedy="Without a price of slack nothing is learnt.")
     check_choice("multi_class", estimator.multi_class, ["ovr", "crammer_singer"])
-    check_flag("fit_intercept", estimator.fit_intercept)
-    if estimator.intercept_scaling is not None:
-        check_number("intercept_scaling", estimator.intercept_scaling, above=0, remedy="None leaves it unpenalised.")
+    check_dual_and_intercept(estimator)
     _check_solver(estimator)
     if estimator.penalty == "l1":
         _check_l1(estimator)
+
+
+def check_dual_and_intercept(estimator: Any) -> None:
+    """What classification and regression have in common."""
+    if not isinstance(estimator.dual, (bool, np.bool_)) and estimator.dual != "auto":
+        raise ValueError(f"dual must be True, False or 'auto'; got dual={shown(estimator.dual)}.")
+    check_flag("fit_intercept", estimator.fit_intercept)
+    if estimator.intercept_scaling is not None:
+        check_number("intercept_scaling", estimator.intercept_scaling, above=0, remedy="None leaves it unpenalised.")
+
+
+def intercept_of(estimator: Any) -> tuple[str, float]:
+    """The kind of intercept, and its scale."""
+    if not estimator.fit_intercept:
+        return "none", 1.0
+    scaling = estimator.intercept_scaling
+    return ("free", 1.0) if scaling is None else ("penalised", float(scaling))
 
 
 def _check_solver(estimator: Any) -> None:

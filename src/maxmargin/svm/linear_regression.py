@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from maxmargin._validation import (
     Array,
     check_choice,
-    check_flag,
     check_new_points,
     check_number,
     check_run_options,
@@ -30,6 +29,7 @@ from maxmargin.linear.regression_machine import (
     warn_unless_converged,
 )
 from maxmargin.linear.regression_solvers import check_regression_solver, choose_regression_solver
+from maxmargin.svm.linear_checks import check_dual_and_intercept, intercept_of
 
 
 class LinearSVR(RegressorMixin, BaseEstimator):
@@ -146,11 +146,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
         check_run_options(self)
         check_number("C", self.C, above=0, remedy="SVR(kernel='linear', C=inf) has a tube without exceptions.")
         check_choice("loss", self.loss, TUBE_LOSSES)
-        check_flag("fit_intercept", self.fit_intercept)
-        if self.intercept_scaling is not None:
-            check_number("intercept_scaling", self.intercept_scaling, above=0, remedy="None leaves it unpenalised.")
-        if not isinstance(self.dual, (bool, np.bool_)) and self.dual != "auto":
-            raise ValueError(f"dual must be True, False or 'auto'; got dual={self.dual!r}.")
+        check_dual_and_intercept(self)
         check_regression_solver(self.solver)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
@@ -211,10 +207,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
         return self
 
     def _intercept(self) -> tuple[str, float]:
-        """The kind of intercept, and its scale."""
-        if not self.fit_intercept:
-            return "none", 1.0
-        return ("free", 1.0) if self.intercept_scaling is None else ("penalised", float(self.intercept_scaling))
+        return intercept_of(self)
 
     def _parameters(self) -> str:
         kind, scaling = self._intercept()

@@ -18,7 +18,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from maxmargin._rows import CanonicalRows
-from maxmargin._validation import Array, callers_level
+from maxmargin._validation import Array, callers_level, shown
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ def check_groups(groups: Any, n_samples: int) -> Any:
 def splits_of(cv: Any, X: Any, y: Any, groups: Any, *, classifier: bool) -> list[tuple[Array, Array]]:
     """The (training, test) samples of every split, as scikit-learn's splitters make them."""
     if isinstance(cv, (bool, numbers.Integral)) and (isinstance(cv, bool) or cv < 2):
-        raise ValueError(f"cv must be at least 2 folds, a splitter or a list of (train, test) pairs; got cv={cv!r}.")
+        raise ValueError(
+            f"cv must be at least 2 folds, a splitter or a list of (train, test) pairs; got cv={shown(cv)}."
+        )
     if isinstance(cv, Iterable) and not isinstance(cv, str):
         cv = list(cv)  # a generator can be read only once
         if not cv:

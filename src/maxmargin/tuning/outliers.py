@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from maxmargin._validation import Array, Points, check_choice, check_targets
+from maxmargin._validation import Array, Points, check_choice, check_targets, shown
 from maxmargin.kernels import Precomputed
 from maxmargin.svm import OneClassSVM
 from maxmargin.tuning.base import GridSearch, Setting
@@ -191,7 +191,7 @@ n_features_in_
             named = [self.inliers] if isinstance(self.inliers, str) or np.ndim(self.inliers) == 0 else self.inliers
             known = np.isin(y, np.asarray(list(named)))
             if not known.any():
-                raise ValueError(f"inliers={self.inliers!r}, but y has none of them: its labels are {_some(y)}.")
+                raise ValueError(f"inliers={shown(self.inliers)}, but y has none of them: its labels are {_some(y)}.")
             return np.where(known, 1, -1)
         if np.isin(y, (1, -1)).all():
             return np.where(y == 1, 1, -1)

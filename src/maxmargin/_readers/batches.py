@@ -15,11 +15,12 @@ import scipy.sparse as sp
 
 from maxmargin._validation import Array, Points, check_number
 
-from ._delimited import TextInNumbers
-from ._layout import Layout, column_name, lay_out
-from ._source import DataFileError, Source
-from ._sparse_text import SparseText, placed
-from .data import check_options, format_of, label_array, refuse_unused, table_of, text_positions
+from .data import label_array
+from .delimited import TextInNumbers
+from .formats import check_options, format_of, refuse_unused, table_of, text_positions
+from .layout import Layout, column_name, lay_out
+from .source import DataFileError, Source
+from .sparse_text import SparseText, placed
 
 
 def read_batches(
@@ -78,7 +79,7 @@ def read_batches(
     [[1.0, 2.0], [3.0, 4.0]] [0. 1.]
     [[5.0, 6.0]] [1.]
     """
-    check_options(header, zero_based, n_features, labelled)
+    check_options(header=header, zero_based=zero_based, n_features=n_features, labelled=labelled)
     size = int(check_number("batch_size", batch_size, least=1, integer=True))
     file = Source(source)
     kind = format_of(file, format)
@@ -93,11 +94,10 @@ def read_batches(
         file, table.names, table.width, target=target, columns=columns, labelled=labelled, n_features=n_features
     )
     forced = text_positions(file, table, text)
+    known = () if encoder is None else encoder.text_columns_
+    words = {layout.features[j] for j in known if j < len(layout.features)}
+    kinds = table.kinds(layout, [*forced, *words])
     if encoder is not None:
-        forced += [layout.features[j] for j in encoder.text_columns_ if j < len(layout.features)]
-    kinds = table.kinds(layout, forced)
-    if encoder is not None:
-        words = {layout.features[j] for j in encoder.text_columns_ if j < len(layout.features)}
         kinds |= {p: "number" for p in layout.features if p not in words and kinds[p] == "text"}
     else:
         for position in layout.features:

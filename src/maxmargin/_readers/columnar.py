@@ -11,10 +11,10 @@ import numpy as np
 
 from maxmargin._validation import Array
 
-from ._delimited import LONGEST_LABEL, stacked
-from ._layout import Layout, column_name
-from ._sniffing import is_missing_word
-from ._source import DataFileError, Source
+from .delimited import LONGEST_LABEL, stacked
+from .layout import Layout, column_name
+from .sniffing import is_missing_word
+from .source import DataFileError, Source
 
 ROWS = 16_384  # at once
 CELLS = 1 << 20

@@ -16,9 +16,9 @@ import numpy as np
 
 from maxmargin._validation import Array
 
-from ._layout import Layout, column_name
-from ._sniffing import BOOLEANS, Record, counts_rows, delimiter_of, has_header, is_missing_word, is_number, kinds_of
-from ._source import BLOCK, EMPTY, LONGEST_LINE, DataFileError, Source
+from .layout import Layout, column_name
+from .sniffing import BOOLEANS, Record, counts_rows, delimiter_of, has_header, is_missing_word, is_number, kinds_of
+from .source import BLOCK, EMPTY, LONGEST_LINE, DataFileError, Source
 
 SAMPLE = 1000  # records
 FIRST = 20  # lines that are enough to begin with

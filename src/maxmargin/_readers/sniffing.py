@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from ._layout import Layout, column_name
-from ._source import Source
+from .layout import Layout, column_name
+from .source import Source
 
 DELIMITERS = "\t;|,"  # in this order where two would do: a comma may be a decimal one
 MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "nil", "null", "none"))

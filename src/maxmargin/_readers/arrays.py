@@ -20,8 +20,8 @@ import scipy.sparse as sp
 
 from maxmargin._validation import Array, available_memory
 
-from ._layout import Layout, column_name
-from ._source import BLOCK, DataFileError, Source
+from .layout import Layout, column_name
+from .source import BLOCK, DataFileError, Source
 
 POINTS, TARGETS = ("X", "x", "data"), ("y", "target", "targets", "labels", "label")
 SPARSE = ("data", "indices", "indptr", "shape", "format")

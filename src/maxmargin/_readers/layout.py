@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._source import Source
+from .source import Source
 
 TARGETS = ("target", "label", "class", "y")
 

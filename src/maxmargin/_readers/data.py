@@ -1,18 +1,12 @@
 """Points and targets from a file of any common format.
 
-    svmlight, LIBSVM     .svm .libsvm .svmlight .t .txt .dat, or no extension; plain, .gz, .bz2 or .xz
-    CSV, TSV             .csv .tsv; the same packings
-    Parquet, Arrow       .parquet .arrow .feather; needs pyarrow
-    NumPy                .npz .npy
-
-A name's extension says the format, and where it does not, the content does. A file that is not what it should be ends
-in one :class:`DataFileError` that names the file, the place, the cause and the remedy.
+A file that is not what it should be ends in one :class:`DataFileError` that names the file, the place, the cause and
+the remedy.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,27 +15,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points, check_choice, check_flag, check_number
+from maxmargin._validation import Array, Points
 
-from ._delimited import DelimitedTable, TextInNumbers
-from ._layout import Layout, lay_out, place_of
-from ._sniffing import is_number
-from ._source import EMPTY, DataFileError, Source
-from ._sparse_text import SparseText
-
-FORMATS = ("svmlight", "libsvm", "csv", "tsv", "parquet", "arrow", "feather", "npz", "npy")
-BY_EXTENSION = {
-    **dict.fromkeys((".svm", ".libsvm", ".svmlight", ".t"), "svmlight"),
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
-    ".npz": "npz",
-    ".npy": "npy",
-}
-BY_CONTENT = [(b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"\x93NUMPY", "npy"), (b"PK\x03\x04", "npz")]
-PAIRS = re.compile(rb"[^\s:,;|]+(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?|(\d+:\S+\s*)+(#.*)?")
+from .delimited import DelimitedTable, TextInNumbers
+from .formats import check_options, format_of, refuse_unused, table_of, text_positions
+from .layout import Layout, lay_out
+from .sniffing import is_number
+from .source import DataFileError, Source
+from .sparse_text import SparseText
 
 
 @dataclass(frozen=True, repr=False)
@@ -159,7 +140,7 @@ def read_data(
     >>> data.X, data.y
     (array([[0.5, 1. ], [2. , 3. ]]), array([-1.,  1.]))
     """
-    check_options(header, zero_based, n_features, labelled)
+    check_options(header=header, zero_based=zero_based, n_features=n_features, labelled=labelled)
     file = Source(source)
     kind = format_of(file, format)
     refuse_unused(file, kind, target, header, zero_based)
@@ -167,7 +148,7 @@ def read_data(
         X, y = SparseText(file, zero_based, labelled).whole(n_features if columns is None else len(columns))
         return Data(X, y, None if columns is None else list(columns), None, file.name)
     if kind == "npz":
-        from ._arrays import read_npz
+        from .arrays import read_npz
 
         found = read_npz(file)
         if not isinstance(found, np.ndarray):
@@ -188,95 +169,13 @@ def read_data(
     return Data(X, y, layout.names, layout.target_name, file.name)
 
 
-def check_options(header: Any, zero_based: Any, n_features: Any, labelled: Any) -> None:
-    """The options that both readers have."""
-    if header is not None:
-        check_flag("header", header)
-    if zero_based != "auto" or not isinstance(zero_based, str):
-        check_flag("zero_based", zero_based)
-    if n_features is not None:
-        check_number("n_features", n_features, least=1, integer=True)
-    check_flag("labelled", labelled)
-
-
-def refuse_unused(source: Source, kind: str, target: Any, header: Any, zero_based: Any) -> None:
-    """An option that means nothing for a format is a mistake, and not passed over."""
-    if target is not None and kind in ("svmlight", "arrays"):
-        where = "at the beginning of each line" if kind == "svmlight" else "beside the points"
-        raise source.error(f"has its targets {where}, not in a column: leave target out")
-    if header is not None and kind not in ("csv", "tsv"):
-        raise source.error("is no CSV file, so there is no header to speak of: leave header out")
-    if zero_based != "auto" and kind != "svmlight":
-        raise source.error("is no svmlight file, so there are no indices: leave zero_based out")
-
-
-def format_of(source: Source, wanted: str | None) -> str:
-    """The format of a file: as told, as its first bytes say, as it is called, or as its first line looks."""
-    extension = source.extension()
-    if wanted is not None:
-        wanted = check_choice("format", wanted, FORMATS)
-        return {"libsvm": "svmlight", "feather": "arrow"}.get(wanted, wanted)
-    for magic, name in BY_CONTENT:
-        if source.head.startswith(magic):
-            if name == "npz" and extension != ".npz" and source.path is not None:
-                raise source.error("is a zip archive: unpack it first, or call it .npz if NumPy wrote it")
-            return name
-    if extension in BY_EXTENSION:
-        return BY_EXTENSION[extension]
-    _, block = next(iter(source.blocks()), (1, b""))
-    lines = [line for line in block.split(b"\n", 1000) if line.strip() and not line.lstrip().startswith(b"#")]
-    if not lines:
-        raise source.error(EMPTY)
-    if any(PAIRS.fullmatch(line.strip()) for line in lines[:2]):
-        return "svmlight"
-    if any(mark in lines[0] for mark in (b",", b";", b"\t", b"|")):
-        return "csv"
-    if re.fullmatch(rb"[-+.\deE]+(\s+[-+.\deE]+)+", lines[0].strip()):
-        return "csv"
-    if re.fullmatch(rb"[-+.\deE]+", lines[0].strip()):
-        return "svmlight"  # a point at the origin
-    raise source.error(
-        f"is of no known format{f' ({extension})' if extension else ''}: give svmlight, CSV, Parquet, Arrow or NumPy "
-        "data, or say which with format"
-    )
-
-
-def table_of(source: Source, kind: str, header: bool | None) -> Any:
-    """The table in a file."""
-    if kind in ("csv", "tsv"):
-        return DelimitedTable(source, "\t" if kind == "tsv" else None, header)
-    if source.packed is not None:
-        raise source.error("is packed: unpack it first, its format is compressed in itself")
-    if kind == "npy":
-        from ._arrays import ArrayTable, map_npy
-
-        return ArrayTable(source, map_npy(source))
-    from ._columnar import ColumnarTable
-
-    return ColumnarTable(source, kind)
-
-
-def text_positions(source: Source, table: Any, text: Iterable[str | int]) -> list[int]:
-    """Positions of the columns to take as text; a table that lacks one of them does not mind."""
-    if isinstance(text, str):
-        raise TypeError(f"text must be a list of columns; got {text!r}.")
-    names = table.names
-    return [
-        names.index(column)
-        if isinstance(column, str) and names is not None
-        else place_of(source, names, table.width, column)
-        for column in text
-        if not isinstance(column, str) or (names is not None and column in names)
-    ]
-
-
 def label_array(y: Array | None) -> Array | None:
     """Targets as numbers or as strings of one width."""
     return y if y is None or y.dtype != object else np.array(y.tolist(), dtype=str)
 
 
 def _array_table(source: Source, array: Array) -> Any:
-    from ._arrays import ArrayTable
+    from .arrays import ArrayTable
 
     return ArrayTable(source, array)
 

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from maxmargin._validation import available_memory
 
-from ._source import Source
+from .source import Source
 
 LARGEST = 2**31 - 2  # scikit-learn's reader holds indices in 32 bits
 COPIES = 4  # vectors as long as the number of columns that any machine will need

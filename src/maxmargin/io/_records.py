@@ -1,0 +1,139 @@
+"""The parts of a fitted estimator that are no estimators: its function, what it tells of its fit, where it stopped.
+
+A record has fields and no parameters, and all of its fields are stored; see :mod:`maxmargin.io._schema` for the words.
+"""
+
+from __future__ import annotations
+
+from . import _consistency as consistency
+from ._schema import Entry, check_expansion
+
+_REPORT = {
+    "machine": "text",
+    "solver": "text",
+    "solver_reason": "text",
+    "kernel": "kernel",
+    "parameters": "text",
+    "status": "Status",
+    **dict.fromkeys(("n_iter", "kernel_evaluations", "n_support", "n_samples", "n_features", "threads"), "count"),
+    "margins": "float64* (.)",
+    "error_name": "text",
+    "dtype": "text",
+    "kernel_valid": "bool | none",
+    **dict.fromkeys(("training_error", "primal_objective", "dual_objective", "relative_gap", "kkt_violation"), "float"),
+    **dict.fromkeys(("stationarity", "primal_infeasibility", "dual_infeasibility", "complementarity"), "float"),
+    **dict.fromkeys(("tol", "seconds"), "float"),
+}
+
+RECORDS: dict[str, Entry] = {
+    "KernelExpansion": Entry(
+        "maxmargin.expansion",
+        {
+            "kernel": "kernel",
+            "anchors": "points (a, .) | indices (a)",
+            "coefficients": "float64 (a, t)",
+            "intercept": "float64 (t)",
+        },
+        lambda parameters, state, lengths: check_expansion(state),
+    ),
+    "FitReport": Entry("maxmargin.report", _REPORT),
+    "LinearReport": Entry("maxmargin.linear.report", _REPORT),
+    "ApproximateReport": Entry(
+        "maxmargin.approximation.report",
+        {
+            **_REPORT,
+            **dict.fromkeys(("n_landmarks", "rank", "products"), "count"),
+            **dict.fromkeys(("landmarks", "source", "trials_ended"), "text"),
+            "stored": "bool",
+            "passes": "number",
+            "kernel_error": "KernelError | none",
+            "trials": "any",
+        },
+        consistency.trials,
+    ),
+    "KernelError": Entry(
+        "maxmargin.approximation.kernel_error",
+        {
+            **dict.fromkeys(("trace", "trace_standard_error", "largest", "spectral", "frobenius", "entry"), "float"),
+            **dict.fromkeys(("n_rows", "n_population", "n_features"), "count"),
+        },
+    ),
+    "Trial": Entry("maxmargin.approximation.auto", {"n_components": "count", "score": "float", "seconds": "float"}),
+    "StreamReport": Entry(
+        "maxmargin.linear.stream_report",
+        {
+            **dict.fromkeys(("machine", "parameters", "ended", "advice"), "text"),
+            "complete": "bool",
+            **dict.fromkeys(("rows", "held_out"), "count"),
+            "size": "number",
+            **dict.fromkeys(("objectives", "standard_errors", "error_rates"), "float64* (e)"),
+            "seconds": "float",
+        },
+    ),
+    "PerceptronReport": Entry(
+        "maxmargin.svm.perceptron",
+        {
+            "converged": "bool",
+            "ended": "text",
+            "n_iter": "count",
+            "mistakes": "integers (t)",
+            "errors": "integers (t)",
+            "n_samples": "count",
+            "seconds": "float",
+        },
+    ),
+    "CompressionReport": Entry(
+        "maxmargin.compression",
+        {
+            **dict.fromkeys(("n_before", "n_after", "n_points"), "count"),
+            **dict.fromkeys(("tolerance", "change", "rms_change", "largest_change", "distance", "seconds"), "float"),
+            **dict.fromkeys(("labels", "own_points"), "bool"),
+        },
+    ),
+    "History": Entry(
+        "maxmargin.history",
+        {
+            **dict.fromkeys(("machine", "iteration"), "int64 (n)"),
+            **dict.fromkeys(("objective", "dual", "gap", "margin", "n_support", "seconds"), "float64* (n)"),
+        },
+    ),
+    "Stream": Entry(
+        "maxmargin.linear.stream",
+        {
+            **dict.fromkeys(("U", "Z"), "float64 (e, m)"),
+            "totals": "float64 (k)",
+            "numbers": "float64 (11)",
+            "is_open": "bool",
+            "intercept": "text",
+            "scaling": "number",
+        },
+    ),
+    "PerceptronRun": Entry(
+        "maxmargin.solvers.perceptron",
+        {
+            **dict.fromkeys(("v", "s", "best"), "float64 (c)"),
+            "eta": "number",
+            "fit_intercept": "bool",
+            "average": "bool",
+            "looks": "count",
+            "fewest": "number",
+        },
+    ),
+    "Calibration": Entry(
+        "maxmargin.calibration.calibrated",
+        {
+            **dict.fromkeys(("method", "kind", "note"), "text"),
+            "maps": "list",
+            **dict.fromkeys(("n_folds", "n_samples"), "count"),
+            "log_loss": "float",
+        },
+        consistency.calibration,
+    ),
+    "SigmoidMap": Entry("maxmargin.calibration.sigmoid", {"slope": "number", "offset": "number"}),
+    "IsotonicMap": Entry(
+        "maxmargin.calibration.isotonic",
+        {"knots": "float64 (m)", "levels": "float64 (m)"},
+        consistency.isotonic_map,
+    ),
+    "TemperatureMap": Entry("maxmargin.calibration.temperature", {"slope": "number"}),
+}

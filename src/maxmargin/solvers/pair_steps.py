@@ -1,0 +1,168 @@
+"""Pair steps on a working set W, laid out for vectors.
+
+The variables of W stand in slots, the groups one after the other, each padded to whole vectors:
+
+    group 0: v v v v v v . .   group 1: v v v v . . . .
+
+The compiled steps then see a group as a run of full vectors. They work on K of the slots' rows, with the signs of their
+variables, and on gradients g less the middle of their group: only differences matter, and float32 keeps small ones
+better. A slot may rise (``rise`` is 0) or not (``rise`` is BIG), and fall alike; padding can do neither.
+
+Variables without an equality form a group whose offset is known: zero. A slot that stands for it, with a gradient of
+zero and no bounds, lets pairs move single variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._control import Control
+from maxmargin._tiles.selection import BIG, UNIT, solve_pairs
+from maxmargin._validation import Array
+from maxmargin.gram import Gram
+from maxmargin.problems import DualProblem
+from maxmargin.solvers.free_step import free_step
+
+CREEP = 20  # pair steps, for each variable, after which a small problem tries a Newton step on the free ones
+MOST = 100  # pair steps in a round, for each variable of W
+SLICE = 300_000_000  # variables touched between two looks at the clock: under 0.2 s
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Where the variables of a working set stand.
+
+    Attributes
+    ----------
+    variable : array of int
+        Of each slot; padding repeats one, so that it has kernel values.
+    real : array of int
+        The slots that are no padding.
+    begin, end : array of int
+        Of each group.
+    lone : int or None
+        The slot that stands for a known offset.
+    """
+
+    variable: Array
+    real: Array
+    begin: Array
+    end: Array
+    lone: int | None
+
+    @classmethod
+    def of(cls, W: Array, group: Array, n_groups: int, lone: bool) -> Slots:
+        """The slots of the variables W."""
+        parts, starts, at = [], [], 0
+        for k in range(n_groups):
+            mine = W[group[W] == k] if n_groups > 1 else W
+            length = -(-(len(mine) + lone) // UNIT) * UNIT
+            parts.append(np.concatenate((mine, np.full(length - len(mine), -1))) if length > len(mine) else mine)
+            starts.append(at)
+            at += length
+        variable = np.concatenate(parts) if n_groups > 1 else parts[0]
+        real = np.flatnonzero(variable >= 0)
+        begin = np.array(starts)
+        padded = np.where(variable >= 0, variable, variable[real[-1]])
+        return cls(padded, real, begin, np.append(begin[1:], at), len(W) if lone else None)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What pair steps did: the variables, their values and changes, the gain of the dual objective, and how many."""
+
+    variables: Array
+    values: Array
+    change: Array
+    gain: float
+    taken: int
+
+
+def pair_steps(
+    problem: DualProblem,
+    gram: Gram,
+    slots: Slots,
+    a: Array,
+    gradient: Array,
+    diagonal: Array,
+    middle: Array,
+    *,
+    dtype: type,
+    target: float,
+    limit: int,
+    control: Control,
+) -> Steps:
+    """Pair steps on the slots' variables until their violation is at most ``target``; at most ``limit``. ``a`` and
+    ``gradient`` are those of all variables, ``diagonal`` that of all rows, and ``middle`` that of each group."""
+    real, begin, end, size = slots.real, slots.begin, slots.end, len(slots.variable)
+    v = slots.variable[real]
+    K = _matrix(problem, gram, slots.variable, dtype)
+    x, lower, upper = np.zeros(size), np.zeros(size), np.zeros(size)
+    g: Array = np.zeros(size, dtype)
+    curvature: Array = np.zeros(size, dtype)
+    rise: Array = np.full(size, BIG, dtype)
+    fall = -rise
+    x[real], lower[real], upper[real] = a[v], problem.lower[v], problem.upper[v]
+    offset = np.repeat(middle, end - begin)
+    g[real] = gradient[v] - offset[real]
+    curvature[real] = diagonal[problem.row[v]]
+    rise[real[x[real] < upper[real]]] = 0
+    fall[real[x[real] > lower[real]]] = 0
+    if slots.lone is not None:
+        K[slots.lone, :size] = 0
+        K[:size, slots.lone] = 0
+        g[slots.lone] = -middle[0]
+        lower[slots.lone], upper[slots.lone] = -np.inf, np.inf
+        rise[slots.lone] = fall[slots.lone] = 0
+    tied = [] if slots.lone is not None else [slice(*ends) for ends in zip(begin, end, strict=True)]
+    done, most = 0, min(MOST * size, limit)
+    piece = max(1000, min(SLICE // size, CREEP * size))
+    creeping: float = 0
+    while done < most:
+        asked = min(piece, most - done)
+        taken = solve_pairs(
+            K,
+            g,
+            x,
+            lower,
+            upper,
+            rise,
+            fall,
+            curvature,
+            begin,
+            end,
+            dtype(target),
+            asked,
+        )
+        done += taken
+        creeping += taken
+        if taken < asked or control.stop() is not None:
+            break
+        if dtype is np.float64 and creeping >= CREEP * size:
+            step = free_step(K, g, x, lower, upper, tied, real)
+            creeping = 0 if step is not None else -np.inf  # it would find nothing the next time either
+            if step is not None:
+                free, move = step
+                x[free] = np.clip(x[free] + move, lower[free], upper[free])
+                g += move.astype(dtype) @ K[free, :size]
+                rise[free] = np.where(x[free] < upper[free], 0, BIG)
+                fall[free] = np.where(x[free] > lower[free], 0, -BIG)
+    change = x[real] - a[v]
+    # The sums of a group's changes are zero, so the offsets do not matter.
+    gain = -0.5 * float(np.dot(gradient[v] + g[real] + offset[real], change))
+    return Steps(v, x[real], change, gain, done)
+
+
+def _matrix(problem: DualProblem, gram: Gram, slots: Array, dtype: type) -> Array:
+    """K of the slots' rows, in a buffer whose stride is no power of two."""
+    rows = problem.row[slots]
+    need = -(-len(rows) // 64) * 64
+    K: Array = gram.scratch.take("working set", (need + 8, need + 16), dtype)
+    gram.fill(rows, K)
+    sign = problem.sign[slots]
+    if (sign < 0).any():
+        n = len(slots)
+        K[:n, :n] *= (sign * sign[:, None]).astype(dtype)
+    return K
