@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from maxmargin.approximation import landmarks as module
 from maxmargin.approximation.landmarks import METHODS, choose_landmarks
-from maxmargin.kernels import RBF, ChiSquared, Jaccard, Linear, Precomputed, Sigmoid, Spectrum
+from maxmargin.kernels import RBF, ChiSquared, Jaccard, Linear, Precomputed, Sigmoid, Spectrum, as_kernel
 
 
 def cloud(n=200, d=3, seed=0):
@@ -364,7 +364,8 @@ def test_an_indefinite_kernel_gets_an_answer_or_a_reason():
     kernel = Sigmoid(gamma=1.0, coef0=-1.0).resolve(X)
     assert len(choose_landmarks(kernel, X, 10, "uniform")) == 10
     assert len(choose_landmarks(kernel, X, 40, "leverage", rng=np.random.default_rng(0))) == 40
-    assert 0 < len(choose_landmarks(kernel, X, 40, "rpcholesky", rng=np.random.default_rng(0))) <= 40
+    with pytest.raises(ValueError, match="not positive semidefinite on these points"):
+        choose_landmarks(kernel, X, 40, "rpcholesky", rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -380,3 +381,34 @@ def test_points_far_from_the_origin_are_told_apart(method):
     X = cloud(100) + 1e6
     found = choose(RBF(gamma=0.5), X, 20, method)
     assert len(np.unique(found.points, axis=0)) == 20
+
+
+@pytest.mark.parametrize("method", ["kmeans", "leverage", "rpcholesky"])
+def test_a_choice_that_is_stopped_ends_with_landmarks(method):
+    """At every moment: after so many questions whether to go on."""
+    X = np.random.default_rng(0).normal(size=(900, 3))
+    kernel = RBF(gamma=0.5).resolve(X)
+    for patience in (0, 1, 2, 5, 20):
+        asked = iter(range(patience))
+        chosen = choose_landmarks(
+            kernel,
+            X,
+            60,
+            method,
+            rng=np.random.default_rng(1),
+            stop=lambda left=asked: None if next(left, 99) < 99 else 1,
+        )
+        assert 1 <= len(chosen) <= 60
+        assert len(np.unique(chosen.points, axis=0)) == len(chosen)
+
+
+@pytest.mark.parametrize("kernel", ["sigmoid", "distance", "zero"])
+def test_random_pivots_refuse_what_is_no_kernel(kernel):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    functions = {
+        "sigmoid": Sigmoid(gamma=2.0, coef0=-1.0),
+        "distance": as_kernel(lambda A, B: -((A[:, None] - B[None]) ** 2).sum(axis=2)),
+        "zero": as_kernel(lambda A, B: np.zeros((len(A), len(B)))),
+    }
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        choose_landmarks(functions[kernel].resolve(X), X, 20, "rpcholesky", rng=np.random.default_rng(0))

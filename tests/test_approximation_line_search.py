@@ -48,7 +48,7 @@ def test_a_sample_of_all_rows_is_the_hessian(intercept):
     rounds = LocalRounds(MatrixRows(A), targets)
     B, b, loss = rng.normal(size=(6, 3)), rng.normal(size=3), Loss.named("squared_hinge")
     sampled = Preconditioner(rounds, T, intercept)
-    sampled.refresh(B, b, loss, np.full(3, 1e-9))
+    sampled.refresh(rounds, B, b, loss, np.full(3, 1e-9))
     y, c = targets.tile(slice(0, 40))
     wide = np.column_stack((A @ T, np.ones(40))) if intercept else A @ T
     for k in range(3):

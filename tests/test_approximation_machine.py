@@ -5,6 +5,7 @@ import pickle
 import signal
 import tempfile
 import threading
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -310,9 +311,65 @@ def test_a_spool_gives_back_its_rows():
         for part in (sp.csr_matrix(X[:100]), X[100:]):
             spool.add(part)
         assert spool.on_disk
-        np.testing.assert_allclose(spool.points().toarray(), X, atol=1e-6)
-    with Spool(budget=1.0) as spool, pytest.raises(ValueError, match="float32"):
-        spool.add(np.array([[1e300]]))
+        np.testing.assert_array_equal(spool.points().toarray(), X)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("budget", [1.0, 1e9], ids=["on disk", "in memory"])
+def test_a_spool_keeps_the_precision_of_its_rows(sparse, budget):
+    parts = [X[:50].astype(np.float32), X[50:90].astype(np.float32), 1e300 * X[90:120], X[120:].astype(np.float32)]
+    for given, dtype in ((parts[:2], np.float32), (parts, np.float64)):
+        with Spool(budget=budget) as spool:
+            for part in given:
+                spool.add(sp.csr_matrix(part) if sparse else part)
+            found = spool.points()
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found.toarray() if sparse else found, np.concatenate(given))
+
+
+@pytest.mark.parametrize("cache_size", [1e-6, "auto"], ids=["spooled", "held"])
+def test_a_stream_may_use_one_buffer_for_all_its_batches(cache_size):
+    def batches():
+        rows, labels = np.empty((40, X.shape[1])), np.empty(40, Y.dtype)
+        for start in range(0, 240, 40):
+            rows[:], labels[:] = X[start : start + 40], Y[start : start + 40]
+            yield rows, labels
+
+    streamed = NystroemSVC(n_components=30, cache_size=cache_size).fit_stream(batches())
+    whole = NystroemSVC(n_components=30).fit(X, Y)
+    np.testing.assert_allclose(streamed.decision_function(X), whole.decision_function(X), atol=1e-9)
+
+
+def test_streamed_rows_of_a_precomputed_kernel_are_all_its_rows():
+    K = RBF(gamma=0.5).resolve(X)(X, X)
+    streamed = NystroemSVC(kernel="precomputed", n_components=30).fit_stream([(K[:100], Y[:100]), (K[100:], Y[100:])])
+    whole = NystroemSVC(kernel="precomputed", n_components=30).fit(K, Y)
+    np.testing.assert_allclose(streamed.decision_function(K), whole.decision_function(K), atol=1e-9)
+    with pytest.raises(ValueError, match="square"):
+        NystroemSVC(kernel="precomputed").fit_stream([(K[:100], Y[:100])])
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-14])
+def test_a_solution_that_is_not_found_is_not_called_optimal(alpha):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        machine = NystroemRidge(alpha=alpha, gamma=0.05).fit(X, T)
+    assert (machine.report_.status is Status.OPTIMAL) == (machine.report_.relative_gap <= machine.tol)
+    assert machine.report_.status.converged == (not told)
+
+
+@pytest.mark.parametrize("machine", [NystroemSVC, NystroemSVR, NystroemRidge])
+def test_a_generator_chooses_the_landmarks(machine):
+    y = Y if machine is NystroemSVC else T
+    first, second = (machine(n_components=20, random_state=np.random.default_rng(3)).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(first.landmark_indices_, second.landmark_indices_)
+
+
+def test_landmarks_in_a_table_have_the_columns_of_the_training_table():
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    turned = frame[frame.columns[::-1]][:20]
+    with pytest.raises(ValueError, match="columns of landmarks and X differ"):
+        NystroemSVC(landmarks=turned).fit(frame, Y)
 
 
 # ---- limits, reports, bad input

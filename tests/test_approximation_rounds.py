@@ -85,6 +85,7 @@ def test_sums_against_dense_matrices(name, form):
     np.testing.assert_allclose(rounds.curvature([1], T)[0], wide.T @ (D[:, 1:2] * wide), **exact)
     wide = np.column_stack((MATRIX, np.ones(N)))
     np.testing.assert_allclose(rounds.curvature([1])[0], wide.T @ (D[:, 1:2] * wide), **exact)
+    np.testing.assert_allclose(rounds.curvature_diagonal(), (wide**2).T @ D, **exact)
     rounds.direction(P, p)
     np.testing.assert_allclose(rounds.G, MATRIX @ P + p, **exact)
     rounds.move(np.array([0.0, 1.0, 2.0]))

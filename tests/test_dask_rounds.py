@@ -85,6 +85,8 @@ def test_a_walk_of_questions_has_the_answers_of_one_computer(client, classes, na
             for wanted in ([0], list(range(outputs)), [outputs - 1])[: 1 + step % 3]:
                 found = [one.curvature(wanted) for one in (local, cluster)]
                 np.testing.assert_allclose(found[1], found[0], rtol=1e-10, atol=1e-10)
+        diagonals = [one.curvature_diagonal() for one in (local, cluster)]
+        np.testing.assert_allclose(diagonals[1], diagonals[0], rtol=1e-10, atol=1e-10)
         P, p = rng.normal(size=(D, outputs)), rng.normal(size=outputs)
         t = rng.uniform(0, 2, (5, outputs))
         for one in (local, cluster):
@@ -146,3 +148,24 @@ def test_second_derivatives_that_are_kept_up_to_date(form, classes):
         wanted = list(range(kept.outputs))
         tolerance = 1e-4 if form == "single" else 1e-9
         np.testing.assert_allclose(kept.curvature(wanted), fresh.curvature(wanted), rtol=tolerance, atol=tolerance * N)
+
+
+def test_sparse_rows_of_many_columns(client):
+    """As many as texts have: no matrix of columns times columns is formed, and the machine is that of one computer."""
+
+    import maxmargin
+    from maxmargin.dask import LinearSVC
+
+    rng = np.random.default_rng(0)
+    n, d = 400, 50_000
+    indices = np.sort(rng.integers(0, d, (n, 20)), axis=1)
+    X = sp.csr_matrix((rng.uniform(0.5, 1.0, n * 20), indices.ravel(), np.arange(0, 20 * n + 1, 20)), shape=(n, d))
+    X.sum_duplicates()
+    y = np.where(indices[:, 0] < d // 40, "a", "b")
+    blocks = [dask.delayed(X[start : start + 130]) for start in range(0, n, 130)]
+    for loss, tol, bound in (("squared_hinge", 1e-4, 1e-6), ("hinge", 1e-8, 1e-3)):
+        machine = LinearSVC(loss=loss, tol=tol, client=client).fit(blocks, y)
+        local = maxmargin.LinearSVC(loss=loss, tol=1e-10, max_iter=100_000).fit(X, y)
+        assert machine.report_.status.converged
+        np.testing.assert_allclose(machine.coef_, local.coef_, atol=bound)
+        assert machine.report_.primal_objective == pytest.approx(local.report_.primal_objective, rel=1e-6)

@@ -29,7 +29,7 @@ from maxmargin._kernel_input import check_square, gram_of, kernel_of, resolved, 
 from maxmargin._validation import Array, Points, check_flag, check_number, check_points
 from maxmargin.gram import Gram
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.kernels._arrays import column_means, squared_distances
+from maxmargin.kernels._arrays import centre_of, squared_distances
 from maxmargin.kernels._loops import MANHATTAN, coordinate_sums
 from maxmargin.kernels.base import _column_names, _stacked
 
@@ -205,7 +205,7 @@ def _median_gamma(Z: Points, kernel: str, rng: Any) -> float:
         # By chance, not the first ones: the choice must not depend on which sample a point belongs to.
         Z = Z[np.sort(rng.choice(Z.shape[0], MEDIAN_POINTS, replace=False))]
     gaussian = kernel == "rbf"
-    D = np.sqrt(squared_distances(Z, Z, column_means(Z, None))) if gaussian else coordinate_sums(Z, Z, MANHATTAN)
+    D = np.sqrt(squared_distances(Z, Z, centre_of(Z, None))) if gaussian else coordinate_sums(Z, Z, MANHATTAN)
     distances = D[np.triu_indices(len(D), 1)]
     median = float(np.median(distances))
     if median == 0.0 and distances.any():

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from maxmargin._batches import labels
+from maxmargin._batches import labels, places
 from maxmargin._callbacks import with_callbacks
 from maxmargin._validation import (
     Array,
@@ -210,12 +210,11 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
                 self.classes_, codes = check_labels(y)
             else:
                 self.classes_ = check_labels(labels(np.asarray(classes)))[0]
-                codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1).astype(np.int64)
-                unknown = self.classes_[codes] != y
-                if unknown.any():
+                codes, known = places(self.classes_, y)
+                if not known.all():
                     raise ValueError(
                         f"y has labels that are not among the classes, {self.classes_.tolist()}: "
-                        f"{np.unique(y[unknown]).tolist()}."
+                        f"{np.unique(y[~known]).tolist()}."
                     )
             self._fit_codes(spool.points(), codes, check_weights(np.concatenate(weights), len(y)), control, said)
         return self
@@ -271,8 +270,7 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
         self._expansion = KernelExpansion(self.kernel_, self.landmarks_, B, b)
 
     def _parameters(self) -> str:
-        with_b = "free intercept" if self.fit_intercept else "no intercept"
-        return f"C = {self.C:g}, {self.loss.replace('_', ' ')} loss, {with_b}"
+        return f"C = {self.C:g}, {self.loss.replace('_', ' ')} loss, {self._intercept_in_words()}"
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of new points.

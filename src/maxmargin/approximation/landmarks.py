@@ -25,6 +25,7 @@ pass over X.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,16 +36,27 @@ from sklearn.utils import check_random_state
 
 from maxmargin._parallel import single_threaded_blas
 from maxmargin._rows import canonical_rows
-from maxmargin._validation import Array, Points, as_objects, check_choice, check_memory, check_number, check_points
+from maxmargin._validation import (
+    Array,
+    Points,
+    as_objects,
+    check_choice,
+    check_memory,
+    check_number,
+    check_points,
+    shown,
+)
 from maxmargin.gram import Gram, KernelGram, computing_form, precomputed_gram
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.kernels._arrays import column_means, squared_distances
+from maxmargin.kernels._arrays import centre_of, squared_distances
 
 METHODS = ("uniform", "kmeans", "leverage", "rpcholesky")
 ROWS = 20_000  # rows that the methods other than uniform look at, if they need no more
 MERGED = 1 << 18  # rows up to which all are looked at to find those that are equal
 SHARE = 0.5  # the scores that landmarks are drawn by sum to this times their number
 BLOCK = 128  # pivots proposed at a time
+SUMMED = 4_096  # rows whose scores are summed in the search for mu
+INDEFINITE = 1e-6  # a negative residual beyond this, relative to the largest k(x, x), is no rounding
 LLOYD = 10  # steps
 SEED_ROUNDS = 16
 STRIP = 2048  # rows whose distances to all centres are held at a time
@@ -92,9 +104,16 @@ def generator_of(random_state: Any) -> np.random.Generator:
         seed = check_random_state(random_state).randint(2**31 - 1)
     except ValueError as error:
         raise ValueError(
-            f"random_state must be None, an integer, a RandomState or a Generator; got {random_state!r}."
+            f"random_state must be None, an integer, a RandomState or a Generator; got {shown(random_state)}."
         ) from error
     return np.random.default_rng(seed)
+
+
+def check_landmark_columns(estimator: Any) -> None:
+    """Landmarks in a table have the columns of the training table."""
+    columns, own = getattr(estimator.landmarks, "columns", None), getattr(estimator, "feature_names_in_", None)
+    if columns is not None and own is not None and list(columns) != list(own):
+        raise ValueError(f"the columns of landmarks and X differ: {list(columns)} and {list(own)}.")
 
 
 def choose_landmarks(
@@ -105,6 +124,7 @@ def choose_landmarks(
     weights: Array | None = None,
     rng: np.random.Generator | None = None,
     threads: int = 1,
+    stop: Callable[[], Any] | None = None,
 ) -> Landmarks:
     """Landmarks for the rows of X.
 
@@ -125,6 +145,8 @@ def choose_landmarks(
         Where random numbers come from.
     threads : int, default=1
         Threads that compute kernel values; the result does not depend on it.
+    stop : callable, optional
+        Asked now and then: anything but None, and the choice ends with what it has.
 
     Returns
     -------
@@ -148,6 +170,7 @@ def choose_landmarks(
     m = int(check_number("n_components", m, least=1, integer=True))
     rng = np.random.default_rng() if rng is None else rng
     weights = np.ones(X.shape[0]) if weights is None else weights
+    stop = _never if stop is None else stop
     if method == "kmeans":
         _check_vectors(kernel, X)
     rows, share = _distinct(kernel, X, weights, max(ROWS, 4 * m), rng)
@@ -156,7 +179,7 @@ def choose_landmarks(
     if method == "uniform":
         return _at(kernel, X, rows[rng.choice(len(rows), m, replace=False)])
     if method == "kmeans":
-        centres = _centres(computing_form(X[rows]), share, m, rng)
+        centres = _centres(computing_form(X[rows]), share, m, rng, stop)
         if sp.issparse(X) != sp.issparse(centres):
             centres = sp.csr_matrix(centres) if sp.issparse(X) else centres.toarray()
         return Landmarks(centres, None)
@@ -168,12 +191,19 @@ def choose_landmarks(
     draw = _pivots if method == "rpcholesky" else _by_leverage
     try:
         with single_threaded_blas():
-            return _at(kernel, X, rows[draw(gram, share, m, rng)])
+            chosen = draw(gram, share, m, rng, stop)
+            if len(chosen) == 0:
+                raise np.linalg.LinAlgError("no row has k(x, x) > 0")
+            return _at(kernel, X, rows[chosen])
     except np.linalg.LinAlgError as error:
         raise ValueError(
             f"The kernel {kernel!r} is not positive semidefinite on these points, so landmarks={method!r} has no "
             "meaning: choose another kernel, other parameters, or landmarks='uniform'."
         ) from error
+
+
+def _never() -> None:
+    """Nothing to stop for."""
 
 
 def _at(kernel: Kernel, X: Points, indices: Array) -> Landmarks:
@@ -235,14 +265,17 @@ def _check_vectors(kernel: Kernel, X: Points) -> None:
         )
 
 
-def _centres(X: Points, weights: Array, m: int, rng: np.random.Generator) -> Points:
+def _centres(X: Points, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Points:
     """Centres of m clusters, in the precision of X."""
-    n, batch, shift = X.shape[0], -(-m // SEED_ROUNDS), column_means(X, weights)
+    n, batch, shift = X.shape[0], -(-m // SEED_ROUNDS), centre_of(X, weights)
     seeds = np.sort(rng.choice(n, 1, p=weights / weights.sum()))
     distance = np.full(n, np.inf)
     with single_threaded_blas():
         _approach(X, X[seeds], distance, shift)
         while len(seeds) < m:
+            if stop() is not None:  # the rest at random
+                others = np.setdiff1d(np.arange(n), seeds)
+                return X[np.concatenate((seeds, rng.choice(others, m - len(seeds), replace=False)))]
             mass = weights * (distance / (distance.max() or 1.0))
             mass[seeds] = 0.0
             if np.count_nonzero(mass) < batch:  # what is left is nearer to a seed than rounding
@@ -252,6 +285,8 @@ def _centres(X: Points, weights: Array, m: int, rng: np.random.Generator) -> Poi
             seeds = np.concatenate((seeds, new))
         centres = X[seeds]
         for _ in range(LLOYD):
+            if stop() is not None:
+                break
             nearest = _approach(X, centres, np.full(n, np.inf), shift)
             members = sp.csr_array((weights, (nearest, np.arange(n))), shape=(m, n))
             total = np.asarray(members.sum(axis=1)).ravel()
@@ -275,19 +310,22 @@ def _approach(X: Points, centres: Points, distance: Array, shift: Array | None) 
     return nearest
 
 
-def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator) -> Array:
+def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Array:
     """Randomly pivoted Cholesky: K ~ F'F, and d = diag(K - F'F), the residual.
 
     A block S of rows is proposed by the residual d before it, and row s of it accepted with the chance (residual after
     the accepted of its block) / (residual before): then s was drawn by the residual of its turn."""
     n, every = gram.n, np.arange(gram.n)
-    d = np.maximum(gram.diagonal(), 0.0)
-    flat = 1e-12 * d.max(initial=0.0)  # below it a residual is rounding
+    d = gram.diagonal()
+    largest = float(np.abs(d).max(initial=0.0))
+    flat, negative = 1e-12 * largest, -INDEFINITE * largest  # rounding, and what is more than that
+    if d.min(initial=0.0) < negative:
+        raise np.linalg.LinAlgError("k(x, x) < 0")
     F, chosen = np.empty((m, n)), np.empty(0, np.int64)
     for _ in range(m):  # a block accepts its first row at least
         mass = np.where(d > flat, weights * d, 0.0)
         total, room = mass.sum(), m - len(chosen)
-        if total <= 0 or room == 0:
+        if total <= 0 or room == 0 or (len(chosen) and stop() is not None):
             break
         S = rng.choice(n, BLOCK, p=mass / total)
         done = F[: len(chosen)]
@@ -308,12 +346,14 @@ def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator) -> Arr
         L = scipy.linalg.cholesky(R[:, A], lower=True, check_finite=False)
         R = scipy.linalg.solve_triangular(L, R, lower=True, check_finite=False)
         F[len(chosen) : len(chosen) + len(A)] = R
-        d = np.maximum(d - np.einsum("ij,ij->j", R, R), 0.0)
+        d = d - np.einsum("ij,ij->j", R, R)
+        if d.min() < negative:
+            raise np.linalg.LinAlgError("a residual is negative")
         chosen = np.concatenate((chosen, A))
     return chosen
 
 
-def _by_leverage(gram: Gram, weights: Array, m: int, rng: np.random.Generator) -> Array:
+def _by_leverage(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Array:
     """m rows drawn by ridge leverage scores, estimated over sets of rows that double."""
     order, size = rng.permutation(gram.n), min(gram.n, 2 * m)
     diagonal = np.maximum(gram.diagonal(), 0.0)
@@ -322,7 +362,7 @@ def _by_leverage(gram: Gram, weights: Array, m: int, rng: np.random.Generator) -
         return order[:m]
     diagonal /= scale
     chosen, chance = order[:m], np.full(m, m / size)
-    while True:
+    while stop() is None:
         size = min(gram.n, 2 * size)
         rows = order[:size]
         D = np.sqrt(weights[chosen] / chance)
@@ -333,18 +373,23 @@ def _by_leverage(gram: Gram, weights: Array, m: int, rng: np.random.Generator) -
         picked = rng.choice(size, m, replace=False, p=score / score.sum())
         chosen, chance = rows[picked], np.minimum(1.0, m * score[picked] / score.sum())
         if size == gram.n:
-            return chosen
+            break
+    return chosen
 
 
 def _scores(diagonal: Array, weights: Array, values: Array, squares: Array, m: int) -> Array:
     """l_i(mu) for the mu under which they sum to ``SHARE`` m, by bisection of its logarithm: the sum falls with mu."""
 
-    def scores(mu: float) -> Array:
-        return np.clip(weights * (diagonal - (1.0 / (values + mu)) @ squares) / mu, 0.0, 1.0)
+    def scores(mu: float, some: slice) -> Array:
+        projected = (1.0 / (values + mu)) @ squares[:, some]
+        return np.clip(weights[some] * (diagonal[some] - projected) / mu, 0.0, 1.0)
 
+    # Rows are in random order: the first ones tell mu.
+    few = slice(0, min(len(diagonal), SUMMED))
+    times = len(diagonal) / max(1, few.stop)
     high = float(weights @ diagonal)  # the sum is less than one there
     low = 1e-12 * high
     for _ in range(30):
         mu = math.sqrt(low * high)
-        low, high = (mu, high) if scores(mu).sum() > SHARE * m else (low, mu)
-    return scores(high) + 1e-9
+        low, high = (mu, high) if times * scores(mu, few).sum() > SHARE * m else (low, mu)
+    return scores(high, slice(None)) + 1e-9

@@ -230,6 +230,18 @@ class LocalRounds:
         whole[r] = whole[:, r] = border
         return whole
 
+    def curvature_diagonal(self) -> Array:
+        every = self._bent()
+
+        def work(t: int, squares: Array) -> None:
+            D, keep = self._curvatures(t, every, None)
+            K = self._double(self.rows.tile(self.tiles[t], keep, self.scratch))
+            squares[:-1] += (K.multiply(K) if sp.issparse(K) else K * K).T @ D
+            squares[-1] += D.sum(axis=0)
+
+        (squares,) = self._summed(work, (self.columns + 1, self.outputs))
+        return squares
+
     def _sampled(self, count: int) -> Array:
         """Places in F of the rows of a sample."""
         if count >= self.n:

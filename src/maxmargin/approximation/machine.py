@@ -6,7 +6,6 @@ batches ─ validation ─ spool.py ─ the same
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 import warnings
@@ -23,6 +22,7 @@ from maxmargin._callbacks import CallbackSupport
 from maxmargin._control import Control, Status, print_note, print_progress
 from maxmargin._kernel_input import KernelInput
 from maxmargin._parallel import single_threaded_blas
+from maxmargin._readers.batches import read_batches
 from maxmargin._validation import (
     Array,
     Points,
@@ -37,7 +37,7 @@ from maxmargin._validation import (
 )
 from maxmargin.approximation.auto import FEWEST, FIRST, Search, held_out, search
 from maxmargin.approximation.kernel_error import KernelError
-from maxmargin.approximation.landmarks import generator_of
+from maxmargin.approximation.landmarks import check_landmark_columns, generator_of
 from maxmargin.approximation.losses import Loss
 from maxmargin.approximation.report import ApproximateReport
 from maxmargin.approximation.spool import Spool
@@ -83,6 +83,13 @@ class Fitted:
     source: str
 
 
+def _check_unless_auto(name: str, value: Any, wanted: str, **bounds: Any) -> None:
+    if not isinstance(value, str):
+        check_number(name, value, **bounds)
+    elif value != "auto":
+        raise ValueError(f"{name} must be {wanted} or 'auto'; got {str(value)!r}.")
+
+
 class LandmarkMachine(CallbackSupport, KernelInput):
     """The base of the estimators. An author says what the problem of some rows is (``make``, given to ``_fit_rows``),
     and how rows that are held out are judged (``judge``)."""
@@ -90,16 +97,13 @@ class LandmarkMachine(CallbackSupport, KernelInput):
     _unit = 1.0  # what objectives are multiplied by in the report
 
     def _check_options(self) -> None:
-        check_run_options(SimpleNamespace(**{**self.get_params(deep=False), "warm_start": False}))
+        given = {**self.get_params(deep=False), "warm_start": False}
+        if isinstance(self.random_state, np.random.Generator):
+            given["random_state"] = None
+        check_run_options(SimpleNamespace(**given))
         check_flag("fit_intercept", self.fit_intercept)
-        if not (isinstance(self.n_components, str) and self.n_components == "auto"):
-            if isinstance(self.n_components, str):
-                raise ValueError(f"n_components must be an integer >= 1 or 'auto'; got {self.n_components!r}.")
-            check_number("n_components", self.n_components, least=1, integer=True)
-        if not (isinstance(self.cache_size, str) and self.cache_size == "auto"):
-            if isinstance(self.cache_size, str):
-                raise ValueError(f"cache_size must be a number of megabytes or 'auto'; got {self.cache_size!r}.")
-            check_number("cache_size", self.cache_size, least=0, infinite=True)
+        _check_unless_auto("n_components", self.n_components, "an integer >= 1", least=1, integer=True)
+        _check_unless_auto("cache_size", self.cache_size, "a number of megabytes", least=0, infinite=True)
 
     def _control(self) -> Control:
         return Control(
@@ -123,6 +127,7 @@ class LandmarkMachine(CallbackSupport, KernelInput):
         """Train on all rows. ``make(at, weights)`` is the problem of the rows at these places, and
         ``judge(at, values)`` gives the losses and the score of decision values there. Sets all that does not depend on
         the kind of machine, except the report (:meth:`_account`)."""
+        check_landmark_columns(self)
         used = np.flatnonzero(weights > 0)
         everything = len(used) == len(weights)
         self.kernel_ = self._resolved(X if everything else X[used], weights[used])
@@ -135,6 +140,9 @@ class LandmarkMachine(CallbackSupport, KernelInput):
                 found = self._search(X, rows, make, judge, rng, control)
                 m = found.n_components
             trained = self._train(X, rows, make(rows.at, rows.weights), m, rng, control)
+            unseen = all(math.isinf(certificate.primal) for certificate in trained.solution.certificates)
+            if unseen and trained.solution.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt("Not one pass over the rows was finished: there is no model yet.")
             error = missed(self.kernel_, X, rows, trained, rng)
         self.landmarks_, self.landmark_indices_ = trained.landmarks.points, trained.landmarks.indices
         self.n_components_ = len(trained.landmarks)
@@ -251,7 +259,10 @@ class LandmarkMachine(CallbackSupport, KernelInput):
             **combine(scaled),
         )
         if not solution.status.converged:
-            self._warn(X)
+            self._warn(X, max(certificate.relative_gap for certificate in solution.certificates))
+
+    def _intercept_in_words(self) -> str:
+        return "free intercept" if self.fit_intercept else "no intercept"
 
     def _how(self) -> str:
         return self.landmarks if isinstance(self.landmarks, str) else "given"
@@ -259,11 +270,11 @@ class LandmarkMachine(CallbackSupport, KernelInput):
     def _in_units(self, certificate: Certificate) -> Certificate:
         return replace(certificate, primal=self._unit * certificate.primal, dual=self._unit * certificate.dual)
 
-    def _warn(self, X: Points) -> None:
-        report = self.report_
+    def _warn(self, X: Points, gap: float) -> None:
+        report, several = self.report_, len(self._squares) > 1
         warnings.warn(
             f"{type(self).__name__} did not converge ({report.status.value}). The model is the best one so far: its "
-            f"certified relative duality gap is {report.relative_gap:.2e} (tol={self.tol:g})."
+            f"{'largest ' * several}certified relative duality gap is {gap:.2e} (tol={self.tol:g})."
             f"{scaling_hint(X, getattr(self, 'feature_names_in_', None))}",
             ConvergenceWarning,
             stacklevel=callers_level(),
@@ -274,8 +285,6 @@ class LandmarkMachine(CallbackSupport, KernelInput):
     def _batches(self, source: Any, target: Any) -> tuple[Iterator[Any], str]:
         """The batches of a source, and what to call it."""
         if isinstance(source, (str, os.PathLike)):
-            # Files are read by a later layer, which is looked up when it is asked for.
-            read_batches = importlib.import_module("maxmargin.io").read_batches
             return iter(read_batches(source, target=target)), f"read from {os.fspath(source)}"
         if target is not None:
             raise ValueError("target names a column of a file; batches bring their own y.")
@@ -298,8 +307,14 @@ class LandmarkMachine(CallbackSupport, KernelInput):
                     raise ValueError(f"X has {X.shape[0]} samples and y has the shape {np.shape(y)}.")
                 weights.append(batch_weights(weight, X.shape[0]))
             spool.add(X)
-            targets.append(np.asarray(y))
+            targets.append(np.array(y))  # a stream may fill the same array again
         if not targets:
             raise ValueError("The source has no batches: give at least one (X, y).")
         kept = "spooled to a temporary file" if spool.on_disk else "held in memory"
-        return targets, weights, f"{said}, {len(targets):,} batches, {kept}"
+        if self.kernel == "precomputed" and spool.n != width:
+            raise ValueError(
+                f"Precomputed matrix must be a square matrix. The batches have {spool.n:,} rows and {width:,} columns "
+                "in all: hand in k(X, X) of the training points, some of its rows at a time."
+            )
+        count = "1 batch" if len(targets) == 1 else f"{len(targets):,} batches"
+        return targets, weights, f"{said}, {count}, {kept}"

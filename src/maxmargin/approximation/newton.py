@@ -12,7 +12,8 @@ A Newton step solves (Hessian) p = -gradient, by one of
 
     exact    the matrix itself, for few columns: n m^2 operations a step and output
     cg       conjugate gradients, one pass over K an iteration for all outputs, preconditioned by the Hessian of a
-             random sample of the rows; with squares it is Falkon (Rudi, Carratino & Rosasco 2017)
+             random sample of the rows (with squares it is Falkon: Rudi, Carratino & Rosasco 2017), or for linear
+             machines with many columns by the diagonal
 
 A line search follows, in which K does not take part. The hinge is rounded by a parabola. Whenever the rounding is most
 of what is left of the duality gap of the true loss, the multipliers become its centres (the method of multipliers, see
@@ -33,12 +34,13 @@ from maxmargin._validation import Array
 from maxmargin.approximation.certificate import certify
 from maxmargin.approximation.line_search import best_steps
 from maxmargin.approximation.losses import Loss
-from maxmargin.approximation.preconditioner import Preconditioner, cholesky_of
+from maxmargin.approximation.preconditioner import Diagonal, Preconditioner, cholesky_of
 from maxmargin.approximation.rounds import Halted, Rounds, Sums
 from maxmargin.history import History
 from maxmargin.optimality import Certificate
 
 FEW = 160  # columns up to which the Hessian is formed
+WIDE = 1000  # columns of a linear machine beyond which a Hessian has no room
 AT_ONCE = 2**20  # numbers of the Hessians that are asked for together
 LONG = 60_000  # rows from which parts of them come first
 PART_TOL = 0.01  # relative gap to which parts are solved
@@ -157,7 +159,7 @@ class Newton:
         self.control = Control() if control is None else control
         self.history = History()
         self.n_iter = self.products = 0
-        self.sampled: Preconditioner | None = None
+        self.sampled: Preconditioner | Diagonal | None = None
         self.last = 0.0  # the rounding's part of the gap when centres were last set
         self.set_at = 0  # and the step before that
         self.usual = math.inf  # iterations that a fresh preconditioner asked for
@@ -202,9 +204,10 @@ class Newton:
             found = self.best.found
             # w = 0 may be nearly optimal and still decide nothing: one step is made in any case, if there is one.
             enough = tol if self.n_iter > self.begun else min(tol, NOTHING)
-            # Where one class is alone the optimum is zero, and no gap is small beside it: then the prices are the unit.
+            # Where one class is alone the optimum is zero, and no gap is small beside it: prices are the unit there.
             none = NOTHING * sums.price
-            done = np.array([c.relative_gap <= enough or c.gap <= none[k] for k, c in enumerate(found)])
+            zero = [max(c.primal, c.gap) <= none[k] for k, c in enumerate(found)]
+            done = np.array([c.relative_gap <= enough or zero[k] for k, c in enumerate(found)])
             ended = self._ended(done, waited, limit)
             if ended is not None:
                 return self._closed(rounds, ended, final)
@@ -305,11 +308,12 @@ class Newton:
     def _conjugate(self, rounds: Rounds, g: Array, only: Array, enough: Array) -> Array:
         """-H^-1 g by preconditioned conjugate gradients, for all outputs at once; those that are there stop."""
         if self.sampled is None:
-            self.sampled = Preconditioner(rounds, self.T, self.intercept)
+            wide = self.T is None and rounds.columns > WIDE
+            self.sampled = Diagonal(self.intercept) if wide else Preconditioner(rounds, self.T, self.intercept)
         M = self.sampled
         stale = self.usual == math.inf and not self.loss.quadratic  # the Hessian of squares is always the same
         if not M.factors or stale or any(int(k) not in M.factors for k in only):
-            M.refresh(self._raw(self.w), self.b, self.loss, self.damping)
+            M.refresh(rounds, self._raw(self.w), self.b, self.loss, self.damping)
             self.usual = math.inf
         x, r = np.zeros_like(g), -g
         first = np.linalg.norm(g, axis=0)

@@ -27,7 +27,7 @@ from maxmargin.kernels import Kernel, Precomputed
 
 from .factor import Factor
 from .kernel_error import KernelError, estimate_kernel_error
-from .landmarks import Landmarks, choose_landmarks, generator_of
+from .landmarks import Landmarks, check_landmark_columns, choose_landmarks, generator_of
 
 TILE_VALUES = 1 << 18  # kernel values of a tile, 2 MB
 NAMED = {"gamma": "auto", "degree": 3, "coef0": 1.0}  # where a kernel given by name is told nothing, as scikit-learn
@@ -156,7 +156,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         if self.dtype is not None:
             check_choice("dtype", self.dtype, ["float32", "float64"], extra=" or None")
         X = self._training_points(X)
-        self._check_columns()
+        check_landmark_columns(self)
         weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
         self.kernel_ = self._resolved(X, weights)
         threads, rng = self._threads(X.shape[0]), generator_of(self.random_state)
@@ -167,12 +167,6 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         self.normalization_ = np.ascontiguousarray(factor.T.T)
         self.eigenvalues_ = factor.eigenvalues
         return self
-
-    def _check_columns(self) -> None:
-        """Landmarks in a table have the columns of the training table."""
-        columns, own = getattr(self.landmarks, "columns", None), getattr(self, "feature_names_in_", None)
-        if columns is not None and own is not None and list(columns) != list(own):
-            raise ValueError(f"the columns of landmarks and X differ: {list(columns)} and {list(own)}.")
 
     @property
     def _n_features_out(self) -> int:

@@ -6,6 +6,9 @@ With phi_i = T'k_i, and n / s as many rows as the sample has,
 
 is about the Hessian of all rows once the sample has a few times as many rows as there are unknowns; conjugate gradients
 on M^-1 H then need few iterations. The features of the sample are computed once, and serve every Newton step.
+
+Linear machines with many columns have no room for such a matrix, and sparse ones little use for it: there M is the
+diagonal of the Hessian of all rows, I + sum_i D_i x_ij^2.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ class Preconditioner:
     >>> from maxmargin.approximation.targets import Values
     >>> rounds = LocalRounds(MatrixRows(np.array([[1.0], [2.0]])), Values(np.zeros((2, 1)), np.ones(2)))
     >>> sampled = Preconditioner(rounds, None, intercept=False)
-    >>> sampled.refresh(np.zeros((1, 1)), np.zeros(1), Loss.named("squares"), np.zeros(1))
+    >>> sampled.refresh(rounds, np.zeros((1, 1)), np.zeros(1), Loss.named("squares"), np.zeros(1))
     >>> sampled.solve(0, np.array([11.0])).round(6)  # 1 + 2 (1 + 4) = 11
     array([1.])
     """
@@ -81,8 +84,8 @@ class Preconditioner:
         size = max(PART, self.K.shape[1])
         return [slice(start, start + size) for start in range(0, count, size)]
 
-    def refresh(self, B: Array, b: Array, loss: Loss, damping: Array) -> None:
-        """Factorise at (B, b), where the losses have these curvatures."""
+    def refresh(self, rounds: Rounds, B: Array, b: Array, loss: Loss, damping: Array) -> None:
+        """Factorise at (B, b), where the losses have these curvatures; ``rounds`` were evaluated there."""
         D = np.empty((len(self.y), self.y.shape[1]))
         F = self.K @ B + b
         second_order(F, self.y, self.c, NO_CENTRE, *loss.numbers, D)
@@ -113,6 +116,32 @@ class Preconditioner:
     def solve(self, k: int, r: Array) -> Array:
         """The system of output k."""
         return cho_solve((self.factors[k], True), r, check_finite=False)
+
+
+class Diagonal:
+    """The diagonal of the Hessian of all rows, for linear machines with many columns.
+
+    Parameters
+    ----------
+    intercept : bool
+        Whether there is one; it is the last unknown then.
+    """
+
+    def __init__(self, intercept: bool) -> None:
+        self.intercept = intercept
+        self.factors: dict[int, Array] = {}
+
+    def refresh(self, rounds: Rounds, B: Array, b: Array, loss: Loss, damping: Array) -> None:
+        """The diagonal at (B, b), where ``rounds`` were evaluated last."""
+        H = rounds.curvature_diagonal()
+        H[:-1] += 1.0
+        H[-1] += damping
+        H = H if self.intercept else H[:-1]
+        self.factors = {k: np.maximum(H[:, k], np.finfo(float).tiny) for k in range(H.shape[1])}
+
+    def solve(self, k: int, r: Array) -> Array:
+        """The system of output k."""
+        return np.asarray(r / self.factors[k])
 
 
 def cholesky_of(H: Array, damping: float | None) -> Array:

@@ -149,6 +149,8 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         threads_for(1, self.n_jobs)
         rng, kernel = generator_of(self.random_state), self._kernel()
         X = check_training_points(self, X)
+        size = 8.0 * count * (X.shape[1] if not orthogonal else 2 * X.shape[1])
+        check_memory(size, f"n_components={count:,} of {X.shape[1]:,} columns", "take fewer.")
         self.kernel_ = resolved(kernel, self.kernel, X, names=getattr(self, "feature_names_in_", None))
         self.frequencies_ = draw_frequencies(self.kernel_, -(-count // 2), X.shape[1], rng, orthogonal)
         self.phase_ = float(rng.uniform(0.0, TURN))

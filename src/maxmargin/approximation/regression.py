@@ -241,8 +241,8 @@ class NystroemSVR(ValueMachine):
         return float(self.C)
 
     def _parameters(self) -> str:
-        with_b = "free intercept" if self.fit_intercept else "no intercept"
-        return f"C = {self.C:g}, epsilon = {self.epsilon:g}, {self.loss.replace('_', ' ')} loss, {with_b}"
+        loss = f"{self.loss.replace('_', ' ')} loss"
+        return f"C = {self.C:g}, epsilon = {self.epsilon:g}, {loss}, {self._intercept_in_words()}"
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -130,7 +130,7 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
         return 0.5 / float(self.alpha)
 
     def _parameters(self) -> str:
-        return f"alpha = {self.alpha:g}, squared loss, {'free intercept' if self.fit_intercept else 'no intercept'}"
+        return f"alpha = {self.alpha:g}, squared loss, {self._intercept_in_words()}"
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

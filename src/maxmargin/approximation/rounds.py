@@ -8,6 +8,7 @@ holds its own part and the sums are added.
     evaluate          F = K B + b;  sum L, K'g, sum g, ...     g = first derivatives of the prices times the losses at F
     curvature_times   K'D(K P + p)                             D = second derivatives
     curvature         [K T, 1]'D[K T, 1] of some outputs
+    curvature_diagonal the diagonals of these matrices, for all outputs
     direction         G = K P + p
     along             sums at F + t G                          no pass over K
     move              F + t G becomes F                        no pass over K
@@ -108,6 +109,10 @@ class Rounds(Protocol):
     def curvature(self, outputs: Sequence[int], T: Array | None = None) -> Array:
         """The symmetric matrices sum_i D_i (T'k_i, 1)(T'k_i, 1)' of these outputs, float64 of shape
         (outputs, r + 1, r + 1); k_i itself without T. Applied afterwards, T would blow up the rounding of the sums."""
+        ...
+
+    def curvature_diagonal(self) -> Array:
+        """The sums of D_i k_ij^2, and of D_i in the last row, of all outputs: (m + 1, k)."""
         ...
 
     def sample(self, count: int) -> tuple[Array, Array, Array]:

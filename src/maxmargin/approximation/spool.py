@@ -1,8 +1,8 @@
 """Batches of a stream, gathered so that they can be passed over again and again.
 
-They are joined in memory as long as they fit the budget. Beyond it they go to temporary files, dense rows as one
-float32 matrix and sparse ones as the three arrays of CSR, and come back as memory maps. The files are gone when the
-spool is closed, whatever happened in between.
+They are joined in memory as long as they fit the budget. Beyond it they go to temporary files, dense rows as one matrix
+and sparse ones as the three arrays of CSR, and come back as memory maps, in the precision they had: float32 if all
+batches had it. The files are gone when the spool is closed, whatever happened in between.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._validation import Array, Points
+
+PIECE = 2**22  # bytes that are read at a time
 
 
 def _bytes(X: Points) -> int:
@@ -39,7 +41,7 @@ class Spool:
     ...         spool.add(np.arange(start, start + 40.0).reshape(20, 2))
     ...     X = spool.points()
     ...     print(type(X).__name__, X.dtype, X.shape, X[-1], spool.on_disk)
-    memmap float32 (40, 2) [78. 79.] True
+    memmap float64 (40, 2) [78. 79.] True
     """
 
     def __init__(self, budget: float) -> None:
@@ -49,6 +51,7 @@ class Spool:
         self.folder: tempfile.TemporaryDirectory[str] | None = None
         self.files: dict[str, Any] = {}
         self.columns, self.entries, self.sparse = 0, 0, False
+        self.dtype: Any = np.float32
 
     def __enter__(self) -> Self:
         return self
@@ -68,6 +71,9 @@ class Spool:
         elif sp.issparse(X) != self.sparse:
             X = sp.csr_matrix(X) if self.sparse else X.toarray()
         self.n += X.shape[0]
+        if self.folder is not None and X.dtype == np.float64 and self.dtype is np.float32:
+            self._widen()
+        self.dtype = np.float64 if X.dtype == np.float64 else self.dtype
         if self.folder is None:
             self.held += _bytes(X)
             self.parts.append(X.copy())
@@ -83,13 +89,7 @@ class Spool:
             self._write(part)
 
     def _write(self, X: Points) -> None:
-        with np.errstate(over="ignore"):  # found out below
-            values = (X.data if self.sparse else X).astype(np.float32)
-        if not np.isfinite(values).all():
-            raise ValueError(
-                "X has entries beyond the range of float32, in which rows that do not fit into memory are kept: scale "
-                "the columns of X, or raise cache_size."
-            )
+        values = (X.data if self.sparse else X).astype(self.dtype, copy=False)
         if self.sparse:
             self.files["data"].write(values.tobytes())
             self.files["indices"].write(X.indices.astype(np.int32).tobytes())
@@ -97,6 +97,18 @@ class Spool:
             self.entries += X.nnz
         else:
             self.files["rows"].write(np.ascontiguousarray(values).tobytes())
+
+    def _widen(self) -> None:
+        """What was written in single precision, in double."""
+        assert self.folder is not None
+        name = "data" if self.sparse else "rows"
+        path, wide = Path(self.folder.name) / name, Path(self.folder.name) / "wide"
+        self.files[name].close()
+        with open(path, "rb") as narrow, open(wide, "wb") as file:
+            while piece := narrow.read(PIECE):
+                file.write(np.frombuffer(piece, np.float32).astype(np.float64).tobytes())
+        wide.replace(path)
+        self.files[name] = open(path, "ab")  # noqa: SIM115
 
     def points(self) -> Points:
         """All rows."""
@@ -108,13 +120,13 @@ class Spool:
             file.flush()
         folder = Path(self.folder.name)
         if not self.sparse:
-            return np.memmap(folder / "rows", np.float32, "r", shape=(self.n, self.columns))
+            return np.memmap(folder / "rows", self.dtype, "r", shape=(self.n, self.columns))
         if self.entries == 0:
-            return sp.csr_matrix((self.n, self.columns), dtype=np.float32)
-        data = np.memmap(folder / "data", np.float32, "r", shape=(self.entries,))
+            return sp.csr_matrix((self.n, self.columns), dtype=self.dtype)
+        data = np.memmap(folder / "data", self.dtype, "r", shape=(self.entries,))
         indices = np.memmap(folder / "indices", np.int32, "r", shape=(self.entries,))
         indptr = np.concatenate(([0], *self.indptr)).astype(np.int64)
-        X = sp.csr_matrix((self.n, self.columns), dtype=np.float32)
+        X = sp.csr_matrix((self.n, self.columns), dtype=self.dtype)
         X.data, X.indices, X.indptr = data, indices, indptr  # set, so that scipy does not copy them
         X.has_sorted_indices = X.has_canonical_format = True
         return X

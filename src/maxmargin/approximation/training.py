@@ -130,13 +130,13 @@ def train(
     """Choose landmarks and solve. X are all points of the input, which landmarks given as indices refer to."""
     precomputed = isinstance(kernel, Precomputed)
     if isinstance(landmarks, str) and not precomputed:
-        chosen = choose_landmarks(kernel, rows.X, n_components, landmarks, rows.weights, rng)
+        chosen = choose_landmarks(kernel, rows.X, n_components, landmarks, rows.weights, rng, threads, control.stop)
         indices = None if chosen.indices is None else rows.at[chosen.indices]
         chosen = Landmarks(chosen.points, indices)
     else:
         weights = np.zeros(X.shape[0])
         weights[rows.at] = rows.weights
-        chosen = choose_landmarks(kernel, X, n_components, landmarks, weights, rng)
+        chosen = choose_landmarks(kernel, X, n_components, landmarks, weights, rng, threads, control.stop)
     n = rows.X.shape[0]
     price = float(targets.tile(slice(0, LOOKED_AT))[1].mean())
     factor, dtype = factor_of(chosen.matrix(kernel, X), kernel, n, loss, price, budget_of(cache_size))

@@ -32,7 +32,7 @@ from maxmargin.dask.shards import LARGE, Shards
 
 FETCHED = 2**25  # bytes of rows up to which a part of them is fetched
 CHANGING = ("evaluate", "move", "recentre")  # after which second derivatives are others
-PASSING = ("evaluate", "curvature_times", "curvature", "direction")  # what passes over K
+PASSING = ("evaluate", "curvature_times", "curvature", "curvature_diagonal", "direction")  # what passes over K
 
 
 @dataclass(frozen=True)
@@ -208,6 +208,10 @@ class DaskRounds:
             self.usual = operation
         whole = self._ask(operation, size=self._matrices(operation))
         return whole
+
+    def curvature_diagonal(self) -> Array:
+        squares: Array = self._ask(("curvature_diagonal", (), {}), size=8 * self.columns * self.outputs)
+        return squares
 
     def direction(self, P: Array, p: Array, only: Array | None = None) -> None:
         self.waiting.append(("direction", (P, p, only), {}))

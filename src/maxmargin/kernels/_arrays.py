@@ -17,9 +17,11 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points
+from maxmargin._validation import Array, Points, shown
 
 CHUNK = 1 << 20  # entries converted to float64 at a time
+FEWEST, LOOKED_AT = 100, 1_000  # rows that say what a typical one is
+DRAGGED = 10.0  # times as far from the mean as from the median
 FARTHEST = float(np.finfo(np.float64).max)
 LARGEST_SQUARED_POWER = 32  # beyond it np.power is as fast as repeated squaring, and rounds only once
 
@@ -50,10 +52,38 @@ def squared_norms(A: Points) -> Array:
     return norms
 
 
-def column_means(X: Points, weights: Array | None) -> Array | None:
-    """The weighted mean of each column of dense points; None for sparse ones, which a shift would fill."""
+def centre_of(X: Points, weights: Array | None) -> Array | None:
+    """A point that dense points lie around; None for sparse ones, which a shift would fill.
+
+    It is the weighted mean of each column, unless a few rows drag that away from the others, as one at 1e12 does: then
+    the weighted median. What counts is how far a typical row is from it, half of them being nearer; for this about
+    ``LOOKED_AT`` rows are looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernels._arrays import centre_of
+    >>> centre_of(np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 6.0]]), None)
+    array([1., 3.])
+    >>> centre_of(np.array([[0.0, 1.0], [1.0, 2.0], [1e12, 6.0]]), None)
+    array([1., 3.])
+    """
     if sp.issparse(X):
         return None
+    centre = _column_means(X, weights)
+    rows = max(FEWEST, min(LOOKED_AT, CHUNK // X.shape[1]))
+    some = slice(None, None, 1 + X.shape[0] // rows)
+    part = np.ascontiguousarray(X[some].T, dtype=np.float64)
+    shares = np.ones(part.shape[1]) if weights is None else weights[some]
+    if not shares.any():
+        return centre
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = _medians(part, shares)
+        far, near = (_medians(np.abs(part - point[:, None]), shares) for point in (centre, middle))
+        return np.where(far <= DRAGGED * near + 1e-12 * np.abs(centre), centre, middle)
+
+
+def _column_means(X: Array, weights: Array | None) -> Array:
     if weights is None:
         return np.asarray(X.mean(axis=0, dtype=np.float64))
     shares = weights / weights.sum()
@@ -63,11 +93,24 @@ def column_means(X: Points, weights: Array | None) -> Array | None:
     return np.asarray(sum(shares[i : i + step] @ X[i : i + step] for i in range(0, len(X), step)))
 
 
+def _medians(A: Array, weights: Array) -> Array:
+    """The smallest value of each row that at least half of the weight does not exceed."""
+    if (weights == weights[0]).all():
+        middle = (len(weights) - 1) // 2
+        return np.asarray(np.partition(A, middle, axis=1)[:, middle])
+    order = np.argsort(A, axis=1)
+    total = np.cumsum(weights[order], axis=1)
+    at = (total >= 0.5 * total[:, -1:]).argmax(axis=1)
+    every = np.arange(len(A))
+    return np.asarray(A[every, order[every, at]])
+
+
 def squared_distances(A: Points, B: Points, shift: Array | None = None) -> Array:
     """||a - b||^2 for the rows of A and B, never negative; dense points are moved by ``-shift`` first.
 
     A point whose squared length overflows is as far from all others as a number can say.
     """
+    same = B is A
     if shift is not None and not sp.issparse(A) and not sp.issparse(B):
         moved = A - shift
         A, B = moved, (moved if B is A else B - shift)
@@ -79,7 +122,11 @@ def squared_distances(A: Points, B: Points, shift: Array | None = None) -> Array
         D += norms_b[None, :]
     D[~np.isfinite(norms_a)] = FARTHEST
     D[:, ~np.isfinite(norms_b)] = FARTHEST
-    return np.clip(D, 0.0, FARTHEST, out=D)
+    np.clip(D, 0.0, FARTHEST, out=D)
+    if same:
+        own = np.flatnonzero(np.isfinite(norms_a))
+        D[own, own] = 0.0
+    return D
 
 
 def is_integer(value: object) -> bool:
@@ -101,8 +148,8 @@ def power(K: Array, exponent: float, scale: Callable[[], float], name: str) -> A
     if lowest < 0.0:
         if lowest < -1e-12 * scale():
             raise ValueError(
-                f"{name}: the base is negative ({lowest:.3g}) and the exponent {exponent!r} is not an integer, so the "
-                "power is not a real number. Use an integer exponent, or make every base positive (a larger coef0, "
+                f"{name}: the base is negative ({lowest:.3g}) and the exponent {shown(exponent)} is not an integer, so "
+                "the power is not a real number. Use an integer exponent, or make every base positive (a larger coef0, "
                 "or features that are not negative)."
             )
         np.maximum(K, 0.0, out=K)

@@ -16,9 +16,9 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points, check_number
+from maxmargin._validation import Array, Points, check_number, shown
 
-from ._arrays import column_means, squared_distances, squared_norms
+from ._arrays import centre_of, squared_distances, squared_norms
 from ._loops import MANHATTAN, coordinate_sums
 from .bandwidth import resolve_gamma
 from .base import Kernel
@@ -74,19 +74,19 @@ class RBF(Kernel):
         kernel = copy.copy(self)
         kernel.gamma = resolve_gamma(self.gamma, X, weights) if self.sigma is None else self._gamma_of_sigma()
         kernel.sigma = None
-        kernel.shift_ = column_means(X, weights)
+        kernel.shift_ = centre_of(X, weights)
         return kernel
 
     def _gamma_of_sigma(self) -> float:
         if self.gamma != "scale":
             raise ValueError(
-                f"RBF takes gamma or sigma, not both; got gamma={self.gamma!r} and sigma={self.sigma!r}. "
+                f"RBF takes gamma or sigma, not both; got gamma={shown(self.gamma)} and sigma={shown(self.sigma)}. "
                 "They are the same parameter: gamma = 1 / (2 sigma^2)."
             )
         sigma = check_number("sigma", self.sigma, above=0)
         gamma = 0.5 / sigma / sigma
         if not math.isfinite(gamma):
-            raise ValueError(f"sigma={self.sigma!r} is too small: gamma = 1 / (2 sigma^2) overflows.")
+            raise ValueError(f"sigma={shown(self.sigma)} is too small: gamma = 1 / (2 sigma^2) overflows.")
         return gamma
 
     def _sizes(self, X: Points) -> Array:

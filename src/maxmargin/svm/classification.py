@@ -162,7 +162,7 @@ class SVC(KernelClassifier):
 
         same = ("C", "kernel", "gamma", "degree", "coef0", "fit_intercept", "class_weight", "n_jobs")
         chosen = {name: getattr(self, name) for name in same}
-        return None if math.isinf(self.C) else NystroemSVC(loss="hinge", **chosen)
+        return None if math.isinf(self.C) else NystroemSVC(**chosen)
 
     def _problem(self, y: Array, weight: Array) -> DualProblem:
         return problems.c_svc(y, self.C * weight, fit_intercept=self.fit_intercept)

@@ -11,8 +11,9 @@ more sizes, a and b, tell the exponent, p = log(t_b / t_a) / log(b / a), kept be
     t(n) = t_b (n / b)^p,        support vectors(n) = v_b (n / b)^q  with q from the same two samples.
 
 If that is more than ``LONG`` seconds, a :class:`LongFitWarning` says so, with what the approximate machine would take
-and how well it does on rows of the sample that neither was trained on. The fit then goes on as it was asked for:
-nothing is approximated that the user did not ask to be.
+and how well it does on rows of the sample that neither was trained on. Its time is a constant and a part that grows
+with n, both from the same two samples; it is given up where it would cost more than a few hundredths of the exact fit.
+The fit then goes on as it was asked for: nothing is approximated that the user did not ask to be.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ FEWEST = (2_000, 8_000)  # and have no fewer rows than this
 LONG = 60.0  # seconds worth a word
 LEAST, MOST = 1.5, 3.0
 PATIENT = 10.0  # seconds that the fit to one sample may take
+LITTLE = 0.04  # share of the exact fit's time that one fit of the approximate machine may take, or
+BRIEF = 2.0  # seconds, if that is more
 
 
 class LongFitWarning(UserWarning):
@@ -93,10 +96,10 @@ def forecast(machine: Any, X: Points, target: Array, weights: Array) -> Forecast
     if len(order) < sizes[-1] + TEST or len(np.unique(target[order[:FIRST]])) < 2:
         return None
 
-    def fitted(size: int, one: Any) -> tuple[Any, float]:
+    def fitted(size: int, one: Any, patience: float = PATIENT) -> tuple[Any, float]:
         rows = np.sort(order[:size])
         trained = clone(one)
-        trained.max_seconds = PATIENT
+        trained.max_seconds = patience
         begin = time.perf_counter()
         trained.fit(X[rows], target[rows], sample_weight=weights[rows])
         if trained.report_.status is Status.INTERRUPTED:
@@ -132,11 +135,14 @@ def forecast(machine: Any, X: Points, target: Array, weights: Array) -> Forecast
         alternative = machine._approximate()
         if alternative is None:
             return told
-        other, seconds = fitted(sizes[1], alternative)
+        patience = max(BRIEF, LITTLE * total)
+        (_, short), (other, long) = (fitted(size, alternative, patience) for size in sizes)
+        stopped = other.report_.status is Status.DEADLINE
+        each = long / sizes[1] if stopped else max(0.0, long - short) / (sizes[1] - sizes[0])
         return replace(
             told,
             alternative=type(alternative).__name__,
-            approximate_seconds=seconds * n / sizes[1],
+            approximate_seconds=long + each * (n - sizes[1]),
             approximate_score=float(other.score(X[rows], target[rows])),
         )
 
