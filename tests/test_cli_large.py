@@ -100,3 +100,12 @@ def test_what_does_not_go_together_is_refused_in_one_line(folder, options, messa
     out = run("train", folder / "train.csv", *options, code=2)
     assert message in out
     assert "Traceback" not in out
+
+
+def test_an_address_that_was_forgotten_is_missed(folder):
+    assert "--dask needs a value" in run("train", folder / "train.csv", "--dask", "--approximate", code=2)
+
+
+def test_schemes_of_several_classes_are_refused_with_the_reason(folder):
+    out = run("train", folder / "train.csv", "--approximate", "--multiclass", "ovo", code=2)
+    assert "each class against the rest" in out

@@ -232,7 +232,10 @@ def _distinct(kernel: Kernel, X: Points, weights: Array, most: int, rng: np.rand
 def _given(kernel: Kernel, X: Points, landmarks: Any) -> Landmarks:
     """The user's own landmarks."""
     n = X.shape[0]
-    flat = np.empty(0) if sp.issparse(landmarks) or hasattr(landmarks, "columns") else np.asarray(landmarks)
+    try:
+        flat = np.empty((0, 1)) if sp.issparse(landmarks) or hasattr(landmarks, "columns") else np.asarray(landmarks)
+    except ValueError as error:
+        raise ValueError(f"landmarks has rows of different lengths: {error}") from error
     if flat.ndim == 1 and flat.dtype.kind in "iub":
         if flat.dtype.kind == "b":
             if len(flat) != n:
@@ -245,6 +248,11 @@ def _given(kernel: Kernel, X: Points, landmarks: Any) -> Landmarks:
         return _at(kernel, X, np.where(flat < 0, flat + n, flat).astype(np.int64))
     if isinstance(kernel, Precomputed):
         raise ValueError(f"With a precomputed kernel, landmarks are indices of rows of K; got {landmarks!r}.")
+    if flat.ndim == 0 or (flat.ndim == 1 and flat.dtype.kind in "fc"):
+        raise ValueError(
+            f"landmarks must be one of {', '.join(map(repr, METHODS))}, points of shape (m, {X.shape[-1]}), or integers "
+            f"that are indices of rows; got {landmarks!r}."
+        )
     objects = as_objects(landmarks)
     if (objects is None) != (X.dtype != object):
         raise ValueError("landmarks and X hold different sorts of points, vectors and objects that are none.")

@@ -204,7 +204,8 @@ class LandmarkMachine(CallbackSupport, KernelInput):
             return judge(rows.at[apart], values)
 
         most = math.sqrt(budget_of("auto") / HEAVY)
-        return search(attempt, len(learnt), control=control, most=most, weights=rows.weights[apart])
+        found = search(attempt, len(learnt), control=control, most=most, weights=rows.weights[apart])
+        return replace(found, n_components=n) if found.n_components >= len(learnt) else found
 
     def _function(self, trained: Trained) -> KernelExpansion:
         return KernelExpansion(self.kernel_, trained.landmarks.points, trained.coefficients, trained.solution.b)

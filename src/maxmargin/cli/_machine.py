@@ -125,6 +125,8 @@ def make_machine(task: str, options: dict[str, Any], classes: Array | None = Non
         parameter = PARAMETERS.get(option, option)
         if parameter not in known:
             reason = REASONS.get(option, "leave it out")
+            if option == "multiclass" and task == "classify":
+                reason = "it takes each class against the rest"
             raise UserError(f"--{option.replace('_', '-')} does not apply to {made.__name__}: {reason}.")
         parameters[parameter] = value
     return made(**parameters)

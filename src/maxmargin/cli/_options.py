@@ -186,3 +186,10 @@ def counted(n: int, word: str) -> str:
 def plain(value: Any) -> Any:
     """A label or number of an array as Python's own type, for text and JSON."""
     return value.item() if hasattr(value, "item") else value
+
+
+def address(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A callback for an option whose value may have been forgotten, so that the next option took its place."""
+    if value is not None and value.startswith("-"):
+        raise click.BadParameter(f"{value!r} is an option: {param.opts[0]} needs a value, {param.metavar}.")
+    return value

@@ -11,6 +11,7 @@ import click
 from maxmargin.cli import UserError
 from maxmargin.cli._options import (
     Voice,
+    address,
     check_folder,
     check_test_options,
     counted,
@@ -105,6 +106,7 @@ MACHINE = (
 @click.option(
     "--dask",
     metavar="ADDRESS|local",
+    callback=address,
     help="Fit on the Dask cluster of this scheduler; local makes one of this machine's cores.",
 )
 @click.option(
@@ -115,7 +117,12 @@ MACHINE = (
 @click.option(
     "--max-seconds", type=click.FloatRange(0, min_open=True), help="Limit of time: stop with the best model so far."
 )
-@click.option("--cache-size", metavar="MB", type=float, help="Memory for kernel values.  [default: 200]")
+@click.option(
+    "--cache-size",
+    metavar="MB",
+    type=float,
+    help="Memory for kernel values.  [default: 200; approximate: half of what is free]",
+)
 @click.option("--threads", type=click.IntRange(1), help="[default: all cores]; the model does not depend on it.")
 @click.option(
     "--seed",
@@ -130,9 +137,9 @@ MACHINE = (
 def command(ctx: click.Context, /, data: str, output: str | None, as_json: bool, **options: Any) -> None:
     """Learn from DATA, test on rows held out, report, and save the model.
 
-    DATA is a table (CSV and the like, with or without names in the first line), svmlight, or NumPy's .npy or .npz;
-    "-" is standard input. Texts in a table become columns of 0 and 1. The model file holds all that was done to the
-    columns, so that predict takes data of the same form.
+    DATA is a table (CSV and the like, with or without names in the first line; Parquet, Arrow), svmlight, or NumPy's
+    .npy or .npz; "-" is standard input. Texts in a table become columns of 0 and 1. The model file holds all that was
+    done to the columns, so that predict takes data of the same form.
 
     \b
     maxmargin train iris.csv -o iris.mm --scale
