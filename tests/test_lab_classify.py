@@ -273,6 +273,47 @@ def test_a_hard_margin_that_is_not_found_in_time_claims_no_proof():
     assert "exists" not in answer["proof"]["sentence"]
 
 
+def dragging(C, steps=4):
+    """Requests while the first of 120 points is dragged, which overlap, and the one at rest."""
+    random = np.random.default_rng(1)
+    points = [[*x, i % 2] for i, x in enumerate((random.normal(0, 0.4, (120, 2)) + 0.2).tolist())]
+    asked = {"kernel": {"name": "rbf", "gamma": 2}, "C": C, "grid": [6, 6]}
+    for k in range(steps + 1):
+        points[0] = [points[0][0] + 0.02, *points[0][1:]]
+        yield {**asked, "points": [*points], "live": k < steps}
+
+
+def test_while_dragging_a_fit_begins_where_the_last_one_ended():
+    kept, fresh, iterations = {}, [], []
+    for request in dragging(1e4):
+        run = Run()
+        run.kept = kept
+        answer, other = classify(request, run), classify({**request, "live": False}, Run())
+        iterations.append(answer["report"]["iterations"])
+        fresh.append(other["report"]["iterations"])
+        np.testing.assert_allclose(planes(answer), planes(other), rtol=1e-3, atol=1e-2)
+    assert max(iterations[1:-1]) < 0.7 * min(fresh)
+    # at rest the answer does not depend on the way there
+    strip = {"seconds": 0, "comment": 0, "report": 0}
+    assert {**answer, **strip} == {**other, **strip}
+
+
+@pytest.mark.parametrize("C", [1e8, "inf"])
+def test_while_dragging_there_is_an_answer_soon(monkeypatch, C):
+    """What the solver had by then, and no claim beyond it."""
+    monkeypatch.setattr("maxmargin.lab.classify.LIVE", 0.004)
+    request = next(iter(dragging(C)))
+    with pytest.warns(UserWarning, match="did not converge"):
+        answer = classify(request, Run(max_seconds=15.0))
+    assert np.isfinite(planes(answer)).all()
+    if C == "inf":
+        assert not answer["proof"]["proved"]
+        assert "so far" in answer["proof"]["sentence"]
+    else:
+        assert answer["comment"][-1].startswith("so far")
+        assert not answer["report"]["converged"]
+
+
 def test_a_joint_hard_margin_without_proof():
     answer = ask(
         [[0, 0, 0], [1, 1, 0], [0, 1, 1], [1, 0, 1], [0.5, 0.5, 2]], "linear", "inf", multiclass="crammer_singer"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,56 +12,24 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-sync_api = pytest.importorskip("playwright.sync_api")
+import lab_browser
+from lab_browser import PHONE, Tab, excused, expect, idle, link
+
 image = pytest.importorskip("PIL.Image")
 
-from test_lab_page import CHROMIUM, FLAGS, SHIFTS, serving  # noqa: E402
-
-expect = sync_api.expect
+browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
 
-@pytest.fixture(scope="module")
-def lab() -> Iterator[SimpleNamespace]:
-    with serving() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        try:
-            found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        except sync_api.Error as error:
-            if "Executable doesn't exist" in str(error):
-                pytest.skip("there is no Chromium on this machine")
-            raise
-        yield found
-        found.close()
-
-
-class Digits:
-    """The tab as a user sees it: places of the paper are parts of its width and height."""
+class Digits(Tab):
+    id = "digits"
 
     def __init__(self, page: Any) -> None:
-        self.page = page
-        self.panel = page.locator("#panel-digits")
-        self.paper = self.panel.locator(".paper canvas")
+        super().__init__(page)
         self.note = self.panel.locator(".desk .note")
         self.hint = self.panel.get_by_text("Draw a digit here")
 
-    def at(self, x: float, y: float) -> tuple[float, float]:
-        box = self.paper.bounding_box()
-        return box["x"] + x * box["width"], box["y"] + y * box["height"]
-
     def draw(self, *places: tuple[float, float], lift: bool = True) -> None:
-        self.page.mouse.move(*self.at(*places[0]))
-        self.page.mouse.down()
-        for place in places[1:]:
-            self.page.mouse.move(*self.at(*place), steps=4)
-        if lift:
-            self.page.mouse.up()
+        self.drag(*places, steps=4, lift=lift)
 
     def press(self, name: str) -> None:
         self.panel.get_by_role("button", name=name).click()
@@ -69,21 +37,8 @@ class Digits:
     def looks_like(self, digit: str) -> None:
         expect(self.panel.locator(".digit")).to_have_text(digit)
 
-    def choose(self, *, name: str = "digit.png", kind: str = "image/png", data: bytes) -> None:
+    def give(self, *, name: str = "digit.png", kind: str = "image/png", data: bytes) -> None:
         self.panel.locator("input[type=file]").set_input_files({"name": name, "mimeType": kind, "buffer": data})
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """What the address holds, once it has been written."""
-        self.page.locator("html[data-saved=true]").wait_for()
-        read = "import('/static/js/state.js').then((m) => m.decode(location.hash))"
-        return self.page.evaluate(read)["tabs"]["digits"]
-
-    def go(self, state: Any) -> None:
-        """Opens a link with this state."""
-        self.page.locator("html[data-saved=true]").wait_for()
-        go = "m.encode({ at: 'digits', tabs: { digits: state } }).then((link) => { location.hash = link; })"
-        self.page.evaluate(f"(state) => import('/static/js/state.js').then((m) => {go})", state)
 
     def column(self, name: str) -> list[float]:
         texts = self.panel.locator(f".scores ol .{name}").all_inner_texts()
@@ -91,54 +46,26 @@ class Digits:
 
 
 @pytest.fixture(scope="module")
-def opening(browser: Any, lab: SimpleNamespace) -> Iterator[Callable[..., Digits]]:
-    contexts = []
-
-    def open_tab(link: str | None = None, *, width: int = 1280, height: int = 800, **options: Any) -> Digits:
-        options.setdefault("reduced_motion", "reduce")  # examples are there at once
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        context.add_init_script(SHIFTS)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.complaints = []
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.on("console", lambda told: told.type == "error" and page.complaints.append(told.text))
-        page.goto(lab.link)
-        page.locator("html[data-ready=true]").wait_for()
-        if link is not None:
-            page.goto(link)
-            page.reload()
-            page.locator("html[data-ready=true]").wait_for()
-        page.locator("#tab-digits").click()
-        return Digits(page)
-
-    yield open_tab
-    for context in contexts:
-        context.close()
-
-
-@pytest.fixture(scope="module")
-def shared(opening: Callable[..., Digits]) -> Digits:
-    return opening()
+def shared(opening: Callable[..., Any], lab: SimpleNamespace) -> Digits:
+    page = opening(link(lab, "digits"), reduced_motion="reduce")  # examples are there at once
+    idle(page)  # the machine has learnt
+    return Digits(page)
 
 
 @pytest.fixture
-def digits(shared: Digits) -> Iterator[Digits]:
+def digits(shared: Digits, quiet: None) -> Digits:
     """An empty sheet; one page for all tests that need no more."""
     shared.go({})
     expect(shared.hint).to_be_visible()
     shared.looks_like("?")
-    shared.page.complaints.clear()
-    yield shared
-    assert shared.page.complaints == []
+    return shared
 
 
 SEVEN = [(0.25, 0.15), (0.75, 0.15), (0.6, 0.5), (0.45, 0.88)]
 
 
-def test_story(opening: Callable[..., Digits]) -> None:
-    digits = opening()
+def test_story(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    digits = Digits(opened(link(lab, "digits"), reduced_motion="reduce"))
     page = digits.page
     expect(digits.hint).to_be_visible()
     expect(digits.panel.get_by_role("button", name="Undo stroke")).to_be_disabled()
@@ -161,7 +88,6 @@ def test_story(opening: Callable[..., Digits]) -> None:
     assert len(digits.state["strokes"]) == 1
     digits.looks_like("7")
     assert page.evaluate("window.shifts") < 0.01
-    assert page.complaints == []
 
 
 def test_examples_are_recognised(digits: Digits) -> None:
@@ -180,8 +106,8 @@ def test_examples_are_recognised(digits: Digits) -> None:
     assert sorted(seen) == list(range(10))
 
 
-def test_example_is_drawn_stroke_by_stroke(opening: Callable[..., Digits]) -> None:
-    digits = opening(reduced_motion="no-preference")
+def test_example_is_drawn_stroke_by_stroke(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    digits = Digits(opened(link(lab, "digits"), reduced_motion="no-preference"))
     digits.press("Example")
     expect(digits.panel.locator(".digit")).not_to_have_text("?")
     whole = digits.page.evaluate("import('/static/js/digits/samples.js').then(({ sample }) => sample(0))")
@@ -190,7 +116,7 @@ def test_example_is_drawn_stroke_by_stroke(opening: Callable[..., Digits]) -> No
     assert digits.page.get_by_role("button", name="Undo", exact=True).get_attribute("title") == "Undo: Example: 0"
 
 
-def test_scores_votes_and_image_against_an_oracle(digits: Digits) -> None:
+def test_scores_votes_and_image_against_an_oracle(digits: Digits, watch: SimpleNamespace) -> None:
     """The 45 machines of scikit-learn, which count each other's votes, on the numbers on the screen."""
     from sklearn.svm import SVC
 
@@ -213,6 +139,7 @@ def test_scores_votes_and_image_against_an_oracle(digits: Digits) -> None:
             const g = canvas.getContext("2d");
             return g.getImageData((k % 8) * size + 3, Math.floor(k / 8) * size + 3, 1, 1).data[0]; })"""
     )
+    excused(watch, "willReadFrequently")  # the page itself reads no pixels
     paper, full = 255, int("1c", 16)
     assert ink == pytest.approx([paper + (full - paper) * value / 16 for value in seen.ravel()], abs=1.5)
     # the support vectors are training images, with their labels; those of the answer speak for it
@@ -233,18 +160,15 @@ def test_other_machines(digits: Digits) -> None:
     assert max(digits.column("value")) == digits.column("value")[1]
     digits.panel.get_by_label("Kernel").select_option("linear")
     expect(digits.panel.get_by_label("Gamma γ", exact=True)).to_be_disabled()
-    field = digits.panel.get_by_label("C, exact value", exact=True)
-    field.fill("0.01")
-    field.press("Enter")
+    digits.type("C", "0.01")
     assert digits.state["machine"] == {"kernel": "linear", "C": 0.01, "multiclass": "ovr"}
     digits.looks_like("1")
-    field.fill("-1")
-    field.press("Enter")
+    digits.type("C", "-1")
     expect(digits.panel.locator(".field.wrong .error")).to_have_text("C must be above 0.")
 
 
 def test_keyboard(digits: Digits) -> None:
-    digits.paper.focus()
+    digits.canvas.focus()
     for key in ("ArrowUp", "Space", *["Shift+ArrowDown"] * 9, "Space"):
         digits.page.keyboard.press(key)
     digits.looks_like("1")
@@ -259,11 +183,11 @@ def test_keyboard(digits: Digits) -> None:
     expect(digits.hint).to_be_visible()
 
 
-def test_a_dot_is_no_digit(digits: Digits) -> None:
-    digits.page.mouse.click(*digits.at(0.5, 0.5))
+def test_a_dot_is_no_digit(digits: Digits, watch: SimpleNamespace) -> None:
+    digits.click(0.5, 0.5)
     expect(digits.note).to_have_text("Draw a digit first. A dot is not enough.")
     digits.looks_like("?")
-    digits.page.complaints.clear()  # the browser tells of every refusal
+    excused(watch, "400")  # the browser tells of every refusal
     digits.draw((0.5, 0.1), (0.5, 0.9))
     expect(digits.note).to_have_text("")
 
@@ -284,7 +208,7 @@ def picture(pixels: Any, side: int = 240, kind: str = "PNG") -> bytes:
 @pytest.mark.parametrize("row", [0, 3, 25, 16])
 def test_real_digits_as_pictures(digits: Digits, row: int) -> None:
     X, y = load_digits(return_X_y=True)
-    digits.choose(data=picture(X[row].reshape(8, 8)))
+    digits.give(data=picture(X[row].reshape(8, 8)))
     digits.looks_like(str(y[row]))
     expect(digits.hint).to_be_hidden()
     assert digits.state["picture"].startswith("data:image/png;base64,")
@@ -323,7 +247,7 @@ def test_large_file_is_reduced_first(digits: Digits) -> None:
     image.fromarray(shades.clip(0, 255).astype(np.uint8)).save(file, "PNG", compress_level=1)
     assert len(file.getvalue()) > 3_000_000
     with digits.page.expect_request("**/api/digits") as found:
-        digits.choose(data=file.getvalue())
+        digits.give(data=file.getvalue())
     assert len(found.value.post_data) < 4_000_000
     digits.looks_like(str(y[2]))
     state = digits.state
@@ -342,7 +266,7 @@ def too_many_pixels() -> bytes:
     return file.getvalue()
 
 
-def test_bad_pictures(digits: Digits) -> None:
+def test_bad_pictures(digits: Digits, watch: SimpleNamespace) -> None:
     """Each gets its sentence in place, and the drawing stays."""
     digits.go({"strokes": [[[0.5, 0.1], [0.5, 0.9]]]})
     digits.looks_like("1")
@@ -354,29 +278,28 @@ def test_bad_pictures(digits: Digits) -> None:
         (b"no picture at all", "text/plain", "This is no picture that can be read: give a PNG or JPEG file."),
         (b"", "image/png", "The file is empty: choose another one."),
     ):
-        digits.choose(data=data, kind=kind)
+        digits.give(data=data, kind=kind)
         expect(digits.note).to_have_text(sentence)
     digits.page.evaluate(GIVE, ["drop", 25_000_000])
     expect(digits.note).to_have_text("The picture has 25 MB, and 24 MB is the limit: reduce it first.")
     digits.looks_like("1")
     assert len(digits.state["strokes"]) == 1
-    digits.page.complaints.clear()  # the browser tells of every refusal
+    excused(watch, "400")  # the browser tells of every refusal
 
 
 # ---- links, script, narrow screens ----------------------------------------------------------------------------------
 
 
-def test_link_holds_the_drawing(digits: Digits, opening: Callable[..., Digits]) -> None:
+def test_link_holds_the_drawing(digits: Digits, opened: Callable[..., Any], lab: SimpleNamespace) -> None:
     digits.draw(*SEVEN)
     digits.looks_like("7")
     digits.panel.get_by_label("Kernel").select_option("intersection")
     state = digits.state
     digits.looks_like("7")
-    other = opening(digits.page.url)
+    other = Digits(opened(lab.link + digits.page.evaluate("location.hash")))
     assert other.state == state
     other.looks_like("7")
     assert other.panel.get_by_label("Kernel").input_value() == "intersection"
-    assert other.page.complaints == []
 
 
 STRANGE = [
@@ -389,7 +312,6 @@ STRANGE = [
 @pytest.mark.parametrize("k", range(len(STRANGE)))
 def test_strange_links(digits: Digits, k: int) -> None:
     digits.go(STRANGE[k])
-    digits.page.wait_for_timeout(150)
     expect(digits.hint).to_be_visible()
     machine = {"kernel": "rbf", "gamma": 0.001, "C": 1, "multiclass": "ovo"}
     assert digits.state == {"strokes": [], "machine": machine}
@@ -426,8 +348,8 @@ def test_picture_is_saved(digits: Digits, tmp_path: Path) -> None:
     assert 0.03 < np.mean(left < 100) < 0.3  # the drawing
 
 
-def test_finger_on_a_narrow_screen(opening: Callable[..., Digits]) -> None:
-    digits = opening(width=390, height=844, has_touch=True, is_mobile=True)
+def test_finger_on_a_narrow_screen(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    digits = Digits(opened(link(lab, "digits"), **PHONE, reduced_motion="reduce"))
     touch = digits.page.context.new_cdp_session(digits.page)
     kinds = ["touchStart", *["touchMove"] * 8]
     for k, kind in enumerate(kinds):
@@ -439,4 +361,3 @@ def test_finger_on_a_narrow_screen(opening: Callable[..., Digits]) -> None:
     assert digits.page.evaluate("scrollY") == 0  # the finger draws, it does not scroll
     assert digits.page.evaluate("document.documentElement.scrollWidth") == 390
     expect(digits.panel.locator(".digit")).to_be_in_viewport()
-    assert digits.page.complaints == []

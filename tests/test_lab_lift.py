@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,22 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-sync_api = pytest.importorskip("playwright.sync_api")
+import lab_browser
+from lab_browser import PHONE, Tab, excused, expect, link, painted, until
+from maxmargin.lab.lifting import lift, mapped
 
-import test_lab_page  # noqa: E402
-from maxmargin.lab.lifting import lift, mapped  # noqa: E402
-from test_lab_step import follow, link  # noqa: E402
-
-browser, lab, modules, opened = (
-    test_lab_page.browser,
-    test_lab_page.lab,
-    test_lab_page.modules,
-    test_lab_page.opened,
-)
-opening, quiet, watch = test_lab_page.opening, test_lab_page.quiet, test_lab_page.watch
-expect = sync_api.expect
+browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
 VIEW = {"x0": -1.2, "x1": 1.2, "y0": -1.0, "y1": 1.0}
 POINTS = [
@@ -36,21 +25,15 @@ POINTS = [
 ]  # fmt: skip
 
 
-class Lift:
-    """The tab as a user sees it."""
+class Lift(Tab):
+    id = "lift"
 
     def __init__(self, page: Any) -> None:
-        self.page, self.panel = page, page.locator("#panel-lift")
+        super().__init__(page)
         page.locator("#tab-lift").click()
         self.panel.get_by_label("Example").wait_for()
         self.space = self.panel.locator("canvas.space")
         expect(self.panel.locator(".sentences p").first).to_be_visible()
-
-    @property
-    def state(self) -> dict[str, Any]:
-        self.page.locator("html[data-saved=true]").wait_for()
-        found = self.page.evaluate("import('/static/js/state.js').then((m) => m.decode(location.hash))")
-        return found["tabs"]["lift"]
 
     def says(self, text: str) -> None:
         expect(self.panel.locator(".sentences")).to_contain_text(text)
@@ -67,17 +50,16 @@ class Lift:
 
 
 @pytest.fixture(scope="module")
-def shared(opening: Callable[..., Any], lab: SimpleNamespace) -> Iterator[Any]:
-    page = opening(link(lab, "lift"), reduced_motion="reduce")
-    yield page
-    page.context.close()
+def shared(opening: Callable[..., Any], lab: SimpleNamespace) -> Lift:
+    return Lift(opening(link(lab, "lift"), reduced_motion="reduce"))
 
 
 @pytest.fixture
-def lifted(shared: Any, quiet: None) -> Lift:
+def lifted(shared: Lift, quiet: None) -> Lift:
     """The tab as it begins; one page for all tests that need no more."""
-    follow(shared, {"tabs": {"lift": {}}})
-    return Lift(shared)
+    shared.go({})
+    shared.says("a circle around")
+    return shared
 
 
 # ---- geometry -------------------------------------------------------------------------------------------------------
@@ -217,8 +199,7 @@ def test_every_map(lifted: Lift, which: str, sentence: str) -> None:
     before = lifted.picture
     lifted.panel.get_by_label("Map").select_option(which)
     lifted.says(sentence)
-    lifted.page.wait_for_timeout(150)
-    assert lifted.picture != before
+    until(lifted.page, lambda: lifted.picture != before)
     gamma = lifted.panel.get_by_label("Gamma γ", exact=True)
     assert gamma.is_enabled() == (which in ("bump", "rbf_surface"))
 
@@ -229,7 +210,7 @@ def test_lift_and_flatten(lifted: Lift) -> None:
     high = lifted.picture
     lifted.panel.get_by_role("button", name="Flatten").click()
     assert slider.input_value() == "0"  # at once: less motion is asked for
-    lifted.page.wait_for_timeout(100)
+    painted(lifted.page)
     flat = lifted.picture
     assert flat != high
     assert lifted.state["lifted"] == 0
@@ -237,7 +218,7 @@ def test_lift_and_flatten(lifted: Lift) -> None:
     lifted.page.keyboard.press("Space")
     assert slider.input_value() == "100"
     slider.fill("40")
-    lifted.page.wait_for_timeout(100)
+    painted(lifted.page)
     assert lifted.picture not in (flat, high)
     assert lifted.state["lifted"] == 0.4
 
@@ -246,8 +227,7 @@ def test_lifting_moves_unless_asked_not_to(opened: Callable[..., Any], lab: Simp
     tab = Lift(opened(link(lab, "lift"), width=900, height=480))
     slider = tab.panel.get_by_label("From flat to lifted")
     tab.panel.get_by_role("button", name="Flatten").click()
-    tab.page.wait_for_timeout(300)
-    assert 0 < int(slider.input_value()) < 100
+    until(tab.page, lambda: 0 < int(slider.input_value()) < 100)
     expect(slider).to_have_value("0")
     expect(tab.panel.get_by_role("button", name="Lift", exact=True)).to_be_visible()
 
@@ -257,8 +237,7 @@ def test_turns_until_it_is_touched(opened: Callable[..., Any], lab: SimpleNamesp
     turn = tab.panel.get_by_role("button", name="Turn")
     expect(turn).to_have_attribute("aria-pressed", "true")
     before = tab.picture
-    tab.page.wait_for_timeout(500)
-    assert tab.picture != before
+    until(tab.page, lambda: tab.picture != before)
     box = tab.space.bounding_box()
     tab.page.mouse.move(box["x"] + 100, box["y"] + 100)
     tab.page.mouse.down()
@@ -266,23 +245,22 @@ def test_turns_until_it_is_touched(opened: Callable[..., Any], lab: SimpleNamesp
     tab.page.mouse.up()
     expect(turn).to_have_attribute("aria-pressed", "false")
     tab.page.mouse.move(5, 5)
-    tab.page.wait_for_timeout(200)
+    painted(tab.page)
     before = tab.picture
-    tab.page.wait_for_timeout(400)
+    painted(tab.page, 10)
     assert tab.picture == before
     turn.click()
-    tab.page.wait_for_timeout(400)
-    assert tab.picture != before
+    until(tab.page, lambda: tab.picture != before)
 
 
 def test_stands_still_where_less_motion_is_asked_for(lifted: Lift) -> None:
-    lifted.page.wait_for_timeout(300)
+    painted(lifted.page)
     before = lifted.picture
-    lifted.page.wait_for_timeout(400)
+    painted(lifted.page, 10)
     assert lifted.picture == before
     lifted.panel.get_by_role("button", name="Turn").click()
     expect(lifted.page.locator("#toast")).to_contain_text("less motion")
-    lifted.page.wait_for_timeout(300)
+    painted(lifted.page, 10)
     assert lifted.picture == before
 
 
@@ -323,17 +301,13 @@ def test_points_are_dragged_and_taken_back(lifted: Lift) -> None:
 def test_hard_margin_that_does_not_exist(lifted: Lift, watch: SimpleNamespace) -> None:
     lifted.panel.get_by_label("Example").select_option("overlapping")
     lifted.says("on the wrong side")
-    field = lifted.panel.get_by_label("C, exact value", exact=True)
-    field.fill("inf")
-    field.press("Enter")
+    lifted.type("C", "inf")
     expect(lifted.panel.locator(".hint")).to_contain_text("cannot be separated")
     expect(lifted.panel.locator(".field.wrong .error")).to_contain_text("use a finite C")
-    field.fill("1")
-    field.press("Enter")
+    lifted.type("C", "1")
     expect(lifted.panel.locator(".hint")).to_be_hidden()
     expect(lifted.panel.locator(".field.wrong")).to_have_count(0)
-    assert [text for text in watch.complaints if "400" not in text] == []
-    watch.complaints.clear()  # the browser notes refusals by itself
+    excused(watch, "400")  # the browser notes refusals by itself
 
 
 def test_empty_space_says_what_to_do(lifted: Lift) -> None:
@@ -355,7 +329,7 @@ def test_links_of_strangers(lifted: Lift) -> None:
         "hidden": "all",
         "view": [],
     }
-    follow(lifted.page, {"tabs": {"lift": strange}})
+    lifted.go(strange)
     lifted.says("a circle around")
     state = lifted.state
     assert state["map"] == "radial"
@@ -391,15 +365,11 @@ def test_picture_and_script(lifted: Lift) -> None:
 
 
 def test_everything_has_a_name(lifted: Lift) -> None:
-    nameless = lifted.page.evaluate("""() =>
-        [...document.querySelectorAll("#panel-lift :is(button, input, select, canvas)")]
-        .filter((node) => !(node.getAttribute("aria-label") || node.textContent.trim() || node.labels?.length))
-        .map((node) => node.outerHTML)""")
-    assert nameless == []
+    assert lifted.nameless() == []
 
 
 def test_phone(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
-    page = opened(link(lab, "lift"), width=390, height=844, has_touch=True, is_mobile=True, device_scale_factor=2)
+    page = opened(link(lab, "lift"), **PHONE, device_scale_factor=2)
     tab = Lift(page)
     page.evaluate("window.shifts = 0")
     tab.panel.get_by_label("Map").select_option("bump")

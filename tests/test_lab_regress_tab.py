@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,92 +11,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-sync_api = pytest.importorskip("playwright.sync_api")
+import lab_browser
+from lab_browser import PHONE, Requests, Tab, excused, expect, link, until
 
-from test_lab_page import CHROMIUM, FLAGS, SHIFTS, serving  # noqa: E402
-
-expect = sync_api.expect
+browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
 
-@pytest.fixture(scope="module")
-def lab() -> Iterator[SimpleNamespace]:
-    with serving() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        try:
-            found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        except sync_api.Error as error:
-            if "Executable doesn't exist" in str(error):
-                pytest.skip("there is no Chromium on this machine")
-            raise
-        yield found
-        found.close()
-
-
-class Regression:
-    """The tab as a user sees it: places of the plane are parts of its width and height."""
+class Regression(Tab):
+    id = "regress"
 
     def __init__(self, page: Any) -> None:
-        self.page = page
-        self.panel = page.locator("#panel-regress")
-        self.canvas = self.panel.locator("canvas").first
+        super().__init__(page)
         self.strip = self.panel.locator(".strip canvas")
 
-    def at(self, u: float, v: float) -> tuple[float, float]:
-        box = self.canvas.bounding_box()
-        return box["x"] + u * box["width"], box["y"] + v * box["height"]
-
-    def click(self, u: float, v: float, **options: Any) -> None:
-        self.page.mouse.click(*self.at(u, v), **options)
-
-    def hover(self, u: float, v: float) -> None:
-        self.page.mouse.move(*self.at(u, v))
-
-    def example(self, name: str) -> None:
-        self.panel.get_by_label("Example").select_option(name)
-
     def model(self, name: str) -> None:
-        self.panel.get_by_label("Model", exact=True).select_option(name)
-
-    def type(self, label: str, text: str) -> None:
-        field = self.panel.get_by_label(f"{label}, exact value", exact=True)
-        field.fill(text)
-        field.press("Enter")
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """What the address holds, once it has been written."""
-        self.page.locator("html[data-saved=true]").wait_for()
-        read = "import('/static/js/state.js').then((m) => m.decode(location.hash))"
-        return self.page.evaluate(read)["tabs"]["regress"]
-
-    @property
-    def points(self) -> list[list[float]]:
-        return self.state["points"]
+        self.choose("Model", name)
 
     def number(self, name: str) -> float:
         return plain(self.panel.locator(f".numbers dt:text-is('{name}') + dd").inner_text())
 
-    def fitted(self) -> None:
-        """There is a curve, and nothing more is asked for."""
-        expect(self.panel.locator(".numbers dd").first).to_have_text(re.compile(r"\d"))
-        self.page.wait_for_timeout(200)
-
     def says(self, name: str, value: float) -> None:
         """A line of the numbers has this value, to the digits that are shown."""
-        line = self.panel.locator(f".numbers dt:text-is('{name}') + dd")
-        expect(line).to_have_text(re.compile(r"\d"))
-        for _ in range(100):
-            if self.number(name) == pytest.approx(value, rel=2e-3, abs=1e-9):
-                return
-            self.page.wait_for_timeout(30)
-        assert self.number(name) == pytest.approx(value, rel=2e-3, abs=1e-9)
+        expect(self.panel.locator(f".numbers dt:text-is('{name}') + dd")).to_have_text(re.compile(r"\d"))
+        until(self.page, lambda: self.number(name) == pytest.approx(value, rel=2e-3, abs=1e-9))
 
     @property
     def coefficients(self) -> list[float]:
@@ -109,56 +45,24 @@ def plain(text: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def opening(browser: Any, lab: SimpleNamespace) -> Iterator[Callable[..., Regression]]:
-    """Opens the tab; what pages complained about is found in ``page.complaints``."""
-    contexts = []
-
-    def open_tab(link: str | None = None, *, width: int = 1280, height: int = 800, **options: Any) -> Regression:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        context.add_init_script(SHIFTS)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.complaints = []
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.on("console", lambda told: told.type == "error" and page.complaints.append(told.text))
-        page.goto(lab.link)
-        page.locator("html[data-ready=true]").wait_for()
-        if link is not None:
-            page.goto(link)
-            page.reload()
-            page.locator("html[data-ready=true]").wait_for()
-        page.locator("#tab-regress").click()
-        return Regression(page)
-
-    yield open_tab
-    for context in contexts:
-        context.close()
-
-
-@pytest.fixture(scope="module")
-def shared(opening: Callable[..., Regression]) -> Regression:
-    return opening()
+def shared(opening: Callable[..., Any], lab: SimpleNamespace) -> Regression:
+    return Regression(opening(link(lab, "regress")))
 
 
 @pytest.fixture
-def regress(shared: Regression) -> Iterator[Regression]:
+def regress(shared: Regression, quiet: None) -> Regression:
     """A plane without points; one page for all tests that need no more."""
-    shared.page.locator("html[data-saved=true]").wait_for()
-    go = "m.encode({ at: 'regress', tabs: { regress: {} } }).then((link) => { location.hash = link; })"
-    shared.page.evaluate(f"import('/static/js/state.js').then((m) => {go})")
+    shared.go({})
     expect(shared.panel.get_by_text("in the plane to add a point")).to_be_visible()
     shared.page.keyboard.press("a")
-    shared.page.complaints.clear()
-    yield shared
-    assert shared.page.complaints == []
+    return shared
 
 
 # ---- curves against the formulas ------------------------------------------------------------------------------------
 
 
-def test_story(opening: Callable[..., Regression]) -> None:
-    regress = opening()
+def test_story(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    regress = Regression(opened(link(lab, "regress")))
     expect(regress.panel.get_by_text("in the plane to add a point")).to_be_visible()
     for u, v in ((0.2, 0.7), (0.4, 0.4), (0.6, 0.5), (0.8, 0.2)):
         regress.click(u, v)
@@ -170,10 +74,7 @@ def test_story(opening: Callable[..., Regression]) -> None:
     regress.says("training error", float(np.sqrt(np.mean((slope * x + offset - y) ** 2))))
     assert regress.coefficients == pytest.approx([offset, slope], rel=6e-3)
     before = regress.points
-    regress.page.mouse.move(*regress.at(0.8, 0.2))
-    regress.page.mouse.down()
-    regress.page.mouse.move(*regress.at(0.8, 0.6), steps=6)
-    regress.page.mouse.up()
+    regress.drag((0.8, 0.2), (0.8, 0.6), steps=6)
     assert regress.points[:3] == before[:3]
     assert regress.points[3][1] < before[3][1]
     regress.click(0.8, 0.6, button="right")
@@ -185,7 +86,6 @@ def test_story(opening: Callable[..., Regression]) -> None:
     assert regress.points == []
     expect(regress.panel.get_by_text("in the plane to add a point")).to_be_visible()
     assert regress.page.evaluate("window.shifts") < 0.01
-    assert regress.page.complaints == []
 
 
 def gauss(x: Any, z: Any, denominator: float) -> Any:
@@ -268,32 +168,13 @@ def test_readout_of_a_point(regress: Regression) -> None:
 # ---- weights --------------------------------------------------------------------------------------------------------
 
 
-class Watch:
-    """Requests to one address: how many at once, what was asked, what was answered."""
-
-    def __init__(self, page: Any, path: str) -> None:
-        self.path, self.flying, self.most, self.asked = path, set(), 0, []
-        page.on("request", self.begins)
-        page.on("requestfinished", self.ends)
-        page.on("requestfailed", self.ends)
-
-    def begins(self, request: Any) -> None:
-        if request.url.endswith(self.path):
-            self.asked.append(json.loads(request.post_data))
-            self.flying.add(request)
-            self.most = max(self.most, len(self.flying))
-
-    def ends(self, request: Any) -> None:
-        self.flying.discard(request)
-
-
 def test_blend_follows_the_cursor(regress: Regression) -> None:
     regress.example("few")
     regress.says("training error", 0.0)
+    blends = Requests(regress.page, "/api/blend")
     regress.hover(0.2, 0.3)
     expect(regress.panel.locator(".sentence")).to_contain_text("is the sum of")
-    regress.page.wait_for_timeout(300)
-    watch = Watch(regress.page, "/api/blend")
+    blends.rest()
     x, y = np.array(regress.points).T
     for u in (0.45, 0.62):
         with regress.page.expect_response("**/api/blend") as found:
@@ -307,11 +188,10 @@ def test_blend_follows_the_cursor(regress: Regression) -> None:
         shown = regress.panel.locator(".readout span").nth(1).inner_text()
         assert plain(shown.rsplit(" ", 1)[1]) == pytest.approx(answer["value"], abs=2e-3)
     regress.page.mouse.move(*regress.at(0.9, 0.5), steps=40)
-    regress.page.wait_for_timeout(300)
-    assert watch.most == 1
     left, width = (regress.canvas.bounding_box()[name] for name in ("x", "width"))
-    end = -1.1 + 2.2 * (regress.at(0.9, 0.5)[0] - left) / width
-    assert watch.asked[-1]["at"] == pytest.approx(end, abs=0.05)  # near, or at the point that is there
+    end = pytest.approx(-1.1 + 2.2 * (regress.at(0.9, 0.5)[0] - left) / width, abs=0.05)
+    blends.rest(lambda: blends.asked[-1]["at"] == end)  # near, or at the point that is there
+    assert blends.most == 1
 
 
 def test_strip_by_keyboard_and_pointer(regress: Regression) -> None:
@@ -340,28 +220,25 @@ def regress_error(regress: Regression) -> float:
 
 
 def test_refit_while_dragging(regress: Regression) -> None:
+    before = Requests(regress.page, "/api/regress")
     regress.example("sine")
-    regress.fitted()
+    before.rest(lambda: bool(before.asked))
     x, y = regress.points[9]
     u, v = (x + 1.1) / 2.2, (1.4 - y) / 2.8
-    watch = Watch(regress.page, "/api/regress")
-    regress.page.mouse.move(*regress.at(u, v))
-    regress.page.mouse.down()
-    regress.page.mouse.move(*regress.at(u, 0.1), steps=30)
-    regress.page.wait_for_timeout(100)
-    assert watch.asked
-    assert watch.asked[-1]["points"][9][1] == pytest.approx(1.4 - 0.28, abs=0.02)  # before the button is released
+    curves = Requests(regress.page, "/api/regress")
+    regress.drag((u, v), (u, 0.1), steps=30, lift=False)
+    end = pytest.approx(1.4 - 0.28, abs=0.02)
+    curves.rest(lambda: curves.asked[-1]["points"][9][1] == end)  # before the button is released
     regress.page.mouse.up()
-    regress.page.wait_for_timeout(300)
-    assert watch.most == 1
-    assert {asked["samples"] for asked in watch.asked[:-1]} == {200}
-    assert watch.asked[-1]["samples"] == 400  # at rest the curve is fine
+    curves.rest(lambda: curves.asked[-1]["samples"] == 400)  # at rest the curve is fine
+    assert curves.most == 1
+    assert {asked["samples"] for asked in curves.asked[:-1]} == {200}
 
 
 # ---- state, keyboard, errors, script --------------------------------------------------------------------------------
 
 
-def test_undo_and_link(regress: Regression, opening: Callable[..., Regression]) -> None:
+def test_undo_and_link(regress: Regression, opened: Callable[..., Any], lab: SimpleNamespace) -> None:
     regress.example("outlier")
     regress.type("C", "3")
     regress.panel.get_by_label("Sigma σ", exact=True).press("ArrowRight")
@@ -370,15 +247,14 @@ def test_undo_and_link(regress: Regression, opening: Callable[..., Regression]) 
     regress.model("ridge_gauss")
     regress.panel.get_by_label("a bump on every point").check()
     assert regress.state["centres"] == "points"
-    link = regress.page.url
+    fragment = regress.page.evaluate("location.hash")
     for _ in range(2):
         regress.page.keyboard.press("Control+z")
     assert regress.state == state
-    other = opening(link)
+    other = Regression(opened(lab.link + fragment))
     assert other.state["centres"] == "points"
     assert other.state["points"] == state["points"]
     assert other.panel.get_by_label("a bump on every point").is_checked()
-    assert other.page.complaints == []
 
 
 STRANGE = [
@@ -390,10 +266,8 @@ STRANGE = [
 
 @pytest.mark.parametrize("k", range(len(STRANGE)))
 def test_strange_links(regress: Regression, k: int) -> None:
-    go = "m.encode({ at: 'regress', tabs: { regress: state } }).then((link) => { location.hash = link; })"
-    regress.page.evaluate(f"(state) => import('/static/js/state.js').then((m) => {go})", STRANGE[k])
+    regress.go(STRANGE[k])
     expect(regress.panel.locator(".corner")).to_be_visible()
-    regress.page.wait_for_timeout(150)
     state = regress.state
     assert state["model"] == "ridge_poly"
     assert len(state["points"]) == (1, 0, 1000)[k]
@@ -414,13 +288,13 @@ def test_keyboard(regress: Regression) -> None:
     assert regress.points == [[x0, y0]]
 
 
-def test_errors_are_in_place(regress: Regression) -> None:
+def test_errors_are_in_place(regress: Regression, watch: SimpleNamespace) -> None:
     regress.example("line")
     regress.says("training error", regress_error(regress))
     regress.type("Degree d", "99")
     field = regress.panel.locator(".field", has=regress.page.get_by_label("Degree d", exact=True))
     expect(field.locator(".error")).to_have_text("degree must be between 0 and 30; it is 99.")
-    regress.page.complaints.clear()  # the browser tells of every refusal
+    excused(watch, "400")  # the browser tells of every refusal
     regress.type("Degree d", "1")
     regress.says("training error", regress_error(regress))
     expect(field.locator(".error")).to_have_text("")
@@ -454,7 +328,7 @@ def test_script_has_the_numbers_of_the_screen(
 
 def test_picture_is_saved(regress: Regression) -> None:
     regress.example("sine")
-    regress.fitted()
+    expect(regress.panel.locator(".numbers dd").first).to_have_text(re.compile(r"\d"))
     with regress.page.expect_download() as found:
         regress.page.get_by_role("button", name="Share").click()
         regress.page.get_by_role("button", name="Save picture").click()
@@ -465,11 +339,10 @@ def test_picture_is_saved(regress: Regression) -> None:
     assert len(colours) > 20
 
 
-def test_narrow_screen(opening: Callable[..., Regression]) -> None:
-    regress = opening(width=390, height=844, has_touch=True, is_mobile=True)
+def test_narrow_screen(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    regress = Regression(opened(link(lab, "regress"), **PHONE))
     x, y = regress.at(0.3, 0.6)
     regress.page.touchscreen.tap(x, y)
     assert len(regress.points) == 1
     assert regress.page.evaluate("document.documentElement.scrollWidth") == 390
     assert regress.canvas.evaluate("(node) => getComputedStyle(node).touchAction") == "none"
-    assert regress.page.complaints == []

@@ -190,7 +190,8 @@ def test_only_json_is_taken(browser, kind):
 def test_every_answer_is_protected(browser, method, path, cookies):
     more = {} if cookies is None else {"cookies": cookies}
     answer = browser.request(method, path, **more, **({"json": {}} if method == "POST" else {}))
-    for name, value in HEADERS.items():
+    kept = path.startswith("/static/") and answer.status_code == 200  # the files of the page hold no secret
+    for name, value in {**HEADERS, **({"Cache-Control": "no-cache"} if kept else {})}.items():
         assert answer.headers.get_list(name) == [value]
     policy = answer.headers["content-security-policy"]
     assert "unsafe" not in policy
@@ -206,9 +207,44 @@ def test_the_page_and_its_modules(browser):
     assert browser.get("/static/style.css").headers["content-type"].startswith("text/css")
 
 
+def test_files_are_asked_for_once(browser, static):
+    """A file is sent again only if it is another one; where its address has its version nobody needs to ask."""
+    first = browser.get("/static/js/main.js")
+    assert first.headers["cache-control"] == "no-cache"
+    known = {"If-None-Match": first.headers["etag"]}
+    again = browser.get("/static/js/main.js", headers=known)
+    assert (again.status_code, again.content) == (304, b"")
+    (static / "index.html").write_text('<head><script type="module" src="/static/js/main.js"></script></head>')
+    page = browser.get("/")
+    assert page.headers["cache-control"] == "no-store"
+    address, preload = re.findall(r'(?:src|href)="(.*?)"', page.text)
+    assert address == preload
+    versioned = browser.get(address)
+    assert versioned.content == first.content
+    assert "immutable" in versioned.headers["cache-control"]
+    (static / "js" / "main.js").write_text("export const one = 2, two = 2;")
+    other = browser.get("/static/js/main.js", headers=known)
+    assert (other.status_code, other.text) == (200, "export const one = 2, two = 2;")
+    assert address not in browser.get("/").text
+    stale = browser.get(address)  # by a page that was open before
+    assert stale.text == other.text
+    assert stale.headers["cache-control"] == "no-cache"
+
+
+def test_a_stranger_gets_no_file_and_keeps_no_refusal(browser):
+    answer = browser.request("GET", "/static/js/main.js", cookies={})
+    assert answer.status_code == 403
+    assert answer.headers["cache-control"] == "no-store"
+
+
 @pytest.mark.parametrize(
     "path",
     [
+        "/static/v-0/../../secret.txt",
+        "/static/v-0/..%2f..%2fsecret.txt",
+        "/static/v-0//etc/passwd",
+        "/static/%00.js",
+        pytest.param(f"/static/{'x' * 5000}.js", id="a name that is too long"),
         "/static/../secret.txt",
         "/static/%2e%2e/secret.txt",
         "/static/..%2fsecret.txt",

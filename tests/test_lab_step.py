@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,34 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-sync_api = pytest.importorskip("playwright.sync_api")
+import lab_browser
+from lab_browser import PHONE, Requests, Tab, excused, expect, idle, link, painted, until
+from maxmargin.lab.traces import trace
 
-import test_lab_page  # noqa: E402
-from maxmargin.lab.traces import trace  # noqa: E402
-
-browser, lab, modules, opened = (
-    test_lab_page.browser,
-    test_lab_page.lab,
-    test_lab_page.modules,
-    test_lab_page.opened,
-)
-opening, quiet, watch = test_lab_page.opening, test_lab_page.quiet, test_lab_page.watch
-expect = sync_api.expect
+browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
 
-def link(lab: SimpleNamespace, at: str) -> str:
-    """The address at which a tab is open."""
-    state = base64.urlsafe_b64encode(json.dumps({"at": at, "tabs": {}}).encode()).decode().rstrip("=")
-    return f"{lab.link}#j.{state}"
-
-
-class Step:
-    """The tab as a user sees it."""
+class Step(Tab):
+    id = "step"
 
     def __init__(self, page: Any) -> None:
-        self.page, self.panel = page, page.locator("#panel-step")
+        super().__init__(page)
         page.locator("#tab-step").click()
         self.panel.get_by_label("Example").wait_for()
         self.at_step(0)
@@ -54,29 +36,10 @@ class Step:
     def at_step(self, step: int, of: int | None = None, pane: int = 0) -> None:
         expect(self.place(pane)).to_have_text(re.compile(rf"^step {step:,} of {'' if of is None else f'{of:,}'}"))
 
-    def choose(self, label: str, value: str) -> None:
-        self.panel.get_by_label(label, exact=True).select_option(value)
-
-    def price(self, text: str) -> None:
-        field = self.panel.get_by_label("C, exact value", exact=True)
-        field.fill(text)
-        field.press("Enter")
-
-    def click(self, u: float, v: float) -> None:
-        box = self.panel.locator(".plot canvas").first.bounding_box()
-        self.page.mouse.click(box["x"] + u * box["width"], box["y"] + v * box["height"])
-
     def press(self, key: str) -> None:
         """A key while no control has the focus."""
         self.page.evaluate("document.activeElement?.blur()")
         self.page.keyboard.press(key)
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """What the address holds."""
-        self.page.locator("html[data-saved=true]").wait_for()
-        found = self.page.evaluate("import('/static/js/state.js').then((m) => m.decode(location.hash))")
-        return found["tabs"]["step"]
 
     def run(self, **changes: Any) -> dict[str, Any]:
         """The same run, computed here."""
@@ -85,24 +48,16 @@ class Step:
 
 
 @pytest.fixture(scope="module")
-def shared(opening: Callable[..., Any], lab: SimpleNamespace) -> Iterator[Any]:
-    page = opening(link(lab, "step"), reduced_motion="reduce")
-    yield page
-    page.context.close()
+def shared(opening: Callable[..., Any], lab: SimpleNamespace) -> Step:
+    return Step(opening(link(lab, "step"), reduced_motion="reduce"))
 
 
 @pytest.fixture
-def step(shared: Any, quiet: None) -> Step:
+def step(shared: Step, quiet: None) -> Step:
     """The tab as it begins; one page for all tests that need no more."""
-    follow(shared, {"tabs": {"step": {}}})
-    return Step(shared)
-
-
-def follow(page: Any, state: dict[str, Any]) -> None:
-    """Opens a link with this state on the same page."""
-    link = page.evaluate("(state) => import('/static/js/state.js').then((m) => m.encode(state))", state)
-    page.evaluate("(link) => { location.hash = link; }", link)
-    page.wait_for_timeout(300)  # for the link to be read
+    shared.go({})
+    shared.at_step(0)
+    return shared
 
 
 # ---- a run ----------------------------------------------------------------------------------------------------------
@@ -180,31 +135,32 @@ def test_plays_to_the_end(opened: Callable[..., Any], lab: SimpleNamespace) -> N
 
 def test_nothing_moves_by_itself(step: Step) -> None:
     """With less motion asked for, steps jump: after a key there is no picture in between."""
-    painted = """() => {
+    counting = """() => {
         window.painted = 0;
         const whole = CanvasRenderingContext2D.prototype.strokeRect;
         CanvasRenderingContext2D.prototype.strokeRect = function (...a) { window.painted += 1; whole.apply(this, a); };
     }"""
-    step.page.wait_for_timeout(500)
-    step.page.evaluate(painted)
-    step.page.wait_for_timeout(300)
+    idle(step.page)
+    painted(step.page)
+    step.page.evaluate(counting)
+    painted(step.page, 10)
     assert step.page.evaluate("window.painted") == 0
     step.press("ArrowRight")
     step.at_step(1)
-    step.page.wait_for_timeout(600)
+    idle(step.page)
+    painted(step.page)
     assert 0 < step.page.evaluate("window.painted") <= 4 * 4  # four charts, for the frame and the finer grid
 
 
 def test_values_are_fetched_once_and_of_the_frame(step: Step) -> None:
-    asked: list[dict[str, Any]] = []
-    step.page.on("request", lambda r: asked.append(json.loads(r.post_data)) if "trace-values" in r.url else None)
+    asked = Requests(step.page, "/api/trace-values").asked
     step.choose("Example", "circles")
     step.choose("Kernel", "rbf")
     expect(step.place()).to_have_text(re.compile("^step 0"))
     run = step.run()
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowRight"):
         step.press(key)
-        step.page.wait_for_timeout(350)
+        idle(step.page)
     seen = [(tuple(body["alphas"]), tuple(body["grid"])) for body in asked if body["kernel"]["name"] == "rbf"]
     assert len(seen) == len(set(seen))
     signed = [tuple(s * a for s, a in zip(run["signs"], frame["alpha"], strict=True)) for frame in run["frames"]]
@@ -221,7 +177,8 @@ def test_boundary_is_painted_where_it_is(step: Step) -> None:
     step.choose("Example", "six")
     step.at_step(0, of=3)
     step.press("End")
-    step.page.wait_for_timeout(600)
+    idle(step.page)
+    painted(step.page)
     frame = step.run()["frames"][-1]
     (w, b), half = (np.array(frame["w"]), frame["b"]), 0.9
     colours = step.page.evaluate(
@@ -390,14 +347,13 @@ def test_points_of_classify(opened: Callable[..., Any], lab: SimpleNamespace) ->
 def test_errors_stand_where_they_belong(step: Step, watch: SimpleNamespace) -> None:
     step.choose("Beside it", "pegasos")
     step.at_step(0, pane=1)
-    step.price("inf")
+    step.type("C", "inf")
     expect(step.panel.locator(".hint").nth(1)).to_contain_text("needs a finite C")
     expect(step.panel.locator(".field.wrong .error")).to_contain_text("needs a finite C")
-    step.price("10")
+    step.type("C", "10")
     expect(step.panel.locator(".field.wrong")).to_have_count(0)
     step.at_step(0, pane=1)
-    assert [text for text in watch.complaints if "400" not in text] == []
-    watch.complaints.clear()  # the browser notes refusals by itself
+    excused(watch, "400")  # the browser notes refusals by itself
 
 
 def test_keys_of_other_controls_stay_theirs(step: Step) -> None:
@@ -417,9 +373,8 @@ def test_link_holds_the_step(step: Step, opened: Callable[..., Any], lab: Simple
     step.at_step(0, pane=1)
     for _ in range(4):
         step.press("ArrowRight")
-    step.page.wait_for_timeout(400)
-    state = step.state
-    assert state["at"] == 4
+    step.at_step(4)
+    until(step.page, lambda: step.state["at"] == 4)
     other = opened(lab.link + step.page.evaluate("location.hash"))
     expect(other.locator("#panel-step .place").nth(0)).to_have_text(re.compile("^step 4 "))
     expect(other.locator("#panel-step .place").nth(1)).to_have_text(re.compile("^step 4 "))
@@ -434,7 +389,7 @@ def test_link_holds_the_step(step: Step, opened: Callable[..., Any], lab: Simple
     ids=["all wrong", "half wrong"],
 )
 def test_links_of_strangers(step: Step, state: dict[str, Any]) -> None:
-    follow(step.page, {"tabs": {"step": state}})
+    step.go(state)
     step.at_step(0)
     step.press("ArrowRight")
     step.at_step(1)
@@ -467,20 +422,16 @@ def test_picture_is_saved(step: Step) -> None:
 
 
 def test_everything_has_a_name(step: Step) -> None:
-    nameless = step.page.evaluate("""() =>
-        [...document.querySelectorAll("#panel-step :is(button, input, select, canvas)")]
-        .filter((node) => !(node.getAttribute("aria-label") || node.textContent.trim() || node.labels?.length))
-        .map((node) => node.outerHTML)""")
-    assert nameless == []
+    assert step.nameless() == []
 
 
 def test_phone(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
-    page = opened(link(lab, "step"), width=390, height=844, has_touch=True, is_mobile=True, device_scale_factor=2)
+    page = opened(link(lab, "step"), **PHONE, device_scale_factor=2)
     step = Step(page)
     page.evaluate("window.shifts = 0")
     step.panel.get_by_label("One step on (→)").tap()
     step.at_step(1)
-    page.wait_for_timeout(500)
+    idle(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate("window.shifts") < 0.01
     bar = step.panel.locator(".transport").bounding_box()

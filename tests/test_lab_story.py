@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import io
 import itertools
 import math
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,16 +21,11 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC as Other
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-sync_api = pytest.importorskip("playwright.sync_api")
+import lab_browser
+from lab_browser import Requests, excused, expect, ready, serving, until
+from test_lab_page import Classify, number, paste
 
-import test_lab_page  # noqa: E402
-from test_lab_page import Classify, number, paste, ready  # noqa: E402
-
-browser, lab, opened = test_lab_page.browser, test_lab_page.lab, test_lab_page.opened
-opening, quiet, watch = test_lab_page.opening, test_lab_page.quiet, test_lab_page.watch
-expect = sync_api.expect
+browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
 VIOLATIONS = """
 window.violations = [];
@@ -44,18 +38,7 @@ class Lecture(Classify):
 
     def __init__(self, page: Any) -> None:
         super().__init__(page)
-        self.panel = page.locator("#panel-classify")
-        self.flying: set[Any] = set()
-        self.most, self.responses = 0, []
-        page.on("request", self._begins)
-        page.on("requestfinished", lambda request: self.flying.discard(request))
-        page.on("requestfailed", lambda request: self.flying.discard(request))
-        page.on("response", lambda response: "/api/classify" in response.url and self.responses.append(response))
-
-    def _begins(self, request: Any) -> None:
-        if request.url.endswith("/api/classify"):
-            self.flying.add(request)
-            self.most = max(self.most, len(self.flying))
+        self.fits = Requests(page, "/api/classify")
 
     def place(self, x: float, y: float) -> tuple[float, float]:
         """Where a point is, in parts of the canvas: the box of the link is in its middle, in true proportions."""
@@ -68,21 +51,16 @@ class Lecture(Classify):
         x, y, _ = self.points[index]
         self.drag(self.place(x, y), self.place(x + by[0], y + by[1]), steps=steps)
 
-    def fill(self, label: str, text: str) -> None:
-        field = self.panel.get_by_label(f"{label}, exact value", exact=True)
-        field.fill(text)
-        field.press("Enter")
-
     def last(self) -> dict[str, Any]:
         """The answer for what is on the screen, at rest, once the comment window has its lines."""
         asked = {key: self.state[key] for key in ("points", "kernel", "C")}
 
         def current() -> bool:
-            sent = self.responses[-1].request.post_data_json if self.responses else {}
-            return not self.flying and sent.get("grid") == [160, 160] and asked == {key: sent[key] for key in asked}
+            sent = self.fits.responses[-1].request.post_data_json if self.fits.responses else {}
+            return sent.get("grid") == [160, 160] and asked == {key: sent[key] for key in asked}
 
-        until(self.page, current)
-        answer = self.responses[-1].json()
+        self.fits.rest(current)
+        answer = self.fits.responses[-1].json()
         for line in answer["comment"]:
             name, value = re.match(r"(\S.*?) {2,}(.*)", line).groups()
             self.says(name, "^" + re.escape(value).replace(r"\ ", r"\s") + "$")
@@ -95,15 +73,6 @@ class Lecture(Classify):
     def tab(self, name: str) -> Any:
         self.page.get_by_role("tab", name=name).click()
         return self.page.get_by_role("tabpanel", name=name)
-
-
-def until(page: Any, holds: Callable[[], bool]) -> None:
-    """Waits for what no element of the page tells."""
-    for _ in range(600):
-        if holds():
-            return
-        page.wait_for_timeout(30)
-    pytest.fail("it never came")
 
 
 def hard_margin(points: list[list[float]]) -> float:
@@ -140,7 +109,7 @@ def test_ten_minutes(opened: Callable[..., Any], tmp_path: Path) -> None:
     lecture.says("support vectors", "of 41")
     narrow = lecture.margin
     assert narrow < 0.4 * widest
-    lecture.fill("C", "1")
+    lecture.type("C", "1")
     lecture.says("kernel", "C = 1$")
     lecture.says("training errors", "^1 of 41")
     assert lecture.margin > widest
@@ -149,7 +118,7 @@ def test_ten_minutes(opened: Callable[..., Any], tmp_path: Path) -> None:
     # no street at all, and the proof of it
     lecture.example("overlapping")
     lecture.says("kernel", "C = 1$")
-    lecture.fill("C", "inf")
+    lecture.type("C", "inf")
     alarm = page.locator(".comment .alarm")
     expect(alarm).to_contain_text(
         re.compile(r"No hard margin exists: .* of class [12] .* of class [12], and no machine")
@@ -183,7 +152,7 @@ def test_ten_minutes(opened: Callable[..., Any], tmp_path: Path) -> None:
     lecture.says("training errors", "^0 of 70")
     counts = []
     for gamma, sigma in (("0.5", "1"), ("8", "0.25"), ("50", "0.1"), ("100", "0.0707")):
-        lecture.fill("Gamma γ", gamma)
+        lecture.type("Gamma γ", gamma)
         lecture.says("kernel", rf"^RBF\(gamma={float(gamma)}\), C = 10$")
         expect(lecture.panel.locator(".formula")).to_contain_text(f"σ = {sigma}")
         counts.append(int(number(lecture.comment("support vectors"))))
@@ -198,12 +167,13 @@ def test_ten_minutes(opened: Callable[..., Any], tmp_path: Path) -> None:
     expect(step.locator(".place").first).to_have_text(re.compile(f"^step 0 of {steps}"))
     page.evaluate("document.activeElement.blur()")
     chosen = re.compile(r"^SMO chose points \d+ and \d+")
-    for _ in range(20):  # the run may replace the one before it, and begin anew, just after the first key
+
+    def one_step() -> bool:  # the run may replace the one before it, and begin anew, just after the first key
         page.keyboard.press("Home")
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(100)
-        if chosen.match(step.locator(".sentence").first.inner_text()):
-            break
+        return bool(chosen.match(step.locator(".sentence").first.inner_text()))
+
+    until(page, one_step)
     expect(step.locator(".sentence").first).to_contain_text(chosen)
     page.keyboard.press("End")
     expect(step.locator(".sentence").first).to_contain_text("SMO converged after")
@@ -243,11 +213,11 @@ def script_says_the_same(lecture: Lecture, folder: Path) -> None:
     lecture.page.get_by_role("button", name="Python script").click()
     dialog = lecture.page.get_by_role("dialog")
     expect(dialog.locator("pre")).to_contain_text("from maxmargin import SVC")
-    (folder / "lab.py").write_text(dialog.locator("pre").inner_text(), encoding="utf-8")
+    script = dialog.locator("pre").inner_text()
     lecture.page.keyboard.press("Escape")
-    done = subprocess.run([sys.executable, "lab.py"], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    printed = dict(re.findall(r"^(\S.*?) {2,}(.*)$", done.stdout, re.MULTILINE))
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()) as said:  # it saves a picture
+        exec(script, {})
+    printed = dict(re.findall(r"^(\S.*?) {2,}(.*)$", said.getvalue(), re.MULTILINE))
     assert len(shown) == 8
     assert {name: printed.get(name) for name in shown} == shown
 
@@ -264,15 +234,15 @@ def test_dragging_among_two_hundred_points(opened: Callable[..., Any]) -> None:
     paste(lecture.page, table(200))
     lecture.says("support vectors", "of 200")
     lecture.last()
-    lecture.most, lecture.responses = 0, []
+    fits = lecture.fits = Requests(lecture.page, "/api/classify")
     lecture.move(0, (0.4, 0.3), steps=40)
     last = lecture.last()
-    assert lecture.most == 1
-    answers = [response.json() for response in lecture.responses]
+    assert fits.most == 1
+    answers = [response.json() for response in fits.responses]
     assert 2 <= len(answers) <= 41
-    assert all(response.status == 200 for response in lecture.responses)
+    assert all(response.status == 200 for response in fits.responses)
     assert all(answer["seconds"] > 0 for answer in answers)
-    asked = lecture.responses[-1].request.post_data_json["points"]
+    asked = fits.responses[-1].request.post_data_json["points"]
     assert asked == lecture.points
     assert len(last["points"]) == 200
     fits = [answer["points"][0]["f"] for answer in answers]
@@ -325,11 +295,11 @@ def test_two_tabs_of_the_browser(opened: Callable[..., Any], lab: SimpleNamespac
     first.says("support vectors", "of 80")
     assert len(first.points) == 80
     assert len(second.points) == 40
-    assert [response.status for response in (*first.responses, *second.responses)].count(409) == 0
+    assert [response.status for response in (*first.fits.responses, *second.fits.responses)].count(409) == 0
 
 
 def test_server_stops_while_dragging(opened: Callable[..., Any], watch: SimpleNamespace) -> None:
-    with test_lab_page.serving() as server:
+    with serving() as server:
         lecture = Lecture(opened(server.link))
         lecture.example("moons")
         lecture.says("support vectors", "of 80")
@@ -345,7 +315,7 @@ def test_server_stops_while_dragging(opened: Callable[..., Any], watch: SimpleNa
         after = lecture.points
         assert after[1:] == before[1:]
         assert after[0] != before[0]
-    watch.complaints = [text for text in watch.complaints if "ERR_CONNECTION" not in text]
+    excused(watch, "ERR_CONNECTION")
 
 
 FORGED = """<!doctype html><title>stranger</title>

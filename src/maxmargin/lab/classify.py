@@ -10,6 +10,9 @@ A point of several classes takes part in several machines. Its f is then the sma
 
     one-vs-one    over the pairs with its class            one-vs-rest   of the machine of its class
     joint         its class's score less the best other    slack = max(0, 1 - f) in all three
+
+While a point is dragged the request is ``live``: the fit begins at the multipliers of the page's last one and gets
+``LIVE`` seconds, so that the picture follows the hand whatever C is. The fit at rest begins at zero, as in the script.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from maxmargin.separation import InseparabilityProof
 
 TOL = 1e-5  # finer than the estimators' own, since people look closely
 PART = 0.25  # of the time, for a hard margin: the rest is for the soft one that is shown if there is none
+LIVE = 0.3  # seconds for a fit while the hand moves
 TEXTBOOK = 500  # points that a program of another library gets, which hears of no cancelling
 SOFT = 100.0  # the C of the machine that is shown where there is none without errors
 
@@ -64,7 +68,7 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
     Parameters
     ----------
     request : dict
-        ``points``, ``kernel``, ``C``, ``solver``, ``multiclass``, ``view``, ``grid``.
+        ``points``, ``kernel``, ``C``, ``solver``, ``multiclass``, ``view``, ``grid``, ``live``.
     control : Run
 
     Returns
@@ -85,6 +89,7 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
     X, y = requests.points(request)
     classes = len(np.unique(y))
     settings, axes = parameters(request, classes), requests.view(request)
+    live = requests.flag(request, "live", False)
     if classes < 2:
         return {"kind": "empty", "sentence": _invitation(y), "points": [], "comment": [], "seconds": 0.0}
     if settings.get("solver") == "qp_dual" and len(y) > TEXTBOOK:
@@ -94,7 +99,7 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
             "solver",
         )
     try:
-        answer = _answer(X, y, settings, axes, control)
+        answer = _answer(X, y, settings, axes, control, live)
     except (ValueError, MemoryError, ImportError) as error:  # what the library refuses, in its words
         raise RequestError(" ".join(str(error).split())) from error
     except ArithmeticError as error:
@@ -103,24 +108,37 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
     return answer
 
 
-def _answer(X: Array, y: Array, settings: dict[str, Any], axes: tuple[Array, Array], control: Run) -> dict[str, Any]:
+def _answer(
+    X: Array, y: Array, settings: dict[str, Any], axes: tuple[Array, Array], control: Run, live: bool
+) -> dict[str, Any]:
+    whole = min(LIVE, control.max_seconds or LIVE) if live else control.max_seconds
+
+    def left() -> float | None:
+        return None if whole is None else max(1e-3, whole - control.seconds)
+
     if not math.isinf(settings["C"]):
-        return described(fitted(X, y, settings, control.seconds_left), X, y, axes)
-    limit = None if control.max_seconds is None else PART * control.max_seconds
+        return described(fitted(X, y, settings, left(), control.kept, live), X, y, axes, live)
     try:
-        machine = fitted(X, y, settings, limit)
+        machine = fitted(X, y, settings, None if whole is None else PART * whole)
     except InseparableError as error:
         proof = _proof(error.proof, X, settings)
     else:
         if machine.report_.converged:
-            return described(machine, X, y, axes)
-        proof = _no_proof(unfinished_sentence(machine.report_), proved=False)
-    soft = fitted(X, y, {**settings, "C": SOFT}, control.seconds_left)
-    return {**described(soft, X, y, axes), "kind": "inseparable", "soft_C": SOFT, "proof": proof}
+            return described(machine, X, y, axes, live)
+        proof = _no_proof(unfinished_sentence(machine.report_, live), proved=False)
+    soft = fitted(X, y, {**settings, "C": SOFT}, left(), control.kept, live)
+    return {**described(soft, X, y, axes, live), "kind": "inseparable", "soft_C": SOFT, "proof": proof}
 
 
-def fitted(X: Array, y: Array, settings: dict[str, Any], max_seconds: float | None) -> SVC:
-    """The machine of these parameters.
+def fitted(
+    X: Array,
+    y: Array,
+    settings: dict[str, Any],
+    max_seconds: float | None,
+    kept: dict[str, Any] | None = None,
+    warm: bool = False,
+) -> SVC:
+    """The machine of these parameters. ``kept`` gets its multipliers; a ``warm`` fit begins at those found there.
 
     Examples
     --------
@@ -130,10 +148,16 @@ def fitted(X: Array, y: Array, settings: dict[str, Any], max_seconds: float | No
     >>> machine.n_support_
     array([1, 1], dtype=int32)
     """
-    return SVC(**settings, max_seconds=max_seconds).fit(X, y)
+    machine = SVC(**settings, max_seconds=max_seconds, warm_start=kept is not None)
+    if kept and warm:
+        machine._last_fit = kept["multipliers"]
+    machine.fit(X, y)
+    if kept is not None:
+        kept["multipliers"] = machine._last_fit
+    return machine
 
 
-def described(machine: SVC, X: Array, y: Array, axes: tuple[Array, Array]) -> dict[str, Any]:
+def described(machine: SVC, X: Array, y: Array, axes: tuple[Array, Array], live: bool = False) -> dict[str, Any]:
     """The machine as the page shows it.
 
     Examples
@@ -167,7 +191,7 @@ def described(machine: SVC, X: Array, y: Array, axes: tuple[Array, Array]) -> di
         "coef": machine.coef_.tolist() if linear else None,
         "margin": report.margin,
         "n_support": report.n_support,
-        "comment": comment(machine, errors, len(y)),
+        "comment": comment(machine, errors, len(y), live),
         "certificate": certificate(report),
         "report": numbers(machine, errors, len(y)),
     }

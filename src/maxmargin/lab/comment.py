@@ -13,8 +13,8 @@ from maxmargin.report import FitReport
 from maxmargin.separation import InseparabilityProof
 
 
-def comment(machine: SVC, errors: int, n: int) -> list[str]:
-    """The lines of the comment window.
+def comment(machine: SVC, errors: int, n: int, live: bool = False) -> list[str]:
+    """The lines of the comment window; ``live`` while a point is dragged, when fits get little time.
 
     Examples
     --------
@@ -47,7 +47,9 @@ def comment(machine: SVC, errors: int, n: int) -> list[str]:
         f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})",
         f"seconds               {report.seconds:.2g}",
     ]
-    return lines if report.converged else [*lines, f"not converged         {report.status.value}"]
+    if report.converged:
+        return lines
+    return [*lines, SO_FAR if live else f"not converged         {report.status.value}"]
 
 
 def kernel_text(machine: SVC) -> str:
@@ -147,8 +149,13 @@ def hull_sentence(proof: InseparabilityProof | None, kernel: str) -> str:
     )
 
 
-def unfinished_sentence(report: FitReport) -> str:
+SO_FAR = "so far                what the solver had in the time there is while the hand moves; let go for the rest"
+
+
+def unfinished_sentence(report: FitReport, live: bool = False) -> str:
     """What to say where a hard margin was neither found nor ruled out."""
+    if live:
+        return "No hard margin was found so far: let go, and it is searched for longer."
     return (
         f"No hard margin was found in {report.seconds:.1f} s: in this feature space the classes all but touch. Choose "
         "a finite C, or a kernel that bends more (a larger gamma or degree)."

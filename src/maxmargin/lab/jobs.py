@@ -25,6 +25,7 @@ LONG = 120.0  # the same for a fit that is watched
 OFTEN = 0.05  # seconds between two looks at a fit
 HEARTBEAT = 5.0  # seconds after which a silent stream says that it is alive
 FORGOTTEN = 60.0  # seconds for which the result of a fit waits for somebody to fetch it
+PAGES = 8  # of which is known what they computed last
 
 
 class Cancelled(Exception):
@@ -50,6 +51,7 @@ class Run(Control):
     """
 
     latest: Progress | None = None
+    kept: dict[str, Any] | None = None  # what the page's requests leave for its next ones
 
     def cancel(self) -> None:
         """Ask the work to end; from any thread."""
@@ -88,6 +90,7 @@ class Jobs:
 
     def __init__(self) -> None:
         self._runs: dict[tuple[str, str], Run] = {}
+        self._kept: dict[str, dict[str, Any]] = {}
         self._fits: dict[str, Fit] = {}
         self._quiet: list[Any] = []
 
@@ -97,6 +100,9 @@ class Jobs:
         if earlier is not None:
             earlier.cancel()
         self._runs[page, channel] = run
+        run.kept = self._kept[page] = self._kept.pop(page, {})  # the newest page is the last
+        if len(self._kept) > PAGES:
+            del self._kept[next(iter(self._kept))]
         try:
             with self._silenced():
                 return await asyncio.to_thread(_work, function, request, run)

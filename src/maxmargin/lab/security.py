@@ -4,7 +4,8 @@
     Host       127.0.0.1:PORT or localhost:PORT, so that no other name can be made to point here (DNS rebinding)
     Origin     if there is one, the lab's own; what changes something (POST, DELETE) must prove that it has it
     body       at most ``LARGEST_BODY`` bytes, of JSON
-    headers    the page loads nothing from elsewhere, is in no frame, and nothing is kept in a cache
+    headers    the page loads nothing from elsewhere and is in no frame; nothing is kept in a cache but the files of the
+               page, which hold no secret
 
 Cookies do not know ports: of several labs on one machine each adds its token to the same cookie.
 """
@@ -93,9 +94,12 @@ class Guard:
             nonlocal answered
             if message["type"] == "http.response.start":
                 answered = True
-                ours = {name.lower().encode() for name in HEADERS}
-                kept = [(name, value) for name, value in message.get("headers", []) if name.lower() not in ours]
-                message["headers"] = kept + [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                given = message.get("headers", [])
+                found = scope["path"].startswith("/static/") and message["status"] in (200, 304)
+                ours = {name.lower().encode(): value.encode() for name, value in HEADERS.items()}
+                if found:  # the server says how long
+                    ours |= {name: value for name, value in given if name == b"cache-control"}
+                message["headers"] = [header for header in given if header[0].lower() not in ours] + list(ours.items())
             await send(message)
 
         refusal = self._refusal(scope)

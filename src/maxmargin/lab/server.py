@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import hashlib
 import importlib
-import mimetypes
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -28,17 +28,15 @@ try:
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
-    from starlette.responses import FileResponse, Response, StreamingResponse
-    from starlette.routing import Mount, Route
-    from starlette.staticfiles import StaticFiles
+    from starlette.responses import Response, StreamingResponse
+    from starlette.routing import Route
 except ImportError as error:
     raise ImportError('the lab needs Starlette and uvicorn: pip install "maxmargin[lab]"') from error
 
 PREFERRED = 8753  # port
 STATIC = Path(__file__).parent / "static"
 # Said here, since a computer's own table may be wrong, and browsers refuse modules of another type.
-TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-TYPES |= {".json": "application/json", ".woff2": "font/woff2", ".wasm": "application/wasm", ".html": "text/html"}
+TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
 
 
 def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = False) -> Guard:
@@ -68,9 +66,8 @@ def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = Fal
     >>> sorted(app.hosts)
     ['127.0.0.1:8000', 'localhost:8000']
     """
-    for ending, kind in TYPES.items():
-        mimetypes.add_type(kind, ending)
     jobs = Jobs()
+    version = ""  # of the page that was sent last
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -83,7 +80,12 @@ def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = Fal
     async def index(request: Request) -> Response:
         if not (static / "index.html").is_file():
             return _page("The lab's page is missing from this installation: install maxmargin again.", 500)
-        return FileResponse(static / "index.html")
+        nonlocal version
+        version = _version(static)
+        return Response(_front(static, version), media_type="text/html")
+
+    async def file(request: Request) -> Response:
+        return _file(static, version, request.path_params["name"], request.headers.get("if-none-match"))
 
     async def compute(request: Request) -> Response:
         name = request.path_params["name"]
@@ -121,7 +123,7 @@ def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = Fal
             Route("/api/fits/{id}/events", events),
             Route("/api/fits/{id}", cancel, methods=["DELETE"]),
             Route("/api/{name}", compute, methods=["POST"]),
-            Mount("/static", StaticFiles(directory=static, check_dir=False)),
+            Route("/static/{name:path}", file),
         ],
         exception_handlers={
             HTTPException: _refused,
@@ -269,6 +271,42 @@ async def _while_waiting(request: Request, run: Run, work: Awaitable[bytes]) -> 
 def _page_of(request: Request) -> str:
     """The page that asks; two tabs are two pages."""
     return request.headers.get("x-page", "")[:64]
+
+
+def _front(static: Path, version: str) -> str:
+    """The page with the version of its files in their addresses, so that browsers may keep them until there is another,
+    and with the names of all modules, so that they are asked for together, not import by import."""
+    text = (static / "index.html").read_text(encoding="utf-8").replace('"/static/', f'"/static/{version}/')
+    names = sorted(path.relative_to(static).as_posix() for path in (static / "js").rglob("*.js"))
+    links = [f'  <link rel="modulepreload" href="/static/{version}/{name}">\n' for name in names]
+    return text.replace("</head>", f"{''.join(links)}</head>", 1)
+
+
+def _version(static: Path) -> str:
+    """A name for the files as they are now: another one whenever one of them has another time or size."""
+    abouts = sorted((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in static.rglob("*.*"))
+    return "v-" + hashlib.sha256(repr(abouts).encode()).hexdigest()[:16]
+
+
+def _file(static: Path, version: str, name: str, known: str | None) -> Response:
+    """A file of the page: to be kept where its address has the present version; 304 if the browser's copy is the same.
+
+    Read here and not in a thread: the files are small, and a page asks for all of them at once."""
+    first, _, rest = name.partition("/")
+    try:
+        path = (static / (rest if first.startswith("v-") else name)).resolve()
+        about = path.stat()
+    except (OSError, ValueError) as error:  # there is none, or there cannot be one of such a name
+        raise HTTPException(404) from error
+    if not path.is_relative_to(static.resolve()) or path.suffix not in TYPES or not path.is_file():
+        raise HTTPException(404)
+    headers = {
+        "ETag": f'"{about.st_mtime_ns:x}-{about.st_size:x}"',
+        "Cache-Control": "private, max-age=31536000, immutable" if first == version else "no-cache",
+    }
+    if known == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(path.read_bytes(), media_type=TYPES[path.suffix], headers=headers)
 
 
 def _json(body: bytes, status: int = 200) -> Response:

@@ -1,6 +1,6 @@
 /**
  * Form controls with one shape: each has .root (to place), .value (get and set, silently), .error(text), .enable(on).
- * `oninput(value)` is called while the user changes it, `onchange(value)` when he has.
+ * `onchange(value)` is called when the user has changed it; of a slider also while he does, as onchange(value, true).
  */
 
 import { el, setText, short } from "./dom.js";
@@ -63,9 +63,9 @@ export function select({ label, choices, onchange }) {
  *
  * With `log` the slider moves in decades. With `infinite` its right end is infinity, which the field takes as "inf".
  * @param {{label: string, min: number, max: number, log?: boolean, infinite?: boolean, whole?: boolean,
- *          oninput?: (value: number) => void, onchange: (value: number) => void}} options
+ *          onchange: (value: number, live: boolean) => void}} options
  */
-export function slider({ label, min, max, log = false, infinite = false, whole = false, oninput, onchange }) {
+export function slider({ label, min, max, log = false, infinite = false, whole = false, onchange }) {
   const STEPS = whole ? max - min : 200;
   const END = STEPS + (infinite ? 4 : 0); // a notch of its own for infinity, wide enough to hit
   const lo = log ? Math.log10(min) : min;
@@ -98,9 +98,9 @@ export function slider({ label, min, max, log = false, infinite = false, whole =
   range.addEventListener("input", () => {
     control.error();
     show(fromSlider(Number(range.value)));
-    oninput?.(current);
+    onchange(current, true);
   });
-  range.addEventListener("change", () => onchange(current));
+  range.addEventListener("change", () => onchange(current, false));
   text.addEventListener("change", () => {
     const value = parseNumber(text.value, infinite);
     if (value === null || (whole && !Number.isInteger(value))) {
@@ -111,7 +111,7 @@ export function slider({ label, min, max, log = false, infinite = false, whole =
     } else {
       control.error();
       show(value);
-      onchange(value);
+      onchange(value, false);
     }
   });
 
@@ -190,6 +190,54 @@ export function check({ label, onchange }) {
     set value(on) {
       box.checked = on;
     },
+  };
+}
+
+/**
+ * Tick boxes for what is shown. @param {Record<string, string>} names @param {Record<string, boolean>} show is changed
+ * @param {() => void} changed
+ */
+export function ticks(names, show, changed) {
+  const boxes = Object.entries(names).map(([key, label]) => {
+    const onchange = (on) => {
+      show[key] = on;
+      changed();
+    };
+    return { key, box: check({ label, onchange }) };
+  });
+  return {
+    root: el("div", { class: "checks" }, ...boxes.map(({ box }) => box.root)),
+    refresh() {
+      for (const { key, box } of boxes) box.value = show[key];
+    },
+  };
+}
+
+/** Controls that belong together. @param {string} title @param {...HTMLElement} content */
+export const group = (title, ...content) => el("fieldset", {}, el("legend", { class: "heading" }, title), ...content);
+
+/**
+ * A choice of examples; its value is the id of the one on the screen, or "".
+ * @param {{id: string, title: string}[]} list @param {(example: any) => void} run
+ */
+export const examples = (list, run) =>
+  select({
+    label: "Example",
+    choices: [["", "choose …"], ...list.map(({ id, title }) => /** @type {[string, string]} */ ([id, title]))],
+    onchange: (id) => id && run(list.find((item) => item.id === id)),
+  });
+
+/**
+ * Shows the server's error beside its control, in the place of its last one; true if there is such a control.
+ * @param {Record<string, any>} fields controls by the names of the server's requests
+ */
+export function createErrors(fields) {
+  let refused = /** @type {any} */ (null);
+  return (/** @type {string|null} */ field, /** @type {string} */ sentence = "") => {
+    refused?.error();
+    refused = fields[field ?? ""] ?? null;
+    refused?.error(sentence);
+    return refused !== null;
   };
 }
 

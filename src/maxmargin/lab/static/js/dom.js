@@ -17,6 +17,12 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
+/** A button; `title` is its longer name. @param {string|Node} content @param {string} title @param {() => void} run */
+export const button = (content, title, run) => el("button", { type: "button", title, onclick: run }, content);
+
+/** A button with a sign on it. @param {Node|string} sign @param {string} label what the sign means @param {() => void} run */
+export const iconButton = (sign, label, run) => el("button", { type: "button", class: "icon", title: label, "aria-label": label, onclick: run }, sign);
+
 /** The element of the page's HTML with this id. @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 

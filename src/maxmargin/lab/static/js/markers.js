@@ -62,6 +62,24 @@ export function cross(g, x, y, r, { colour, width = 2 }) {
   g.stroke();
 }
 
+/**
+ * All points that are on the canvas, the one under the pointer in a ring.
+ * @param {{points: import("./points.js").Point[], hover: any, sizes: [number, number][]}} given sizes: [more than so many
+ *        points, radius at normal text], the first that holds
+ * @param {(point: any, x: number, y: number, r: number, unit: number) => void} mark is called after each
+ */
+export function paintPoints(g, frame, palette, { points, hover, sizes }, mark) {
+  const unit = frame.rem / 15;
+  const r = (sizes.find(([many]) => points.length > many)?.[1] ?? 0) * unit;
+  for (const point of points) {
+    const [x, y] = [frame.px(point.x), frame.py(point.y)];
+    if (x < -20 || y < -20 || x > frame.width + 20 || y > frame.height + 20) continue;
+    if (point === hover) ring(g, x, y, r + 8 * unit, { colour: palette.accent, width: 3 * unit });
+    marker(g, palette, point.c, x, y, r);
+    mark(point, x, y, r, unit);
+  }
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** A picture of 24 x 24 units: parts are [element name, attributes]. */

@@ -50,6 +50,30 @@ export class Frame {
   }
 }
 
+/** The context of a canvas with as many pixels as the screen has there, in pixels of CSS; null if it is not on the screen. */
+export function sharp(canvas) {
+  const { clientWidth: width, clientHeight: height } = canvas;
+  if (!width || !height) return null;
+  const ratio = window.devicePixelRatio || 1;
+  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
+  const g = canvas.getContext("2d");
+  g.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return { g, width, height };
+}
+
+/** A canvas for a picture that is saved, at twice the size of the screen, and a context to paint on it. */
+export function sheet(width, height, palette) {
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width: 2 * width, height: 2 * height });
+  const g = canvas.getContext("2d");
+  g.scale(2, 2);
+  g.fillStyle = palette.surface;
+  g.fillRect(0, 0, width, height);
+  g.textBaseline = "middle";
+  return { canvas, g };
+}
+
 export class Plane {
   /**
    * @param {HTMLCanvasElement} canvas
@@ -93,9 +117,6 @@ export class Plane {
   fit() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (!width || !height) return; // not on the screen
-    const ratio = window.devicePixelRatio || 1;
-    const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (this.canvas.width !== w || this.canvas.height !== h) Object.assign(this.canvas, { width: w, height: h });
     const before = JSON.stringify(this.frame.view);
     this.frame = new Frame(this.box, width, height, this.ctx.settings.rem, this.equal);
     this.paint();
@@ -113,10 +134,8 @@ export class Plane {
   }
 
   paint() {
-    const g = this.canvas.getContext("2d");
-    const ratio = this.canvas.width / this.frame.width;
-    g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.paintOn(g, this.frame);
+    const found = sharp(this.canvas);
+    if (found) this.paintOn(found.g, this.frame);
   }
 
   /** All layers on any canvas. @param {CanvasRenderingContext2D} g @param {Frame} frame */
@@ -141,6 +160,20 @@ export class Plane {
     const place = this.canvas.getBoundingClientRect();
     return [event.clientX - place.left, event.clientY - place.top];
   }
+}
+
+/** Layers that paint a picture's state: functions of (g, frame, palette, picture). */
+export const layered = (layers, picture) => layers.map((layer) => (g, frame, palette) => layer(g, frame, palette, picture));
+
+/** The upright line at x. */
+export function upright(g, frame, palette, x) {
+  const px = Math.round(frame.px(x)) + 0.5;
+  g.strokeStyle = palette.accent;
+  g.lineWidth = 1.5;
+  g.beginPath();
+  g.moveTo(px, 0);
+  g.lineTo(px, frame.height);
+  g.stroke();
 }
 
 /** A layer: lines at round numbers, with the numbers along the left and the lower edge. */

@@ -2,17 +2,44 @@
  * Points edited by mouse, pen, touch and keyboard on a plane.
  *
  *     press on the plane     adds a point, which can be dragged at once      right click, or tool "erase"   erases
- *     press on a point       drags it                                        wheel                          zooms
- *     Shift and drag         moves the view
+ *     press on a point       drags it                                        wheel, or two fingers          zoom
+ *     Shift and drag, or two fingers   move the view
  *     arrow keys             move the cursor (Shift: farther)                Enter     adds a point there
  *     Space                  takes the point under the cursor, or drops it   Delete    erases it
  *     n, p                   to the next and the previous point
  */
 
+import { pointOf } from "./data.js";
+import { watchPinch } from "./pinch.js";
+
 const REACH = { mouse: 12, pen: 14, touch: 24 }; // pixels within which a press means a point
 const STEP = 8; // pixels of an arrow key
 
+/** @param {PointerEvent} event */
+export const reachOf = (event) => REACH[event.pointerType] ?? REACH.mouse;
+
 /** @typedef {{id: number, x: number, y: number, c: number}} Point */
+
+/**
+ * What every editor does with the points of a tab's model.
+ * @param {any} ctx @param {{points: Point[], tool: any}} model @param {number} most points @param {() => number} brush class
+ *        of a new point
+ */
+export const pointActions = (ctx, model, most, brush) => ({
+  points: () => model.points,
+  tool: () => model.tool,
+  add(x, y) {
+    if (model.points.length >= most) {
+      ctx.toast(`${most.toLocaleString("en")} points are the most that this tab takes.`);
+      return null;
+    }
+    const point = pointOf(x, y, brush());
+    model.points.push(point);
+    return point;
+  },
+  erase: (point) => model.points.splice(model.points.indexOf(point), 1),
+  say: (text) => ctx.announce(text),
+});
 
 export class PointEditor {
   /**
@@ -25,7 +52,6 @@ export class PointEditor {
    *   changed: (label: string, live: boolean) => void, live while the hand is still down
    *   hovered: (at: {x: number, y: number, point: Point|null}|null) => void,
    *   say: (text: string) => void,
-   *   move?: (point: Point, x: number, y: number) => void,   default: sets x and y
    * }} host
    */
   constructor(plane, host) {
@@ -38,8 +64,13 @@ export class PointEditor {
     this.hover = /** @type {Point|null} */ (null);
     const { canvas } = plane;
     canvas.tabIndex = 0;
-    canvas.addEventListener("pointerdown", (event) => this.down(event));
-    canvas.addEventListener("pointermove", (event) => this.moved(event));
+    const pinch = watchPinch(canvas, {
+      begin: () => this.takeBack(),
+      moved: (factor, from, to) => this.pinched(factor, from, to),
+      ended: () => host.changed("Move the view", false),
+    });
+    canvas.addEventListener("pointerdown", (event) => !this.gesture && !pinch.active && this.down(event));
+    canvas.addEventListener("pointermove", (event) => !pinch.active && this.moved(event));
     for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, (event) => event.pointerId === this.finger && this.up());
     canvas.addEventListener("pointerleave", () => !this.gesture && this.point(null));
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
@@ -69,28 +100,26 @@ export class PointEditor {
 
   move(point, x, y) {
     const { x0, x1, y0, y1 } = this.plane.frame.view;
-    x = round(Math.max(x0, Math.min(x1, x)), this.plane);
-    y = round(Math.max(y0, Math.min(y1, y)), this.plane);
-    if (this.host.move) this.host.move(point, x, y);
-    else Object.assign(point, { x, y });
+    point.x = round(Math.max(x0, Math.min(x1, x)), this.plane);
+    point.y = round(Math.max(y0, Math.min(y1, y)), this.plane);
   }
 
   // ---- pointer ------------------------------------------------------------------------------------------------------
 
   down(event) {
-    if (this.gesture) return; // a second finger
     const [px, py] = this.plane.pixel(event);
     const { frame, canvas } = this.plane;
     this.cursor = this.held = null;
     this.finger = event.pointerId;
     canvas.setPointerCapture(event.pointerId);
-    const hit = this.nearest(px, py, REACH[event.pointerType] ?? 12);
+    const reach = reachOf(event);
+    const hit = this.nearest(px, py, reach);
     if (event.button === 1 || event.shiftKey) this.gesture = { kind: "pan", px, py };
     else if (event.button === 2 || this.host.tool() === "erase") {
-      this.gesture = { kind: "erase", erased: 0, reach: REACH[event.pointerType] ?? 12 };
+      this.gesture = { kind: "erase", erased: 0, reach };
       this.rub(hit);
     } else if (hit) {
-      this.gesture = { kind: "drag", point: hit, dx: frame.px(hit.x) - px, dy: frame.py(hit.y) - py, label: "Move a point", done: false };
+      this.gesture = { kind: "drag", point: hit, from: { x: hit.x, y: hit.y }, dx: frame.px(hit.x) - px, dy: frame.py(hit.y) - py, label: "Move a point", done: false };
     } else {
       const point = this.host.add(round(frame.x(px), this.plane), round(frame.y(py), this.plane));
       if (!point) return;
@@ -106,7 +135,7 @@ export class PointEditor {
     const { frame } = this.plane;
     const { gesture } = this;
     if (!gesture) {
-      const point = this.nearest(px, py, REACH[event.pointerType] ?? 12);
+      const point = this.nearest(px, py, reachOf(event));
       this.plane.canvas.style.cursor = this.host.tool() === "erase" ? "not-allowed" : point ? "grab" : "crosshair";
       this.point({ x: frame.x(px), y: frame.y(py), point });
     } else if (gesture.kind === "pan") {
@@ -137,6 +166,25 @@ export class PointEditor {
     if (gesture?.kind === "drag" && gesture.done) this.host.changed(gesture.label, false);
     if (gesture?.kind === "erase" && gesture.erased) this.host.changed(gesture.erased > 1 ? "Erase points" : "Erase a point", false);
     if (gesture?.kind === "pan" && gesture.done) this.host.changed("Move the view", false);
+  }
+
+  /** A second finger has come: the first one was not about a point. */
+  takeBack() {
+    const { gesture } = this;
+    if (gesture?.kind !== "drag") this.up();
+    this.gesture = null;
+    this.finger = -1;
+    if (gesture?.kind !== "drag" || !gesture.done) return;
+    if (gesture.from) Object.assign(gesture.point, gesture.from);
+    else this.host.erase(gesture.point);
+    this.point(null);
+    this.host.changed("", false);
+  }
+
+  pinched(factor, [px, py], [qx, qy]) {
+    const { frame } = this.plane;
+    this.plane.pan((px - qx) / frame.sx, (qy - py) / frame.sy);
+    this.plane.zoom(factor, this.plane.frame.x(qx), this.plane.frame.y(qy));
   }
 
   wheel(event) {

@@ -42,9 +42,10 @@ function bestOf(planes) {
 /**
  * The borders between classes: in cells with nodes of classes i and j the line on which their scores are equal.
  *
- * Votes (one-vs-one) jump from node to node, so such a line would be a staircase. But where the border is there because
- * the machine of i and j changes its mind, it is f_ij = 0. The rest are the rims of the small regions in which the votes
- * are equal: there the scores, which confidence completes, must do.
+ * Votes (one-vs-one) jump from node to node, so such a line would be a staircase. But votes change where a machine changes
+ * its mind: mostly that of i and j, on f_ij = 0; at the rim of the small regions in which the votes are equal another one,
+ * whose sign then parts the nodes of i from those of j. Inside of these regions none does, and the scores, which confidence
+ * completes, are smooth.
  */
 function borders(planes, pairs, winner, grid) {
   const { view, nx, ny } = grid(planes[0]);
@@ -53,14 +54,16 @@ function borders(planes, pairs, winner, grid) {
   for (let row = 0; row < ny - 1; row++) {
     for (let column = 0; column < nx - 1; column++) {
       const at = row * nx + column;
-      const [a, b, c, d] = [winner[at], winner[at + 1], winner[at + nx], winner[at + nx + 1]];
-      if (a === b && b === c && c === d) continue;
-      const here = [...new Set([a, b, c, d])].sort((p, q) => p - q);
+      const corners = [at, at + 1, at + nx, at + nx + 1];
+      if (corners.every((k) => winner[k] === winner[at])) continue;
+      const here = [...new Set(corners.map((k) => winner[k]))].sort((p, q) => p - q);
       for (const [p, q] of pairsOf(here.length)) {
         const [i, j] = [here[p], here[q]];
-        const machine = machines.get(`${i} ${j}`);
-        if (machine && cell(machine, 0, column, row, out)) continue;
-        cell({ view, nx, ny, values: difference(planes[i], planes[j], at, nx) }, 0, column, row, out);
+        const sides = (values, k) => corners.filter((corner) => winner[corner] === k).map((corner) => values[corner] > 0);
+        const parts = ({ values }) => new Set(sides(values, i)).size === 1 && sides(values, j).every((side) => side !== sides(values, i)[0]);
+        const own = machines.get(`${i} ${j}`);
+        const turned = own && [own, ...machines.values()].find(parts);
+        cell(turned ?? { view, nx, ny, values: difference(planes[i], planes[j], corners) }, 0, column, row, out);
       }
     }
   }
@@ -70,7 +73,5 @@ function borders(planes, pairs, winner, grid) {
 /** [0, 1], [0, 2], ..., [n - 2, n - 1]. */
 const pairsOf = (n) => Array.from({ length: n }, (_, i) => Array.from({ length: n - 1 - i }, (_, k) => [i, i + 1 + k])).flat();
 
-/** a - b at the four nodes of a cell, under their numbers. */
-function difference(a, b, at, nx) {
-  return Object.fromEntries([at, at + 1, at + nx, at + nx + 1].map((k) => [k, a[k] - b[k]]));
-}
+/** a - b at the corners of a cell, under their numbers. */
+const difference = (a, b, corners) => Object.fromEntries(corners.map((k) => [k, a[k] - b[k]]));

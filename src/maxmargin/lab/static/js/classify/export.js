@@ -2,30 +2,19 @@
 
 import { short } from "../dom.js";
 import { marker } from "../markers.js";
-import { Frame } from "../plot.js";
+import { Frame, sheet } from "../plot.js";
 import { mark } from "./picture.js";
-
-const SCALE = 2;
 
 /** @returns {HTMLCanvasElement} */
 export function savedPicture({ plane, ctx, model, fit }) {
   const { width, height, rem } = plane.frame;
   const line = 2 * rem;
-  const canvas = document.createElement("canvas");
-  const entries = legend(model, fit);
-  const g = canvas.getContext("2d");
   const font = `${0.95 * rem}px system-ui, sans-serif`;
-  g.font = font;
-  const rows = arrange(g, entries, width - 2 * rem, 2.2 * rem);
-  canvas.width = width * SCALE;
-  canvas.height = (height + line * (rows.length + 1) + rem) * SCALE;
-  g.scale(SCALE, SCALE);
+  const rows = arrange(legend(model, fit), font, width - 2 * rem, 2.2 * rem);
   const palette = ctx.palette();
-  g.fillStyle = palette.surface;
-  g.fillRect(0, 0, width, canvas.height);
+  const { canvas, g } = sheet(width, height + line * (rows.length + 1) + rem, palette);
   plane.paintOn(g, new Frame(plane.box, width, height, rem));
   g.font = font;
-  g.textBaseline = "middle";
   g.fillStyle = palette.ink;
   g.fillText(caption(model, fit), rem, height + line);
   rows.forEach((row, k) => {
@@ -68,7 +57,9 @@ function legend({ points }, fit) {
 }
 
 /** Entries in rows no wider than the picture. */
-function arrange(g, entries, width, gap) {
+function arrange(entries, font, width, gap) {
+  const g = new OffscreenCanvas(1, 1).getContext("2d");
+  g.font = font;
   const rows = [[]];
   let x = 0;
   for (const entry of entries) {

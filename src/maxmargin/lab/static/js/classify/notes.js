@@ -1,10 +1,8 @@
 /** What Classify says in words: the read-out under the plane, the legend, the comment window, the hint on the plane. */
 
-import { check, popup } from "../controls.js";
 import { el, setText, short } from "../dom.js";
 import { icon } from "../markers.js";
 
-const SHOW = { shading: "f(x) as colour", contours: "f = −1, 0, +1", rings: "support vectors", slacks: "slacks" };
 const CATEGORY = { outside: "outside the margin", on: "on the margin", inside: "inside the margin", misclassified: "on the wrong side" };
 
 export function createReadout() {
@@ -55,11 +53,11 @@ export function createLegend() {
   const slack = el("span", {}, icon(["path", { d: "M-10 6 10-6", class: "pen", "stroke-dasharray": "4 3" }]), "slack");
   return {
     root: el("div", { class: "legend" }, ...entries.map((entry) => entry.root), slack),
-    /** @param {Iterable<any>} records of the points */
+    /** @param {Iterable<any>|null} records of the points; null where there is no machine to have them */
     show(records) {
       const counts = { outside: 0, on: 0, inside: 0, misclassified: 0 };
-      for (const record of records) counts[record.category] += 1;
-      for (const { key, count } of entries) setText(count, String(counts[key]));
+      for (const record of records ?? []) counts[record.category] += 1;
+      for (const { key, count } of entries) setText(count, records ? String(counts[key]) : "–");
       return counts;
     },
   };
@@ -95,8 +93,8 @@ export function createComment(cancel) {
     },
     /** @param {any|null} progress */
     progress(progress) {
+      if (progress && (progress.iteration || busy.hidden)) setText(state, progress.iteration ? `${progress.iteration.toLocaleString("en")} steps, violation ${short(progress.violation, 2)}` : "fitting …");
       busy.hidden = progress === null;
-      if (progress) setText(state, progress.iteration ? `${progress.iteration.toLocaleString("en")} steps, violation ${short(progress.violation, 2)}` : "fitting …");
     },
   };
 }
@@ -133,28 +131,6 @@ export function createHints() {
       another.hidden = classes.size !== 1 || brush !== only;
       now.hidden = classes.size !== 1 || brush === only;
       setText(key, only === 0 ? "2" : "1");
-    },
-  };
-}
-
-
-/** The menu of what is painted. @param {Record<string, boolean>} show @param {() => void} changed */
-export function createShows(show, changed) {
-  const boxes = Object.entries(SHOW).map(([key, label]) => {
-    const box = check({
-      label,
-      onchange: (on) => {
-        show[key] = on;
-        changed();
-      },
-    });
-    return { key, box };
-  });
-  const list = el("div", { class: "checks" }, ...boxes.map(({ box }) => box.root));
-  return {
-    root: popup("Show", list).root,
-    refresh() {
-      for (const { key, box } of boxes) box.value = show[key];
     },
   };
 }

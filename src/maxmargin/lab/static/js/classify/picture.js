@@ -4,25 +4,15 @@
  */
 
 import { paintShade, shade, strokeLines, valueAt } from "../grid.js";
-import { cross, marker, ring } from "../markers.js";
-import { axes } from "../plot.js";
+import { cross, paintPoints, ring } from "../markers.js";
+import { axes, layered } from "../plot.js";
 import { hulls, meeting } from "./proof.js";
 
 const SATURATED = 2; // |f| at which the shading is strongest
 const SLACKS = 400; // lines that are drawn at most
 
 /** @param {any} picture state of the tab: {fit, points(), show, hover(), weak} */
-export function layersOf(picture) {
-  return [
-    (g, frame, palette) => shading(g, frame, palette, picture),
-    axes,
-    (g, frame, palette) => contours(g, frame, palette, picture),
-    (g, frame, palette) => hulls(g, frame, palette, picture),
-    (g, frame, palette) => slacks(g, frame, palette, picture),
-    (g, frame, palette) => points(g, frame, palette, picture),
-    (g, frame, palette) => meeting(g, frame, palette, picture),
-  ];
-}
+export const layersOf = (picture) => layered([shading, axes, contours, hulls, slacks, points, meeting], picture);
 
 function shading(g, frame, palette, { fit, show }) {
   if (!fit || !show.shading) return;
@@ -95,19 +85,12 @@ export function toMargin(fit, x, y, sign) {
 }
 
 function points(g, frame, palette, { fit, show, points, hover }) {
-  const unit = frame.rem / 15;
-  const all = points();
-  const r = (all.length > 600 ? 3.5 : all.length > 200 ? 5 : 6.5) * unit;
-  const hovered = hover();
-  for (const point of all) {
-    const [x, y] = [frame.px(point.x), frame.py(point.y)];
-    if (x < -20 || y < -20 || x > frame.width + 20 || y > frame.height + 20) continue;
-    if (point === hovered) ring(g, x, y, r + 8 * unit, { colour: palette.accent, width: 3 * unit });
-    marker(g, palette, point.c, x, y, r);
-    const record = fit?.records.get(point.id);
-    if (!record || !show.rings || fit.answer.kind === "inseparable") continue;
-    mark(g, palette, record, x, y, r, unit);
-  }
+  const rings = show.rings && fit?.answer.kind !== "inseparable" ? fit?.records : null;
+  const sizes = [[600, 3.5], [200, 5], [0, 6.5]];
+  paintPoints(g, frame, palette, { points: points(), hover: hover(), sizes }, (point, x, y, r, unit) => {
+    const record = rings?.get(point.id);
+    if (record) mark(g, palette, record, x, y, r, unit);
+  });
 }
 
 /** Rings on support vectors, dashed inside the margin; a cross on points that are on the wrong side. */

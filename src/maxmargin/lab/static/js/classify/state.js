@@ -5,33 +5,16 @@
  * multiclass; besides them the view and what is not shown.
  */
 
+import { boxFrom, isNumber, pointOf, pointsFrom } from "../data.js";
+
 export const CLASSES = 6;
 export const MOST = 5000;
 export const HOME = { x0: -1, x1: 1, y0: -1, y1: 1 };
-export const SHOWN = ["shading", "contours", "rings", "slacks"];
+export const SHOWN = { shading: "f(x) as colour", contours: "f = −1, 0, +1", rings: "support vectors", slacks: "slacks" };
 
-let serial = 0;
-
-/** A point with a name of its own, by which answers of the server find it again. */
-export const pointOf = (x, y, c) => ({ id: ++serial, x, y, c });
-
-const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
-const near = (value) => isNumber(value) && Math.abs(value) <= 1e6;
-
-/** Points of any origin; what is none is left out. @returns {import("../points.js").Point[]} */
-export function pointsOf(rows) {
-  if (!Array.isArray(rows)) return [];
-  return rows
-    .slice(0, MOST)
-    .filter((row) => Array.isArray(row) && near(row[0]) && near(row[1]) && Number.isInteger(row[2]) && row[2] >= 0 && row[2] < CLASSES)
-    .map(([x, y, c]) => pointOf(x, y, c));
-}
-
-/** A view, or the one to begin with. */
-export function boxOf(view) {
-  const sides = view && ["x0", "x1", "y0", "y1"].every((side) => near(view[side]));
-  return sides && view.x1 - view.x0 > 1e-5 && view.y1 - view.y0 > 1e-5 ? { x0: view.x0, x1: view.x1, y0: view.y0, y1: view.y1 } : { ...HOME };
-}
+export const pointsOf = (rows) => pointsFrom(rows, MOST, CLASSES);
+export const rowOf = ({ x, y, c }) => [x, y, c];
+export const boxOf = (view) => boxFrom(view, HOME);
 
 /** A box around all points, with air; the one to begin with where that shows them well. */
 export function boxAround(points) {

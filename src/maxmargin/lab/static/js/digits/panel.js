@@ -1,7 +1,8 @@
 /** The machine's settings beside the drawing. They change `machine` and tell the tab: changed(label). */
 
-import { select, slider } from "../controls.js";
-import { el, setText, short } from "../dom.js";
+import { createErrors, group, select, slider } from "../controls.js";
+import { el, setText } from "../dom.js";
+import { widthOf } from "../machine.js";
 import { KERNELS, SCHEMES, USES } from "./state.js";
 
 const FORMULAS = {
@@ -19,24 +20,21 @@ const SLIDERS = {
 
 /** @param {{machine: any, changed: (label: string) => void}} given */
 export function createPanel({ machine, changed }) {
-  const set = (key, label) => (value) => {
+  const set = (key, label) => (value, live) => {
+    if (live) return; // every other value is another machine to train
     machine[key] = value;
     refresh();
     changed(label);
   };
   const kernel = select({ label: "Kernel", choices: KERNELS, onchange: set("kernel", "Change the kernel") });
   const formula = el("div", { class: "formula" });
-  // on release only: every other value is another machine to train
   const sliders = Object.fromEntries(Object.entries(SLIDERS).map(([key, about]) => [key, slider({ ...about, onchange: set(key, `Change ${key}`) })]));
   const scheme = select({ label: "Classes", choices: SCHEMES, onchange: set("multiclass", "Change the multiclass scheme") });
-  const fields = { kernel, multiclass: scheme, ...sliders };
-  let refused = /** @type {any} */ (null); // the control with the server's error
 
   function refresh() {
     kernel.value = machine.kernel;
     scheme.value = machine.multiclass;
-    const width = machine.kernel === "rbf" ? `,  σ = ${short(Math.sqrt(0.5 / machine.gamma))}` : "";
-    setText(formula, `${FORMULAS[machine.kernel]}${width}`);
+    setText(formula, FORMULAS[machine.kernel] + (machine.kernel === "rbf" ? widthOf(machine.gamma) : ""));
     for (const [key, control] of Object.entries(sliders)) {
       control.value = machine[key];
       control.enable(key === "C" || USES[machine.kernel].includes(key));
@@ -45,14 +43,8 @@ export function createPanel({ machine, changed }) {
 
   const about = el("p", { class: "about" }, "Trained on the 1,797 handwritten digits of scikit-learn, 8 × 8 pixels each.");
   return {
-    root: el("fieldset", {}, el("legend", { class: "heading" }, "Machine"), kernel.root, formula, ...Object.values(sliders).map((s) => s.root), scheme.root, about),
+    root: group("Machine", kernel.root, formula, ...Object.values(sliders).map((control) => control.root), scheme.root, about),
     refresh,
-    /** Shows the server's error beside its control, in the place of its last one; true if there is such a control. */
-    error(field, sentence) {
-      refused?.error();
-      refused = fields[field] ?? null;
-      refused?.error(sentence);
-      return refused !== null;
-    },
+    error: createErrors({ kernel, multiclass: scheme, ...sliders }),
   };
 }

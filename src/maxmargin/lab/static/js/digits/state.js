@@ -6,6 +6,8 @@
  * long for a link stay in memory, so that undo finds them, and the state has only their names.
  */
 
+import { isNumber, priceOf } from "../data.js";
+
 export const MOST_STROKES = 100;
 export const MOST_PLACES = 6000;
 const LONGEST = 20_000; // characters of a picture in a link
@@ -26,7 +28,6 @@ export const SCHEMES = [
 export const USES = { rbf: ["gamma"], poly: ["gamma", "degree"], linear: [], laplacian: ["gamma"], intersection: [] };
 const FIRST = { kernel: "rbf", gamma: 0.001, degree: 3, C: 1, multiclass: "ovo" };
 
-const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const inside = (value) => isNumber(value) && value >= 0 && value <= 1;
 
 /** Strokes of any origin; what is none is left out. @returns {[number, number][][]} */
@@ -69,7 +70,7 @@ export function machineOf(given) {
 /** The settings for the server: those that the kernel has. */
 export function machineRequest({ kernel, C, multiclass, ...parameters }) {
   const own = Object.fromEntries(USES[kernel].map((key) => [key, parameters[key]]));
-  return { kernel, ...own, C: C === Infinity ? "inf" : C, multiclass };
+  return { kernel, ...own, C: priceOf(C), multiclass };
 }
 
 const kept = /** @type {Map<string, string>} */ (new Map());

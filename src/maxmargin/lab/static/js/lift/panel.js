@@ -1,8 +1,8 @@
 /** The controls beside the lifted space: points, map, C, what is shown. They change `model` and tell the tab. */
 
-import { check, select, slider } from "../controls.js";
+import { createErrors, group, select, slider, ticks } from "../controls.js";
 import { el, setText } from "../dom.js";
-import { createErrors, priceSlider } from "../step/machine.js";
+import { priceSlider } from "../machine.js";
 import { createPointControls } from "../step/pointset.js";
 import { MAPS, mapOf } from "./maps.js";
 
@@ -21,25 +21,16 @@ export function createPanel({ model, presets, on }) {
     model.gamma = value;
     on.changed("Change gamma", live);
   };
-  const gamma = slider({ label: "Gamma γ", min: 0.01, max: 100, log: true, oninput: (value) => setGamma(value, true), onchange: (value) => setGamma(value, false) });
+  const gamma = slider({ label: "Gamma γ", min: 0.01, max: 100, log: true, onchange: setGamma });
   const price = priceSlider(model, on.changed);
-  const shows = Object.entries(SHOWN).map(([key, label]) => {
-    const box = check({
-      label,
-      onchange: (value) => {
-        model.show[key] = value;
-        on.shown();
-      },
-    });
-    return { key, box };
-  });
-  const group = (title, ...content) => el("fieldset", {}, el("legend", { class: "heading" }, title), ...content);
+  const shows = ticks(SHOWN, model.show, on.shown);
+  shows.root.classList.add("two");
 
   return {
     roots: [
       points.root,
       group("Lifted space", map.root, formula, gamma.root, price.root),
-      group("Shown", el("div", { class: "checks two" }, ...shows.map(({ box }) => box.root))),
+      group("Shown", shows.root),
       el("p", { class: "advice" }, "Drag the space to turn it, and points in the plane beside it to move them."),
     ],
     points,
@@ -51,7 +42,7 @@ export function createPanel({ model, presets, on }) {
       gamma.value = model.gamma;
       gamma.enable(mapOf(model.map).gamma);
       price.value = model.C;
-      for (const { key, box } of shows) box.value = model.show[key];
+      shows.refresh();
     },
   };
 }

@@ -1,5 +1,7 @@
-/** The canvas of the lifted space: turned by mouse, touch, wheel and keys, and slowly by itself until the first touch. */
+/** The canvas of the lifted space: turned by mouse, touch, wheel and keys, zoomed by wheel and two fingers, and turning slowly by itself until the first touch. */
 
+import { watchPinch } from "../pinch.js";
+import { sharp } from "../plot.js";
 import { Camera } from "./camera.js";
 import { paintSpace } from "./paint.js";
 import { mix } from "./polygons.js";
@@ -26,8 +28,9 @@ export class Space {
     new ResizeObserver(() => this.redraw()).observe(canvas);
     host.ctx.onSettings(() => this.redraw());
     canvas.tabIndex = 0;
-    canvas.addEventListener("pointerdown", (event) => this.down(event));
-    canvas.addEventListener("pointermove", (event) => this.moved(event));
+    const pinch = watchPinch(canvas, { begin: () => this.up(), moved: (factor) => this.zoom(factor), ended: () => host.turned() });
+    canvas.addEventListener("pointerdown", (event) => !pinch.active && this.down(event));
+    canvas.addEventListener("pointermove", (event) => !pinch.active && this.moved(event));
     for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => this.up());
     canvas.addEventListener("pointerleave", () => !this.drag && host.hovered(null));
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
@@ -70,10 +73,15 @@ export class Space {
 
   wheel(event) {
     event.preventDefault();
-    this.touch();
-    this.camera.zoom = Math.max(0.6, Math.min(3, this.camera.zoom * Math.exp(-Math.max(-100, Math.min(100, event.deltaY)) / 500)));
-    this.redraw();
+    this.zoom(Math.exp(-Math.max(-100, Math.min(100, event.deltaY)) / 500));
     this.host.turned();
+  }
+
+  /** Comes nearer where the factor is above 1. */
+  zoom(factor) {
+    this.touch();
+    this.camera.zoom = Math.max(0.6, Math.min(3, this.camera.zoom * factor));
+    this.redraw();
   }
 
   key(event) {
@@ -118,14 +126,8 @@ export class Space {
   }
 
   paint() {
-    const { clientWidth: width, clientHeight: height } = this.canvas;
-    if (!width || !height) return;
-    const ratio = window.devicePixelRatio || 1;
-    const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (this.canvas.width !== w || this.canvas.height !== h) Object.assign(this.canvas, { width: w, height: h });
-    const g = this.canvas.getContext("2d");
-    g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.paintOn(g, width, height);
+    const found = sharp(this.canvas);
+    if (found) this.paintOn(found.g, found.width, found.height);
   }
 
   /** The same on any canvas. */

@@ -1,9 +1,8 @@
 /** The picture that is saved: the plane and the strip of weights at twice the size of the screen, and a caption. */
 
 import { short } from "../dom.js";
-import { Frame } from "../plot.js";
+import { Frame, sheet } from "../plot.js";
 
-const SCALE = 2;
 const NAMES = { degree: "degree", centres: "centres", sigma: "σ", lambda: "λ", C: "C", epsilon: "ε" };
 const MODELS = { ridge_poly: "Ridge regression on powers of x", ridge_gauss: "Ridge regression on Gaussian bumps", kernel_ridge: "Kernel ridge regression", svr: "Support vector regression" };
 
@@ -11,14 +10,8 @@ const MODELS = { ridge_poly: "Ridge regression on powers of x", ridge_gauss: "Ri
 export function savedPicture({ plane, strip, ctx, settings, fit, show }) {
   const { width, height, rem } = plane.frame;
   const below = show.weights ? strip.frame.height : 0;
-  const canvas = document.createElement("canvas");
-  canvas.width = width * SCALE;
-  canvas.height = (height + below + 3 * rem) * SCALE;
-  const g = canvas.getContext("2d");
   const palette = ctx.palette();
-  g.scale(SCALE, SCALE);
-  g.fillStyle = palette.surface;
-  g.fillRect(0, 0, width, canvas.height);
+  const { canvas, g } = sheet(width, height + below + 3 * rem, palette);
   plane.paintOn(g, new Frame(plane.box, width, height, rem, false));
   g.translate(0, height);
   if (below) {
@@ -28,7 +21,6 @@ export function savedPicture({ plane, strip, ctx, settings, fit, show }) {
     g.translate(0, below);
   }
   g.font = `${0.95 * rem}px system-ui, sans-serif`;
-  g.textBaseline = "middle";
   g.fillStyle = palette.ink;
   g.fillText(caption(settings, fit), rem, 1.5 * rem, width - 2 * rem);
   return canvas;

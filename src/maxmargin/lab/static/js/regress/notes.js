@@ -1,10 +1,8 @@
 /** What Regression says in words: the read-out, the legend, the numbers of the fit, the hint on the plane. */
 
-import { check, popup } from "../controls.js";
 import { el, setText, short } from "../dom.js";
 import { icon } from "../markers.js";
 
-const SHOW = { tube: "the tube", residuals: "residuals", rings: "support vectors", weights: "weights below" };
 const LISTED = 60; // coefficients that are shown
 
 export function createReadout() {
@@ -117,23 +115,6 @@ export function createHint() {
     show(points, model) {
       begin.hidden = points.length > 0;
       another.hidden = !(points.length === 1 && model === "svr");
-    },
-  };
-}
-
-/** The menu of what is painted. @param {Record<string, boolean>} show @param {() => void} changed */
-export function createShows(show, changed) {
-  const boxes = Object.entries(SHOW).map(([key, label]) => {
-    const onchange = (on) => {
-      show[key] = on;
-      changed();
-    };
-    return { key, box: check({ label, onchange }) };
-  });
-  return {
-    root: popup("Show", el("div", { class: "checks" }, ...boxes.map(({ box }) => box.root))).root,
-    refresh() {
-      for (const { key, box } of boxes) box.value = show[key];
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The controls beside the plane of Regression. They change `model` and tell the tab: changed(label, live). */
 
-import { check, choice, select, slider } from "../controls.js";
-import { el, setText } from "../dom.js";
+import { check, choice, createErrors, examples, group, select, slider } from "../controls.js";
+import { button, el, setText } from "../dom.js";
 import { icon } from "../markers.js";
 import { EXAMPLES } from "./examples.js";
 import { USES } from "./state.js";
@@ -41,12 +41,8 @@ export function createPanel({ model, on }) {
     ],
     onchange: on.tool,
   });
-  const example = select({
-    label: "Example",
-    choices: [["", "choose …"], ...EXAMPLES.map((item) => [item.id, item.title])],
-    onchange: (id) => id && on.example(EXAMPLES.find((item) => item.id === id)),
-  });
-  const clear = el("button", { type: "button", onclick: on.clear, title: "Erase all points (undo brings them back)" }, "Clear");
+  const example = examples(EXAMPLES, on.example);
+  const clear = button("Clear", "Erase all points (undo brings them back)", on.clear);
 
   const kind = select({
     label: "Model",
@@ -60,11 +56,11 @@ export function createPanel({ model, on }) {
   const formula = el("div", { class: "formula" });
   const sliders = Object.fromEntries(
     Object.entries(SLIDERS).map(([key, about]) => {
-      const set = (value, live) => {
+      const onchange = (value, live) => {
         model[key] = value;
         on.changed(`Change ${key}`, live);
       };
-      return [key, slider({ ...about, oninput: (value) => set(value, true), onchange: (value) => set(value, false) })];
+      return [key, slider({ ...about, onchange })];
     }),
   );
   const ticked = (key, label, words) =>
@@ -80,9 +76,7 @@ export function createPanel({ model, on }) {
   const free = ticked("free", "λ = 0, no penalty", "Change lambda");
   const ticks = el("div", { class: "ticks" }, free.root, everywhere.root);
 
-  const group = (title, ...content) => el("fieldset", {}, el("legend", { class: "heading" }, title), ...content);
   const knobs = el("div", { class: "knobs" }, ...Object.values(sliders).map((control) => control.root), ticks);
-  let refused = /** @type {any} */ (null); // the control with the server's error
 
   /** Shows the model in all controls, and of these only the ones that it has. */
   function refresh() {
@@ -108,12 +102,6 @@ export function createPanel({ model, on }) {
     set example(id) {
       example.value = id;
     },
-    /** Shows the server's error beside its control, in the place of its last one; true if there is such a control. */
-    error(field, sentence) {
-      refused?.error();
-      refused = (field && (field === "model" ? kind : sliders[field])) || null;
-      refused?.error(sentence);
-      return refused !== null;
-    },
+    error: createErrors({ model: kind, ...sliders }),
   };
 }

@@ -3,23 +3,13 @@
  * cuts the curve. Each is a layer of the plane (plot.js).
  */
 
-import { marker, ring } from "../markers.js";
-import { axes } from "../plot.js";
+import { paintPoints, ring } from "../markers.js";
+import { axes, layered, upright } from "../plot.js";
 
 const FAR = 1e4; // pixels beyond which a curve is cut off: canvases do not like larger numbers
 
 /** @param {any} picture state of the tab: {fit, at, points(), show, hover()} */
-export function layersOf(picture) {
-  return [
-    (g, frame, palette) => tube(g, frame, palette, picture),
-    axes,
-    (g, frame, palette) => guide(g, frame, palette, picture),
-    (g, frame, palette) => residuals(g, frame, palette, picture),
-    (g, frame, palette) => curve(g, frame, palette, picture),
-    (g, frame, palette) => points(g, frame, palette, picture),
-    (g, frame, palette) => place(g, frame, palette, picture),
-  ];
-}
+export const layersOf = (picture) => layered([tube, axes, guide, residuals, curve, points, place], picture);
 
 /** f at x, by the two samples around it; NaN outside of the curve and where it overflows. */
 export function valueOn(curve, x) {
@@ -96,29 +86,16 @@ function residuals(g, frame, palette, { fit, show, points }) {
 }
 
 function points(g, frame, palette, { fit, show, points, hover }) {
-  const unit = frame.rem / 15;
-  const all = points();
-  const r = (all.length > 200 ? 4.5 : 6.5) * unit;
-  const hovered = hover();
-  for (const point of all) {
-    const [x, y] = [frame.px(point.x), frame.py(point.y)];
-    if (x < -20 || y < -20 || x > frame.width + 20 || y > frame.height + 20) continue;
-    if (point === hovered) ring(g, x, y, r + 8 * unit, { colour: palette.accent, width: 3 * unit });
-    marker(g, palette, 0, x, y, r);
+  const sizes = [[200, 4.5], [0, 6.5]];
+  paintPoints(g, frame, palette, { points: points(), hover: hover(), sizes }, (point, x, y, r, unit) => {
     if (show.rings && fit?.tube && fit.records.get(point.id)?.support) ring(g, x, y, r + 4 * unit, { colour: palette.ink, width: 2 * unit });
-  }
+  });
 }
 
 /** The line of the cursor; it goes on in the strip of weights below. */
 function guide(g, frame, palette, { fit, at }) {
   if (!fit || at === null) return;
-  const x = Math.round(frame.px(at)) + 0.5;
-  g.strokeStyle = palette.accent;
-  g.lineWidth = 1.5;
-  g.beginPath();
-  g.moveTo(x, 0);
-  g.lineTo(x, frame.height);
-  g.stroke();
+  upright(g, frame, palette, at);
 }
 
 /** f where the cursor is. */

@@ -5,9 +5,15 @@
  * lambda, C, epsilon; besides them the view and what is not shown.
  */
 
+import { boxFrom, near, pointsFrom } from "../data.js";
+
 export const MOST = 1000;
 export const HOME = { x0: -1.1, x1: 1.1, y0: -1.4, y1: 1.4 };
-export const SHOWN = ["tube", "residuals", "rings", "weights"];
+export const SHOWN = { tube: "the tube", residuals: "residuals", rings: "support vectors", weights: "weights below" };
+
+export const pointsOf = (rows) => pointsFrom(rows, MOST);
+export const rowOf = ({ x, y }) => [x, y];
+export const boxOf = (view) => boxFrom(view, HOME);
 
 /** The parameters that each model has. */
 export const USES = {
@@ -26,28 +32,6 @@ export const LIMITS = {
   C: { first: 10, least: 1e-9, most: 1e9 },
   epsilon: { first: 0.1, least: 0, most: 1e6 },
 };
-
-let serial = 0;
-
-/** A point with a name of its own, by which answers of the server find it again. */
-export const pointOf = (x, y) => ({ id: ++serial, x, y, c: 0 });
-
-const near = (value) => typeof value === "number" && Number.isFinite(value) && Math.abs(value) <= 1e6;
-
-/** Points of any origin; what is none is left out. @returns {import("../points.js").Point[]} */
-export function pointsOf(rows) {
-  if (!Array.isArray(rows)) return [];
-  return rows
-    .filter((row) => Array.isArray(row) && near(row[0]) && near(row[1]))
-    .slice(0, MOST)
-    .map(([x, y]) => pointOf(x, y));
-}
-
-/** A view, or the one to begin with. */
-export function boxOf(view) {
-  const sides = view && ["x0", "x1", "y0", "y1"].every((side) => near(view[side]));
-  return sides && view.x1 - view.x0 > 1e-5 && view.y1 - view.y0 > 1e-5 ? { x0: view.x0, x1: view.x1, y0: view.y0, y1: view.y1 } : { ...HOME };
-}
 
 /** A box around all points, with air; the one to begin with where that shows them well. */
 export function boxAround(points) {

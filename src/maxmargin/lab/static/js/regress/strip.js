@@ -8,7 +8,7 @@
  */
 
 import { el, short } from "../dom.js";
-import { Plane, halo, ticks } from "../plot.js";
+import { Plane, halo, ticks, upright } from "../plot.js";
 
 const ROOM = 1.3; // of the largest stem, for the words above
 const STEP = 0.01; // of the width, for an arrow key
@@ -43,13 +43,7 @@ export function createStrip({ ctx, plane, points, at, move }) {
       halo(g, palette, short(t), pad, y);
     }
     if (!blend || at() === null) return;
-    const x = Math.round(frame.px(at())) + 0.5;
-    g.strokeStyle = palette.accent;
-    g.lineWidth = 1.5;
-    g.beginPath();
-    g.moveTo(x, 0);
-    g.lineTo(x, frame.height);
-    g.stroke();
+    upright(g, frame, palette, at());
   }
 
   function stems(g, frame, palette) {

@@ -1,6 +1,7 @@
 /** What both tabs of two classes do with their points: add, erase, take over, clear, and say what is missing. */
 
-import { boxAround, pointOf } from "../classify/state.js";
+import { boxAround } from "../classify/state.js";
+import { pointActions } from "../points.js";
 import { fromClassify } from "./examples.js";
 
 /**
@@ -10,16 +11,6 @@ import { fromClassify } from "./examples.js";
  *          changed: (label: string, live: boolean) => void, begin: (label: string) => void}} host
  */
 export function createChanges({ ctx, model, most, set, taken, refresh, changed, begin }) {
-  function add(x, y) {
-    if (model.points.length >= most) {
-      ctx.toast(`${most.toLocaleString("en")} points are the most that this tab takes.`);
-      return null;
-    }
-    const point = pointOf(x, y, model.tool === 1 ? 1 : 0);
-    model.points.push(point);
-    return point;
-  }
-
   function tool(chosen) {
     model.tool = chosen;
     refresh();
@@ -28,14 +19,7 @@ export function createChanges({ ctx, model, most, set, taken, refresh, changed, 
 
   return {
     /** For the editor of a plane. */
-    editor: {
-      points: () => model.points,
-      tool: () => model.tool,
-      add,
-      erase: (point) => model.points.splice(model.points.indexOf(point), 1),
-      changed,
-      say: (text) => ctx.announce(text),
-    },
+    editor: { ...pointActions(ctx, model, most, () => Number(model.tool === 1)), changed },
     tool,
     classify() {
       const found = fromClassify(most);

@@ -1,7 +1,7 @@
 /** One solver on the screen: its name and step, the plane, the charts and the sentence of the frame. */
 
 import { el, setText, short } from "../dom.js";
-import { Frame, Plane } from "../plot.js";
+import { Frame, Plane, sharp } from "../plot.js";
 import { frameUnder, paintCharts } from "./charts.js";
 import { layersOf } from "./picture.js";
 import { SetEditor } from "./pointset.js";
@@ -123,14 +123,8 @@ export class Pane {
     this.due = true;
     requestAnimationFrame(() => {
       this.due = false;
-      const { width, height, rem } = this.chartSize;
-      if (!width || !height) return;
-      const ratio = window.devicePixelRatio || 1;
-      const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
-      if (this.charts.width !== w || this.charts.height !== h) Object.assign(this.charts, { width: w, height: h });
-      const g = this.charts.getContext("2d");
-      g.setTransform(ratio, 0, 0, ratio, 0, 0);
-      paintCharts(g, { width, height, rem }, this.ctx.palette(), this.scene);
+      const found = sharp(this.charts);
+      if (found) paintCharts(found.g, this.chartSize, this.ctx.palette(), this.scene);
     });
   }
 

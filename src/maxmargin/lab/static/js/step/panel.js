@@ -1,8 +1,8 @@
 /** The controls beside the run: points, machine, solvers, export. They change `model` and tell the tab. */
 
-import { choice, select } from "../controls.js";
-import { el } from "../dom.js";
-import { createErrors, createMachineControls } from "./machine.js";
+import { choice, createErrors, group, select } from "../controls.js";
+import { button, el } from "../dom.js";
+import { createMachineControls } from "../machine.js";
 import { createPointControls } from "./pointset.js";
 import { SOLVERS } from "./solvers.js";
 
@@ -33,10 +33,9 @@ export function createPanel({ model, options, presets, on }) {
       on.synced();
     },
   });
-  const again = el("button", { type: "button", title: "Pegasos draws its points again, in another order", onclick: () => set("seed", "Draw again")((model.seed + 1) % 1000) }, "Draw again");
-  const page = el("button", { type: "button", title: "One HTML file that plays this run anywhere, without the server", onclick: on.export }, "Web page");
-  const film = el("button", { type: "button", title: "Plays the run once and saves the plane as a video", onclick: on.film }, "Film");
-  const showError = createErrors({ ...machine.fields, solver });
+  const again = button("Draw again", "Pegasos draws its points again, in another order", () => set("seed", "Draw again")((model.seed + 1) % 1000));
+  const page = button("Web page", "One HTML file that plays this run anywhere, without the server", on.export);
+  const film = button("Film", "Plays the run once and saves the plane as a video", on.film);
 
   function refresh() {
     points.refresh();
@@ -48,18 +47,16 @@ export function createPanel({ model, options, presets, on }) {
     again.hidden = model.solver !== "pegasos" && model.second !== "pegasos";
   }
 
-  const group = (title, ...content) => el("fieldset", {}, el("legend", { class: "heading" }, title), ...content);
   return {
     roots: [
       points.root,
-      group("Machine", ...machine.roots),
+      group("Machine", machine.kernel, ...machine.numbers),
       group("Solver", solver.root, second.root, sync.root, again),
       group("Save the run", el("div", { class: "row even" }, page, film)),
     ],
     refresh,
     points,
-    /** Shows the server's error beside its control; true if there is such a control. */
-    error: showError,
+    error: createErrors({ ...machine.fields, solver }),
     set filming(on) {
       film.setAttribute("aria-pressed", String(on));
       film.textContent = on ? "Stop filming" : "Film";

@@ -5,10 +5,10 @@
  * and the arrow keys belong to the run.
  */
 
-import { choice, select } from "../controls.js";
-import { el } from "../dom.js";
+import { choice, examples, group } from "../controls.js";
+import { button, el } from "../dom.js";
 import { icon, shapePart } from "../markers.js";
-import { PointEditor } from "../points.js";
+import { PointEditor, reachOf } from "../points.js";
 
 /** @typedef {"move"|"erase"|0|1} Tool */
 
@@ -24,8 +24,7 @@ export class SetEditor extends PointEditor {
   }
 
   down(event) {
-    const reach = event.pointerType === "touch" ? 24 : 12;
-    if (this.moving && !event.shiftKey && event.button !== 1 && !this.nearest(...this.plane.pixel(event), reach)) return;
+    if (this.moving && !event.shiftKey && event.button !== 1 && !this.nearest(...this.plane.pixel(event), reachOf(event))) return;
     super.down(event);
   }
 
@@ -55,12 +54,7 @@ export function createPointControls({ model, presets, on }) {
     ],
     onchange: on.tool,
   });
-  const example = select({
-    label: "Example",
-    choices: [["", "choose …"], ...presets.map((item) => [item.id, item.title])],
-    onchange: (id) => id && on.preset(presets.find((item) => item.id === id)),
-  });
-  const button = (text, title, run) => el("button", { type: "button", title, onclick: run }, text);
+  const example = examples(presets, on.preset);
   const buttons = el(
     "div",
     { class: "row even" },
@@ -68,7 +62,7 @@ export function createPointControls({ model, presets, on }) {
     button("Clear", "Erase all points (undo brings them back)", on.clear),
   );
   return {
-    root: el("fieldset", {}, el("legend", { class: "heading" }, "Points"), tool.root, example.root, buttons),
+    root: group("Points", tool.root, example.root, buttons),
     refresh() {
       tool.value = model.tool;
     },

@@ -13,8 +13,8 @@ import { createPanel } from "../digits/panel.js";
 import { sample } from "../digits/samples.js";
 import { MOST_PLACES, MOST_STROKES, drawn, machineOf, machineRequest, pictureOf, pictureState, strokesOf } from "../digits/state.js";
 import { createVerdict } from "../digits/verdict.js";
-import { el, setText } from "../dom.js";
-import { createLatest } from "../regress/latest.js";
+import { button, el, setText } from "../dom.js";
+import { asking, latest } from "../latest.js";
 
 const PAUSE = 60; // milliseconds between two looks at a drawing that grows
 const PLAYED = 900; // milliseconds in which an example is drawn
@@ -40,13 +40,12 @@ function mount(root, context) {
     asker.drop();
     comment.alarm("The training was cancelled. Any change begins another one.");
   });
-  asker = createLatest(ctx, "/api/digits", { answered, failed, busy });
+  asker = latest(asking(ctx, "/api/digits"), { answered, failed, busy });
   panel = createPanel({ machine: model.machine, changed: machineChanged });
   const touch = matchMedia("(pointer: coarse)").matches;
   hint = el("div", { class: "hint" }, el("b", {}, "Draw a digit here"), touch ? "with a finger or a pen" : "with the mouse, or drop a picture of one");
   note = el("p", { class: "note", role: "alert" });
   const file = el("input", { type: "file", accept: "image/*", class: "unseen", tabindex: -1, "aria-hidden": "true", onchange: () => take(file.files[0]) });
-  const button = (text, title, run) => el("button", { type: "button", title, onclick: run }, text);
   buttons = {
     back: button("Undo stroke", "Take the last stroke back (Backspace on the paper)", back),
     clear: button("Clear", "A new sheet (key c)", clear),

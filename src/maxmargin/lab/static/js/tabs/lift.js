@@ -6,21 +6,20 @@
  * beside it paint it.
  */
 
-import { overtaken } from "../api.js";
 import { boxOf, pointsOf } from "../classify/state.js";
+import { five, hiddenOf, isNumber, priceOf, showAllBut, viewOf } from "../data.js";
 import { el, setText } from "../dom.js";
+import { latest } from "../latest.js";
 import { mapOf, SUITED } from "../lift/maps.js";
 import { createMorph } from "../lift/morph.js";
 import { SHOWN, createPanel } from "../lift/panel.js";
 import { Scene } from "../lift/scene.js";
 import { Space } from "../lift/space.js";
-import { Frame, Plane } from "../plot.js";
+import { Frame, Plane, sheet } from "../plot.js";
 import { createChanges, missing } from "../step/changes.js";
 import { twoClasses } from "../step/examples.js";
-import { latest } from "../step/latest.js";
 import { layersOf } from "../step/picture.js";
 import { SetEditor } from "../step/pointset.js";
-
 
 const MOST = 2000; // points
 const NODES = 81; // of the grid, a side
@@ -62,7 +61,7 @@ function mount(root, context) {
   tab.shortcuts.push(...changes.shortcuts);
   load(side);
   document.addEventListener("keydown", key);
-  document.addEventListener("server-back", () => (presets ? asking.ask() : load(side)));
+  document.addEventListener("server-back", () => (presets ? ask() : load(side)));
   ctx.onSettings(() => (morph.turning = space.alive));
 }
 
@@ -82,7 +81,7 @@ async function load(side) {
 
 function changed(label, live) {
   if (label === "Move the view") return;
-  asking.ask();
+  ask();
   plane.redraw();
   if (live) ctx.touch();
   else if (label) {
@@ -123,7 +122,7 @@ function usePreset(preset) {
 
 /** Other points. */
 function begin(label) {
-  asking.ask();
+  ask();
   ctx.commit(label, { landmark: true });
 }
 
@@ -134,27 +133,32 @@ function shown() {
 
 // ---- the answer -----------------------------------------------------------------------------------------------------
 
-const asking = latest(async (stale) => {
-  if (!panel) return;
+/** The lifted space, or the sentence why there is none. */
+async function lifted(_, signal) {
   const lacking = missing(model.points);
-  if (lacking) {
-    show(null, lacking);
-    return;
-  }
+  if (lacking) return { lacking };
   const { view } = plane.frame;
   const points = [...model.points];
-  try {
-    const answer = await ctx.api("/api/lift", { ...request(), view, grid: [NODES, NODES] });
-    if (stale() || points.length !== model.points.length) return;
+  const answer = await ctx.api("/api/lift", { ...request(), view, grid: [NODES, NODES] }, { signal });
+  return { answer, points, view };
+}
+
+const asking = latest(lifted, {
+  answered({ lacking, answer, points, view }) {
     panel.error(null);
-    show(new Scene(answer, points, view));
-  } catch (error) {
-    if (overtaken(error) || stale() || error.status === 0) return; // of a stopped server the banner tells
+    if (lacking) show(null, lacking);
+    else if (points.length === model.points.length) show(new Scene(answer, points, view));
+  },
+  failed(error) {
+    if (error.status === 0) return; // of a stopped server the banner tells
     panel.error(error.field, error.message);
     show(null, error.message);
     ctx.announce(error.message);
-  }
-}, () => !scene && tell("Computing …"));
+  },
+  busy: (on) => on && !scene && tell("Computing …"),
+});
+
+const ask = () => panel && asking.ask();
 
 function show(found, sentence = "") {
   scene = found;
@@ -180,7 +184,7 @@ const rows = () => model.points.map(({ x, y, c }) => [x, y, c]);
 
 function request() {
   const { map, gamma, C } = model;
-  return { points: rows(), map, gamma, C: C === Infinity ? "inf" : C };
+  return { points: rows(), map, gamma, C: priceOf(C) };
 }
 
 /** What the plane beside the space shows. */
@@ -214,7 +218,7 @@ function viewChanged() {
   clearTimeout(viewTimer);
   viewTimer = setTimeout(() => {
     if (!ctx.active()) return;
-    asking.ask();
+    ask();
     ctx.commit("Change the view");
   }, REST);
 }
@@ -231,30 +235,26 @@ function key(event) {
 
 function getState() {
   if (!panel) return pending ?? {};
-  const five = (v) => Number(v.toPrecision(5));
-  const { x0, x1, y0, y1 } = plane.box;
   const { azimuth, elevation, zoom } = space.camera;
-  const hidden = Object.keys(SHOWN).filter((name) => !model.show[name]);
   return {
     ...request(),
     lifted: five(morph.value),
     ...(space.turning ? {} : { eye: [azimuth, elevation, zoom].map(five) }),
-    hidden,
-    view: { x0: five(x0), x1: five(x1), y0: five(y0), y1: five(y1) },
+    hidden: hiddenOf(model.show),
+    view: viewOf(plane.box),
   };
 }
 
 function setState(state) {
   pending = state;
   if (!panel) return;
-  const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
   const between = (value, low, high, other) => (isNumber(value) && value >= low && value <= high ? value : other);
   const first = presets.find((preset) => preset.id === "circles");
   const given = Array.isArray(state.points) ? state.points : first?.points;
   model.map = mapOf(state.map).name;
   model.gamma = between(state.gamma, 1e-6, 1e6, 2);
   model.C = state.C === "inf" ? Infinity : between(state.C, 1e-6, 1e9, 10);
-  for (const name of Object.keys(SHOWN)) model.show[name] = !(Array.isArray(state.hidden) && state.hidden.includes(name));
+  showAllBut(model.show, state.hidden);
   const eye = Array.isArray(state.eye) && state.eye.length === 3 && state.eye.every(isNumber) ? state.eye : null;
   space.turning = eye === null;
   const [azimuth, elevation] = eye ?? mapOf(model.map).eye;
@@ -263,18 +263,14 @@ function setState(state) {
   morph.value = between(state.lifted, 0, 1, 1);
   morph.turning = space.alive;
   panel.refresh();
-  asking.ask();
+  ask();
 }
 
 /** The space and the plane side by side. */
 function savedPicture() {
   if (!scene) return null;
-  const [width, height, scale] = [760, 620, 2];
-  const canvas = document.createElement("canvas");
-  canvas.width = (width + height) * scale;
-  canvas.height = height * scale;
-  const g = canvas.getContext("2d");
-  g.scale(scale, scale);
+  const [width, height] = [760, 620];
+  const { canvas, g } = sheet(width + height, height, ctx.palette());
   space.paintOn(g, width, height);
   g.translate(width, 0);
   plane.paintOn(g, new Frame(plane.box, height, height, ctx.settings.rem));

@@ -1,46 +1,42 @@
 /**
  * Regression: points (x, y), a curve that is fitted while they move, and what each prediction is made of.
  *
- * model ─ panel (controls) and editor (points) change it ─ /api/regress answers with the curve, /api/blend with the
+ * model ─ panel (controls) and board (points) change it ─ /api/regress answers with the curve, /api/blend with the
  * weights at the cursor ─ picture.js and strip.js paint them.
  */
 
+import { createBoard } from "../board.js";
 import { createComment } from "../classify/notes.js";
 import { el, setText, short } from "../dom.js";
-import { Plane } from "../plot.js";
-import { PointEditor } from "../points.js";
+import { asking, latest } from "../latest.js";
 import { savedPicture } from "../regress/export.js";
-import { createLatest } from "../regress/latest.js";
-import { coefficientNames, createHint, createLegend, createNumbers, createReadout, createShows, lettered } from "../regress/notes.js";
+import { coefficientNames, createHint, createLegend, createNumbers, createReadout, lettered } from "../regress/notes.js";
 import { createPanel } from "../regress/panel.js";
 import { layersOf, valueOn } from "../regress/picture.js";
-import { HOME, MOST, SHOWN, boxAround, boxOf, pointOf, pointsOf, settingsOf, settingsRequest } from "../regress/state.js";
+import * as data from "../regress/state.js";
 import { createStrip } from "../regress/strip.js";
 
+const { HOME, SHOWN, pointsOf, settingsOf, settingsRequest } = data;
 const COARSE = 200; // samples of the curve while something moves
 const FINE = 400; // and at rest
-const REST = 120; // milliseconds until a change of the view counts as finished
 
 const model = {
   points: /** @type {import("../points.js").Point[]} */ ([]),
   tool: /** @type {"add"|"erase"} */ ("add"),
-  show: Object.fromEntries(SHOWN.map((key) => [key, true])),
+  show: Object.fromEntries(Object.keys(SHOWN).map((key) => [key, true])),
   ...settingsOf({}),
 };
 
-let ctx, plane, editor, panel, strip, curves, blends;
-let readout, legend, comment, numbers, hint, shows, sentence;
+let ctx, board, panel, strip, curves, blends;
+let readout, legend, comment, numbers, hint, sentence;
 let fit = /** @type {any} */ (null); // the last answer, ready to paint
 let at = /** @type {number|null} */ (null); // x of the cursor; it stays where the pointer left the plane
 let under = /** @type {any} */ (null); // the point at the cursor
 let exact = /** @type {{at: number, value: number}|null} */ (null); // f at the cursor; the curve only has samples of it
 let fresh = true; // the curve is another one than that of the last weights
-let viewTimer = 0;
-let asked = ""; // view and samples of the last request
 
 function mount(root, context) {
   ctx = context;
-  const canvas = el("canvas", { role: "application", "aria-label": "Plane of points x, y. Arrow keys move the cursor, Enter adds a point, Space takes one, Delete erases, n and p go from point to point." });
   readout = createReadout();
   legend = createLegend();
   comment = createComment(() => {
@@ -50,89 +46,43 @@ function mount(root, context) {
   numbers = createNumbers();
   hint = createHint();
   sentence = el("p", { class: "sentence" });
-  plane = new Plane(canvas, { ctx, box: { ...HOME }, equal: false, onView: viewChanged });
-  editor = new PointEditor(plane, {
-    points: () => model.points,
-    tool: () => model.tool,
-    add,
-    erase: (point) => model.points.splice(model.points.indexOf(point), 1),
-    changed,
+  board = createBoard(ctx, {
+    model,
+    data,
+    label: "Plane of points x, y",
+    equal: false,
+    hints: hint.roots,
+    layers: layersOf,
+    picture: { get fit() { return fit; }, get at() { return at; } },
+    ask,
+    left: leaveExample,
     hovered,
-    say: ctx.announce,
+    viewed: () => strip.fit(),
+    shown: showStrip,
   });
-  const picture = { get fit() { return fit; }, get at() { return at; }, show: model.show, points: () => model.points, hover: () => editor.hover };
-  plane.layers = [...layersOf(picture), (g, frame, palette) => g.canvas === canvas && editor.paintCursor(g, frame, palette)];
-  strip = createStrip({ ctx, plane, points: () => model.points, at: () => at, move: (x) => moveTo(x, null) });
-  curves = createLatest(ctx, "/api/regress", { answered, failed, busy: (on) => comment.progress(on ? { iteration: 0 } : null) });
-  blends = createLatest(ctx, "/api/blend", { answered: blended, failed: () => blended(null, {}) });
-  shows = createShows(model.show, () => {
-    showStrip();
-    plane.redraw();
-    ctx.commit("Show or hide");
-  });
-  panel = createPanel({ model, on: { changed, example, clear, tool } });
+  strip = createStrip({ ctx, plane: board.plane, points: () => model.points, at: () => at, move: (x) => moveTo(x, null) });
+  curves = latest(asking(ctx, "/api/regress"), { answered, failed, busy: (on) => comment.progress(on ? { iteration: 0 } : null) });
+  blends = latest(asking(ctx, "/api/blend"), { answered: blended, failed: () => blended(null, {}) });
+  panel = createPanel({ model, on: { changed: board.changed, example, clear: board.clear, tool } });
 
-  const zoom = (text, label, run) => el("button", { type: "button", class: "icon", title: label, "aria-label": label, onclick: run }, text);
-  const corner = el("div", { class: "corner" }, zoom("+", "Nearer", () => plane.zoom(1.25)), zoom("−", "Farther", () => plane.zoom(0.8)), zoom("⤢", "Show all points", showAll), shows.root);
-  const stage = el("div", { class: "stage regress" }, el("div", { class: "plot" }, canvas, corner, ...hint.roots), strip.root, readout.root, sentence, legend.root);
+  const stage = el("div", { class: "stage regress" }, board.root, strip.root, readout.root, sentence, legend.root);
   comment.root.append(numbers.root);
   root.append(el("div", { class: "workspace" }, stage, el("aside", { class: "side", "aria-label": "Controls" }, ...panel.root, comment.root)));
-  document.addEventListener("server-back", () => changed("", false));
+  tab.shortcuts.push(...board.shortcuts);
+  document.addEventListener("server-back", () => board.changed("", false));
 }
 
 // ---- changes --------------------------------------------------------------------------------------------------------
 
-/** After every change: asks for a curve, and at the end of the gesture records a step of undo. */
-function changed(label, live) {
-  request(live ? COARSE : FINE);
-  hint.show(model.points, model.model);
-  plane.redraw();
-  if (live) ctx.touch();
-  else if (label) {
-    if (/point/.test(label)) leaveExample();
-    ctx.commit(label);
-  }
-}
-
-function add(x, y) {
-  if (model.points.length >= MOST) {
-    ctx.toast(`${MOST.toLocaleString("en")} points are the most that this tab takes.`);
-    return null;
-  }
-  const point = pointOf(x, y);
-  model.points.push(point);
-  return point;
-}
-
 function example({ id, title, points, settings, sentence: words }) {
   Object.assign(model, settingsOf({ ...settingsRequest(model), ...settings }));
   panel.refresh();
-  replace(pointsOf(points), { ...HOME }, `Example: ${title}`);
+  board.replace(pointsOf(points), { ...HOME }, `Example: ${title}`);
   panel.example = id;
   comment.note(words);
   ctx.announce(words);
 }
 
-function clear() {
-  replace([], plane.box, "Clear");
-  ctx.announce("All points erased");
-}
-
-/** Other points in the place of all. */
-function replace(points, box, label) {
-  setPoints(points, box);
-  leaveExample();
-  changed("", false);
-  ctx.commit(label, { landmark: true });
-}
-
-function setPoints(points, box) {
-  model.points = points;
-  plane.setBox(box);
-  if (editor.hover) editor.point(null);
-}
-
-/** The points are no longer those of the example. */
 function leaveExample() {
   panel.example = "";
   comment.note("");
@@ -144,45 +94,21 @@ function tool(value) {
   ctx.announce(value === "erase" ? "Erase points" : "Add points");
 }
 
-async function paste(text) {
-  const { points, sentence: words } = await ctx.api("/api/paste", { text }, { channel: "paste" });
-  const found = pointsOf(points);
-  replace(found, boxAround(found), "Paste points");
-  ctx.toast(words);
-}
-
-function showAll() {
-  plane.setBox(boxAround(model.points));
-}
-
-function viewChanged() {
-  strip.fit();
-  clearTimeout(viewTimer);
-  viewTimer = setTimeout(() => {
-    if (!ctx.active()) return;
-    if (asked !== JSON.stringify([plane.frame.view, FINE])) request(FINE);
-    ctx.commit("Change the view"); // nothing to undo where only the window has another size
-  }, REST);
-}
-
 // ---- the curve ------------------------------------------------------------------------------------------------------
 
-const rows = () => model.points.map(({ x, y }) => [x, y]);
-
 /** What the server is asked for, and what the script is written from. */
-const question = (samples = FINE) => ({ ...settingsRequest(model), points: rows(), view: plane.frame.view, samples });
+const question = (samples = FINE) => ({ ...settingsRequest(model), points: board.rows(), view: board.plane.frame.view, samples });
 
-function request(samples) {
-  asked = JSON.stringify([plane.frame.view, samples]);
+function ask(live) {
+  hint.show(model.points, model.model);
   if (model.points.length <= Number(model.model === "svr")) {
     curves.drop();
     forget();
     comment.show({ lines: [] });
     return;
   }
-  const settings = settingsRequest(model);
-  const names = coefficientNames(model, model.points);
-  curves.ask(question(samples), { ids: model.points.map((p) => p.id), settings, names, samples });
+  const samples = live ? COARSE : FINE;
+  curves.ask(question(samples), { ids: board.ids(), settings: settingsRequest(model), names: coefficientNames(model, model.points), samples });
 }
 
 function answered(answer, { ids, settings, names, samples }) {
@@ -199,7 +125,7 @@ function answered(answer, { ids, settings, names, samples }) {
   exact = null;
   tell();
   askBlend();
-  plane.redraw();
+  board.plane.redraw();
 }
 
 function failed(error) {
@@ -218,7 +144,7 @@ function forget() {
   legend.show(null);
   numbers.show(null, []);
   tell();
-  plane.redraw();
+  board.plane.redraw();
 }
 
 // ---- the cursor -----------------------------------------------------------------------------------------------------
@@ -227,7 +153,7 @@ function hovered(place) {
   if (place) moveTo(place.point ? place.point.x : place.x, place.point);
   else under = null;
   tell();
-  if (editor?.cursor) ctx.announce(readout.text);
+  if (board?.editor.cursor) ctx.announce(readout.text);
 }
 
 function moveTo(x, point) {
@@ -237,7 +163,7 @@ function moveTo(x, point) {
     askBlend();
   }
   tell();
-  plane.redraw();
+  board.plane.redraw();
 }
 
 function tell() {
@@ -247,9 +173,9 @@ function tell() {
 }
 
 function askBlend() {
-  const { x0, x1 } = plane.frame.view;
+  const { x0, x1 } = board.plane.frame.view;
   at ??= Number((x0 + 0.4 * (x1 - x0)).toPrecision(3));
-  if (fit && model.show.weights) blends.ask({ ...question(), at }, { ids: model.points.map((p) => p.id) });
+  if (fit && model.show.weights) blends.ask({ ...question(), at }, { ids: board.ids() });
 }
 
 function blended(answer, { ids }) {
@@ -269,46 +195,30 @@ function showStrip() {
 
 // ---- the tab --------------------------------------------------------------------------------------------------------
 
-function getState() {
-  const five = (v) => Number(v.toPrecision(5));
-  const { x0, x1, y0, y1 } = plane.box;
-  const hidden = SHOWN.filter((key) => !model.show[key]);
-  return { ...settingsRequest(model), points: rows(), view: { x0: five(x0), x1: five(x1), y0: five(y0), y1: five(y1) }, hidden };
-}
+const getState = () => ({ ...settingsRequest(model), ...board.state() });
 
 function setState(state) {
   Object.assign(model, settingsOf(state));
-  for (const key of SHOWN) model.show[key] = !(Array.isArray(state.hidden) && state.hidden.includes(key));
-  setPoints(pointsOf(state.points), boxOf(state.view));
   panel.refresh();
-  shows.refresh();
+  board.restore(state);
   showStrip();
-  leaveExample();
-  changed("", false);
+  board.changed("", false);
 }
 
 export const tab = {
   id: "regress",
   title: "Regression",
   mount,
-  show: () => plane.fit(),
+  show: () => board.plane.fit(),
   hide: () => {},
   getState,
   setState,
   scriptState: () => question(),
-  paste: (text) => paste(text).catch((error) => ctx.toast(error.message)),
-  picture: () => savedPicture({ plane, strip: strip.plane, ctx, settings: settingsRequest(model), fit, show: model.show }),
-  shortcuts: [
+  paste: (text) => board.paste(text).catch((error) => ctx.toast(error.message)),
+  picture: () => savedPicture({ plane: board.plane, strip: strip.plane, ctx, settings: settingsRequest(model), fit, show: model.show }),
+  shortcuts: /** @type {any[]} */ ([
     { key: "a", label: "Add points, or move them", run: () => tool("add") },
     { key: "e", label: "Erase points", run: () => tool("erase") },
-    { key: "+", label: "Nearer", run: () => plane.zoom(1.25) },
-    { key: "-", label: "Farther", run: () => plane.zoom(0.8) },
-    { key: "0", label: "Show all points", run: showAll },
-    { key: "←↑→↓", label: "In the plane: move the cursor (with Shift: farther)" },
     { key: "←→", label: "In the strip of weights: move x" },
-    { key: "Enter", label: "In the plane: add a point" },
-    { key: "Space", label: "In the plane: take the point under the cursor, or drop it" },
-    { key: "Delete", label: "In the plane: erase the point under the cursor" },
-    { key: "n, p", label: "In the plane: next and previous point" },
-  ],
+  ]),
 };

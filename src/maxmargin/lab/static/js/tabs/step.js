@@ -7,11 +7,12 @@
 
 import { overtaken } from "../api.js";
 import { boxOf, kernelRequest, machineOf, pointsOf } from "../classify/state.js";
+import { priceOf, viewOf } from "../data.js";
 import { el } from "../dom.js";
+import { latest } from "../latest.js";
 import { createChanges, missing } from "../step/changes.js";
 import { SMALL, twoClasses } from "../step/examples.js";
 import { savedPicture } from "../step/export.js";
-import { latest } from "../step/latest.js";
 import { createNumbers } from "../step/numbers.js";
 import { Pane } from "../step/pane.js";
 import { createPanel } from "../step/panel.js";
@@ -22,7 +23,6 @@ import { solverOf } from "../step/solvers.js";
 import { MOST, stateOf } from "../step/state.js";
 import { createTransport, playerKeys } from "../step/transport.js";
 import { createValues } from "../step/values.js";
-
 
 const FINE = 120; // nodes a side of the grid at rest
 const AHEAD = 4; // pictures fetched before they are due
@@ -64,7 +64,7 @@ function mount(root, context) {
   tab.shortcuts.push(...changes.shortcuts);
   load(side);
   playerKeys(player, () => ctx.active());
-  document.addEventListener("server-back", () => (options ? asking.ask() : load(side)));
+  document.addEventListener("server-back", () => (options ? ask() : load(side)));
 }
 
 async function load(side) {
@@ -90,7 +90,7 @@ function changed(label, live) {
   if (label === "Move the view") return;
   player.pause();
   wished = { at: null, share: player.length > 1 ? player.at / player.end : 0 };
-  asking.ask();
+  ask();
   for (const pane of panes) pane.paint();
   if (live) ctx.touch();
   else if (label) {
@@ -136,7 +136,7 @@ function leaveExample() {
 function begin(label) {
   player.pause();
   wished = { at: 0, share: 0 };
-  asking.ask();
+  ask();
   ctx.commit(label, { landmark: true });
 }
 
@@ -148,26 +148,27 @@ function synced() {
 
 // ---- runs -----------------------------------------------------------------------------------------------------------
 
-/** The runs of the model; all are put on the screen together. */
-const asking = latest(async (stale) => {
-  if (!panel) return;
+/** The runs of the model, each with the sentence why there is none. */
+async function runs(_, signal) {
   const lacking = missing(model.points);
-  const found = /** @type {{run: Run|null, name: string, sentence: string, field?: string|null}[]} */ ([]);
+  const found = [];
   for (const name of [model.solver, model.second]) {
-    if (!name || lacking) {
-      found.push({ run: null, name, sentence: name && lacking });
-      continue;
-    }
     const request = requestOf(name);
+    const one = { run: /** @type {Run|null} */ (null), name, sentence: name && lacking, field: /** @type {any} */ (undefined) };
+    found.push(one);
+    if (!name || lacking) continue;
     try {
-      const answer = await ctx.api("/api/trace", request);
-      found.push({ run: new Run(answer, request), name, sentence: "" });
+      one.run = new Run(await ctx.api("/api/trace", request, { signal }), request);
     } catch (error) {
-      if (overtaken(error) || error.status === 0) return; // of a stopped server the banner tells
-      found.push({ run: null, name, sentence: error.message, field: error.field });
+      if (!error.status || overtaken(error)) throw error;
+      Object.assign(one, { sentence: error.message, field: error.field });
     }
-    if (stale()) return;
   }
+  return found;
+}
+
+/** They are put on the screen together. */
+function loaded(found) {
   panel.error(null);
   found.forEach(({ run, name, sentence, field }, k) => {
     panes[k].load(run, name, sentence);
@@ -176,12 +177,20 @@ const asking = latest(async (stale) => {
     ctx.announce(sentence);
   });
   arrange();
-}, () => panes.forEach((pane) => !pane.run && pane.tell("Computing …")));
+}
+
+const asking = latest(runs, {
+  answered: loaded,
+  failed: (error) => error.status !== 0 && panes[0].tell(error.message), // of a stopped server the banner tells
+  busy: (on) => on && panes.forEach((pane) => !pane.run && pane.tell("Computing …")),
+});
+
+const ask = () => panel && asking.ask();
 
 const rows = () => model.points.map(({ x, y, c }) => [x, y, c]);
 
 function requestOf(solver) {
-  return { points: rows(), kernel: kernelRequest(model.kernel, options), C: model.C === Infinity ? "inf" : model.C, solver, seed: model.seed };
+  return { points: rows(), kernel: kernelRequest(model.kernel, options), C: priceOf(model.C), solver, seed: model.seed };
 }
 
 /** Puts the runs on one clock. */
@@ -278,11 +287,9 @@ function hovered(point) {
 
 function getState() {
   if (!options) return pending ?? {};
-  const five = (v) => Number(v.toPrecision(5));
-  const { x0, x1, y0, y1 } = panes[0].plane.box;
   const { second, sync } = model;
   const { at, speed } = player;
-  return { ...requestOf(model.solver), second, sync, at: asking.busy ? (wished.at ?? at) : at, speed, view: { x0: five(x0), x1: five(x1), y0: five(y0), y1: five(y1) } };
+  return { ...requestOf(model.solver), second, sync, at: asking.busy ? (wished.at ?? at) : at, speed, view: viewOf(panes[0].plane.box) };
 }
 
 function setState(state) {
@@ -295,7 +302,7 @@ function setState(state) {
   player.pause();
   wished = { at, share: 0 };
   panel.refresh();
-  asking.ask();
+  ask();
 }
 
 export const tab = {
