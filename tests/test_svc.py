@@ -907,3 +907,17 @@ def test_the_margin_of_nu_svc_is_that_of_its_weights():
     model = NuSVC(nu=0.1, kernel="linear").fit(X[50:], y[50:])
     assert model.report_.margin == pytest.approx(2 / np.linalg.norm(model.coef_), rel=1e-9)
     assert model.history_.margin[-1] == model.report_.margin
+
+
+def test_a_joint_machine_starts_where_its_rows_were():
+    """One of 150 rows is moved: what the others learnt is kept, though all rows are sorted anew."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 2)), rng.integers(0, 3, 150)
+    warm = SVC(multiclass="crammer_singer", C=10.0, warm_start=True, tol=1e-6).fit(X, y)
+    X[3] += 0.01
+    cold = SVC(multiclass="crammer_singer", C=10.0, tol=1e-6).fit(X, y)
+    warm.fit(X, y)
+    assert warm.n_iter_[0] < 0.7 * cold.n_iter_[0]
+    assert warm.report_.dual_objective == pytest.approx(cold.report_.dual_objective, rel=1e-6)
+    warm.fit(X[:100], y[:100])  # other rows, fewer of them
+    assert warm.report_.status.converged

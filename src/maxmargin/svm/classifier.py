@@ -41,7 +41,7 @@ from maxmargin.shared_blocks import ClassBlocks
 from maxmargin.solvers import CrammerSinger
 from maxmargin.solvers.hulls import InseparableError
 from maxmargin.svm.coefficients import Machine, gather
-from maxmargin.svm.pipeline import KernelMachine
+from maxmargin.svm.pipeline import KernelMachine, identity_of, known_rows
 from maxmargin.svm.probabilities import ProbabilityMixin
 from maxmargin.svm.training import TrainingSet
 from maxmargin.tiled import TiledGram
@@ -208,8 +208,11 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
         problem = JointProblem(data.target[active], self._bounds(effective[active]), len(self.classes_))
         start = None
         last = getattr(self, "_last_fit", None) if self.warm_start else None
-        if last is not None and last.get("shape") == (len(active), problem.n_classes):
-            start = last["joint"]
+        identity = identity_of(data)[active]
+        if last is not None and "joint" in last and last["joint"].shape[1] == problem.n_classes:
+            known, found = known_rows(last["identity"], identity)
+            start = np.zeros((len(active), problem.n_classes))
+            start[found] = last["joint"][known[found]]
         control = data.control.of_one()
         solution = CrammerSinger().solve(problem, gram, tol=self.tol, control=control, start=start)
         F = gram.product(np.arange(gram.n), solution.a)
@@ -222,7 +225,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
         nonzero = np.flatnonzero(solution.a.any(axis=1))
         predicted = data.target.copy()
         predicted[active] = np.where(self._present, F, -np.inf).argmax(axis=1)
-        self._last_fit: Any = {"shape": solution.a.shape, "joint": solution.a} if self.warm_start else None
+        self._last_fit: Any = {"identity": identity, "joint": solution.a} if self.warm_start else None
         self._evaluations = data.gram.evaluations + (0 if gram is data.gram else gram.evaluations)
         self._solver_name, self._solver_reason = CrammerSinger.name, "the joint machine is one problem over all classes"
         no_intercept = np.zeros(problem.n_classes)

@@ -183,11 +183,7 @@ class KernelMachine(CallbackSupport, KernelInput):
         last = getattr(self, "_last_fit", None) if self.warm_start else None
         if last is None or len(last.get("variables", ())) != len(problems):
             return [None] * len(problems)
-        identity = _identity(data)
-        order = np.argsort(last["identity"], kind="stable")
-        at = np.searchsorted(last["identity"], identity, sorter=order).clip(max=len(order) - 1)
-        known = order[at]
-        found = last["identity"][known] == identity
+        known, found = known_rows(last["identity"], identity_of(data))
         starts: list[Array | None] = []
         for (rows, problem), (kind, values) in zip(problems, last["variables"], strict=True):
             per_row = problem.n_variables // problem.n_rows
@@ -210,7 +206,7 @@ class KernelMachine(CallbackSupport, KernelInput):
             values = np.zeros((per_row, data.gram.n))
             values[:, machine.rows] = machine.solution.a.reshape(per_row, -1)
             variables.append(((machine.problem.kind, per_row), values))
-        self._last_fit = {"identity": _identity(data), "variables": variables}
+        self._last_fit = {"identity": identity_of(data), "variables": variables}
 
     def _fit_one(self, X: Points, data: TrainingSet, weights: Array, bounds: Array, problem: DualProblem) -> Machine:
         """A fit that is one problem over all rows: solve it, and set what scikit-learn's estimators expose."""
@@ -379,7 +375,14 @@ def _untouched(rows: Array, problem: DualProblem, status: Status) -> Machine:
     return Machine(rows, problem, Solution(a, f, status, 0), certificate, f, *problem.intercept(offset))
 
 
-def _identity(data: TrainingSet) -> Array:
+def known_rows(before: Array, now: Array) -> tuple[Array, Array]:
+    """Of rows given by their numbers of :func:`identity_of`: where each was before, and whether it was there at all."""
+    order = np.argsort(before, kind="stable")
+    known = order[np.searchsorted(before, now, sorter=order).clip(max=len(order) - 1)]
+    return known, before[known] == now
+
+
+def identity_of(data: TrainingSet) -> Array:
     """Content and target of each canonical row in one number."""
     bits = np.ascontiguousarray(data.target, np.float64).view(np.uint64)
     return data.rows.key ^ (bits * np.uint64(0x9E3779B97F4A7C15))
