@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsOneClassifier
 
@@ -31,6 +35,7 @@ dd = pytest.importorskip("dask.dataframe")
 from maxmargin.dask import LinearSVC, NystroemRidge, NystroemSVC, NystroemSVR  # noqa: E402
 from maxmargin.dask.partitions import Partition  # noqa: E402
 from maxmargin.dask.shard import Question, Shard, added  # noqa: E402
+from maxmargin.dask.shards import Shards  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +202,157 @@ def test_several_targets(client):
     assert ours.predict(da.from_array(X, chunks=(130, 3))).chunks == ((130, 130, 130, 110), (2,))
 
 
+# How many landmarks
+
+
+@pytest.mark.parametrize(("name", "chunks"), [("NystroemSVC", (37, 5)), ("NystroemRidge", (150, 2))], ids=str)
+def test_the_number_of_landmarks_is_that_of_one_computer(client, name, chunks):
+    """The search sees all rows here, and so do the landmarks that follow."""
+    X, y = clouds(3)
+    y = y if name == "NystroemSVC" else X[:, 0] * X[:, 1]
+    weights = np.random.default_rng(1).integers(0, 3, 400)
+    kind = {"NystroemSVC": NystroemSVC, "NystroemRidge": NystroemRidge}[name]
+    options = {"n_components": "auto", "tol": 1e-9, "landmarks": "rpcholesky"}
+    ours = kind(**options).fit(da.from_array(X, chunks=chunks), y, weights)
+    local = getattr(approximation, name)(**options).fit(X, y, weights)
+    assert ours.n_components_ == local.n_components_
+    assert ours.report_.trials_ended == local.report_.trials_ended
+    for mine, theirs in zip(ours.report_.trials, local.report_.trials, strict=True):
+        assert mine.n_components == theirs.n_components
+        assert mine.score == pytest.approx(theirs.score, rel=1e-6)
+    value = "decision_function" if name == "NystroemSVC" else "predict"
+    np.testing.assert_allclose(getattr(ours, value)(X), getattr(local, value)(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_the_search_looks_at_some_of_the_rows_and_says_so(client, monkeypatch, kernel):
+    """Each of them stands for several, so that their weights sum to those of all rows that count."""
+    monkeypatch.setattr("maxmargin.dask.auto.MOST", 150)
+    seen, whole = [], approximation.NystroemSVC._search
+
+    def search(self, X, rows, *others):
+        seen.append((X.shape, rows.weights.sum()))
+        return whole(self, X, rows, *others)
+
+    monkeypatch.setattr(approximation.NystroemSVC, "_search", search)
+    X, y = clouds(3)
+    weights = np.random.default_rng(1).integers(0, 3, 400)
+    rows = X if kernel == "rbf" else rbf_kernel(X, gamma=0.1)
+    machine = NystroemSVC(n_components="auto", kernel=kernel).fit(da.from_array(rows, chunks=(90, -1)), y, weights)
+    assert seen[0][0] == (150, 5 if kernel == "rbf" else 150)
+    assert seen[0][1] == pytest.approx(weights.sum())
+    assert machine.report_.trials_ended.endswith("; tried on 150 of 400 rows")
+    assert 100 <= machine.n_components_ <= 150
+    assert machine.to_local().report_.trials == machine.report_.trials
+
+
+def test_what_the_landmarks_miss_is_what_one_computer_says(client):
+    """Rows that are landmarks are left out."""
+    X, y = clouds(3)
+    for rows, kernel in ((X, "rbf"), (rbf_kernel(X, gamma=0.1), "precomputed")):
+        options = {"n_components": 40, "kernel": kernel}
+        ours = NystroemSVC(**options).fit(da.from_array(rows, chunks=(90, -1)), y).report_.kernel_error
+        theirs = approximation.NystroemSVC(**options).fit(rows, y).report_.kernel_error
+        assert ours.n_rows == theirs.n_rows == 360
+        assert ours.trace == pytest.approx(theirs.trace, rel=1e-9)
+        assert ours.spectral == pytest.approx(theirs.spectral, rel=1e-9)
+
+
+# A precomputed kernel
+
+
+@pytest.mark.parametrize(
+    ("landmarks", "chunks"), [("uniform", (37, 400)), ("rpcholesky", (400, 400)), ("given", (150, 90))], ids=str
+)
+def test_precomputed_machine_is_that_of_one_computer(client, landmarks, chunks):
+    X, y = clouds(3)
+    K, weights = rbf_kernel(X, gamma=0.1), np.random.default_rng(1).integers(0, 3, 400)
+    way = [3, 77, -1, 200, 391] if landmarks == "given" else landmarks
+    options = {"kernel": "precomputed", "n_components": 40, "landmarks": way, "tol": 1e-9}
+    ours = NystroemSVC(**options).fit(da.from_array(K, chunks=chunks), y, weights)
+    local = approximation.NystroemSVC(**options).fit(K, y, weights)
+    np.testing.assert_array_equal(ours.landmarks_, local.landmarks_)
+    np.testing.assert_array_equal(ours.landmark_indices_, local.landmark_indices_)
+    new = da.from_array(K[:100], chunks=(30, 400))
+    np.testing.assert_allclose(ours.decision_function(new).compute(), local.decision_function(K[:100]), atol=1e-6)
+    assert ours.report_.primal_objective == pytest.approx(local.report_.primal_objective, rel=1e-8)
+
+
+def test_precomputed_matrices_of_regressions_and_sparse_ones(client):
+    X, y = waves()
+    K = rbf_kernel(X, gamma=2.0)
+    K[K < 1e-3] = 0.0
+    K += 5.0 * np.eye(500)
+    options = {"kernel": "precomputed", "n_components": 50}
+    local = approximation.NystroemRidge(**options).fit(K, y)
+    for rows in (da.from_array(K, chunks=(130, 500)), sp.csr_matrix(K), K):
+        ours = NystroemRidge(**options).fit(rows, y)
+        np.testing.assert_allclose(ours.predict(K), local.predict(K), atol=1e-8)
+
+
+def test_precomputed_matrices_that_are_refused(client, monkeypatch):
+    X, y = clouds(2)
+    K = rbf_kernel(X, gamma=0.1)
+    rows = da.from_array(K, chunks=(90, 400))
+    with pytest.raises(ValueError, match="landmarks are indices of rows"):
+        NystroemSVC(kernel="precomputed", landmarks=X[:3]).fit(rows, y)
+    with pytest.raises(ValueError, match="landmarks='kmeans' takes means"):
+        NystroemSVC(kernel="precomputed", landmarks="kmeans").fit(rows, y)
+    with pytest.raises(ValueError, match=r"not symmetric: entries differ by up to 0\.25"):
+        NystroemSVC(kernel="precomputed").fit(rows + 0.25 * np.eye(400, k=1), y)
+    monkeypatch.setattr("maxmargin.dask.landmarks.FETCHED", 1e6)
+    with pytest.raises(ValueError, match=r"landmarks='leverage' looks at the whole.*use 'uniform'"):
+        NystroemSVC(kernel="precomputed", landmarks="leverage").fit(rows, y)
+
+
 # Sorts of collections
+
+
+FORMS = {
+    "C order": np.ascontiguousarray,
+    "columns": np.asfortranarray,
+    "lists": lambda X: X.tolist(),
+    "pandas": lambda X: pd.DataFrame(X, columns=list("abcde")),
+    "csr": sp.csr_matrix,
+    "coo": sp.coo_array,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_in_memory_are_sent_to_the_workers(client, form):
+    X, y = clouds(3)
+    X[np.abs(X) < 0.5] = 0
+    labels, weights = np.array(["x", "y", "z"])[y], np.random.default_rng(1).integers(0, 3, 400)
+    rows = FORMS[form](X)
+    local = maxmargin.LinearSVC(tol=1e-13).fit(rows, labels, weights)
+    lazy = form in ("columns", "coo")
+    ours = LinearSVC().fit(rows, da.from_array(labels, chunks=37) if lazy else labels, pd.Series(weights))
+    same(ours, local)
+    assert ours.traffic_.partitions == 2  # one for each thread
+    assert getattr(ours, "feature_names_in_", None) is None or list(ours.feature_names_in_) == list("abcde")
+    np.testing.assert_array_equal(ours.predict(rows), local.predict(rows))
+
+
+def test_tables_of_polars_in_memory(client):
+    pl = pytest.importorskip("polars")
+    X, y = clouds(3)
+    frame, labels = pl.DataFrame(X, schema=list("abcde")), pl.Series(np.array(["x", "y", "z"])[y])
+    ours = LinearSVC().fit(frame, labels, pl.Series(np.ones(400)))
+    same(ours, maxmargin.LinearSVC(tol=1e-13).fit(frame, labels))
+    assert ours.classes_.tolist() == ["x", "y", "z"]
+    assert ours.feature_names_in_.tolist() == list("abcde")
+    values = NystroemSVR(n_components=30, tol=1e-8).fit(frame, pl.Series(X[:, 0]))
+    local = approximation.NystroemSVR(n_components=30, tol=1e-8).fit(frame, X[:, 0])
+    assert values.score(frame, pl.Series(X[:, 0])) == pytest.approx(local.score(frame, X[:, 0]))
+
+
+def test_large_rows_in_memory_are_cut_into_more_blocks(client, monkeypatch):
+    """And go to the workers without a warning of Dask's, although they travel with the tasks."""
+    monkeypatch.setattr("maxmargin.dask.partitions.BLOCK", 2**22)
+    X, y = clouds(2, n=40_000, d=50)
+    ours = LinearSVC().fit(X, y)
+    assert ours.traffic_.partitions == 4
+    same(ours, maxmargin.LinearSVC(tol=1e-13).fit(X, y))
 
 
 def test_sparse_blocks(client):
@@ -347,6 +502,68 @@ def test_the_local_machine_is_an_ordinary_one(client, tmp_path):
 # Parameters, progress, limits
 
 
+def test_parameters_are_those_of_one_computer():
+    """One import line is all that changes: names, order, kinds and defaults, and ``client`` after them."""
+    pairs = [(LinearSVC, maxmargin.LinearSVC)]
+    pairs += [(kind, getattr(approximation, kind.__name__)) for kind in (NystroemSVC, NystroemSVR, NystroemRidge)]
+    for ours, local in pairs:
+        mine, theirs = (list(inspect.signature(kind).parameters.values()) for kind in (ours, local))
+        assert [(p.name, p.kind, p.default) for p in mine[:-1]] == [(p.name, p.kind, p.default) for p in theirs]
+        assert mine[-1].name == "client"
+        assert mine[-1].default is None
+        assert list(inspect.signature(ours.fit).parameters) == list(inspect.signature(local.fit).parameters)
+
+
+def test_parameters_without_a_meaning_on_a_cluster_change_nothing(client):
+    X, y = clouds(3)
+    rows = da.from_array(X, chunks=(90, 5))
+    plain = LinearSVC().fit(rows, y)
+    given = LinearSVC(dual=False, solver="newton", random_state=7, n_jobs=2).fit(rows, y)
+    np.testing.assert_array_equal(given.coef_, plain.coef_)
+    assert given.to_local().get_params() == {**maxmargin.LinearSVC().get_params(), **given_parameters(given)}
+
+
+def given_parameters(machine):
+    return {name: getattr(machine, name) for name in ("dual", "solver", "random_state", "n_jobs")}
+
+
+@pytest.mark.parametrize(
+    ("options", "far"),
+    [({}, 0.0), ({}, 1e4), ({"intercept_scaling": 3.0}, 0.0), ({"fit_intercept": False}, 0.0)],
+    ids=["free", "far", "penalised", "none"],
+)
+def test_a_warm_start_begins_where_the_last_fit_ended(client, options, far):
+    """Also in columns that are shifted because they lie far from zero."""
+    X, y = clouds(3)
+    rows = da.from_array(X + far, chunks=(90, 5))
+    machine = LinearSVC(warm_start=True, **options).fit(rows, y)
+    coef, cold = machine.coef_, machine.n_iter_
+    machine.fit(rows, y)
+    assert machine.n_iter_ <= 1 < cold
+    np.testing.assert_allclose(machine.coef_, coef, rtol=1e-6)
+    local = maxmargin.LinearSVC(C=1.1, tol=1e-13, **options).fit(X + far, y)
+    np.testing.assert_allclose(machine.set_params(C=1.1).fit(rows, y).coef_, local.coef_, rtol=1e-6, atol=1e-8)
+
+
+def test_a_path_of_prices(client):
+    X, y = clouds(3)
+    rows, prices = da.from_array(X, chunks=(90, 5)), [3.0, 0.1, 1.0]
+    machine = LinearSVC()
+    for C, found in zip(prices, machine.path(rows, y, prices), strict=True):
+        assert found.get_params() == {**machine.get_params(), "C": C}
+        same(found, maxmargin.LinearSVC(C=C, tol=1e-13).fit(X, y))
+    assert not hasattr(machine, "coef_")
+    with pytest.raises(ValueError, match="Cs is empty"):
+        machine.path(rows, y, [])
+
+
+def test_a_warm_start_of_another_problem_is_a_cold_one(client):
+    X, y = clouds(3)
+    machine = LinearSVC(warm_start=True).fit(X, y)
+    for rows, labels in ((X[:, :3], y), (X, np.array(["a", "b", "c"])[y]), (X, y > 0)):
+        same(machine.fit(rows, labels), maxmargin.LinearSVC(tol=1e-13).fit(rows, labels))
+
+
 def test_a_clone_shares_the_client(client):
     machine = LinearSVC(C=3.0, client=client)
     copy = clone(machine)
@@ -365,8 +582,13 @@ def test_a_clone_shares_the_client(client):
         (LinearSVC(C=np.inf), "C must be > 0 and finite.*hard margin"),
         (LinearSVC(loss="huber"), "loss must be one of 'hinge'"),
         (LinearSVC(tol=0), "tol must be > 0"),
-        (NystroemSVC(n_components="auto"), "n_components='auto' is not supported"),
-        (NystroemSVC(kernel="precomputed"), "kernel='precomputed' is not supported"),
+        (LinearSVC(dual=True), "dual=True.*use 'auto' or False, whose solution is the same"),
+        (LinearSVC(dual="no"), "dual must be True, False or 'auto'"),
+        (LinearSVC(solver="smo"), "solver='smo'.*use 'auto' or 'newton'"),
+        (LinearSVC(calibration="sigmoid"), "calibration='sigmoid'.*CalibratedClassifierCV"),
+        (LinearSVC(n_jobs=0), "n_jobs must not be 0"),
+        (NystroemSVC(kernel="precomputed"), "must be a square matrix. Input is a 400x5 matrix"),
+        (NystroemSVC(n_components="many"), "n_components must be an integer >= 1 or 'auto'"),
         (NystroemRidge(alpha=0), "alpha must be > 0"),
     ],
     ids=lambda value: value.replace("'", "")[:20] if isinstance(value, str) else type(value).__name__,
@@ -553,3 +775,22 @@ def test_the_benchmark_runs(client, tmp_path, capsys, monkeypatch):
 
 def fitted(data, loss):
     return LinearSVC(loss=loss).fit(da.from_array(data.X, chunks=(100, 5)), data.y)
+
+
+def test_rows_that_were_sent_are_made_again_when_their_worker_dies(client, monkeypatch):
+    """Scattered rows would be lost; these the scheduler knows how to make."""
+    asked, whole = [0], Shards.ask
+
+    def ask(self, question, **options):
+        asked[0] += 1
+        if asked[0] == 3:
+            address = self.places[-1].worker
+            os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+        return whole(self, question, **options)
+
+    monkeypatch.setattr(Shards, "ask", ask)
+    X, y = clouds(3)
+    machine = LinearSVC().fit(X, y)
+    assert machine.traffic_.lost >= 1
+    same(machine, maxmargin.LinearSVC(tol=1e-13).fit(X, y))
+    client.wait_for_workers(2, timeout=60)

@@ -8,15 +8,19 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import check_estimator
+
+import maxmargin
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
+db = pytest.importorskip("dask.bag")
 dd = pytest.importorskip("dask.dataframe")
 
 from maxmargin.dask import LinearSVC, NystroemSVR  # noqa: E402
 from maxmargin.dask.columns import LinearRows  # noqa: E402
-from maxmargin.dask.partitions import blocks_of, contiguous, cut_like, is_collection, partition  # noqa: E402
+from maxmargin.dask.partitions import blocks_of, contiguous, cut, cut_like, is_collection, partition  # noqa: E402
 from maxmargin.dask.training import Moments, summary  # noqa: E402
 
 X = np.random.default_rng(0).standard_normal((60, 3))
@@ -67,12 +71,25 @@ def test_targets_are_cut_like_the_rows(lengths, chunk):
         np.testing.assert_array_equal(np.concatenate(parts), values)
 
 
-def test_what_counts_as_a_collection():
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 60), st.integers(1, 8), st.booleans())
+def test_rows_in_memory_are_cut_in_their_order(n, count, sparse):
+    made = cut(sp.csr_matrix(X[:n]) if sparse else X[:n], count)
+    parts = dask.compute(*made.parts, scheduler="sync")
+    assert len(parts) == min(n, count)
+    assert [part.shape[0] for part in parts] == list(made.lengths)
+    assert max(made.lengths) - min(made.lengths) <= 1
+    np.testing.assert_array_equal(np.concatenate([part.toarray() if sparse else part for part in parts]), X[:n])
+
+
+def test_what_counts_as_a_collection(client):
     frame = dd.from_pandas(pd.DataFrame(X), npartitions=2)
     assert is_collection(blocks())
     assert is_collection(frame)
     assert is_collection([dask.delayed(X)])
+    assert is_collection([client.submit(np.zeros, (2, 3))])
     assert not any(map(is_collection, (X, [], [X], pd.DataFrame(X), dask.delayed(X), sp.csr_matrix(X))))
+    assert not is_collection(db.from_sequence([1, 2]))
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
@@ -119,6 +136,15 @@ def test_memory_at_odd_addresses_is_copied():
     assert partition(0, X, Y, None, 3, False).X is X
 
 
+# Conventions
+
+
+def test_conventions_of_scikit_learn():
+    """With rows in memory, a machine on a cluster is an estimator like any other."""
+    found = check_estimator(LinearSVC(), on_fail="raise", on_skip=None)
+    assert sum(check["status"] == "passed" for check in found) > 50
+
+
 # Errors
 
 
@@ -131,12 +157,23 @@ def bad(row, value):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((X, Y), "X must be a dask array.*got ndarray.*from_array"),
-        ((blocks(bad(31, np.nan)), Y), r"Partition 1 of X: Input X contains NaN(.|\n)*\(row 6 of the partition\)"),
-        ((blocks(bad(59, np.inf)), Y), r"Partition 2 of X: .*infinity(.|\n)*\(row 9 of the partition\)"),
+        ((dask.delayed(X), Y), r"X must be a dask array.*got Delayed.*\[X\] if this is the only one"),
+        (([X[:30], X[30:]], Y), r"got list\. Join its blocks, or make them delayed"),
+        ((db.from_sequence([1, 2]), Y), r"got Bag\. Make it a dask array"),
+        (("rows.csv", Y), "X must be a dask array.*got str"),
+        ((bad(31, np.nan), Y), "Input X contains NaN"),
+        ((X, Y[:50]), r"X has 60 rows and y has shape \(50,\)"),
+        ((blocks(), dask.delayed(Y)), "y is a single Delayed.*: give its blocks as a list"),
+        ((blocks(), np.where(np.arange(60) == 30, np.nan, Y)), r"Partition 1 of X: y contains NaN .*\(row 5 of the"),
+        ((dd.from_pandas(pd.DataFrame(X), npartitions=2)[0], Y), "two dimensions.*got a dask Series of 1"),
+        (
+            (blocks(bad(31, np.nan)), Y),
+            r"Partition 1 of X: Input X contains NaN(.|\n)*\(row 6 of the partition, column 1\)",
+        ),
+        ((blocks(bad(59, np.inf)), Y), r"Partition 2 of X: .*infinity(.|\n)*\(row 9 of the partition, column 1\)"),
         (
             ([dask.delayed(sp.csr_matrix(bad(31, np.nan)))], Y),
-            r"Partition 0 of X: .*NaN(.|\n)*\(row 31 of the partition\)",
+            r"Partition 0 of X: .*NaN(.|\n)*\(row 31 of the partition, column 1\)",
         ),
         ((blocks(), Y[:50]), r"X has 60 rows and y has shape \(50,\)"),
         (
@@ -162,7 +199,7 @@ def bad(row, value):
             "Partition 0 of X: it has 30 rows, and the same partition of y has 29",
         ),
     ],
-    ids=range(18),
+    ids=range(26),
 )
 def test_errors_name_the_cause(given, message):
     with pytest.raises((ValueError, TypeError), match=message):
@@ -171,8 +208,9 @@ def test_errors_name_the_cause(given, message):
 
 def test_text_columns_are_refused_by_name():
     frame = pd.DataFrame({"age": np.arange(60.0), "city": ["Rome", "Oslo"] * 30})
-    with pytest.raises(ValueError, match=r"Column 'city' of X has dtype .*TableEncoder"):
-        LinearSVC().fit(dd.from_pandas(frame, npartitions=3), Y)
+    for rows in (dd.from_pandas(frame, npartitions=3), frame):
+        with pytest.raises(ValueError, match=r"Column 'city' of X has dtype .*TableEncoder"):
+            LinearSVC().fit(rows, Y)
 
 
 def test_targets_of_a_regression_are_numbers():
@@ -184,9 +222,83 @@ def test_targets_of_a_regression_are_numbers():
         NystroemSVR(n_components=5).fit(blocks(), np.where(np.arange(60) == 55, np.nan, 1.0))
 
 
+# Tables of several types
+
+
+def mixed():
+    rng = np.random.default_rng(2)
+    return pd.DataFrame(
+        {
+            "single": X[:, 0].astype(np.float32),
+            "double": X[:, 1],
+            "count": rng.integers(0, 9, 60),
+            "flag": rng.random(60) > 0.5,
+            "Count": pd.array(rng.integers(0, 5, 60), dtype="Int64"),
+            "Double": pd.array(X[:, 2], dtype="Float64"),
+            "Flag": pd.array(rng.random(60) > 0.5, dtype="boolean"),
+        }
+    )
+
+
+LABELS = pd.Series(np.array(["no", "yes"])[Y])
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "string", "category"])
+def test_columns_of_many_types_and_labels_of_any(dtype):
+    frame, labels = mixed(), LABELS.astype(dtype)
+    local = maxmargin.LinearSVC(tol=1e-13).fit(frame, LABELS)
+    table, target = (dd.from_pandas(one, npartitions=4) for one in (frame, labels.rename("y")))
+    for rows, y in ((table, target), (table, labels), (frame, labels), (table, target.to_frame())):
+        machine = LinearSVC().fit(rows, y, dd.from_pandas(pd.Series(np.ones(60)).astype("Int64"), npartitions=3))
+        np.testing.assert_allclose(machine.coef_, local.coef_, atol=1e-8)
+        assert machine.classes_.tolist() == ["no", "yes"]
+        assert machine.feature_names_in_.tolist() == frame.columns.tolist()
+    assert machine.predict(table).compute().tolist() == local.predict(frame).tolist()
+
+
+@pytest.mark.parametrize(("column", "missing"), [("double", np.nan), ("Count", pd.NA), ("Flag", pd.NA)], ids=str)
+def test_a_missing_value_is_named_by_partition_row_and_column(column, missing):
+    frame = mixed()
+    frame.loc[47, column] = missing
+    told = rf"Partition 3 of X: .*NaN(.|\n)*\(row 2 of the partition, column '{column}'\)"
+    with pytest.raises(ValueError, match=told):
+        LinearSVC().fit(dd.from_pandas(frame, npartitions=4), Y)
+
+
+@pytest.mark.parametrize("dtype", ["string", "category"])
+def test_a_missing_label_is_named(dtype):
+    labels = LABELS.astype(dtype)
+    labels[47] = pd.NA if dtype == "string" else None
+    with pytest.raises(ValueError, match=r"Partition 3 of X: y contains a missing value \(row 2 of the partition\)"):
+        LinearSVC().fit(dd.from_pandas(mixed(), npartitions=4), dd.from_pandas(labels, npartitions=4))
+
+
+def test_lists_of_tables_and_of_futures(client):
+    """Blocks of a list keep their columns' names."""
+    frame = mixed()
+    local = maxmargin.LinearSVC(tol=1e-13).fit(frame, Y)
+    pieces = [frame[:20], frame[20:]]
+    for blocks in ([dask.delayed(piece) for piece in pieces], client.scatter(pieces)):
+        machine = LinearSVC().fit(blocks, Y)
+        np.testing.assert_allclose(machine.coef_, local.coef_, atol=1e-8)
+        assert machine.feature_names_in_.tolist() == frame.columns.tolist()
+        found = dask.compute(*machine.predict(blocks))
+        np.testing.assert_array_equal(np.concatenate(found), local.predict(frame))
+
+
 def test_data_that_is_held_on_workers_is_used_where_it_is(client):
     held = blocks(chunks=10).persist()
     distributed.wait(held)
     machine = LinearSVC().fit(held, da.from_array(Y, chunks=10))
     np.testing.assert_allclose(machine.coef_, LinearSVC().fit(blocks(), Y).coef_, atol=1e-8)
     assert machine.traffic_.partitions == 6
+
+
+def test_tables_with_columns_in_another_order_are_refused():
+    from maxmargin.dask.partitions import check_names
+
+    check_names([None, ("a", "b"), None, ("a", "b")])
+    with pytest.raises(
+        ValueError, match=r"Partition 2 of X has the columns \['b', 'a'\], and partition 0 has \['a', 'b'\]"
+    ):
+        check_names([("a", "b"), None, ("b", "a")])

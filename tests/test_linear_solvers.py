@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from maxmargin.linear import (
     best_intercept,
     certify,
     choose_linear_solver,
+    coordinate_descent,
 )
 from maxmargin.linear.intercept import balanced
 from maxmargin.linear.products import Design, Halted
@@ -186,6 +188,11 @@ def test_rows_one_at_a_time(form):
         moved = u.copy()
         row_add(*arrays, i, 0.5, moved)
         np.testing.assert_allclose(moved, u + 0.5 * A[i])
+
+
+def test_columns_are_not_taken_for_rows():
+    with pytest.raises(TypeError, match=r"X is a CSC matrix: use X.tocsr\(\)"):
+        row_arrays(sp.csc_matrix(np.eye(3)))
 
 
 # The intercept
@@ -819,6 +826,167 @@ def test_coordinate_descent_centres_dense_columns():
     np.testing.assert_allclose(there.w, here.w, atol=1e-3)
 
 
+# Coordinate descent on sparse rows: what its compiled loop keeps, and the answers where it leaves rows out
+
+
+@st.composite
+def sparse_problem(draw, most=14):
+    """CSR rows among them empty ones and repetitions (with either label), a column of any size, prices among them zero,
+    classes of different weight."""
+    n, d = draw(st.integers(3, most)), draw(st.integers(1, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = np.where(rng.random((n, d)) < draw(st.sampled_from([0.2, 0.5])), rng.standard_normal((n, d)), 0.0)
+    X[:, 0] *= draw(st.sampled_from([1.0, 1.0, 3.0]))
+    X[-1] = X[0]
+    y = rng.choice([-1.0, 1.0], n)
+    y[:2] = 1.0, -1.0
+    weight = rng.choice([0.0, 0.5, 1.0, 3.0], n) * np.where(y > 0, draw(st.sampled_from([1.0, 4.0])), 1.0)
+    weight[:2] = 1.0
+    dtype = draw(st.sampled_from([np.float64, np.float32]))
+    price = draw(st.sampled_from([0.01, 1.0, 20.0]))
+    loss, intercept = draw(st.sampled_from(LOSSES)), draw(st.sampled_from(INTERCEPTS))
+    return LinearProblem(sp.csr_matrix(X.astype(dtype)), y, price * weight, loss, intercept)
+
+
+@given(sparse_problem())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_sparse_rows_have_the_oracle_s_optimum_however_rarely_the_gap_is_computed(problem):
+    try:
+        best, w, _ = oracle(problem)
+    except ArithmeticError:
+        assume(False)
+    with mock.patch.multiple(coordinate_descent, LARGE=0, FIRST=500):  # by the estimate, as with many rows
+        solution = solve("coordinate_descent", problem, tol=1e-6, max_iter=100_000)
+    assert solution.status is Status.OPTIMAL
+    found = certify(problem, solution.w, solution.b, solution.alpha)
+    assert found.relative_gap <= 1.001e-6
+    assert found.primal == pytest.approx(best, rel=2e-6, abs=1e-9)
+    np.testing.assert_allclose(solution.w, w, atol=2e-2 * (1 + np.abs(w).max()))
+
+
+def wide(loss="hinge", intercept="free", n=300, d=500, price=1.0, noise=0.3):
+    """Rows of about ten entries."""
+    rng = np.random.default_rng(0)
+    X = sp.random(n, d, 10 / d, format="csr", random_state=0, data_rvs=rng.standard_normal)
+    y = np.where(X @ rng.standard_normal(d) + noise * rng.standard_normal(n) > 0.2, 1.0, -1.0)
+    return LinearProblem(X, y, price * rng.choice([1.0, 2.0], n), loss, intercept, 1.3)
+
+
+def descent_of(problem, seed=0):
+    return coordinate_descent._Descent(problem, 0.1, None, seed)
+
+
+def stirred(problem, epochs=3):
+    descent = descent_of(problem)
+    assert descent.sweep(epochs, 0.0, 0.0, True, Control()) == epochs
+    return descent
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_the_estimate_is_the_gap_where_nothing_moves(loss, intercept):
+    problem = wide(loss, intercept)
+    rng = np.random.default_rng(1)
+    alpha = problem.feasible(0.05 * problem.bound * rng.random(problem.n_rows))
+    descent = coordinate_descent._Descent(problem, 0.1, Start(problem.w_of(alpha), 0.7, alpha))
+    descent.q[:] = np.inf
+    descent.sweep(1, 0.0, 0.0, False, Control())
+    b = 0.7 if intercept == "free" else problem.b_of(alpha)
+    primal, dual = objective(problem, problem.w_of(alpha), b), problem.dual(alpha)
+    assert descent.gap == pytest.approx((primal - dual) / primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_the_loop_keeps_its_sums(loss, intercept):
+    problem = wide(loss, intercept)
+    descent = stirred(problem, 12)
+    np.testing.assert_array_equal(np.sort(descent.order), np.arange(problem.n_rows))
+    np.testing.assert_allclose(descent.w, problem.X.T @ (problem.y * descent.alpha), atol=1e-12)
+    assert descent.state[coordinate_descent.TOTAL] == pytest.approx(float(problem.y @ descent.alpha), abs=1e-10)
+    by_definition = descent.alpha.sum() - descent.w @ descent.w / 2
+    if loss == "squared_hinge":
+        by_definition -= np.sum(descent.alpha**2 / (4 * problem.bound))
+    assert descent.state[coordinate_descent.DUAL] == pytest.approx(by_definition, rel=1e-10)
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_a_loop_that_is_left_goes_on_where_it_was(shrinking):
+    problem = wide()
+    at_once, often = descent_of(problem), descent_of(problem)
+    often.steps = 7
+    for descent in (at_once, often):
+        assert descent.sweep(15, 0.0, 0.0, shrinking, Control()) == 15
+    np.testing.assert_array_equal(at_once.alpha, often.alpha)
+    np.testing.assert_array_equal(at_once.order, often.order)
+    assert at_once.whole is not shrinking
+
+
+def test_every_order_of_the_rows_is_as_likely():
+    """Each row is as often at each place of the next epoch as at any other."""
+    counts = np.zeros((4, 4))
+    problem = LinearProblem(sp.csr_matrix(np.eye(4)), np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4), "hinge", "none")
+    descent = descent_of(problem)
+    for _ in range(4000):
+        descent.sweep(1, 0.0, -1.0, False, Control())
+        counts[descent.order, np.arange(4)] += 1
+    np.testing.assert_allclose(counts, 1000, atol=150)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_rows_that_were_left_out_too_early_are_found(loss, intercept):
+    """Whatever is left out at the start, the end is the optimum."""
+    problem = wide(loss, intercept)
+    best = solve("barrier", problem, tol=1e-9)
+
+    class Hasty(coordinate_descent._Descent):
+        def __init__(self, *args):
+            super().__init__(*args)
+            self.place[0] = 20  # of 300
+
+    with (
+        mock.patch.object(coordinate_descent, "LARGE", 0),
+        mock.patch.object(coordinate_descent, "_Descent", Hasty),
+    ):
+        solution = solve("coordinate_descent", problem, tol=1e-7)
+    assert solution.status is Status.OPTIMAL
+    assert objective(problem, solution.w, solution.b) == pytest.approx(objective(problem, best.w, best.b), rel=2e-7)
+
+
+def test_an_intercept_that_has_far_to_go_passes_no_row_that_was_left_out():
+    """Two rows, one without length: while b_0 is on its way, the other's slope changes its sign."""
+    X = np.array([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+    for form in (np.asarray, sp.csr_matrix):
+        problem = LinearProblem(form(X), np.array([1.0, -1.0]), np.ones(2))
+        solution = solve("coordinate_descent", problem, tol=1e-6, max_iter=2000)
+        assert solution.status is Status.OPTIMAL
+        assert objective(problem, solution.w, solution.b) == pytest.approx(0.5, rel=2e-6)
+
+
+@accepted()
+def test_known_decision_values_are_those_of_w(name, loss, intercept):
+    for shape in ("dense", "csr"):
+        problem, _ = case(1, loss, intercept, shape)
+        solution = solve(name, problem, tol=1e-3, max_iter=200)
+        if solution.f is not None:
+            np.testing.assert_allclose(solution.f, dense(problem.X) @ solution.w, atol=1e-12)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_newton_starts_from_a_few_epochs_and_ends_at_the_optimum(form, intercept):
+    problem = wide("squared_hinge", intercept, n=400, d=40, price=50.0)
+    problem = replace(problem, X=problem.X.asformat(form))
+    solution = solve("newton", problem)
+    best = solve("barrier", problem, tol=1e-10)
+    assert solution.status is Status.OPTIMAL
+    assert objective(problem, solution.w, solution.b) == pytest.approx(objective(problem, best.w, best.b), rel=2e-8)
+    for limit in (0, 1):
+        early = solve("newton", problem, max_iter=limit)
+        assert objective(problem, early.w, early.b) <= problem.losses(np.zeros(400)) * (1 + 1e-12)
+
+
 # The choice
 
 
@@ -830,6 +998,13 @@ def test_the_choice_goes_by_the_shape_and_says_why():
     assert chosen(100_000, 50)[0].name == "barrier"
     assert "50 unknowns (columns), the dual 100,000 (rows)" in chosen(100_000, 50)[1]
     assert chosen(300, 50_000)[0].name == "barrier"
+    assert chosen(1200, 50_000)[0].name == "coordinate_descent"
+    assert "a row uses few columns" in chosen(1200, 50_000)[1]
+    few = LinearProblem(sp.csr_matrix((1200, 50_000)), np.ones(1200), np.full(1200, np.inf))
+    assert choose_linear_solver("auto", few)[0].name == "barrier"
+    assert (
+        choose_linear_solver("auto", replace(few, X=np.zeros((1200, 2000)), bound=np.ones(1200)))[0].name == "barrier"
+    )
     assert chosen(50_000, 50_000)[0].name == "coordinate_descent"
     assert chosen(100, 10, learns="dual")[0].name == "coordinate_descent"
     assert chosen(50_000, 50_000, learns="primal")[0].name == "barrier"

@@ -20,7 +20,7 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import SVC, FitReport, InseparableError
@@ -746,3 +746,60 @@ def test_memory_beyond_the_input_does_not_grow_with_the_columns(form, loss):
     tracemalloc.stop()
     assert peak < 8 * (45 * n + 40 * d * d) + 4e6
     assert peak < (X.nbytes if not sp.issparse(X) else X.data.nbytes + X.indices.nbytes)
+
+
+def text_like(n=900, d=4000, seed=0):
+    """Rows of unit length with few words, of which some are common and most are rare; some rows are empty, some are
+    there twice."""
+    rng = np.random.default_rng(seed)
+    words = (d * rng.random((n, 40)) ** 3).astype(int)
+    X = sp.csr_matrix((1.0 + rng.random(words.size), (np.repeat(np.arange(n), 40), words.ravel())), shape=(n, d))
+    X = normalize(X)
+    topic = np.asarray(X @ rng.standard_normal(d)).ravel()
+    y = topic + 0.5 * topic.std() * rng.standard_normal(n) > 0.8 * topic.std()
+    X = sp.csr_matrix(X.multiply((np.arange(n) % 100 != 7)[:, None]))
+    return sp.csr_matrix(sp.vstack([X, X[:50]])), np.concatenate([y, y[:50]])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_sparse_text_has_the_objective_of_a_long_run_of_scikit_learn(loss, class_weight):
+    X, y = text_like()
+    weight = np.ones(len(y)) if class_weight is None else (len(y) / (2 * np.bincount(y)))[y.astype(int)]
+
+    def objective(machine):
+        w, b = machine.coef_[0], machine.intercept_[0]
+        slack = np.maximum(0.0, 1.0 - np.where(y, 1.0, -1.0) * (X @ w + b))
+        return 0.5 * (w @ w + b * b) + float(weight @ (slack if loss == "hinge" else slack**2))
+
+    peer = sklearn.svm.LinearSVC(
+        loss=loss, dual=True, tol=1e-8, max_iter=100_000, class_weight=class_weight, random_state=0
+    ).fit(X, y)
+    options = {"loss": loss, "class_weight": class_weight, "solver": "coordinate_descent"}
+    ours = LinearSVC(intercept_scaling=1.0, tol=1e-6, **options).fit(X, y)
+    assert ours.report_.relative_gap <= 1e-6
+    assert objective(ours) == pytest.approx(objective(peer), rel=1.1e-6)
+    free = LinearSVC(tol=1e-6, **options).fit(X, y)
+    assert free.report_.converged
+    assert free.report_.primal_objective <= objective(peer) - 0.5 * peer.intercept_[0] ** 2 + 1e-6 * objective(peer)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_sparse_text_in_any_form_and_with_any_number_of_threads(loss):
+    X, y = text_like(n=1500)
+    machine = LinearSVC(loss=loss, n_jobs=1).fit(X, y)
+    assert machine.report_.solver == "coordinate_descent"
+    assert machine.report_.relative_gap <= machine.tol
+    two = LinearSVC(loss=loss, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(two.coef_, machine.coef_)
+    np.testing.assert_array_equal(two.intercept_, machine.intercept_)
+    long = X.copy()
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    for other in (long, X.tocsc(), sp.csr_array(X)):
+        np.testing.assert_allclose(LinearSVC(loss=loss).fit(other, y).coef_, machine.coef_, atol=1e-12)
+    single = LinearSVC(loss=loss).fit(X.astype(np.float32), y)
+    assert single.report_.relative_gap <= single.tol
+    np.testing.assert_allclose(single.coef_, machine.coef_, atol=0.02 * np.abs(machine.coef_).max())
+    kept = np.arange(X.shape[0]) % 3 > 0
+    weighted = LinearSVC(loss=loss).fit(X, y, sample_weight=kept.astype(float))
+    np.testing.assert_array_equal(weighted.coef_, LinearSVC(loss=loss).fit(X[kept], y[kept]).coef_)

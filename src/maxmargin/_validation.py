@@ -212,7 +212,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
         raise ValueError(f"sample_weight[{where}] is {weights[where]:g}: weights must not be negative.")
     if weights.max(initial=0.0) > 1e100:
         raise ValueError(f"sample_weight reaches {weights.max():.1e}: sums would overflow. Divide the weights by that.")
-    weights += 0.0  # -0.0 is 0
+    weights = weights + 0.0  # -0.0 is 0
     if not weights.any():
         raise ValueError(
             "Invalid input - all samples have zero or negative weights. There is nothing to fit: "

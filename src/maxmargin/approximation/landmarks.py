@@ -250,8 +250,8 @@ def _given(kernel: Kernel, X: Points, landmarks: Any) -> Landmarks:
         raise ValueError(f"With a precomputed kernel, landmarks are indices of rows of K; got {landmarks!r}.")
     if flat.ndim == 0 or (flat.ndim == 1 and flat.dtype.kind in "fc"):
         raise ValueError(
-            f"landmarks must be one of {', '.join(map(repr, METHODS))}, points of shape (m, {X.shape[-1]}), or integers "
-            f"that are indices of rows; got {landmarks!r}."
+            f"landmarks must be one of {', '.join(map(repr, METHODS))}, points of shape (m, {X.shape[-1]}), or "
+            f"integers that are indices of rows; got {landmarks!r}."
         )
     objects = as_objects(landmarks)
     if (objects is None) != (X.dtype != object):

@@ -1,7 +1,7 @@
 """Machines for rows on many computers: linear and Nystroem machines over dask arrays and dataframes.
 
     from maxmargin.dask import LinearSVC
-    machine = LinearSVC().fit(X, y)          # X, y: dask collections
+    machine = LinearSVC().fit(X, y)          # X, y: dask collections, or rows in memory
     machine.to_local()                       # an ordinary maxmargin.LinearSVC
 
 The rows stay where they are. Newton's method asks them a few dozen questions, each a small array, and adds up their

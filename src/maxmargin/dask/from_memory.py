@@ -1,4 +1,4 @@
-"""Rows of this process, fitted on a cluster: cut into chunks, sent to the workers once, and the local machine back."""
+"""A machine of one computer, fitted on a cluster: its rows go to the workers, and an ordinary machine comes back."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import dask.array as da
 import distributed
-import numpy as np
-import scipy.sparse as sp
 
 from maxmargin import dask as machines
 from maxmargin._validation import Array, Points
 from maxmargin.dask.cluster import ClusterError, connected
-
-CHUNKS = 4  # for each worker
-OF_ONE = ("random_state", "n_jobs", "cache_size")  # parameters that a cluster does without
 
 
 def on_cluster(machine: Any, X: Points, y: Array, address: str | None = None) -> Any:
@@ -47,26 +41,9 @@ def on_cluster(machine: Any, X: Points, y: Array, address: str | None = None) ->
     name = type(machine).__name__
     if name not in machines.__all__:
         raise ValueError(f"maxmargin.dask has no {name}: it has {', '.join(machines.__all__)}.")
-    kind = getattr(machines, name)
-    default = type(machine)().get_params()
-    known = kind().get_params()
-    for parameter, value in machine.get_params().items():
-        same = value is default[parameter] or value == default[parameter]
-        if parameter not in known and parameter not in OF_ONE and not same:
-            raise ValueError(f"maxmargin.dask.{name} has no {parameter}: leave it out, or fit on one machine.")
     with _client(address) as client:
-        parameters = {key: value for key, value in machine.get_params().items() if key in known}
-        workers = max(1, len(client.scheduler_info()["workers"]))
-        rows = max(1, -(-X.shape[0] // (CHUNKS * workers)))
-        points = _rows(X, rows)
-        return kind(**parameters, client=client).fit(points, da.from_array(y, chunks=rows)).to_local()
-
-
-def _rows(X: Points, rows: int) -> Any:
-    """X as a dask array of row chunks; of a sparse matrix, chunks that are sparse."""
-    if not sp.issparse(X):
-        return da.from_array(np.asarray(X), chunks=(rows, X.shape[1]))
-    return da.from_array(sp.csr_array(X), chunks=(rows, X.shape[1]), asarray=False)
+        parameters = machine.get_params(deep=False)
+        return getattr(machines, name)(**parameters, client=client).fit(X, y).to_local()
 
 
 @contextmanager

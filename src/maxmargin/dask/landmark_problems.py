@@ -33,12 +33,21 @@ class LabelTargets:
     class_weight: Array
     C: float
 
-    def of(self, part: Partition) -> tuple[Array, Targets]:
+    def _codes(self, y: Array) -> Array:
+        return np.searchsorted(self.classes, y.astype(self.classes.dtype, copy=False))
+
+    def of(self, y: Array, weights: Array) -> tuple[Array, Targets]:
         """The rows that count, and their targets."""
-        codes = np.searchsorted(self.classes, part.y.astype(self.classes.dtype, copy=False))
-        at = np.flatnonzero(np.isin(codes, self.present) & (part.weights > 0))
+        codes = self._codes(y)
+        at = np.flatnonzero(np.isin(codes, self.present) & (weights > 0))
         own = np.searchsorted(self.present, codes[at]).astype(np.int64)
-        return at, Labels.one_vs_rest(own, part.weights[at], self.C, self.class_weight)
+        return at, Labels.one_vs_rest(own, weights[at], self.C, self.class_weight)
+
+    def judged(self, y: Array, weights: Array, values: Array) -> tuple[Array, float]:
+        """Which rows the decision values get wrong, and the share of the right ones."""
+        guess = self.present[(values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)]
+        wrong = (guess != self._codes(y)).astype(np.float64)
+        return wrong, 1.0 - float(np.average(wrong, weights=weights))
 
 
 @dataclass(frozen=True)
@@ -47,10 +56,18 @@ class ValueTargets:
 
     price: float
 
-    def of(self, part: Partition) -> tuple[Array, Targets]:
-        at = np.flatnonzero(part.weights > 0)
-        Y = np.ascontiguousarray(part.y.reshape(part.n, -1)[at], dtype=np.float64)
-        return at, Values(Y, part.weights[at], self.price)
+    def of(self, y: Array, weights: Array) -> tuple[Array, Targets]:
+        """The rows that count, and their targets."""
+        at = np.flatnonzero(weights > 0)
+        Y = np.ascontiguousarray((y if y.ndim == 2 else y[:, None])[at], dtype=np.float64)
+        return at, Values(Y, weights[at], self.price)
+
+    def judged(self, y: Array, weights: Array, values: Array) -> tuple[Array, float]:
+        """The squared error of each row, and the coefficient of determination."""
+        Y = y.reshape(values.shape).astype(np.float64)
+        squares = ((Y - values) ** 2).mean(axis=1)
+        total = float(weights @ ((Y - np.average(Y, axis=0, weights=weights)) ** 2).mean(axis=1))
+        return squares, 1.0 - float(weights @ squares) / total if total > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +103,7 @@ class LandmarkSetup:
         threads = threads if self.n_jobs is None else effective_threads(self.n_jobs)
         made = []
         for part in parts:
-            at, targets = self.targets.of(part)
+            at, targets = self.targets.of(part.y, part.weights)
             X = part.X if len(at) == part.n else part.X[at]
             computed = KernelRows(self.kernel, X, self.points, dtype=self.dtype)
             size = float(computed.n) * computed.columns * np.dtype(self.dtype).itemsize

@@ -4,111 +4,31 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import svm
 from maxmargin._control import Control, Status, print_progress
-from maxmargin._validation import (
-    Array,
-    callers_level,
-    check_choice,
-    check_class_weights,
-    check_flag,
-    check_labels,
-    check_number,
-)
-from maxmargin.approximation.local_rounds import LocalRounds
+from maxmargin._validation import Array, callers_level, check_class_weights, check_number
 from maxmargin.approximation.losses import Loss
 from maxmargin.approximation.newton import Newton, NewtonSolution
-from maxmargin.approximation.targets import Labels
-from maxmargin.dask.columns import LinearRows
 from maxmargin.dask.hinges import HingeRounds
-from maxmargin.dask.partitions import Partition
+from maxmargin.dask.linear_problems import LinearSetup, classes_of
 from maxmargin.dask.prediction import LazyPrediction
 from maxmargin.dask.rounds import DaskRounds
 from maxmargin.dask.shards import Traffic
-from maxmargin.dask.training import Moments, Summary, Training, training
+from maxmargin.dask.training import Moments, Training, training
 from maxmargin.kernels import Linear
 from maxmargin.linear.report import LinearReport
 from maxmargin.report import combine
+from maxmargin.svm.linear_checks import check_linear_parameters
 
 EXACT = 1e-13  # relative gap to which smooth losses are solved: Newton's last step is free
-
-
-@dataclass(frozen=True)
-class Sides(Labels):
-    """One-vs-rest where some classes have no machine of their own, because they have no weight.
-
-    Attributes
-    ----------
-    solved : array of int
-        The classes whose machines these outputs are.
-    constant : array of shape (classes,)
-        The decision of the others.
-    """
-
-    solved: Array = None  # type: ignore[assignment]
-    constant: Array = None  # type: ignore[assignment]
-
-    def error(self, rows: slice, F: Array) -> float:
-        if len(self.constant) > 1:
-            values = np.tile(self.constant, (len(F), 1))
-            values[:, self.solved] = F
-            F = values
-        guess = (F[:, 0] > 0).astype(np.int64) if F.shape[1] == 1 else F.argmax(axis=1)
-        return float(np.count_nonzero(guess != self.codes[rows]))
-
-
-@dataclass(frozen=True)
-class LinearSetup:
-    """What turns a partition into a linear problem.
-
-    Attributes
-    ----------
-    classes, class_weight : arrays
-    C : float
-    shift, constant
-        As in :class:`~maxmargin.dask.columns.LinearRows`.
-    solved, constants : arrays
-        As in :class:`Sides`.
-    """
-
-    classes: Array
-    class_weight: Array
-    C: float
-    shift: Array | None
-    constant: float | None
-    solved: Array
-    constants: Array
-    T: None = None
-
-    def problems(self, parts: list[Partition], threads: int) -> list[LocalRounds]:
-        return [self._problem(part, threads) for part in parts]
-
-    def _problem(self, part: Partition, threads: int) -> LocalRounds:
-        codes = np.searchsorted(self.classes, part.y.astype(self.classes.dtype, copy=False)).astype(np.int64)
-        every = Labels.one_vs_rest(codes, part.weights, self.C, self.class_weight)
-        columns = self.solved if every.outputs > 1 else np.array([0])
-        signs, factors = (np.ascontiguousarray(table[:, columns]) for table in (every.signs, every.factors))
-        targets = Sides(codes, part.weights, signs, factors, columns, self.constants)
-        return HingeRounds(LinearRows(part.X, self.shift, self.constant), targets, threads=threads)
-
-
-def classes_of(summaries: list[Summary]) -> tuple[Array, Array]:
-    """The classes of all partitions, and the weight of each."""
-    found = [(label, total) for one in summaries for label, total in zip(one.labels.tolist(), one.totals, strict=True)]
-    kinds = {str if isinstance(label, str) else object for label, _ in found}
-    if len(kinds) > 1:
-        strange = next(label for label, _ in found if isinstance(label, str) != isinstance(found[0][0], str))
-        raise ValueError(f"y mixes labels of different types, {found[0][0]!r} and {strange!r}: use one type of label.")
-    classes, codes = check_labels(np.array([label for label, _ in found]))
-    return classes, np.bincount(codes, weights=[total for _, total in found], minlength=len(classes))
 
 
 class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
@@ -116,12 +36,14 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)) as :class:`maxmargin.LinearSVC` does, and finds the same w: the
     rows stay on their workers, which answer a few dozen questions of Newton's method. The parameters are those of
-    :class:`maxmargin.LinearSVC`; what is not supported here raises an error.
+    :class:`maxmargin.LinearSVC`, in the same order; what is not supported here raises an error that says what is.
 
     Parameters
     ----------
     penalty : {"l2"}, default="l2"
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+    dual : {"auto", False}, default="auto"
+        The primal problem is solved.
     tol : float, default=1e-4
         Stop when the relative duality gap is at most this. The squared hinge is solved to the last digits in any case,
         since Newton's last step costs next to nothing; the hinge ends at ``tol``.
@@ -135,10 +57,21 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
         Factors of C for each class; in one-vs-rest that of a class counts in its own machine only.
     verbose : int or bool, default=0
         Print progress on standard error.
+    random_state : int, RandomState or None, default=None
+        Without effect: nothing is drawn at random.
     max_iter : int, default=1000
         Largest number of Newton steps, -1 for no limit.
+    solver : {"auto", "newton"}, default="auto"
+        Newton's method in either case.
+    n_jobs : int or None, default=None
+        Threads of each worker; None means all it has.
     max_seconds : float or None, default=None
         Stop after this time with the best model so far.
+    warm_start : bool, default=False
+        Start from the last fit's weights, if it had the same classes and columns. The hinge gains little by it.
+    calibration : None, default=None
+        Probabilities are learnt from decision values afterwards, by scikit-learn's ``CalibratedClassifierCV`` on rows
+        that were not used here.
     client : distributed.Client or None, default=None
         The cluster; None means the current client, or a small cluster in this process if there is none.
 
@@ -166,11 +99,17 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
     True
     """
 
+    classes_: Array
+    coef_: Array
+    intercept_: Array
+    report_: LinearReport
+
     def __init__(
         self,
         penalty: str = "l2",
         loss: str = "squared_hinge",
         *,
+        dual: Any = "auto",
         tol: float = 1e-4,
         C: float = 1.0,
         multi_class: str = "ovr",
@@ -178,12 +117,18 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
         intercept_scaling: float | None = None,
         class_weight: Any = None,
         verbose: Any = 0,
+        random_state: Any = None,
         max_iter: int = 1000,
+        solver: Any = "auto",
+        n_jobs: int | None = None,
         max_seconds: float | None = None,
+        warm_start: bool = False,
+        calibration: str | None = None,
         client: Any = None,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
+        self.dual = dual
         self.tol = tol
         self.C = C
         self.multi_class = multi_class
@@ -191,35 +136,45 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.verbose = verbose
+        self.random_state = random_state
         self.max_iter = max_iter
+        self.solver = solver
+        self.n_jobs = n_jobs
         self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.calibration = calibration
         self.client = client
 
     def _check_parameters(self) -> None:
+        """Refuse what a cluster cannot do, then what LinearSVC cannot."""
         local = "use maxmargin.LinearSVC, for rows in memory"
-        check_choice("penalty", self.penalty, ["l2", "l1"])
-        check_choice("multi_class", self.multi_class, ["ovr", "crammer_singer"])
         if self.penalty == "l1":
             raise ValueError(f"penalty='l1' is solved by columns, and dask's blocks hold rows: use 'l2', or {local}.")
-        if self.multi_class != "ovr":
+        if self.multi_class == "crammer_singer":
             raise ValueError(f"multi_class='crammer_singer' is not supported on dask: use 'ovr', or {local}.")
-        check_choice("loss", self.loss, ["hinge", "squared_hinge"])
+        if self.calibration is not None:
+            raise ValueError(
+                f"calibration={self.calibration!r} is not supported on dask: fit without, and give "
+                "sklearn.frozen.FrozenEstimator(machine.to_local()) to sklearn.calibration.CalibratedClassifierCV, "
+                f"with other rows; or {local}."
+            )
         check_number("C", self.C, above=0, remedy=f"A hard margin (C=inf) is not supported on dask: {local}.")
-        check_number("tol", self.tol, above=0)
-        check_number("max_iter", self.max_iter, least=-1, integer=True, remedy="-1 means no limit.")
-        check_flag("fit_intercept", self.fit_intercept)
-        if self.intercept_scaling is not None:
-            check_number("intercept_scaling", self.intercept_scaling, above=0, remedy="None leaves it unpenalised.")
-        if self.max_seconds is not None:
-            check_number("max_seconds", self.max_seconds, above=0, infinite=True)
+        check_linear_parameters(self)
+        if self.dual is True or self.dual is np.True_:
+            raise ValueError(
+                f"dual=True asks for a solver of the dual problem, and on dask the primal one is solved: use 'auto' or "
+                f"False, whose solution is the same, or {local}."
+            )
+        if not (isinstance(self.solver, str) and self.solver in ("auto", "newton")):
+            raise ValueError(f"solver={self.solver!r} is not supported on dask: use 'auto' or 'newton', or {local}.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the machine to training data on the cluster.
 
         Parameters
         ----------
-        X : dask array or dataframe of shape (n_samples, n_features), or list of delayed blocks of rows
-            Blocks may be arrays, tables or CSR matrices.
+        X : dask array or dataframe, list of delayed blocks, or array-like, of shape (n_samples, n_features)
+            Blocks may be arrays, tables or CSR matrices. Rows in memory are cut into blocks and sent to the workers.
         y : dask array or series, or array-like, of shape (n_samples,)
             Class labels: numbers, strings or booleans.
         sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None
@@ -236,6 +191,7 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
             max_seconds=self.max_seconds,
             callback=print_progress if self.verbose else None,
         )
+        last = (self.classes_, self.coef_, self.intercept_) if self.warm_start and hasattr(self, "coef_") else None
         with control.catching_interrupts(), training(self, X, y, sample_weight, control) as data:
             self.classes_, totals = classes_of(data.summaries)
             self.class_weight_ = check_class_weights(
@@ -245,23 +201,61 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
             if not effective.any():
                 raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
             self._present = effective > 0
-            self._solve(data, totals, control)
+            self._solve(data, totals, last, control)
         if not self.report_.status.converged:
             self._warn()
         return self
 
-    def _solve(self, data: Training, totals: Array, control: Control) -> None:
+    def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[LinearSVC]:
+        """Machines for several prices of slack, each started from the solution for the next smaller one.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for ``fit``; a collection that is not held on the workers (``X.persist()``) is computed for each C.
+        Cs : array-like
+            Values of C; the machines come in their order.
+
+        Returns
+        -------
+        list of LinearSVC
+            One fitted machine for each C, with the other parameters of this one, which itself stays as it is.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from sklearn.datasets import load_iris
+        >>> from maxmargin.dask import LinearSVC
+        >>> X, y = (da.from_array(part, chunks=50) for part in load_iris(return_X_y=True))
+        >>> [machine.C for machine in LinearSVC().path(X, y, [10.0, 0.1, 1.0])]
+        [10.0, 0.1, 1.0]
+        """
+        prices = [float(C) for C in np.atleast_1d(np.asarray(Cs, dtype=np.float64))]
+        if not prices:
+            raise ValueError("Cs is empty: give at least one value of C.")
+        machines: dict[float, LinearSVC] = {}
+        fitted: dict[str, Array] = {}
+        for C in sorted(set(prices)):
+            machine = clone(self).set_params(C=C, warm_start=True)
+            vars(machine).update(fitted)
+            machines[C] = machine.fit(X, y, sample_weight)
+            fitted = {name: getattr(machine, name) for name in ("classes_", "coef_", "intercept_")}
+            machine.warm_start = self.warm_start
+        return [machines[C] for C in prices]
+
+    def _solve(self, data: Training, totals: Array, last: tuple[Array, Array, Array] | None, control: Control) -> None:
+        """Solve, from the classes, weights and intercepts of the last fit if they are of any use."""
         setup = self._setup(data, totals)
         d, machines = data.width, 1 if len(self.classes_) == 2 else len(self.classes_)
+        start: tuple[Array, Array] | None = None
+        if last is not None and np.array_equal(last[0], self.classes_) and last[1].shape == (machines, d):
+            start = setup.weights(last[1], last[2] if self.fit_intercept else np.zeros(machines))
         self.coef_, self.intercept_ = np.zeros((machines, d)), setup.constants.copy()
         self.traffic_ = Traffic()
-        solution, missed = self._solution(data, setup, control)
+        solution, missed = self._solution(data, setup, start, control)
         if solution is not None:
-            at, w = setup.solved, solution.w.T
-            self.coef_[at] = w[:, :d]
-            self.intercept_[at] = solution.b if setup.constant is None else setup.constant * w[:, d]
-            if setup.shift is not None and setup.constant is None:
-                self.intercept_[at] -= w[:, :d] @ setup.shift
+            at = setup.solved
+            self.coef_[at], self.intercept_[at] = setup.function(solution.w, solution.b)
         self.n_iter_ = 0 if solution is None else solution.n_iter
         self._account(data, solution, missed, control)
 
@@ -285,10 +279,11 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
             constant=float(self.intercept_scaling) if penalised else None,  # type: ignore[arg-type]
             solved=np.flatnonzero(constants == 0.0),
             constants=constants,
+            n_jobs=self.n_jobs,
         )
 
     def _solution(
-        self, data: Training, setup: LinearSetup, control: Control
+        self, data: Training, setup: LinearSetup, start: tuple[Array, Array] | None, control: Control
     ) -> tuple[NewtonSolution | None, tuple[float, int]]:
         """What Newton's method found, and how many rows are wrong; None where no class needs a machine."""
         shards = data.shards(setup, self.traffic_)
@@ -301,7 +296,7 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
         free = bool(self.fit_intercept) and setup.constant is None
         newton = Newton(None, loss, intercept=free, tol=tol, control=control)
         with data.solving(control):
-            solution = newton.solve(rounds)
+            solution = newton.solve(rounds, start)
         if max(one.relative_gap for one in solution.certificates) <= self.tol:
             solution = replace(solution, status=Status.OPTIMAL)
         missed = rounds.training_error() if control.stop() is None else (math.nan, data.n)

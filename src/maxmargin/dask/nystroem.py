@@ -22,24 +22,23 @@ from maxmargin import approximation
 from maxmargin._control import Control, Status
 from maxmargin._parallel import single_threaded_blas
 from maxmargin._validation import Array, callers_level, check_class_weights
-from maxmargin.approximation.factor import Factor
-from maxmargin.approximation.kernel_error import KernelError, estimate_kernel_error
-from maxmargin.approximation.landmarks import Landmarks, generator_of
+from maxmargin.approximation.auto import Search
+from maxmargin.approximation.kernel_error import KernelError
+from maxmargin.approximation.landmarks import check_landmark_columns, generator_of
 from maxmargin.approximation.losses import Loss
 from maxmargin.approximation.machine import Fitted
 from maxmargin.approximation.newton import Newton
-from maxmargin.approximation.rows import EXACT
-from maxmargin.approximation.training import COARSE, Rows, Trained
+from maxmargin.approximation.training import Rows, Trained, budget_of, factor_of
+from maxmargin.dask.auto import find_size
 from maxmargin.dask.landmark_problems import LabelTargets, LandmarkSetup, ValueTargets
 from maxmargin.dask.landmarks import choose
-from maxmargin.dask.linear import classes_of
+from maxmargin.dask.linear_problems import classes_of
+from maxmargin.dask.partitions import is_collection, one_column
 from maxmargin.dask.prediction import LazyPrediction
 from maxmargin.dask.rounds import DaskRounds
 from maxmargin.dask.shards import Traffic
 from maxmargin.dask.training import Summary, Training, training
 from maxmargin.expansion import KernelExpansion
-
-LOOKED_AT = 1000  # rows from which the error of the kernel is estimated
 
 Machine = TypeVar("Machine", bound=type)
 
@@ -68,13 +67,13 @@ class OnCluster(LazyPrediction):
     _local: ClassVar[Any]
     traffic_: Traffic
 
-    def _check_cluster_parameters(self) -> None:
+    def _check(self, X: Any) -> None:
         machine: Any = self
         machine._check_parameters()
-        if machine.n_components == "auto" and isinstance(machine.landmarks, str):
+        if not is_collection(X) and machine._kernel().objects(X) is not None:
             raise ValueError(
-                "n_components='auto' is not supported on dask: search on a part of the rows with maxmargin's own "
-                f"{type(self).__name__}, and give its n_components_ here."
+                "X holds objects that are not vectors, and rows on dask are vectors: use maxmargin.approximation."
+                f"{type(self).__name__}."
             )
 
     def _fit_shards(
@@ -88,18 +87,24 @@ class OnCluster(LazyPrediction):
     ) -> Fitted:
         """Train on all rows, and set what does not depend on the kind of machine."""
         machine: Any = self
+        check_landmark_columns(machine)
         rng = generator_of(0 if machine.random_state is None else machine.random_state)
         with single_threaded_blas():
             n = sum(one.used for one in data.summaries)
-            m = min(int(machine.n_components), n) if isinstance(machine.landmarks, str) else 1
+            found: Search | None = None
+            m = 1
+            if machine.n_components == "auto" and isinstance(machine.landmarks, str):
+                found = find_size(machine, data, targets, loss, scale, first_b, rng, control)
+                m = found.n_components
+            elif isinstance(machine.landmarks, str):
+                m = min(int(machine.n_components), n)
             chosen = choose(machine, data, m, rng)
             machine.kernel_ = chosen.kernel
-            factor = Factor.of(chosen.landmarks.matrix(chosen.kernel, chosen.sample), chosen.kernel)
-        m = len(chosen.landmarks)
-        dtype = np.float64 if float(n) * m <= EXACT else np.float32
-        T = factor.T
-        if dtype is np.float32:
-            T = T[:, factor.eigenvalues[: factor.rank] > COARSE * factor.eigenvalues[0]]
+            K_mm = chosen.landmarks.matrix(chosen.kernel, chosen.sample)
+            price = targets.price if isinstance(targets, ValueTargets) else 0.0  # of squares, which are of regressions
+            budget = len(data.homes) * budget_of(machine.cache_size)
+            factor, dtype = factor_of(K_mm, chosen.kernel, n, loss, price, budget)
+        m, T = len(chosen.landmarks), factor.T
         self.traffic_ = Traffic()
         setup = LandmarkSetup(
             chosen.kernel, chosen.landmarks.points, T, dtype, targets, machine.cache_size, machine.n_jobs
@@ -115,9 +120,7 @@ class OnCluster(LazyPrediction):
         trained = Trained(chosen.landmarks, factor, T, solution, T @ solution.w, rounds, held)  # type: ignore[arg-type]
         error: KernelError | None = None
         if solution.status not in (Status.DEADLINE, Status.INTERRUPTED) and m < n:
-            points = Landmarks(chosen.landmarks.points, None)  # of the sample, whose rows they need not be
-            used = Factor(T, factor.eigenvalues, factor.cut)
-            error = estimate_kernel_error(chosen.kernel, chosen.sample, points, used, rng, LOOKED_AT)
+            error = chosen.error(factor, rng)
         machine.landmarks_, machine.landmark_indices_ = chosen.landmarks.points, chosen.landmarks.indices
         machine.n_components_ = m
         machine.n_iter_, machine.history_ = solution.n_iter, solution.history
@@ -125,17 +128,17 @@ class OnCluster(LazyPrediction):
         rows = Rows(SimpleNamespace(shape=(n, data.width)), np.empty(0), np.empty(0))
         workers = self.traffic_.workers
         source = f"{data.n:,} on {workers} worker{'s' if workers != 1 else ''}, {self.traffic_.rounds} rounds"
-        return Fitted(rows, trained, error, None, control, source)
+        return Fitted(rows, trained, error, found, control, source)
 
     def _like(self, data: Training) -> Any:
         """What the report wants to know of X."""
         return SimpleNamespace(shape=(data.n, data.width), ndim=2, dtype=data.dtype)
 
-    def _warn(self, X: Any) -> None:
+    def _warn(self, X: Any, gap: float) -> None:
         report = self.report_  # type: ignore[attr-defined]
         warnings.warn(
             f"{type(self).__name__} did not converge ({report.status.value}). The model is the best one so far: its "
-            f"certified relative duality gap is {report.relative_gap:.2e} (tol={report.tol:g}).",
+            f"certified relative duality gap is {gap:.2e} (tol={report.tol:g}).",
             ConvergenceWarning,
             stacklevel=callers_level(),
         )
@@ -165,7 +168,8 @@ class NystroemSVC(OnCluster, approximation.NystroemSVC):
     """Support vector classification with a kernel, of rows that lie on many computers.
 
     The machine is that of :class:`maxmargin.approximation.NystroemSVC`, with the same parameters and attributes, over
-    the same landmarks. ``n_components="auto"`` and ``kernel="precomputed"`` are not supported.
+    the same landmarks. ``n_components="auto"`` tries sizes on rows that the client can hold, up to 100,000. With
+    ``kernel="precomputed"`` X is the square kernel matrix, in chunks of rows.
 
     Parameters
     ----------
@@ -199,7 +203,8 @@ max_iter, max_seconds, random_state, n_jobs, verbose
 
         Parameters
         ----------
-        X : dask array or dataframe of shape (n_samples, n_features), or list of delayed blocks of rows
+        X : dask array or dataframe, list of delayed blocks, or array-like, of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the square kernel matrix.
         y : dask array or series, or array-like, of shape (n_samples,)
             Class labels: numbers, strings or booleans.
         sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None
@@ -209,7 +214,7 @@ max_iter, max_seconds, random_state, n_jobs, verbose
         self : object
             The fitted estimator.
         """
-        self._check_cluster_parameters()
+        self._check(X)
         control = self._control()
         with control.catching_interrupts(), training(self, X, y, sample_weight, control) as data:
             self.classes_, totals = classes_of(data.summaries)
@@ -266,7 +271,7 @@ class ValuesOnCluster(OnCluster):
 
     def _fit_regression(self, X: Any, y: Any, sample_weight: Any) -> None:
         machine: Any = self
-        self._check_cluster_parameters()
+        self._check(X)
         control = machine._control()
         with (
             control.catching_interrupts(),
@@ -280,7 +285,7 @@ class ValuesOnCluster(OnCluster):
             machine._expansion = KernelExpansion(
                 machine.kernel_, machine.landmarks_, machine.coefficients_, machine.intercept_
             )
-            machine._single = (y.ndim if hasattr(y, "ndim") else np.ndim(y)) == 1
+            machine._single = (y.ndim if hasattr(y, "ndim") else np.asarray(y).ndim) == 1
             many = f", {len(mean)} targets" if len(mean) > 1 else ""
             machine._account(
                 self._like(data),
@@ -296,7 +301,8 @@ class NystroemSVR(ValuesOnCluster, approximation.NystroemSVR):
     """Support vector regression with a kernel, of rows that lie on many computers.
 
     The machine is that of :class:`maxmargin.approximation.NystroemSVR`, with the same parameters and attributes, over
-    the same landmarks. ``n_components="auto"`` and ``kernel="precomputed"`` are not supported.
+    the same landmarks. ``n_components="auto"`` tries sizes on rows that the client can hold, up to 100,000. With
+    ``kernel="precomputed"`` X is the square kernel matrix, in chunks of rows.
 
     Parameters
     ----------
@@ -328,7 +334,8 @@ max_seconds, random_state, n_jobs, verbose
 
         Parameters
         ----------
-        X : dask array or dataframe of shape (n_samples, n_features), or list of delayed blocks of rows
+        X : dask array or dataframe, list of delayed blocks, or array-like, of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the square kernel matrix.
         y : dask array or series, or array-like, of shape (n_samples,)
             Target values.
         sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None
@@ -338,6 +345,7 @@ max_seconds, random_state, n_jobs, verbose
         self : object
             The fitted estimator.
         """
+        y = one_column(y)
         if getattr(y, "ndim", 1) != 1:
             raise ValueError(f"y must have one dimension, one number a row; got {y.ndim}.")
         self._fit_regression(X, y, sample_weight)
@@ -349,7 +357,8 @@ class NystroemRidge(ValuesOnCluster, approximation.NystroemRidge):
     """Kernel ridge regression on landmarks, of rows that lie on many computers.
 
     The machine is that of :class:`maxmargin.approximation.NystroemRidge`, with the same parameters and attributes, over
-    the same landmarks. ``n_components="auto"`` and ``kernel="precomputed"`` are not supported.
+    the same landmarks. ``n_components="auto"`` tries sizes on rows that the client can hold, up to 100,000. With
+    ``kernel="precomputed"`` X is the square kernel matrix, in chunks of rows.
 
     Parameters
     ----------
@@ -381,7 +390,8 @@ max_seconds, random_state, n_jobs, verbose
 
         Parameters
         ----------
-        X : dask array or dataframe of shape (n_samples, n_features), or list of delayed blocks of rows
+        X : dask array or dataframe, list of delayed blocks, or array-like, of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the square kernel matrix.
         y : dask array, series or dataframe, or array-like, of shape (n_samples,) or (n_samples, n_targets)
             Target values.
         sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None

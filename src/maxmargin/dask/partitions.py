@@ -2,7 +2,8 @@
 
 Partition i is what one task makes of block i of X, of y and of the weights. Blocks of y that lie otherwise than those
 of X are cut anew. Lengths that Dask does not know are computed, once, where the cuts depend on them; elsewhere the task
-compares what it was given, and its error names the partition.
+compares what it was given, and its error names the partition. Rows of this process are cut into blocks, each the
+argument of a task, so that Dask can make a block again when its worker is lost.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import dask
 import dask.array as da
+import distributed
 import numpy as np
 import scipy.sparse as sp
 from dask.delayed import Delayed
 
-from maxmargin._validation import Array, Points, check_points, check_targets, check_weights
+from maxmargin._validation import Array, Points, check_points, check_targets, check_weights, is_missing
 
 ALIGNED = 16  # bytes
+BLOCK = 2**27  # bytes of a block of rows that were in memory
+LAZY = (Delayed, distributed.Future)
 
 Lengths = Callable[[Sequence[Delayed]], list[int]]
 
@@ -37,12 +42,15 @@ class Partition:
     X : array or CSR matrix of shape (n, d)
     y : array of shape (n,) or (n, outputs)
     weights : array of shape (n,)
+    names : tuple of str or None
+        Of the columns, where it came as a table.
     """
 
     index: int
     X: Points
     y: Array
     weights: Array
+    names: tuple[str, ...] | None = None
 
     @property
     def n(self) -> int:
@@ -79,21 +87,32 @@ def _checked(index: int, X: Any, y: Any, weights: Any, d: int, numeric: bool) ->
             f"it has {n} rows, and the same partition of sample_weight has {len(weights)}: the blocks must hold the "
             "same rows."
         )
+    names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
     if n == 0:
-        return Partition(index, np.empty((0, d)), np.asarray(y), np.empty(0))
-    X = check_points(X)
-    X = _own(X)
+        return Partition(index, np.empty((0, d)), np.asarray(y), np.empty(0), names)
+    X = _own(check_points(X))
     y = np.asarray(y)
+    y = y.ravel() if y.shape == (n, 1) and not numeric else y
+    _check_present(y)
     if not (numeric and y.ndim == 2):
         y = check_targets(y, n, numeric=numeric)
-    if numeric and not np.isfinite(y).all():
-        raise ValueError("y contains NaN or infinity.")
-    if y.dtype.kind == "O" and any(label is None or label != label for label in y):
-        raise ValueError("y contains a missing value.")
-    w = np.asarray(weights, dtype=np.float64) if weights is not None else None
+    w = np.array(weights, dtype=np.float64) if weights is not None else None
     # A partition may have no weight at all, which check_weights would refuse.
-    checked = np.zeros(n) if w is not None and not w.any() else check_weights(weights, n)
-    return Partition(index, X, y, checked)
+    checked = np.zeros(n) if w is not None and not w.any() else check_weights(w if w is None or w.ndim else float(w), n)
+    return Partition(index, X, y, checked, names)
+
+
+def _check_present(y: Array) -> None:
+    """Refuse targets that are missing or infinite."""
+    if y.dtype.kind == "f":
+        what, wrong = "NaN or infinity", ~np.isfinite(y)
+    elif y.dtype.kind == "O":
+        what, wrong = "a missing value", np.array([is_missing(label) for label in y.ravel()])
+    else:
+        return
+    at = np.flatnonzero(wrong.reshape(len(y), -1).any(axis=1))
+    if len(at):
+        raise ValueError(f"y contains {what} (row {at[0]} of the partition).")
 
 
 def _own(X: Points) -> Points:
@@ -105,13 +124,21 @@ def _own(X: Points) -> Points:
 
 
 def _where(X: Any) -> str:
-    """The first row that holds no finite number."""
-    values = X.data if sp.issparse(X) else np.asarray(X)
-    if values.dtype.kind != "f" or np.isfinite(values).all():
+    """The first row that holds no finite number, and its column."""
+    if sp.issparse(X):
+        wrong = np.flatnonzero(~np.isfinite(X.data)) if X.dtype.kind == "f" else np.empty(0)
+        if len(wrong) == 0:
+            return ""
+        X = X.tocoo()
+        return f" (row {X.row[wrong[0]]} of the partition, column {X.col[wrong[0]]})"
+    names = list(getattr(X, "columns", range(X.shape[1] if X.ndim > 1 else 0)))
+    values = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+    if values.dtype.kind == "O":  # a table of several types
+        values = np.array([[np.nan if is_missing(value) else 0.0 for value in row] for row in values])
+    if values.dtype.kind != "f" or values.ndim != 2 or np.isfinite(values).all():
         return ""
-    at = int(np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0])
-    row = int(np.searchsorted(X.indptr, at, side="right")) - 1 if sp.issparse(X) else at
-    return f" (row {row} of the partition)"
+    row, column = np.argwhere(~np.isfinite(values))[0]
+    return f" (row {row} of the partition, column {names[column]!r})"
 
 
 def _length(block: Any) -> int:
@@ -137,15 +164,16 @@ class Blocks:
 
 
 def is_collection(X: Any) -> bool:
-    """Whether this is a dask array or dataframe, or a list of delayed blocks."""
+    """Whether this is a dask array or dataframe, or a list of delayed blocks or futures."""
     if isinstance(X, (list, tuple)):
-        return len(X) > 0 and all(isinstance(block, Delayed) for block in X)
-    return bool(dask.is_dask_collection(X)) and not isinstance(X, Delayed)
+        return len(X) > 0 and all(isinstance(block, LAZY) for block in X)
+    known = bool(dask.is_dask_collection(X)) and not isinstance(X, Delayed)
+    return known and hasattr(X, "ndim") and hasattr(X, "to_delayed")
 
 
 def is_frame(X: Any) -> bool:
     """Whether this is a dask dataframe."""
-    return is_collection(X) and hasattr(X, "columns") and hasattr(X, "npartitions")
+    return is_collection(X) and hasattr(X, "columns") and hasattr(X, "npartitions") and X.ndim == 2
 
 
 def width_of(X: Any) -> int | None:
@@ -155,8 +183,25 @@ def width_of(X: Any) -> int | None:
     if isinstance(X, (list, tuple)):
         return None
     if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, one row a sample; got a dask array of {X.ndim}.")
+        raise ValueError(f"X must have two dimensions, one row a sample; got a dask {type(X).__name__} of {X.ndim}.")
     return None if math.isnan(X.shape[1]) else int(X.shape[1])
+
+
+def row_like(X: Any) -> Any:
+    """A row with the columns of a dask dataframe."""
+    names = X._meta.columns
+    return type(X._meta)(np.zeros((1, len(names))), columns=names)
+
+
+def check_names(names: Sequence[tuple[str, ...] | None]) -> None:
+    """Tables must have the same columns in the same order."""
+    known = [(i, one) for i, one in enumerate(names) if one is not None]
+    for i, one in known:
+        if one != known[0][1]:
+            raise ValueError(
+                f"Partition {i} of X has the columns {list(one[:10])}, and partition {known[0][0]} has "
+                f"{list(known[0][1][:10])}: give all blocks the same columns in the same order."
+            )
 
 
 def check_columns(X: Any) -> None:
@@ -172,7 +217,7 @@ def check_columns(X: Any) -> None:
 def blocks_of(values: Any, name: str) -> Blocks:
     """The blocks of a dask collection."""
     if isinstance(values, (list, tuple)):
-        return Blocks(name, list(values), None)
+        return Blocks(name, [dask.delayed(block) for block in values], None)
     if not isinstance(values, da.Array):
         return Blocks(name, list(values.to_delayed()), None)
     if values.ndim == 2 and values.numblocks[1] > 1:
@@ -182,10 +227,57 @@ def blocks_of(values: Any, name: str) -> Blocks:
     return Blocks(name, list(values.to_delayed().ravel()), tuple(map(int, lengths)) if known else None)
 
 
+def check_rows(X: Any) -> None:
+    """Refuse what is neither a collection nor an array or table of rows in memory."""
+    remedy = ""
+    if isinstance(X, LAZY):
+        remedy = " Give the blocks as a list, [X] if this is the only one."
+    elif isinstance(X, (list, tuple)) and any(getattr(block, "ndim", 0) == 2 for block in X):
+        remedy = " Join its blocks, or make them delayed: [dask.delayed(block) for block in X]."
+    elif dask.is_dask_collection(X):
+        remedy = " Make it a dask array or dataframe, for instance with its to_dataframe()."
+    elif (
+        hasattr(X, "shape") or hasattr(X, "__array__") or (isinstance(X, Sequence) and not isinstance(X, (str, bytes)))
+    ):
+        return
+    raise TypeError(
+        "X must be a dask array, a dask dataframe, a list of delayed blocks or futures, or rows in memory (array, "
+        f"table or sparse matrix); got {type(X).__name__}.{remedy}"
+    )
+
+
+def cut(X: Points, count: int) -> Blocks:
+    """Rows of this process in about so many blocks of the same length, more if they are large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.dask.partitions import cut
+    >>> cut(np.zeros((7, 2)), 3).lengths
+    (2, 2, 3)
+    """
+    n, size = X.shape[0], X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes
+    ends = np.arange(1 + min(n, max(1, count, -(-size // BLOCK))))
+    ends = n * ends // ends[-1]
+    make = dask.delayed(_own, pure=False)  # in memory as a partition wants it, so that it is not copied
+    parts = [make(X[start:stop]) for start, stop in pairwise(ends.tolist())]
+    return Blocks("X", parts, tuple(np.diff(ends).tolist()))
+
+
+def one_column(y: Any) -> Any:
+    """Targets in memory as a one-dimensional array; collections as they are."""
+    if is_collection(y) or isinstance(y, LAZY) or y is None:
+        return y
+    y = np.asarray(y)
+    return check_targets(y, len(y) if y.ndim else 0)
+
+
 def cut_like(values: Any, name: str, X: Blocks, lengths: Lengths) -> tuple[list[Any], Blocks]:
     """Targets or weights in the blocks of X, which may have had to be measured."""
     if values is None or isinstance(values, numbers.Number):
         return [values] * len(X.parts), X
+    if isinstance(values, LAZY):
+        raise TypeError(f"{name} is a single {type(values).__name__}: give its blocks as a list, those of X's rows.")
     if not is_collection(values):
         values = np.asarray(values)
         X = X.measured(lengths)

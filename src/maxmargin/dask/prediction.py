@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import warnings
 from typing import Any
 
 import dask
@@ -19,13 +20,15 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
 from maxmargin._validation import Array
-from maxmargin.dask.partitions import is_collection, is_frame
+from maxmargin.dask.partitions import is_collection, is_frame, row_like
 
 
 def _apply(block: Any, machine: Any, method: str) -> Array:
     """A method of the machine on one block, which may be empty."""
     if block.shape[0] == 0:
-        like = getattr(machine, method)(np.zeros((1, block.shape[1])))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            like = getattr(machine, method)(np.zeros((1, block.shape[1])))
         return like[:0]
     values: Array = getattr(machine, method)(block)
     return values
@@ -73,12 +76,12 @@ class LazyPrediction(abc.ABC):
         machine = self.to_local()
         if not is_collection(X):
             return getattr(machine, method)(X)
-        like = getattr(machine, method)(self._example(X, machine))
         holder = dask.delayed(machine, pure=True)
-        if is_frame(X):
-            return _frame_of(X, holder, method, like, getattr(self, "classes_", None))
         if isinstance(X, (list, tuple)):
             return [dask.delayed(_apply)(block, holder, method) for block in X]
+        like = getattr(machine, method)(self._example(X, machine))
+        if is_frame(X):
+            return _frame_of(X, holder, method, like, getattr(self, "classes_", None))
         X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         chunks = (X.chunks[0],) if like.ndim == 1 else (X.chunks[0], (like.shape[1],))
         return X.map_blocks(
@@ -95,8 +98,8 @@ class LazyPrediction(abc.ABC):
     def _example(X: Any, machine: Any) -> Any:
         """A row like those of X."""
         if is_frame(X):
-            return X._meta_nonempty.astype(np.float64).fillna(0.0).iloc[:1]
-        if isinstance(X, (list, tuple)) or np.isnan(X.shape[1]):
+            return row_like(X)
+        if np.isnan(X.shape[1]):
             return np.zeros((1, machine.n_features_in_))
         return np.zeros((1, int(X.shape[1])))
 

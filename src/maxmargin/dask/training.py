@@ -1,6 +1,6 @@
 """A fit on a cluster from its data to its shards: what all machines of this package share.
 
-    collections -> partitions, placed on workers -> their summary -> (setup) -> shards
+    collections, or rows of this process -> partitions, placed on workers -> their summary -> (setup) -> shards
 
 Partitions that follow each other share a worker, and all workers get about the same number of rows; where a collection
 is held on workers already, each group goes to the worker that holds most of it.
@@ -26,11 +26,16 @@ from maxmargin.dask.partitions import (
     Partition,
     blocks_of,
     check_columns,
+    check_names,
+    check_rows,
     contiguous,
+    cut,
     cut_like,
     is_collection,
     is_frame,
+    one_column,
     partition,
+    row_like,
     width_of,
 )
 from maxmargin.dask.shard import Setup, added
@@ -51,6 +56,8 @@ class Summary:
         The least and the largest weight of the latter.
     dtype : dtype
     sparse : bool
+    size : int
+        Bytes of the rows.
     weight : float
         The sum.
     labels, totals : arrays
@@ -60,6 +67,8 @@ class Summary:
         Of w_i x_i.
     squares : array of shape (d,)
         Of w_i (x_ij - m_j)^2, with the partition's own means m.
+    names : tuple of str or None
+        Of the columns, where it came as a table.
     """
 
     n: int
@@ -68,11 +77,13 @@ class Summary:
     heaviest: float
     dtype: Any
     sparse: bool
+    size: int
     weight: float
     labels: Array
     totals: Array
     sums: Array
     squares: Array
+    names: tuple[str, ...] | None = None
 
 
 def summary(part: Partition, numeric: bool) -> Summary:
@@ -101,7 +112,10 @@ def summary(part: Partition, numeric: bool) -> Summary:
                 squares += w[start : start + 4096] @ away**2
     positive = w[w > 0]
     ends = (float(positive.min(initial=np.inf)), float(positive.max(initial=0.0)))
-    return Summary(part.n, len(positive), *ends, X.dtype, sparse, total, labels, totals, sums, squares)
+    size = part.__sizeof__()
+    return Summary(
+        part.n, len(positive), *ends, X.dtype, sparse, size, total, labels, totals, sums, squares, part.names
+    )
 
 
 @dataclass(frozen=True)
@@ -149,11 +163,15 @@ class Training:
 
     def __init__(self, pulse: Pulse, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> None:
         self.pulse = pulse
-        blocks, width = blocks_of(X, "X"), width_of(X)
+        if is_collection(X):
+            blocks, width = blocks_of(X, "X"), width_of(X)
+        else:
+            blocks, width = cut(X, sum(pulse.some().values())), X.shape[1]
         if not blocks.parts:
             raise ValueError("X has no blocks: there is nothing to fit.")
+        self.names: list[str] | None = None
         if width is None:
-            width = self.computed([dask.delayed(_width)(blocks.parts[0])])[0]
+            width, self.names = self.computed([dask.delayed(_columns)(blocks.parts[0])])[0]
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
         targets, blocks = cut_like(y, "y", blocks, self.computed)
@@ -171,6 +189,7 @@ class Training:
         client = pulse.client
         self._held = client.compute(self.parts)
         self.summaries: list[Summary] = pulse.results(client.map(summary, self._held, numeric=numeric, pure=False))
+        check_names([one.names for one in self.summaries])
         if not any(one.n for one in self.summaries):
             raise ValueError(f"Found array with 0 sample(s) (shape=(0, {width})) while a minimum of 1 is required.")
         if not sum(one.weight for one in self.summaries) > 0:
@@ -179,7 +198,7 @@ class Training:
                 "give at least one positive weight."
             )
 
-    def computed(self, tasks: Sequence[Any]) -> list[int]:
+    def computed(self, tasks: Sequence[Any]) -> list[Any]:
         """Small results of tasks."""
         return self.pulse.results(self.pulse.client.compute(list(tasks)))
 
@@ -220,8 +239,10 @@ class Training:
         return self.pulse.results(self.pulse.client.map(work, self._held, *arguments, pure=False))
 
 
-def _width(block: Any) -> int:
-    return int(block.shape[1])
+def _columns(block: Any) -> tuple[int, list[str] | None]:
+    """How many columns a block has, and their names if it is a table."""
+    names = list(getattr(block, "columns", []))
+    return int(block.shape[1]), names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _homes(client: Any, blocks: list[Any], groups: list[range], workers: list[str]) -> list[str]:
@@ -246,11 +267,15 @@ def training(
     estimator: Any, X: Any, y: Any, sample_weight: Any, control: Control, *, numeric: bool = False
 ) -> Iterator[Training]:
     """The data of ``estimator.fit(X, y, sample_weight)`` on its cluster."""
+    y = y if numeric else one_column(y)
     if not is_collection(X):
-        raise TypeError(
-            f"X must be a dask array, a dask dataframe or a list of delayed blocks; got {type(X).__name__}. For data "
-            f"in memory use maxmargin's own {type(estimator).__name__}, or dask.array.from_array(X, chunks=...)."
-        )
+        check_rows(X)
+        try:
+            X = check_training_points(estimator, X)
+        except ValueError as error:
+            if "could not convert" in str(error) and hasattr(X, "iloc"):
+                check_columns(X)  # says which
+            raise
     if is_frame(X):
         check_columns(X)
 
@@ -258,9 +283,12 @@ def training(
         if control.stop() is Status.INTERRUPTED:
             raise KeyboardInterrupt("The rows were still being read: there is no model yet.")
 
-    with connected(estimator.client) as client:
+    # Targets, and rows of this process, travel with the tasks, which is no mistake that Dask should warn of.
+    unlimited = dask.config.set({"distributed.admin.large-graph-warning-threshold": 2**60})
+    with unlimited, connected(estimator.client) as client:
         data = Training(Pulse(client, poll), X, y, sample_weight, numeric=numeric)
-        # n_features_in_ and feature_names_in_, as scikit-learn's validation finds them
-        like = X._meta_nonempty.astype(np.float64).fillna(0.0) if is_frame(X) else np.zeros((1, data.width))
-        check_training_points(estimator, like)
+        if is_collection(X):  # n_features_in_ and feature_names_in_, as scikit-learn's validation finds them
+            check_training_points(estimator, row_like(X) if is_frame(X) else np.zeros((1, data.width)))
+            if data.names is not None:
+                estimator.feature_names_in_ = np.array(data.names, dtype=object)
         yield data

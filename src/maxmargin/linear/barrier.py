@@ -138,7 +138,7 @@ class Barrier:
         inner = replace(problem, X=problem.X[used], y=problem.y[used], bound=problem.bound[used])
         if start is not None and start.alpha is not None:
             start = replace(start, alpha=start.alpha[used])
-        solution = self._solve(inner, start=start, **how)
+        solution = replace(self._solve(inner, start=start, **how), f=None)  # of these rows only
         if solution.alpha is None:
             return solution
         alpha = np.zeros(problem.n_rows)

@@ -49,7 +49,9 @@ class LinearSolution:
     advice : str
         What the solver itself has to say about an early end; often empty.
     f : array of shape (n_rows,) or None
-        X w where w was made from alpha: both are then known without another pass.
+        X w, where it is known.
+    made : bool
+        Whether w was made from alpha, in double precision and at once.
     """
 
     w: Array
@@ -60,6 +62,7 @@ class LinearSolution:
     history: History = field(default_factory=History)
     advice: str = ""
     f: Array | None = None
+    made: bool = False
 
 
 class LinearSolver(Protocol):
@@ -173,6 +176,12 @@ class Run:
         self.primal, self.dual = math.inf, -math.inf
         self.w, self.b = np.zeros(problem.n_features), 0.0
         self.alpha: Array | None = None
+        self.f: Array | None = None  # X w of the best w, where it is known
+
+    @property
+    def gap(self) -> float:
+        """The relative gap of the best points so far."""
+        return relative(self.primal, self.dual)
 
     def begin(self, start: Start | None) -> Status | None:
         """Look at the start, if there is one. A problem without two classes is solved here: with a free intercept
@@ -208,7 +217,7 @@ class Run:
         primal = problem.primal(w, b, margins)
         dual = -math.inf if alpha is None else problem.dual(alpha, w_alpha)
         if primal < self.primal:
-            self.primal, self.w, self.b = primal, w, b
+            self.primal, self.w, self.b, self.f = primal, w, b, None
         if dual > self.dual:
             self.dual, self.alpha = dual, alpha
         return self._seen(iteration, w, primal, dual, int(np.count_nonzero(support_of(problem, margins, alpha))))
@@ -223,10 +232,12 @@ class Run:
         alpha: Array,
         scales: tuple[float, float],
         sums: Array,
+        own: bool = False,
     ) -> Status | None:
         """The same as :meth:`visit` in one compiled pass, for solvers that have their sums at hand: decision values
         f + moved, the multipliers ``alpha`` that are feasible once those of the two classes are multiplied by
-        ``scales``, and their w, ``sums``. w and sums may have the weight of a constant column at their end."""
+        ``scales``, and their w, ``sums``. w and sums may have the weight of a constant column at their end. ``own``
+        says that f is X w itself, to the last digit, and may be kept."""
         problem, d = self.problem, self.problem.n_features
         if problem.hard_margin:
             alpha = alpha * np.where(problem.y > 0, *scales)
@@ -238,7 +249,7 @@ class Run:
         dual = scales[0] * up + scales[1] * down - 0.5 * float(sums @ sums)
         dual -= scales[0] ** 2 * squares_up + scales[1] ** 2 * squares_down
         if primal < self.primal:
-            self.primal, self.w, self.b = primal, w[:d].copy(), b
+            self.primal, self.w, self.b, self.f = primal, w[:d].copy(), b, f if own else None
         if dual > self.dual:
             self.dual, self.alpha = dual, alpha * np.where(problem.y > 0, *scales)
         return self._seen(iteration, w[:d], primal, dual, n_support)
@@ -246,9 +257,8 @@ class Run:
     def _seen(self, iteration: int, w: Array, primal: float, dual: float, n_support: int) -> Status | None:
         norm = math.sqrt(float(w @ w))
         self.note(iteration, norm, primal, dual, n_support)
-        gap = relative(self.primal, self.dual)
-        self.control.report(iteration, gap, n_support, primal=primal, dual=dual, norm=norm)
-        if gap <= self.tol:
+        self.control.report(iteration, self.gap, n_support, primal=primal, dual=dual, norm=norm)
+        if self.gap <= self.tol:
             return Status.OPTIMAL
         return self.stop(iteration)
 
@@ -267,7 +277,7 @@ class Run:
         """Keep w and b if they are the best so far; nothing is recorded."""
         primal = self.problem.primal(w, b, self.problem.y * (f + b))
         if primal < self.primal:
-            self.primal, self.w, self.b = primal, w, b
+            self.primal, self.w, self.b, self.f = primal, w, b, None
 
     def stop(self, iteration: int) -> Status | None:
         """The reason to stop now that is not optimality, if there is one."""
@@ -276,8 +286,9 @@ class Run:
 
     def solution(self, status: Status, n_iter: int, advice: str = "") -> LinearSolution:
         """The best point, with the best intercept for its w (which the optimum does not always determine)."""
-        b = self.problem.settle(self.problem.design.times(self.w), self.b)
-        return LinearSolution(self.w, b, self.alpha, status, n_iter, self.history, advice)
+        f = self.problem.design.times(self.w) if self.f is None else self.f
+        b = self.problem.settle(f, self.b)
+        return LinearSolution(self.w, b, self.alpha, status, n_iter, self.history, advice, f)
 
 
 def stretched(problem: LinearProblem, w: Array, b: float, margins: Array) -> tuple[Array, float, Array]:

@@ -53,13 +53,19 @@ class LinearCertificate(Certificate):
 
 
 def certify(
-    problem: LinearProblem, w: Array, b: float, alpha: Array | None = None, f: Array | None = None
+    problem: LinearProblem,
+    w: Array,
+    b: float,
+    alpha: Array | None = None,
+    f: Array | None = None,
+    *,
+    made: bool = False,
 ) -> LinearCertificate:
     """The certificate of (w, b), with the better of the multipliers given and those that w suggests.
 
     A hard margin is judged by the same direction, scaled until the closest row has a margin of one; it is infinite if
-    one is on the wrong side, and ``primal_infeasibility`` says by how much rows are inside as (w, b) stands. Where many
-    machines were computed together from their multipliers, ``f`` is X w, and w belongs to ``alpha``.
+    one is on the wrong side, and ``primal_infeasibility`` says by how much rows are inside as (w, b) stands. ``f`` is
+    X w where it is known; ``made`` says that w was computed from ``alpha``, as where many machines are made together.
 
     Examples
     --------
@@ -75,7 +81,7 @@ def certify(
     infeasibility = max(0.0, float(np.max(1.0 - margins[hard], initial=0.0)))
     scaled_w, scaled_b, scaled = stretched(problem, w, b, margins)
     primal = problem.primal(scaled_w, scaled_b, scaled)
-    chosen, w_alpha, dual = _best_multipliers(problem, scaled_w, scaled_b, scaled, alpha, None if f is None else w)
+    chosen, w_alpha, dual = _best_multipliers(problem, scaled_w, scaled_b, scaled, alpha, w if made else None)
     g = scaled - 1.0 + problem.ridge * chosen
     t = np.where(problem.upper > 0, steps_of(problem, chosen), 1.0)
     moved = np.abs(np.clip(chosen - t * g, 0.0, problem.upper) - chosen) / t

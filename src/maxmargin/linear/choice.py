@@ -29,6 +29,7 @@ LINEAR_SOLVERS: dict[str, LinearSolver] = {
     )
 }
 FEW = 1500  # columns, or rows, whose square matrix is factored in a fraction of a second
+FEW_SPARSE = 300  # rows of text, say, up to which that costs no more than going through them
 
 
 def choose_linear_solver(
@@ -37,7 +38,7 @@ def choose_linear_solver(
     """The solver asked for, or with ``"auto"`` the right one for the problem's shape; and why.
 
     The primal has d unknowns, the dual n. Where either is small, interior points solve its square system a few dozen
-    times; where both are large, going through the rows costs least.
+    times; where both are large, or a row uses few of many columns, going through the rows costs least.
 
     Parameters
     ----------
@@ -87,6 +88,8 @@ def _by_shape(problem: LinearProblem, learns: str | None) -> tuple[LinearSolver,
         return newton, f"{unknowns}, and the squared hinge has a derivative: a {d:,} x {d:,} system a step"
     if learns == "primal":
         return LINEAR_SOLVERS["barrier"], f"dual=False: {unknowns}"
+    if problem.design.sparse and d > n > FEW_SPARSE and not problem.hard_margin:
+        return LINEAR_SOLVERS["coordinate_descent"], f"{unknowns}, and a row uses few columns: row by row"
     if small <= FEW or problem.hard_margin:
         return LINEAR_SOLVERS["barrier"], f"{unknowns}: a {small:,} x {small:,} system an iteration"
     return LINEAR_SOLVERS["coordinate_descent"], f"{unknowns}: too many for a square system, so row by row"

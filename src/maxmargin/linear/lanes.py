@@ -305,6 +305,6 @@ def _solutions(group: _Group, status: Status) -> list[LinearSolution]:
         b = problem.settle(F[:, l], problem.b_of(alpha[l]))
         ended = Status.OPTIMAL if not group.awake[l] else status
         solutions.append(
-            LinearSolution(W[:, l].copy(), b, alpha[l], ended, group.epoch, group.runs[l].history, f=F[:, l])
+            LinearSolution(W[:, l].copy(), b, alpha[l], ended, group.epoch, group.runs[l].history, f=F[:, l], made=True)
         )
     return solutions

@@ -12,7 +12,6 @@ from maxmargin._control import Control, Status
 from maxmargin._parallel import run_tiles
 from maxmargin._rows import canonical_rows, row_hashes
 from maxmargin._validation import Array, Points
-from maxmargin.gram import computing_form
 from maxmargin.history import History
 from maxmargin.linear.base import LinearSolution, LinearSolver, Start
 from maxmargin.linear.certificate import LinearCertificate, certify
@@ -23,6 +22,8 @@ from maxmargin.linear.problem import LinearProblem
 from maxmargin.optimality import Certificate
 
 SMALL = 2_000_000  # entries of X up to which equal rows are merged, and sorted by content
+SPARSE = 0.2  # share of the entries up to which only those that are not zero are kept,
+DENSE = 250_000  # but for so few that all of them cost nothing
 REPEATS = 3  # times a solver is resumed because its certificate, computed apart, was not met
 
 
@@ -53,7 +54,7 @@ def training_rows(X: Points, target: Array, weights: Array, *, keys: bool) -> Tr
         X = X.tocsr() if sp.issparse(X) else X
         rows = canonical_rows(X, target, weights)
         at, key = rows.representative, rows.key
-        X, weight, member_of = computing_form(X[at]), rows.weight, rows.member_of
+        X, weight, member_of = _form(X[at]), rows.weight, rows.member_of
     else:
         at = np.flatnonzero(weights > 0)
         member_of = np.full(len(weights), -1)
@@ -64,6 +65,15 @@ def training_rows(X: Points, target: Array, weights: Array, *, keys: bool) -> Tr
         key = row_hashes(X) if keys else np.zeros(len(at), np.uint64)
     salt = target[at].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return TrainingRows(X, target[at], weight, member_of, key ^ salt)
+
+
+def _form(X: Points) -> Points:
+    """Dense or CSR by the share of entries that are not zero, whichever form X came in: both make the same machine."""
+    n, d = X.shape
+    filled = X.nnz if sp.issparse(X) else np.count_nonzero(X[:: max(1, n // 2000)]) * max(1, n // 2000)
+    if n * d <= DENSE or d <= 16 or filled > SPARSE * n * d:
+        return X.toarray() if sp.issparse(X) else X
+    return X if sp.issparse(X) else sp.csr_matrix(X)
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,11 @@ def solve_certified(
         solution = solver.solve(problem, tol=goal, control=control, start=start, random_state=seed)
         n_iter += solution.n_iter
         found = (solution.w, solution.b, solution.alpha)
-        certificate = certify_l1(problem, *found) if isinstance(problem, L1Problem) else certify(problem, *found)
+        certificate = (
+            certify_l1(problem, *found)
+            if isinstance(problem, L1Problem)
+            else certify(problem, *found, solution.f, made=solution.made)
+        )
         met = certificate.relative_gap <= tol
         if met or solution.status is not Status.OPTIMAL:
             break
@@ -119,7 +133,7 @@ def solve_side_by_side(
 
     def work(k: int) -> None:
         problem, solution = problems[k], solutions[k]
-        certificate = certify(problem, solution.w, solution.b, solution.alpha, solution.f)
+        certificate = certify(problem, solution.w, solution.b, solution.alpha, solution.f, made=solution.made)
         if certificate.relative_gap <= tol:
             solution = replace(solution, status=Status.OPTIMAL)
         elif control.stop() is None and solution.status is not Status.MAX_ITER:

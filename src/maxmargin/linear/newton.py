@@ -18,7 +18,7 @@ soon as the intercept is optimal, so every step has a duality gap.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numba
@@ -28,9 +28,13 @@ from scipy.linalg import cho_factor, cho_solve
 from maxmargin._control import Control, Status
 from maxmargin._validation import Array, check_memory
 from maxmargin.linear.base import LinearSolution, Run, Start, design_of, own_intercept
+from maxmargin.linear.coordinate_descent import first_epochs
 from maxmargin.linear.problem import LinearProblem
 from maxmargin.linear.products import Design, Halted
 
+PLAIN, FAR = 2, 0.1  # steps after which a relative gap above this means that S is far from right: then, where rows are
+EPOCHS = 3  # sparse, so many epochs of coordinate descent find a better one,
+SMALL = 2_000_000  # unless X has more entries than this
 SEARCH = 60  # looks along one direction
 MANY = 0.5  # of the rows of S: if more have changed, X'Theta X is formed anew
 ROUNDING = 1e-15  # of the Hessian, relative to its diagonal
@@ -211,6 +215,14 @@ class Newton:
             if status is not None:
                 return n_iter, status
             value = 0.5 * float(w @ w) + 0.5 * float(alpha @ np.maximum(0.0, slack))
+            if n_iter == PLAIN and run.gap > FAR and start is None and design.sparse and problem.X.nnz <= SMALL:
+                start = self._nearer(problem, control)
+                if problem.primal(start.w, start.b) < value:
+                    w[:columns], b = start.w, start.b
+                    if problem.intercept == "penalised":
+                        w[-1], b = b / problem.scaling, 0.0
+                    f = design.times(w)
+                    continue
             waited = 0 if value < best else waited + 1
             best = min(best, value)
             if waited > PATIENCE:
@@ -220,3 +232,8 @@ class Newton:
             length = _length(slack, problem.y * (df + db), problem.bound, float(w @ dw), float(dw @ dw))
             w, b, f = w + length * dw, b + length * db, f + length * df
             n_iter += 1
+
+    @staticmethod
+    def _nearer(problem: LinearProblem, control: Control) -> Start:
+        w, b = first_epochs(replace(problem, X=problem.X.tocsr()), EPOCHS, control)
+        return Start(w, b)

@@ -29,10 +29,10 @@ from maxmargin._parallel import Scratch, run_tiles, single_threaded_blas
 from maxmargin._validation import Array, Points
 
 TILE = 2**17  # entries of a dense tile: one megabyte of float64 stays in a core's cache
-SPARSE_TILE = 2**15  # entries of a sparse one: each costs more, and small data should keep all cores busy
+SPARSE_TILE = 2**16  # entries of a sparse one: each costs more, and small data should keep all cores busy
 CHUNKS = 8  # sums over rows are formed in this many parts, whatever the number of threads
 WIDE = 512  # columns from which a sum of second moments has only two parts, for memory's sake
-SCATTER = 40.0  # an entry of a dense second moment costs this little of one that is scattered
+SCATTER = 12.0  # an entry of a dense second moment costs this little of one that is scattered
 
 
 class Halted(Exception):
@@ -66,7 +66,7 @@ def _dense_rows(X: Array, shift: Array, v: Array, out: Array) -> int:
 def _csr_times(indptr: Array, indices: Array, data: Array, w: Array, start: int, stop: int, out: Array) -> None:
     for i in range(start, stop):
         total = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             total += data[p] * w[indices[p]]
         out[i - start] = total
 
@@ -77,7 +77,9 @@ def _csr_sums(indptr: Array, indices: Array, data: Array, V: Array, start: int, 
     for k in range(0, V.shape[0] - 1, 2):
         for i in range(start, stop):
             one, two = V[k, i - start], V[k + 1, i - start]
-            for p in range(indptr[i], indptr[i + 1]):
+            if one == 0.0 and two == 0.0:
+                continue
+            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 j, value = indices[p], data[p]
                 out[j, k] += one * value
                 out[j, k + 1] += two * value
@@ -86,7 +88,7 @@ def _csr_sums(indptr: Array, indices: Array, data: Array, V: Array, start: int, 
         for i in range(start, stop):
             one = V[k, i - start]
             if one != 0.0:
-                for p in range(indptr[i], indptr[i + 1]):
+                for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                     out[indices[p], k] += one * data[p]
 
 
@@ -95,10 +97,10 @@ def _csr_gram(indptr: Array, indices: Array, data: Array, v: Array, start: int, 
     """The lower triangle; indices are sorted."""
     for i in range(start, stop):
         if v[i - start] > 0.0:
-            for p in range(indptr[i], indptr[i + 1]):
+            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 scaled = v[i - start] * data[p]
                 row = indices[p]
-                for q in range(indptr[i], p + 1):
+                for q in range(np.uint64(indptr[i]), p + np.uint64(1)):
                     out[row, indices[q]] += scaled * data[q]
 
 
@@ -110,7 +112,7 @@ def _csr_rows(indptr: Array, indices: Array, data: Array, v: Array, start: int, 
         if v[i - start] > 0.0:
             root = np.sqrt(v[i - start])
             out[count] = 0.0
-            for p in range(indptr[i], indptr[i + 1]):
+            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 out[count, indices[p]] += root * data[p]
             count += 1
     return count
@@ -120,7 +122,7 @@ def _csr_rows(indptr: Array, indices: Array, data: Array, v: Array, start: int, 
 def _csr_squares(indptr: Array, indices: Array, data: Array, start: int, stop: int, out: Array) -> None:
     for i in range(start, stop):
         total = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             total += float(data[p]) * float(data[p])
         out[i - start] = total
 
@@ -215,11 +217,11 @@ class Design:
         """CSR arrays, and which of their rows are meant; of a CSC matrix only these rows are brought to that form."""
         X = self.X
         if self._cuts is None:
-            return X.indptr, X.indices, X.data, rows.start, rows.stop
+            return X.indptr, X.indices.view(f"u{X.indices.itemsize}"), X.data, rows.start, rows.stop
         begin, end = self._cuts[rows.start // self.rows], self._cuts[rows.start // self.rows + 1]
         count, size = rows.stop - rows.start, int(end.sum() - begin.sum())
         indptr = self.scratch.take("indptr", (count + 1,), np.int64)
-        columns = self.scratch.take("columns", (size,), np.int32)
+        columns = self.scratch.take("columns", (size,), np.uint32)
         values = self.scratch.take("values", (size,), X.dtype.type)
         _csc_tile(X.indices, X.data, begin, end, rows.start, indptr, columns, values)
         return indptr, columns, values, 0, count

@@ -1,7 +1,9 @@
 """One row at a time, for the methods that go through the rows: x_i'u and u += t x_i, dense and CSR alike.
 
 Compiled loops see X as flat arrays: :func:`row_arrays` makes them, :func:`row_dot` and :func:`row_add` read them. A
-dense row is read as x_i - m, with m zero where the columns are not centred.
+dense row is read as x_i - m, with m zero where the columns are not centred. Column indices are seen as unsigned, and
+so is the place in a CSR row: a signed index could count from the end, and asking each time whether it does takes as
+long as the sum itself.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ def row_arrays(X: Points, shift: Array | None = None) -> tuple[bool, Array, Arra
     43.0
     """
     if sp.issparse(X):
-        return True, X.indptr, X.indices, X.data, np.zeros(0)
-    none = np.zeros(0, np.int32)
-    return False, none, none, np.ravel(X), np.zeros(X.shape[1]) if shift is None else shift
+        if X.format != "csr":
+            raise TypeError(f"Rows are read one at a time, and X is a {X.format.upper()} matrix: use X.tocsr().")
+        return True, X.indptr, X.indices.view(f"u{X.indices.itemsize}"), X.data, np.zeros(0)
+    shift = np.zeros(X.shape[1]) if shift is None else shift
+    return False, np.zeros(0, np.int32), np.zeros(0, np.uint32), np.ravel(X), shift
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -44,7 +48,7 @@ def row_dot(sparse: bool, indptr: Array, indices: Array, data: Array, shift: Arr
     if not sparse:
         return _dense_dot(data, shift, i * len(shift), u)
     total = 0.0
-    for p in range(indptr[i], indptr[i + 1]):
+    for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
         total += data[p] * u[indices[p]]
     return total
 
@@ -55,7 +59,7 @@ def row_add(
 ) -> None:
     """u += factor x_i."""
     if sparse:
-        for p in range(indptr[i], indptr[i + 1]):
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             u[indices[p]] += factor * data[p]
     else:
         first = i * len(shift)
