@@ -14,7 +14,9 @@ import numpy as np
 
 from maxmargin._validation import Array
 
-FIRST = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.15, 1.4, 1.8, 3.0])
+FIRST = np.array(
+    [0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.15, 1.4, 1.8, 3.0]
+)
 NEARBY = np.array([0.8, 1.0, 1.3])  # of the way to where the line is zero
 SPREAD = np.array([0.1, 0.3, 0.6])  # of the bracket
 LOOKS = 8

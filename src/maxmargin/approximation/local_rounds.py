@@ -57,6 +57,8 @@ class LocalRounds:
     (array([29.]), array([[24.]]))
     """
 
+    strides = (16, 4)
+
     def __init__(
         self,
         rows: RowTiles,

@@ -205,7 +205,9 @@ class LandmarkMachine(CallbackSupport, KernelInput):
 
         most = math.sqrt(budget_of("auto") / HEAVY)
         found = search(attempt, len(learnt), control=control, most=most, weights=rows.weights[apart])
-        return replace(found, n_components=n) if found.n_components >= len(learnt) else found
+        if found.n_components < len(learnt):
+            return found
+        return replace(found, n_components=n, ended=f"all {n:,} rows are landmarks")
 
     def _function(self, trained: Trained) -> KernelExpansion:
         return KernelExpansion(self.kernel_, trained.landmarks.points, trained.coefficients, trained.solution.b)

@@ -17,8 +17,8 @@ A Newton step solves (Hessian) p = -gradient, by one of
 
 A line search follows, in which K does not take part. The hinge is rounded by a parabola. Whenever the rounding is most
 of what is left of the duality gap of the true loss, the multipliers become its centres (the method of multipliers, see
-``losses``), and it gets narrower if that was not enough the last time. Long data is begun on a sixteenth and on a
-quarter of its rows: the full length is left with a few steps.
+``losses``), and it gets narrower if that was not enough the last time. Long data is begun on parts of its rows, such as
+a sixteenth and a quarter: the full length is left with a few steps.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class Newton:
         self.found: list[Certificate] = []
         self.method = "exact" if rounds.columns <= FEW else "cg"
         self.support = 0
-        strides = [s for s in (16, 4) if rounds.n >= LONG and rounds.n // s >= 4 * rounds.columns]
+        strides = [s for s in rounds.strides if rounds.n >= LONG and rounds.n // s >= 4 * rounds.columns]
         status: Status | None = None
         try:
             for stride in strides if start is None else []:
@@ -368,7 +368,7 @@ class Newton:
             return False
         pulled = self._white(sums.gradient.sum(axis=0))
         slack = 0.5 * ((self.w + pulled) ** 2).sum(axis=0)
-        if self.intercept:
+        if self.intercept and self.method == "cg":  # exact steps end with sum g = 0 by themselves
             slack += self.scale * np.abs(sums.slope.sum(axis=0))
         products = np.einsum("ik,ik->k", self.w, pulled) + self.b * sums.slope.sum(axis=0)
         rounding = sums.loss + sums.linear.sum(axis=0) + sums.quadratic.sum(axis=0) - products

@@ -98,6 +98,11 @@ class Rounds(Protocol):
         """Outputs k."""
         ...
 
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The parts of the rows with which a long problem is best begun, one after the other (see :meth:`part`)."""
+        ...
+
     def evaluate(self, B: Array | None, b: Array | None, loss: Loss, *, sides: bool = False) -> Sums:
         """F = K B + b, and the sums there; with None for both, F stays as it is."""
         ...

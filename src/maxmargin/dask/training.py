@@ -15,6 +15,7 @@ from typing import Any
 
 import dask
 import distributed
+import numba
 import numpy as np
 
 from maxmargin._control import Control, Status
@@ -86,6 +87,32 @@ class Summary:
     names: tuple[str, ...] | None = None
 
 
+@numba.njit(cache=True, nogil=True)
+def _add_rows(X: Array, w: Array, mean: Array, squared: bool, sums: Array) -> None:
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            away = X[i, j] - mean[j]
+            sums[j] += w[i] * (away * away if squared else away)
+
+
+def weighted_sums(X: Array, w: Array, mean: Array | None) -> Array:
+    """sum_i w_i x_i of each column or, around a mean, sum_i w_i (x_i - mean)^2; no copies of X are made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.dask.training import weighted_sums
+    >>> weighted_sums(np.array([[1.0], [4.0]]), np.array([2.0, 1.0]), None)
+    array([6.])
+    >>> weighted_sums(np.array([[1.0], [4.0]]), np.array([2.0, 1.0]), np.array([2.0]))
+    array([6.])
+    """
+    sums = np.zeros(X.shape[1])
+    around = np.zeros(X.shape[1]) if mean is None else mean
+    _add_rows(np.ascontiguousarray(X), w, around, mean is not None, sums)
+    return sums
+
+
 def summary(part: Partition, numeric: bool) -> Summary:
     """What the client should know."""
     labels: Array = np.empty(0)
@@ -100,16 +127,14 @@ def summary(part: Partition, numeric: bool) -> Summary:
     w, X = part.weights, part.X
     sparse = not isinstance(X, np.ndarray)
     total = float(w.sum())
-    sums = np.asarray(w @ X, dtype=np.float64).ravel()
+    sums = np.asarray(w @ X, dtype=np.float64).ravel() if sparse else weighted_sums(X, w, None)
     squares = np.zeros(len(sums))
     if total > 0:
         mean = sums / total
         if sparse:
             squares = np.asarray(w @ X.multiply(X), dtype=np.float64).ravel() - total * mean**2
         else:
-            for start in range(0, part.n, 4096):
-                away = X[start : start + 4096] - mean
-                squares += w[start : start + 4096] @ away**2
+            squares = weighted_sums(X, w, mean)
     positive = w[w > 0]
     ends = (float(positive.min(initial=np.inf)), float(positive.max(initial=0.0)))
     size = part.__sizeof__()
