@@ -191,4 +191,4 @@ def _by_cholesky(K: Array, share: float) -> Factor | None:
         if np.count_nonzero(L.diagonal() ** 2 < NEAR * cut) > FEW * len(K):
             return None
         inverse, _ = scipy.linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)
-    return Factor(np.ascontiguousarray(np.tril(inverse).T), np.array([largest]), cut)
+    return Factor(np.ascontiguousarray(inverse.T), np.array([largest]), cut)

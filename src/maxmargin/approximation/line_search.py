@@ -63,7 +63,7 @@ def best_steps(slopes_at: Callable[[Array], Array], slope: Array, wanted: Array)
         flat = np.abs(slopes[nearest, every]) <= FLAT * np.abs(slope)
         at = _crossing(low, at_low, high, at_high)
         narrow = np.maximum(-at_low, at_high) <= NARROW * np.abs(slope)  # never where the upper slope is not known
-        best = np.where(narrow, at, best)
+        best = np.where((flat | narrow) & np.isfinite(at_high), at, best)
         if (flat | narrow)[wanted].all():
             break
         crossing = at - low

@@ -60,9 +60,12 @@ class Preconditioner:
         self.K, self.y, self.c = rounds.sample(SAMPLED * rounds.columns + 100)
         self.threads = getattr(rounds, "threads", 1)
         r = rounds.columns if T is None else T.shape[1]
-        self.V = np.ones((len(self.K), r + intercept), self.K.dtype)
+        self.V: Array = np.empty((len(self.K), r + intercept), self.K.dtype)
+        self.V[:, r:] = 1.0
         right = None if T is None else T.astype(self.K.dtype)
-        triangular = T is not None and T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
+        strips = [slice(start, min(start + STRIP, r)) for start in range(0, r, STRIP)]
+        # Of an upper triangle, no more than the rows above the diagonal are multiplied.
+        triangular = T is not None and not any(T[strip.stop :, strip].any() for strip in strips)
         tiles = self._parts(len(self.K))
 
         def work(t: int) -> None:
@@ -70,10 +73,9 @@ class Preconditioner:
             if right is None:
                 V[:, :r] = K
                 return
-            for start in range(0, r, STRIP):  # of an upper triangle, no more than its rows above the diagonal
-                stop = min(start + STRIP, r)
-                depth = stop if triangular else len(right)
-                V[:, start:stop] = K[:, :depth] @ right[:depth, start:stop]
+            for strip in strips:
+                depth = strip.stop if triangular else len(right)
+                V[:, strip] = K[:, :depth] @ right[:depth, strip]
 
         with single_threaded_blas():
             run_tiles(work, len(tiles), self.threads)
