@@ -25,7 +25,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from maxmargin import SVC, SVR, InseparableError, NuSVC, NuSVR, OneClassSVM
+from maxmargin import SVC, SVR, InseparableError, LinearSVC, NuSVC, NuSVR, OneClassSVM
 from maxmargin.kernels import RBF, Polynomial
 
 EVERY = [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()]
@@ -1036,3 +1036,24 @@ def test_a_grid_search_in_processes_finds_what_one_process_finds(n_jobs):
 def test_verbose_logs_progress(caplog):
     SVC(verbose=True).fit(X, Y)
     assert "violation" in caplog.text
+
+
+@pytest.mark.parametrize("machine", [SVC, LinearSVC])
+@pytest.mark.parametrize("fault", ["column", "negative", "pointers", "short"])
+def test_a_damaged_sparse_matrix_is_refused(machine, fault):
+    """Where compiled loops followed its indices, the process would end."""
+    X, y = sp.random(60, 8, 0.4, format="csr", random_state=0), np.arange(60) % 2
+    whole = X.copy()
+    if fault == "column":
+        X.indices[5] = 10**6
+    elif fault == "negative":
+        X.indices[5] = -1
+    elif fault == "pointers":
+        X.indptr[7] = X.indptr[9] + 1
+    else:
+        X.indptr[-1] += 50
+    with pytest.raises(ValueError, match="damaged sparse matrix"):
+        machine().fit(X, y)
+    fitted = machine().fit(whole, y)
+    with pytest.raises(ValueError, match="damaged sparse matrix"):
+        fitted.predict(X)
