@@ -33,28 +33,26 @@ MOST_LOOKED_AT = 100_000  # rows, about, from which the scales of columns are to
 def _sorted_csr(X: Points) -> Points:
     """CSR with sorted indices and no duplicates; the user's own matrix is never changed."""
     if sp.issparse(X):
-        _check_csr(X)
+        _check_indices(X)
     if sp.issparse(X) and not (X.has_sorted_indices and X.has_canonical_format):
         X = X.copy()
         X.sum_duplicates()
     return X
 
 
-def _check_csr(X: Points) -> None:
-    """Refuse indices that point outside the matrix: compiled loops would follow them."""
-    n, d = X.shape
+def _check_indices(X: Points) -> None:
+    """Refuse indices of CSR or CSC that point outside the matrix: compiled loops would follow them."""
+    n, d = X.shape if X.format == "csr" else X.shape[::-1]
     pointers = X.indptr
     count = int(pointers[-1])
     if len(pointers) != n + 1 or pointers[0] != 0 or (np.diff(pointers) < 0).any():
-        raise ValueError("X is a damaged sparse matrix: its row pointers (indptr) do not rise from 0. Build it anew.")
+        raise ValueError("X is a damaged sparse matrix: its pointers (indptr) do not rise from 0. Build it anew.")
     if count > min(len(X.indices), len(X.data)):
-        raise ValueError("X is a damaged sparse matrix: it has fewer entries than its row pointers (indptr) say.")
+        raise ValueError("X is a damaged sparse matrix: it has fewer entries than its pointers (indptr) say.")
     indices = X.indices[:count]
     if count and (indices.min() < 0 or indices.max() >= d):
         wrong = indices[(indices < 0) | (indices >= d)][0]
-        raise ValueError(
-            f"X is a damaged sparse matrix: an entry is in column {wrong}, and there are {d}. Build it anew."
-        )
+        raise ValueError(f"X is a damaged sparse matrix: an entry has the index {wrong}, of {d}. Build it anew.")
 
 
 def check_points(X: Any, name: str = "X") -> Points:
