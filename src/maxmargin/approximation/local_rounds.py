@@ -226,6 +226,10 @@ class LocalRounds:
             border[:r] += scaled.T @ root[:, 0]
             border[r] += D.sum()
 
+        return self._bordered(work, r)
+
+    def _bordered(self, work: Callable[..., None], r: int) -> Array:
+        """The symmetric matrix of what ``work(t, square, border)`` adds: r x r, with one more row and column."""
         square, border = self._summed(work, (r, r), (r + 1,))
         whole = np.empty((r + 1, r + 1))
         whole[:r, :r] = square

@@ -229,7 +229,7 @@ class LandmarkMachine(CallbackSupport, KernelInput):
             machine=machine,
             solver=f"newton, {solution.method}",
             solver_reason=(
-                f"a {trained.T.shape[1]:,} x {trained.T.shape[1]:,} system a step"
+                f"a {trained.factor.rank:,} x {trained.factor.rank:,} system a step"
                 if solution.method == "exact"
                 else "conjugate gradients, preconditioned by a sample of the rows"
             ),
@@ -250,7 +250,7 @@ class LandmarkMachine(CallbackSupport, KernelInput):
             dtype=str(X.dtype),
             threads=trained.rounds.threads,
             n_landmarks=self.n_components_,
-            rank=trained.T.shape[1],
+            rank=trained.factor.rank,
             landmarks=way,
             stored=trained.stored,
             source=fitted.source,

@@ -90,8 +90,6 @@ class Trained:
     landmarks : Landmarks
         With places in the input.
     factor : Factor
-    T : array of shape (m, r)
-        What was used of the factor.
     solution : NewtonSolution
     coefficients : array of shape (m, k)
         B = T w.
@@ -101,7 +99,6 @@ class Trained:
 
     landmarks: Landmarks
     factor: Factor
-    T: Array
     solution: NewtonSolution
     coefficients: Array
     rounds: LocalRounds
@@ -153,7 +150,7 @@ def train(
     rounds = LocalRounds(tiles, targets, threads=threads, poll=control.stop)
     newton = Newton(T, loss, intercept=intercept, tol=tol, control=control, scale=scale)
     solution = newton.solve(rounds, first_b=first_b)
-    return Trained(chosen, factor, T, solution, T @ solution.w, rounds, held)
+    return Trained(chosen, factor, solution, T @ solution.w, rounds, held)
 
 
 def missed(kernel: Kernel, X: Points, rows: Rows, trained: Trained, rng: np.random.Generator) -> KernelError | None:

@@ -143,11 +143,7 @@ class HingeRounds(LocalRounds):
             border[:m] += X.T @ d
             border[m] += d.sum()
 
-        square, border = self._summed(work, (m, m), (m + 1,))
-        whole = np.empty((m + 1, m + 1))
-        whole[:m, :m] = square
-        whole[m] = whole[:, m] = border
-        return whole
+        return self._bordered(work, m)
 
     def along(self, steps: Array, loss: Loss) -> tuple[Array, Array]:
         assert self.G is not None

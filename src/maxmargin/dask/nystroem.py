@@ -117,7 +117,7 @@ class OnCluster(LazyPrediction):
         )
         with data.solving(control):
             solution = newton.solve(rounds, first_b=first_b)
-        trained = Trained(chosen.landmarks, factor, T, solution, T @ solution.w, rounds, held)  # type: ignore[arg-type]
+        trained = Trained(chosen.landmarks, factor, solution, T @ solution.w, rounds, held)  # type: ignore[arg-type]
         error: KernelError | None = None
         if solution.status not in (Status.DEADLINE, Status.INTERRUPTED) and m < n:
             error = chosen.error(factor, rng)
