@@ -2,8 +2,8 @@
 
 Three figures for the covtype set, standardised, with the same number of cores each:
 
-    dask       maxmargin.dask.LinearSVC on a LocalCluster of processes with one thread, rows held on the workers
-    one        maxmargin.LinearSVC with as many threads
+    dask       maxmargin.large_scale.dask.LinearSVC on a LocalCluster of processes with one thread, rows held on the
+    workers one        maxmargin.LinearSVC with as many threads
     spark      pyspark.ml.classification.LinearSVC on local[cores], rows cached; regParam = 1 / (C n) makes it minimise
                the same function, and its maxIter is doubled until its objective is within ``--within`` of ours
 
@@ -92,7 +92,7 @@ def on_dask(data: Data, args: argparse.Namespace, losses: Sequence[str]) -> dict
     import dask.array as da
     import distributed
 
-    from maxmargin.dask import LinearSVC
+    from maxmargin.large_scale.dask import LinearSVC
 
     rows = -(-len(data.y) // (PARTITIONS * args.workers))
     with (
@@ -195,10 +195,10 @@ class Fit:
 def row_costs(d: int, second: str) -> dict[str, float]:
     """Seconds of a core that a row takes in each kind of question; ``second`` is the one for second
     derivatives."""
-    from maxmargin.approximation.local_rounds import LocalRounds
-    from maxmargin.approximation.losses import Loss
-    from maxmargin.approximation.rows import StoredRows
-    from maxmargin.approximation.targets import Labels
+    from maxmargin.large_scale.losses import Loss
+    from maxmargin.large_scale.rows.local import LocalRounds
+    from maxmargin.large_scale.rows.targets import Labels
+    from maxmargin.large_scale.rows.tiles import StoredRows
 
     rng, outputs, n = np.random.default_rng(0), 1, 2**22 // d
     K, codes = rng.standard_normal((n, d)).astype(np.float32 if d > 200 else np.float64), rng.integers(0, 2, n)

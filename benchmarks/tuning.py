@@ -21,7 +21,7 @@ import numpy as np
 import sklearn.svm
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-from maxmargin.tuning import SVCCV
+from maxmargin.model_selection import SVCCV
 
 from ._data import Data, MissingDataError, load
 from ._table import markdown, ratio, seconds

@@ -17,7 +17,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
-from maxmargin.decomposition import KernelPCA
+from maxmargin.kernel_methods.pca import KernelPCA
 from maxmargin.kernels import RBF
 
 

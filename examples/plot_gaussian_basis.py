@@ -17,8 +17,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from maxmargin.displays import RegressionDisplay
-from maxmargin.feature_maps import GaussianBasis
-from maxmargin.regression import BasisRegression
+from maxmargin.kernel_methods.feature_maps import GaussianBasis
+from maxmargin.kernel_methods.ridge import BasisRegression
 
 
 def truth(x: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from maxmargin.feature_maps import GaussianSeriesMap
+from maxmargin.kernel_methods.feature_maps import GaussianSeriesMap
 from maxmargin.kernels import RBF
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from maxmargin.approximation import Nystroem, RandomFeatures
+from maxmargin.large_scale import Nystroem, RandomFeatures
 
 GAMMA = 2.0
 NUMBERS = (20, 40, 80, 160, 320)

@@ -15,8 +15,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from sklearn.datasets import make_circles
 
-from maxmargin.decomposition import KernelPCA
 from maxmargin.displays import ProjectionDisplay
+from maxmargin.kernel_methods.pca import KernelPCA
 
 
 @rc_context({"font.size": 13})

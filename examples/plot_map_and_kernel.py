@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.pipeline import make_pipeline
 
 from maxmargin.displays import MarginDisplay
-from maxmargin.map_and_kernel import compare_map_and_kernel
+from maxmargin.inspection.map_and_kernel import compare_map_and_kernel
 
 
 @rc_context({"font.size": 13})

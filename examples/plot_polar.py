@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 from maxmargin import SVC
 from maxmargin.displays import MarginDisplay
-from maxmargin.feature_maps import PolarMap
+from maxmargin.kernel_methods.feature_maps import PolarMap
 
 
 @rc_context({"font.size": 13})

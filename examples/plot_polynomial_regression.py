@@ -16,8 +16,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from maxmargin.displays import RegressionDisplay
-from maxmargin.feature_maps import MonomialMap
-from maxmargin.regression import BasisRegression
+from maxmargin.kernel_methods.feature_maps import MonomialMap
+from maxmargin.kernel_methods.ridge import BasisRegression
 
 
 def truth(x: np.ndarray) -> np.ndarray:

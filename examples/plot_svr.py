@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from maxmargin import SVR
 from maxmargin.displays import RegressionDisplay
-from maxmargin.regression import KernelRidge
+from maxmargin.kernel_methods.ridge import KernelRidge
 
 
 def truth(x: np.ndarray) -> np.ndarray:

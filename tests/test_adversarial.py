@@ -186,7 +186,7 @@ def test_a_cache_larger_than_memory_is_not_filled():
 
 
 def test_a_kernel_matrix_that_does_not_fit_is_refused_up_front(monkeypatch):
-    import maxmargin._validation as validation
+    import maxmargin.runtime.validation as validation
 
     monkeypatch.setattr(validation, "available_memory", lambda: 1e4)
     with pytest.raises(MemoryError, match=r"GB.*cache_size"):

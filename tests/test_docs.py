@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import maxmargin
-from maxmargin._control import Status
+from maxmargin.runtime.control import Status
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

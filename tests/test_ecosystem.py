@@ -55,9 +55,9 @@ from maxmargin import (
     Perceptron,
     margin_report,
 )
-from maxmargin._callbacks import CallbackSupport, with_callbacks
-from maxmargin.feature_maps import GaussianSeriesMap, MonomialMap, PolynomialMap
+from maxmargin.kernel_methods.feature_maps import GaussianSeriesMap, MonomialMap, PolynomialMap
 from maxmargin.kernels import RBF, Linear, Polynomial
+from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 
 X, Y = load_iris(return_X_y=True)
 TABLE = pd.DataFrame(X, columns=["sepal length", "sepal width", "petal length", "petal width"])

@@ -15,12 +15,13 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestCentroid
 
-from maxmargin import SVC, SVR, OneClassSVM, optimality, validate_gram
-from maxmargin._control import Control, Status
+from maxmargin import SVC, SVR, OneClassSVM, validate_gram
 from maxmargin.cli import COMMANDS, main
-from maxmargin.gram import StoredGram
 from maxmargin.kernels import KERNELS, Linear
-from maxmargin.problems import c_svc, eps_svr
+from maxmargin.kernels.gram.operator import StoredGram
+from maxmargin.problems import optimality
+from maxmargin.problems.dual import c_svc, eps_svr
+from maxmargin.runtime.control import Control, Status
 from maxmargin.solvers import SOLVERS
 from reference import qp
 from test_docs import DOCS, blocks, run

@@ -19,73 +19,50 @@ ROOT = Path(maxmargin.__file__).parent
 
 # Each line may import from the lines before it and from itself. Modules of one line may import each other.
 LAYERS = [
-    ["_validation"],
-    ["_batches"],
-    ["_readers"],
-    ["_logging"],
-    ["_control"],
-    ["_callbacks"],
-    ["history"],
-    ["_parallel"],
-    ["_tiles"],
-    ["_rows"],
+    ["runtime"],
+    ["data"],
     ["kernels"],
-    ["gram"],
-    ["tiled"],
-    ["shared_blocks"],
-    ["feature_maps"],
     ["problems"],
-    ["optimality"],
-    ["separation"],
-    ["scalings"],
     ["solvers"],
-    ["multiclass"],
-    ["expansion"],
-    ["_support"],
-    ["_kernel_input"],
-    ["report"],
-    ["linear"],
-    ["calibration"],
-    ["approximation"],
     ["svm"],
-    ["patching"],
-    ["tuning"],
-    ["margins", "map_and_kernel"],
-    ["sensitivities"],
-    ["explanations", "compression"],
-    ["regression", "decomposition", "neighbors", "cluster", "discriminant", "two_sample"],
-    ["pictures"],
-    ["digits"],
-    ["encoding"],
+    ["large_scale"],
+    ["kernel_methods"],
+    ["model_selection"],
+    ["inspection"],
     ["io"],
+    ["digits"],
     ["displays"],
-    ["comparisons"],
-    ["dask"],
     ["lab"],
     ["cli"],
     ["__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
-# library -> the layers that may import it
+# library -> the packages and modules that may import it
 ONLY_IN = {
     "matplotlib": {"displays"},
     "click": {"cli"},
     "rich": {"cli"},
-    "llvmlite": {"_tiles"},
-    "threading": {"_parallel", "_control", "_callbacks", "patching", "lab"},
+    "llvmlite": {"kernels.gram.tiles"},
+    "threading": {"runtime.threads", "runtime.control", "runtime.callbacks", "svm.patching", "lab"},
     "_thread": set(),
-    "concurrent": {"_parallel"},
+    "concurrent": {"runtime.threads"},
     "multiprocessing": set(),
     "joblib": set(),
-    "threadpoolctl": {"_parallel"},
-    "dask": {"dask"},
-    "distributed": {"dask"},
+    "threadpoolctl": {"runtime.threads"},
+    "dask": {"large_scale.dask"},
+    "distributed": {"large_scale.dask"},
     "starlette": {"lab"},
     "uvicorn": {"lab"},
 }
 
 FILES = sorted(ROOT.rglob("*.py"))
+PUBLIC = {  # public name -> its layer, from the table of public names
+    alias.name: node.module.split(".")[0]
+    for node in ast.parse((ROOT / "__init__.pyi").read_text()).body
+    if isinstance(node, ast.ImportFrom) and node.module
+    for alias in node.names
+}
 NAME_OF_OURS = re.compile(r"maxmargin(\.\w+)+(:\w+)?")  # of a module, or of what is in it
 
 
@@ -166,8 +143,7 @@ def layers_of(target, names):
         return []
     if len(parts) > 1:
         return [parts[1]]
-    public = maxmargin._WHERE
-    return [public[name].split(".")[1] if name in public else name for name in names if not name.startswith("__")]
+    return [PUBLIC.get(name, name) for name in names if not name.startswith("__")]
 
 
 def back_imports(source, module, is_package=False):
@@ -199,18 +175,18 @@ def test_imports_go_one_way(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_libraries_stay_in_their_place(path):
     module = module_of(path)
-    layer = module[0] if module else ""
+    inside = {".".join(module[:length]) for length in range(len(module) + 1)}
     for line, target, _ in imports(path.read_text(), module, path.name == "__init__.py"):
         library = target.split(".")[0]
-        places = ONLY_IN.get(library, {layer})
-        assert layer in places, (
+        places = ONLY_IN.get(library, inside)
+        assert inside & places, (
             f"{path.relative_to(ROOT)}, line {line}: {library} may be imported in {sorted(places) or 'no module'} only."
         )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_only_validation_calls_scikit_learn_s_validation(path):
-    if module_of(path) == ("_validation",):
+    if module_of(path) == ("runtime", "validation"):
         return
     validators = {"validate_data", "check_array", "check_X_y", "column_or_1d"}
     for node in ast.walk(ast.parse(path.read_text())):
@@ -219,12 +195,12 @@ def test_only_validation_calls_scikit_learn_s_validation(path):
             used = {alias.name for alias in node.names} & validators
         elif isinstance(node, ast.Attribute):
             used = {node.attr} & validators
-        assert not used, f"{path.relative_to(ROOT)}, line {node.lineno}: {used} belongs in _validation.py only."
+        assert not used, f"{path.relative_to(ROOT)}, line {node.lineno}: {used} belongs in runtime/validation.py only."
 
 
 def test_control_takes_nothing_but_events_from_threading():
-    """_control may wait for nobody: an event, and which thread this is."""
-    tree = ast.parse((ROOT / "_control.py").read_text())
+    """Run control may wait for nobody: an event, and which thread this is."""
+    tree = ast.parse((ROOT / "runtime" / "control.py").read_text())
     used = {
         node.attr
         for node in ast.walk(tree)
@@ -240,30 +216,30 @@ def test_control_takes_nothing_but_events_from_threading():
     ("source", "module"),
     [
         ("import maxmargin.svm", ("kernels", "base")),
-        ("from maxmargin.svm import SVC", ("gram",)),
-        ("from maxmargin import SVC", ("gram",)),
-        ("from maxmargin import problems, svm", ("optimality",)),
+        ("from maxmargin.svm import SVC", ("kernels", "gram")),
+        ("from maxmargin import SVC", ("kernels", "gram")),
+        ("from maxmargin import problems, svm", ("problems", "optimality")),
         ("from ..svm import SVC", ("solvers", "smo")),
         ("from .. import svm", ("solvers", "smo")),
-        ("from . import svm", ("gram",)),
-        ("from .svm.pipeline import KernelMachine", ("gram",)),
+        ("from .. import svm", ("kernels", "gram")),
+        ("from ..svm.kernel.pipeline import KernelMachine", ("kernels", "gram")),
         ("def f():\n    if True:\n        from maxmargin.cli import main", ("digits",)),
-        ("import numpy\nfrom maxmargin import gram as g", ("kernels", "dot")),
-        ("import importlib\nread = importlib.import_module('maxmargin.io').read_batches", ("approximation", "machine")),
-        ("def f():\n    return import_module(name='maxmargin.svm.pipeline')", ("gram",)),
-        ("__import__('maxmargin.svm')", ("gram",)),
+        ("import numpy\nfrom maxmargin import problems as g", ("kernels", "dot")),
+        ("import importlib\nread = importlib.import_module('maxmargin.io').read_batches", ("large_scale", "estimator")),
+        ("def f():\n    return import_module(name='maxmargin.svm.kernel.pipeline')", ("kernels", "gram")),
+        ("__import__('maxmargin.svm')", ("kernels", "gram")),
         ("import_module('.svm', 'maxmargin')", ("solvers", "smo")),
-        ("import_module('..svm.pipeline', package='maxmargin.kernels')", ("gram",)),
+        ("import_module('..svm.pipeline', package='maxmargin.kernels')", ("kernels", "gram")),
         ("import_module('..svm', __package__)", ("solvers", "smo")),
-        ("import_module(f'maxmargin.svm.{name}')", ("gram",)),
-        ("import_module('maxmargin.svm.' + name)", ("gram",)),
-        ("import_module(f'maxmargin.{name}')", ("gram",)),
-        ("import_module('maxmargin.' + name)", ("gram",)),
-        ("TABLE = {'fit': 'maxmargin.svm:SVC'}\nimport_module(TABLE[name].split(':')[0])", ("gram",)),
-        ("import sys\nsys.modules['maxmargin.svm']", ("gram",)),
-        ("import maxmargin\nmaxmargin.SVC()", ("gram",)),
-        ("import maxmargin as mm\nmm.SVC()", ("gram",)),
-        ("import maxmargin\ndef f():\n    return maxmargin.io.read_batches", ("approximation", "machine")),
+        ("import_module(f'maxmargin.svm.{name}')", ("kernels", "gram")),
+        ("import_module('maxmargin.svm.' + name)", ("kernels", "gram")),
+        ("import_module(f'maxmargin.{name}')", ("kernels", "gram")),
+        ("import_module('maxmargin.' + name)", ("kernels", "gram")),
+        ("TABLE = {'fit': 'maxmargin.svm:SVC'}\nimport_module(TABLE[name].split(':')[0])", ("kernels", "gram")),
+        ("import sys\nsys.modules['maxmargin.svm']", ("kernels", "gram")),
+        ("import maxmargin\nmaxmargin.SVC()", ("kernels", "gram")),
+        ("import maxmargin as mm\nmm.SVC()", ("kernels", "gram")),
+        ("import maxmargin\ndef f():\n    return maxmargin.io.read_batches", ("large_scale", "estimator")),
     ],
 )
 def test_the_checker_finds_back_imports(source, module):
@@ -273,23 +249,23 @@ def test_the_checker_finds_back_imports(source, module):
 @pytest.mark.parametrize(
     ("source", "module", "is_package"),
     [
-        ("from maxmargin._validation import Array", ("kernels", "base"), False),
+        ("from maxmargin.runtime.validation import Array", ("kernels", "base"), False),
         ("from .base import Kernel", ("kernels", "dot"), False),
         ("from .base import Kernel", ("kernels",), True),
-        ("from ..gram import Gram", ("solvers", "smo"), False),
+        ("from ..kernels.gram import operator", ("solvers", "smo"), False),
         ("from maxmargin.solvers.hulls import nearest_points", ("solvers", "smo"), False),
-        ("from maxmargin import __version__", ("_validation",), False),
+        ("from maxmargin import __version__", ("runtime", "validation"), False),
         ("from maxmargin import SVC", ("digits",), False),
-        ("from maxmargin.cluster import KernelKMeans", ("two_sample",), False),
-        ("import numpy.linalg, scipy.sparse as sp", ("_validation",), False),
-        ("text = 'import maxmargin.cli'  # import maxmargin.cli", ("_validation",), False),
-        ("def f():\n    from maxmargin._readers.batches import read_batches", ("approximation", "machine"), False),
-        ("import_module('maxmargin.kernels')", ("gram",), False),
+        ("from maxmargin.kernel_methods.k_means import KernelKMeans", ("kernel_methods", "two_sample"), False),
+        ("import numpy.linalg, scipy.sparse as sp", ("runtime", "validation"), False),
+        ("text = 'import maxmargin.cli'  # import maxmargin.cli", ("runtime", "validation"), False),
+        ("def f():\n    from maxmargin.data.batches import read_batches", ("large_scale", "estimator"), False),
+        ("import_module('maxmargin.kernels')", ("kernels", "gram"), False),
         ("import_module(f'maxmargin.svm.{name}')", ("svm",), True),
         ("import_module('.gram', 'maxmargin')", ("solvers", "smo"), False),
-        ("import_module('scipy.sparse')", ("gram",), False),
+        ("import_module('scipy.sparse')", ("kernels", "gram"), False),
         ("class E(ValueError):\n    __module__ = 'maxmargin.io'", ("_readers", "source"), False),
-        ("import maxmargin\nmaxmargin.__version__", ("_validation",), False),
+        ("import maxmargin\nmaxmargin.__version__", ("runtime", "validation"), False),
     ],
 )
 def test_the_checker_lets_other_imports_pass(source, module, is_package):

@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> None:
 
         command_line(arguments, prog_name="maxmargin")
         return
-    from maxmargin.patching import patch_sklearn
+    from maxmargin.svm.patching import patch_sklearn
 
     patch_sklearn(verbose=True)
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin._validation import Array
 from maxmargin.cli import UserError
+from maxmargin.runtime.validation import Array
 
 ON_CLUSTERS = ("LinearSVC", "NystroemSVC", "NystroemSVR", "NystroemRidge")
 
@@ -19,15 +19,15 @@ def check_cluster(address: str | None, machine: Any) -> None:
             f"--dask fits linear classifiers and approximate machines, and this is {type(machine).__name__}: add "
             "--approximate, or say --kernel linear."
         )
-    from maxmargin import dask
+    from maxmargin.large_scale import dask
 
     dask.LinearSVC  # noqa: B018  raises where Dask is not installed
 
 
 def fit_on_cluster(machine: Any, X: Any, y: Array | None, address: str) -> Any:
     """The fitted machine; "local" is a cluster of this machine's cores."""
-    from maxmargin.dask.cluster import ClusterError
-    from maxmargin.dask.from_memory import on_cluster
+    from maxmargin.large_scale.dask.cluster import ClusterError
+    from maxmargin.large_scale.dask.from_memory import on_cluster
 
     assert y is not None
     try:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import Array
 from maxmargin.cli import UserError
 from maxmargin.cli._machine import as_labels, as_numbers
 from maxmargin.cli._model import Model, load_model
 from maxmargin.cli._options import Voice, counted, plain
 from maxmargin.io import Data, DataFileError, read_data
+from maxmargin.runtime.validation import Array
 
 
 def read_for_training(source: str, task: str, target: str | None, text: Any, reading: dict[str, Any]) -> Data:

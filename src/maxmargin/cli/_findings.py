@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import Array
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import plain
-from maxmargin.digits import wilson_interval
+from maxmargin.digits.example import wilson_interval
+from maxmargin.runtime.validation import Array
 
 MANY = 40  # classes from which the table shows only the average
 SURE = 1.96  # standard errors that a difference must have

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._control import Status
-from maxmargin._validation import Array
 from maxmargin.cli import UserError
 from maxmargin.cli._cluster import check_cluster, fit_on_cluster
 from maxmargin.cli._data import matching_labels, read_for_training, read_like
 from maxmargin.cli._machine import WORDS, as_labels, as_numbers, check_kernel, count_machines, decide_task, make_machine
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import Voice, counted, plain
-from maxmargin.report import FitReport
+from maxmargin.runtime.control import Status
+from maxmargin.runtime.validation import Array
+from maxmargin.svm.report import FitReport
 
 if TYPE_CHECKING:
     from maxmargin.io import Data
-    from maxmargin.linear.stream_report import StreamReport
+    from maxmargin.svm.streaming.report import StreamReport
 
 HELD_OUT = 0.25
 UNEVEN = 30.0  # ratio of the ranges of two columns from which the larger drowns the smaller
@@ -194,7 +194,7 @@ def _encoder(data: Data, unknown: str | None) -> Any:
     texts there are is no secret of theirs, and a rare one would else stop the test."""
     if data.columns is None and data.X.dtype != object:
         return None
-    from maxmargin.encoding import TableEncoder
+    from maxmargin.data.table_encoder import TableEncoder
 
     return TableEncoder(columns=data.columns, handle_unknown=unknown or "error").fit(data.X)
 

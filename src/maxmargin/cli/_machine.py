@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import Array, check_choice
 from maxmargin.cli import UserError
+from maxmargin.runtime.validation import Array, check_choice
 
 FEW = 20  # distinct whole numbers up to which they are labels
 EPSILON = 0.1  # what every regression starts from
@@ -153,7 +153,7 @@ def count_machines(machine: Any, n_classes: int) -> int:
 
 def _fits_linear(given: dict[str, Any]) -> bool:
     """Whether the linear machine has all that was asked for."""
-    from maxmargin.linear import LINEAR_SOLVERS
+    from maxmargin.solvers.linear import LINEAR_SOLVERS
 
     solver = given.get("solver", "auto")
     return (
@@ -170,11 +170,11 @@ def _class(task: str, kind: str, nu: bool) -> Any:
     if task == "outliers":
         return svm.OneClassSVM
     if kind == "approximate":
-        from maxmargin import approximation
+        from maxmargin import large_scale as approximation
 
         return approximation.NystroemSVC if task == "classify" else approximation.NystroemSVR
     if kind == "linear" and task == "regress":
-        from maxmargin.svm.linear_regression import LinearSVR
+        from maxmargin.svm.linear.regression import LinearSVR
 
         return LinearSVR
     name = "LinearSVC" if kind == "linear" else ("Nu" if nu else "") + ("SVC" if task == "classify" else "SVR")

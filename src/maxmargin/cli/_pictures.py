@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array
 from maxmargin.cli import UserError
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import Voice, counted
 from maxmargin.displays import MarginDisplay, ProjectionDisplay, RegressionDisplay
 from maxmargin.displays._figure import BLUE, axes_of
+from maxmargin.runtime.validation import Array
 
 CROWD = 16_000.0  # square points of print that all points take together, before they hide each other
 FEWEST = 3  # rows that a plane of principal components needs
@@ -84,7 +84,7 @@ def _projection(model: Model, X: Any, y: Array | None) -> tuple[str, Any]:
     """The plane of the first two principal components in the machine's feature space."""
     from sklearn.pipeline import Pipeline
 
-    from maxmargin.decomposition import KernelPCA
+    from maxmargin.kernel_methods.pca import KernelPCA
 
     n = X.shape[0]
     if n < FEWEST:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from maxmargin._control import Progress
+    from maxmargin.runtime.control import Progress
 
 SURE = 0.1  # share of the way from which the time left is told
 
@@ -58,7 +58,7 @@ def showing_progress(tol: float, machines: int = 1, max_seconds: float | None = 
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    from maxmargin._control import watching
+    from maxmargin.runtime.control import watching
 
     way = Way(tol, machines, max_seconds)
     columns = (

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array
 from maxmargin.cli import UserError
 from maxmargin.cli._fit import READING, Work, check_labels_differ, describe, read_test, target_of, task_of, why
 from maxmargin.cli._machine import check_kernel, make_machine
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import Voice
-from maxmargin.encoding import TableEncoder
+from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.io import read_batches
+from maxmargin.runtime.validation import Array
 
 BATCH = 20_000  # rows at a time, and fewer where the file would have less than
 FEWEST = 20  # batches

@@ -11,7 +11,7 @@ import click
 from maxmargin.cli import UserError, one_line
 
 if TYPE_CHECKING:
-    from maxmargin.digits import PictureResult
+    from maxmargin.digits.example import PictureResult
 
 __all__ = ["command"]
 

@@ -13,7 +13,7 @@ from maxmargin.cli import UserError
 from maxmargin.cli._options import Voice, check_folder, data_options, json_option, target_option
 
 if TYPE_CHECKING:
-    from maxmargin._validation import Array
+    from maxmargin.runtime.validation import Array
 
 __all__ = ["command"]
 

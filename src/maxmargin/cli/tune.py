@@ -124,7 +124,7 @@ def command(data: str, output: str | None, as_json: bool, **options: Any) -> Non
 def _search(task: str, options: dict[str, Any]) -> Any:
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    from maxmargin.tuning import SVCCV, SVRCV, OneClassSVMCV
+    from maxmargin.model_selection import SVCCV, SVRCV, OneClassSVMCV
 
     _refuse(task, options)
     common: dict[str, Any] = {

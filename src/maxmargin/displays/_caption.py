@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from maxmargin.kernels import RBF, Kernel, Linear
-from maxmargin.report import FitReport
+from maxmargin.svm.report import FitReport
 
 BETWEEN = " · "
 

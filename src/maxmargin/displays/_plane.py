@@ -8,12 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
-from maxmargin._validation import Array, as_objects, check_points, check_targets
 from maxmargin.displays._caption import caption_items
 from maxmargin.displays._figure import BLUE, CLASSES, VERMILION
+from maxmargin.inspection.margins import margin_report
 from maxmargin.kernels import Precomputed
-from maxmargin.margins import margin_report
-from maxmargin.report import FitReport
+from maxmargin.runtime.validation import Array, as_objects, check_points, check_targets
+from maxmargin.svm.report import FitReport
 
 REST = "0.45"  # the colour of all other classes
 

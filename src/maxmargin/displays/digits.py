@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from maxmargin.displays._figure import RIGHT, WRONG, show_image, space
 
 if TYPE_CHECKING:
-    from maxmargin.digits import DigitsResult, PictureResult
+    from maxmargin.digits.example import DigitsResult, PictureResult
 
 
 class DigitsDisplay:
@@ -20,7 +20,7 @@ class DigitsDisplay:
     Parameters
     ----------
     result : DigitsResult
-        What :func:`maxmargin.digits.run` returned.
+        What :func:`maxmargin.digits.example.run` returned.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class PicturesDisplay:
     Parameters
     ----------
     results : sequence of PictureResult
-        What :func:`maxmargin.digits.classify_pictures` returned.
+        What :func:`maxmargin.digits.example.classify_pictures` returned.
 
     Attributes
     ----------

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin._validation import check_number
 from maxmargin.displays._caption import plain
 from maxmargin.displays._figure import RIGHT, WRONG, space
+from maxmargin.runtime.validation import check_number
 
 if TYPE_CHECKING:
-    from maxmargin.explanations import Explanation
+    from maxmargin.inspection.explanations import Explanation
 
 ACROSS = 6  # support vectors side by side
 
@@ -24,7 +24,7 @@ class ExplanationDisplay:
     Parameters
     ----------
     explanation : Explanation
-        One of those that :func:`maxmargin.explanations.explain` returned.
+        One of those that :func:`maxmargin.inspection.explanations.explain` returned.
     image_shape : pair of int, optional
         Height and width, where points are images: then they are shown, with a map of the sensitivities.
 
@@ -72,7 +72,7 @@ class ExplanationDisplay:
         -------
         ExplanationDisplay
         """
-        from maxmargin.explanations import explain
+        from maxmargin.inspection.explanations import explain
 
         found = explain(estimator, X, top=top)
         if len(found) != 1:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._kernel_input import gram_of, kernel_of, resolved
-from maxmargin._validation import Array, check_labels, check_memory, check_points, check_targets
 from maxmargin.displays._figure import BLACK, GREEN, VERMILION, axes_of
 from maxmargin.kernels import Precomputed, validate_gram
+from maxmargin.runtime.validation import Array, check_labels, check_memory, check_points, check_targets
+from maxmargin.svm.kernel_input import gram_of, kernel_of, resolved
 
 
 class GramDisplay:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._validation import Array, check_choice, check_number
 from maxmargin.displays._caption import plain
 from maxmargin.displays._figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, axes_of
-from maxmargin.history import History
+from maxmargin.runtime.history import History
+from maxmargin.runtime.validation import Array, check_choice, check_number
 
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 STYLES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import Array, check_choice, check_number
 from maxmargin.displays._figure import BLACK, BLUE, GREEN, VERMILION, axes_of
+from maxmargin.runtime.validation import Array, check_choice, check_number
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
     shading     f(x), white where it is zero
     lines       f(x) = 0, the boundary, solid; f(x) = -1 and +1, the margin, dashed
-    points      by class, and by category as in :mod:`maxmargin.margins`
+    points      by class, and by category as in :mod:`maxmargin.inspection.margins`
     rings       support vectors
 
 More than two classes have no common f: the regions of the predicted classes are filled instead, as for classifiers
@@ -20,11 +20,11 @@ from sklearn.base import is_outlier_detector
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._validation import Array, check_number
 from maxmargin.displays._caption import filled_lines, plain
 from maxmargin.displays._figure import axes_of
 from maxmargin.displays._plane import dense, has_hyperplane, one_class, one_hyperplane, regions, side_of, two_columns
-from maxmargin.margins import CATEGORIES
+from maxmargin.inspection.margins import CATEGORIES
+from maxmargin.runtime.validation import Array, check_number
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "*")
 SATURATED = 2.5  # |f| from which the shading is full, where f has the scale of the margin
@@ -59,7 +59,7 @@ class MarginDisplay:
     levels : sequence of float
         The contours of f.
     category : array of str, shape (n,)
-        Of :data:`maxmargin.margins.CATEGORIES`, or empty.
+        Of :data:`maxmargin.inspection.margins.CATEGORIES`, or empty.
     support : array of shape (n_support, 2)
         The points to ring.
     caption : list of str

@@ -18,11 +18,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from maxmargin._kernel_input import gram_of
-from maxmargin._validation import Array, check_choice, check_number, check_points, check_targets
 from maxmargin.displays._figure import BLUE, CLASSES, axes_of, space
 from maxmargin.displays.regression import points_like
 from maxmargin.kernels import Precomputed
+from maxmargin.runtime.validation import Array, check_choice, check_number, check_points, check_targets
+from maxmargin.svm.kernel_input import gram_of
 
 MARKERS = "os^Dv*Pp"
 LEVELS = 15
@@ -60,7 +60,7 @@ class ProjectionDisplay:
     Examples
     --------
     >>> from sklearn.datasets import make_circles
-    >>> from maxmargin.decomposition import KernelPCA
+    >>> from maxmargin.kernel_methods.pca import KernelPCA
     >>> from maxmargin.displays.projection import ProjectionDisplay
     >>> X, y = make_circles(120, factor=0.3, noise=0.05, random_state=0)
     >>> pca = KernelPCA(n_components=2, kernel="rbf", gamma=3.0).fit(X)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, check_flag, check_number, check_points, check_targets
 from maxmargin.displays._figure import BLACK, BLUE, GREEN, ORANGE, VERMILION, axes_of, space
+from maxmargin.runtime.validation import Array, check_flag, check_number, check_points, check_targets
 
 OVERHANG = 0.05  # the curve goes on so much of the range beyond the points, to both sides
 ESCAPE = 0.5  # and is shown up to so much of the range of y above and below them
@@ -113,7 +113,7 @@ class RegressionDisplay:
         y : array-like of shape (n_samples,)
             Their targets.
         basis : bool, default=False
-            Whether to show the weighted basis functions of a :class:`~maxmargin.regression.BasisRegression`.
+            Whether to show the weighted basis functions of a :class:`~maxmargin.kernel_methods.ridge.BasisRegression`.
         truth : callable, optional
             The function that the points were drawn from, of an array of shape (n,).
         n_grid : int, default=500

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import Array, check_choice, check_number, check_targets
 from maxmargin.displays._caption import plain
 from maxmargin.displays._figure import CLASSES, space
+from maxmargin.runtime.validation import Array, check_choice, check_number, check_targets
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import Array
 from maxmargin.displays._figure import BLACK, BLUE, VERMILION, axes_of
+from maxmargin.runtime.validation import Array
 
 PIXELS = 480  # of each side of the map
 WRITTEN = 64  # cells up to which scores are written into them
@@ -45,7 +45,7 @@ class SearchDisplay:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from maxmargin.tuning import SVCCV
+    >>> from maxmargin.model_selection import SVCCV
     >>> from maxmargin.displays.search import SearchDisplay
     >>> X, labels = load_iris(return_X_y=True)
     >>> search = SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.01, 0.1, 1.0]).fit(X, labels)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from maxmargin._readers.batches import Batches, read_batches
-from maxmargin._readers.data import Data, read_data
-from maxmargin._readers.source import DataFileError
-
-from ._errors import ModelFileError
-from .libsvm_model import read_libsvm_model, write_libsvm_model
-from .model_file import load, save
-from .onnx import to_onnx
-from .svmlight import read_svmlight, write_svmlight
+from maxmargin.data.batches import Batches, read_batches
+from maxmargin.data.files import Data, read_data
+from maxmargin.data.source import DataFileError
+from maxmargin.io._errors import ModelFileError
+from maxmargin.io.libsvm_model import read_libsvm_model, write_libsvm_model
+from maxmargin.io.model_file import load, save
+from maxmargin.io.onnx import to_onnx
+from maxmargin.io.svmlight import read_svmlight, write_svmlight
 
 __all__ = [
     "Batches",

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.io._errors import ModelFileError
+from maxmargin.io._schema import Lengths
+from maxmargin.io._tree import Allowance
 from maxmargin.kernels import Precomputed
 from maxmargin.kernels.feature_space import _row_keys
-
-from ._errors import ModelFileError
-from ._schema import Lengths
-from ._tree import Allowance
 
 Values = dict[str, Any]
 
@@ -263,7 +262,7 @@ def known_again(kernel: Any, allowance: Allowance) -> None:
 
 def space_again(estimator: Any, allowance: Allowance) -> None:
     """The search structure of nearest neighbours."""
-    from maxmargin.neighbors.search import FeatureSpace
+    from maxmargin.kernel_methods.neighbors.search import FeatureSpace
 
     if hasattr(estimator, "X_fit_"):
         estimator._space = FeatureSpace(estimator.kernel_, estimator.X_fit_)

@@ -24,9 +24,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from safetensors.numpy import save as to_safetensors
 
-from maxmargin._validation import Array, available_memory
-
-from ._errors import ModelFileError
+from maxmargin.io._errors import ModelFileError
+from maxmargin.runtime.validation import Array, available_memory
 
 FORMAT = "maxmargin model"
 VERSION = 1

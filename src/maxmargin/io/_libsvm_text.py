@@ -24,9 +24,8 @@ from typing import NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array
-
-from ._errors import ModelFileError
+from maxmargin.io._errors import ModelFileError
+from maxmargin.runtime.validation import Array
 
 MACHINES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
 KERNELS = {  # and the parameters each must have

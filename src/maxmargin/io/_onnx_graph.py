@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import Array
-
-from ._errors import ModelFileError
+from maxmargin.io._errors import ModelFileError
+from maxmargin.runtime.validation import Array
 
 OPSET, IR_VERSION = 17, 8
 LARGEST = 2**31 - 2**16  # bytes of a protobuf message, less room for the nodes

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array
+from maxmargin.io._errors import ModelFileError
+from maxmargin.io._onnx_graph import Graph
 from maxmargin.kernels import (
     RBF,
     Centered,
@@ -41,9 +42,7 @@ from maxmargin.kernels import (
 )
 from maxmargin.kernels._arrays import is_integer
 from maxmargin.kernels.feature_space import _ROUNDING
-
-from ._errors import ModelFileError
-from ._onnx_graph import Graph
+from maxmargin.runtime.validation import Array
 
 FARTHEST = 1e150  # its square is a number; a point farther than that has similarity zero to all
 

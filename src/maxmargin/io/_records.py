@@ -5,8 +5,8 @@ A record has fields and no parameters, and all of its fields are stored; see :mo
 
 from __future__ import annotations
 
-from . import _consistency as consistency
-from ._schema import Entry, check_expansion
+from maxmargin.io import _consistency as consistency
+from maxmargin.io._schema import Entry, check_expansion
 
 _REPORT = {
     "machine": "text",
@@ -27,7 +27,7 @@ _REPORT = {
 
 RECORDS: dict[str, Entry] = {
     "KernelExpansion": Entry(
-        "maxmargin.expansion",
+        "maxmargin.svm.models.expansion",
         {
             "kernel": "kernel",
             "anchors": "points (a, .) | indices (a)",
@@ -36,10 +36,10 @@ RECORDS: dict[str, Entry] = {
         },
         lambda parameters, state, lengths: check_expansion(state),
     ),
-    "FitReport": Entry("maxmargin.report", _REPORT),
-    "LinearReport": Entry("maxmargin.linear.report", _REPORT),
+    "FitReport": Entry("maxmargin.svm.report", _REPORT),
+    "LinearReport": Entry("maxmargin.svm.linear.report", _REPORT),
     "ApproximateReport": Entry(
-        "maxmargin.approximation.report",
+        "maxmargin.large_scale.report",
         {
             **_REPORT,
             **dict.fromkeys(("n_landmarks", "rank", "products"), "count"),
@@ -52,15 +52,15 @@ RECORDS: dict[str, Entry] = {
         consistency.trials,
     ),
     "KernelError": Entry(
-        "maxmargin.approximation.kernel_error",
+        "maxmargin.large_scale.features.kernel_error",
         {
             **dict.fromkeys(("trace", "trace_standard_error", "largest", "spectral", "frobenius", "entry"), "float"),
             **dict.fromkeys(("n_rows", "n_population", "n_features"), "count"),
         },
     ),
-    "Trial": Entry("maxmargin.approximation.auto", {"n_components": "count", "score": "float", "seconds": "float"}),
+    "Trial": Entry("maxmargin.large_scale.auto", {"n_components": "count", "score": "float", "seconds": "float"}),
     "StreamReport": Entry(
-        "maxmargin.linear.stream_report",
+        "maxmargin.svm.streaming.report",
         {
             **dict.fromkeys(("machine", "parameters", "ended", "advice"), "text"),
             "complete": "bool",
@@ -83,7 +83,7 @@ RECORDS: dict[str, Entry] = {
         },
     ),
     "CompressionReport": Entry(
-        "maxmargin.compression",
+        "maxmargin.inspection.compression",
         {
             **dict.fromkeys(("n_before", "n_after", "n_points"), "count"),
             **dict.fromkeys(("tolerance", "change", "rms_change", "largest_change", "distance", "seconds"), "float"),
@@ -91,14 +91,14 @@ RECORDS: dict[str, Entry] = {
         },
     ),
     "History": Entry(
-        "maxmargin.history",
+        "maxmargin.runtime.history",
         {
             **dict.fromkeys(("machine", "iteration"), "int64 (n)"),
             **dict.fromkeys(("objective", "dual", "gap", "margin", "n_support", "seconds"), "float64* (n)"),
         },
     ),
     "Stream": Entry(
-        "maxmargin.linear.stream",
+        "maxmargin.svm.streaming.learner",
         {
             **dict.fromkeys(("U", "Z"), "float64 (e, m)"),
             "totals": "float64 (k)",
@@ -120,7 +120,7 @@ RECORDS: dict[str, Entry] = {
         },
     ),
     "Calibration": Entry(
-        "maxmargin.calibration.calibrated",
+        "maxmargin.svm.calibration.calibrated",
         {
             **dict.fromkeys(("method", "kind", "note"), "text"),
             "maps": "list",
@@ -129,11 +129,11 @@ RECORDS: dict[str, Entry] = {
         },
         consistency.calibration,
     ),
-    "SigmoidMap": Entry("maxmargin.calibration.sigmoid", {"slope": "number", "offset": "number"}),
+    "SigmoidMap": Entry("maxmargin.svm.calibration.sigmoid", {"slope": "number", "offset": "number"}),
     "IsotonicMap": Entry(
-        "maxmargin.calibration.isotonic",
+        "maxmargin.svm.calibration.isotonic",
         {"knots": "float64 (m)", "levels": "float64 (m)"},
         consistency.isotonic_map,
     ),
-    "TemperatureMap": Entry("maxmargin.calibration.temperature", {"slope": "number"}),
+    "TemperatureMap": Entry("maxmargin.svm.calibration.temperature", {"slope": "number"}),
 }

@@ -1,8 +1,8 @@
 """The classes a model file may hold.
 
 The list is closed: a file names a class, and the name is looked up here. Nothing is imported because a file says so.
-Estimators are listed in :mod:`maxmargin.io._machines`, what they are made of in :mod:`maxmargin.io._records`, the steps
-of scikit-learn in :mod:`maxmargin.io._steps`; kernels list themselves.
+Estimators are listed in :mod:`maxmargin.io._estimators`, what they are made of in :mod:`maxmargin.io._records`, the
+steps of scikit-learn in :mod:`maxmargin.io._steps`; kernels list themselves.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from dataclasses import fields, is_dataclass
 from sklearn.base import BaseEstimator
 
 from maxmargin import kernels
-
-from . import _consistency as consistency
-from ._errors import ModelFileError
-from ._machines import MACHINES
-from ._records import RECORDS
-from ._schema import Entry
-from ._steps import STEPS
+from maxmargin.io import _consistency as consistency
+from maxmargin.io._errors import ModelFileError
+from maxmargin.io._estimators import MACHINES
+from maxmargin.io._records import RECORDS
+from maxmargin.io._schema import Entry
+from maxmargin.io._steps import STEPS
 
 # attributes that are not stored: where a warm start would begin, and what is computed again after reading
 FORGOTTEN = {"_last_fit", "_space", "_known", "_skl_callbacks"}

@@ -27,11 +27,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from maxmargin.expansion import KernelExpansion
+from maxmargin.io._container import in_strips
+from maxmargin.io._errors import ModelFileError
 from maxmargin.kernels import Columns, Kernel, Precomputed
-
-from ._container import in_strips
-from ._errors import ModelFileError
+from maxmargin.svm.models.expansion import KernelExpansion
 
 Lengths = dict[str, int]
 

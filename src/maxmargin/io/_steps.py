@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import _consistency as consistency
-from ._machines import MAP
-from ._schema import Entry
+from maxmargin.io import _consistency as consistency
+from maxmargin.io._estimators import MAP
+from maxmargin.io._schema import Entry
 
 _SCALER = {**MAP, "n_samples_seen_": "numbers"}
 _ENCODER = {

@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._control import Status
-from maxmargin._validation import Array
-
-from ._container import STORABLE, STRIP, in_strips
-from ._errors import ModelFileError
+from maxmargin.io._container import STORABLE, STRIP, in_strips
+from maxmargin.io._errors import ModelFileError
+from maxmargin.runtime.control import Status
+from maxmargin.runtime.validation import Array
 
 SPARSE = {kind.__name__: kind for kind in (sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.csc_array)}
 NUMBERS = {np.dtype(name).name: np.dtype(name).type for name in ("?", *"bhilBHIL", "e", "f", "d")}

@@ -19,16 +19,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, callers_level, check_number
-from maxmargin.expansion import KernelExpansion
-from maxmargin.gram import computing_form
+from maxmargin.io._atomic import write_atomically
+from maxmargin.io._errors import ModelFileError
+from maxmargin.io._libsvm_text import KERNELS, LARGEST, LibsvmModel, parse, write
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
-from maxmargin.multiclass import pairs
+from maxmargin.kernels.gram.operator import computing_form
+from maxmargin.runtime.validation import Array, callers_level, check_number
 from maxmargin.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-
-from ._atomic import write_atomically
-from ._errors import ModelFileError
-from ._libsvm_text import KERNELS, LARGEST, LibsvmModel, parse, write
+from maxmargin.svm.models.expansion import KernelExpansion
+from maxmargin.svm.models.multiclass import pairs
 
 ESTIMATORS: dict[str, Any] = {
     "c_svc": SVC,

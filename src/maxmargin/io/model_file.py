@@ -19,15 +19,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 import maxmargin
-from maxmargin._validation import callers_level
-from maxmargin.history import History, Record
-
-from . import _container
-from ._atomic import write_atomically
-from ._errors import ModelFileError
-from ._registry import ENTRIES, FORGOTTEN, class_of, field_names, is_estimator, names, state_names
-from ._schema import check_state
-from ._tree import Allowance, Decoder, Encoder
+from maxmargin.io import _container
+from maxmargin.io._atomic import write_atomically
+from maxmargin.io._errors import ModelFileError
+from maxmargin.io._registry import ENTRIES, FORGOTTEN, class_of, field_names, is_estimator, names, state_names
+from maxmargin.io._schema import check_state
+from maxmargin.io._tree import Allowance, Decoder, Encoder
+from maxmargin.runtime.history import History, Record
+from maxmargin.runtime.validation import callers_level
 
 RECORD = 400  # bytes of a record of a history
 

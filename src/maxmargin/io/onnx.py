@@ -9,7 +9,8 @@ operators instead, all in double: kernel values (``_onnx_kernels``), then
              two classes     classes_[1] if F > 0
              one class       1 if F >= 0, else -1
 
-which are the rules of :mod:`maxmargin.multiclass`. Votes are counted by a matrix product with zeros and ones.
+which are the rules of :mod:`maxmargin.svm.models.multiclass`. Votes are counted by a matrix product with zeros and
+ones.
 """
 
 from __future__ import annotations
@@ -24,15 +25,14 @@ import scipy.sparse as sp
 from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._validation import Array
-from maxmargin.expansion import KernelExpansion
+from maxmargin.io._atomic import write_atomically
+from maxmargin.io._errors import ModelFileError
+from maxmargin.io._onnx_graph import Graph
+from maxmargin.io._onnx_kernels import dense, kernel_product
 from maxmargin.kernels import Precomputed
-from maxmargin.multiclass import pairs
-
-from ._atomic import write_atomically
-from ._errors import ModelFileError
-from ._onnx_graph import Graph
-from ._onnx_kernels import dense, kernel_product
+from maxmargin.runtime.validation import Array
+from maxmargin.svm.models.expansion import KernelExpansion
+from maxmargin.svm.models.multiclass import pairs
 
 KERNEL_MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge", "KernelRidgeCV")
 LINEAR_MACHINES = ("LinearSVC", "LinearSVR", "LinearOneClassSVM", "Perceptron")

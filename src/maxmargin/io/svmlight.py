@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._readers.formats import check_options
-from maxmargin._readers.source import PACKERS, Source
-from maxmargin._readers.sparse_text import SparseText
-from maxmargin._validation import Array, Points, check_flag, check_points, check_targets
-
-from ._atomic import write_atomically
+from maxmargin.data.formats import check_options
+from maxmargin.data.source import PACKERS, Source
+from maxmargin.data.sparse_text import SparseText
+from maxmargin.io._atomic import write_atomically
+from maxmargin.runtime.validation import Array, Points, check_flag, check_points, check_targets
 
 
 def read_svmlight(

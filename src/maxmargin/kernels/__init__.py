@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from .algebra import Power, Product, Scaled, Sum
-from .base import Kernel
-from .columns import Columns
-from .distance import RBF, Laplacian
-from .dot import Linear, Polynomial, Sigmoid
-from .feature_space import Centered, Normalized
-from .histogram import ChiSquared, HistogramIntersection
-from .other import Callable, Precomputed
-from .registry import KERNELS, as_kernel
-from .sets import Jaccard
-from .strings import Mismatch, Spectrum
-from .subsequence import Subsequence
-from .validity import GramValidity, validate_gram
+from maxmargin.kernels.algebra import Power, Product, Scaled, Sum
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.columns import Columns
+from maxmargin.kernels.distance import RBF, Laplacian
+from maxmargin.kernels.dot import Linear, Polynomial, Sigmoid
+from maxmargin.kernels.feature_space import Centered, Normalized
+from maxmargin.kernels.histogram import ChiSquared, HistogramIntersection
+from maxmargin.kernels.other import Callable, Precomputed
+from maxmargin.kernels.registry import KERNELS, as_kernel
+from maxmargin.kernels.sets import Jaccard
+from maxmargin.kernels.strings import Mismatch, Spectrum
+from maxmargin.kernels.subsequence import Subsequence
+from maxmargin.kernels.validity import GramValidity, validate_gram
 
 __all__ = [
     "KERNELS",

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points, shown
+from maxmargin.runtime.validation import Array, Points, shown
 
 CHUNK = 1 << 20  # entries converted to float64 at a time
 FEWEST, LOOKED_AT = 100, 1_000  # rows that say what a typical one is

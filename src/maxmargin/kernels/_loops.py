@@ -16,9 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from maxmargin._validation import Array, Points
-
-from ._arrays import as_float64
+from maxmargin.kernels._arrays import as_float64
+from maxmargin.runtime.validation import Array, Points
 
 MANHATTAN, CHI_SQUARED, INTERSECTION = 0, 1, 2
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from maxmargin._validation import Points
-
-from .base import Kernel
+from maxmargin.kernels.base import Kernel
+from maxmargin.runtime.validation import Points
 
 
 class ObjectKernel(Kernel):

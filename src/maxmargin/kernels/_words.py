@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array
+from maxmargin.runtime.validation import Array
 
 _LARGEST_KEY = 1 << 62
 _TABLE = 1 << 16  # a table of so many entries costs nothing

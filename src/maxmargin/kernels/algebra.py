@@ -17,10 +17,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from maxmargin._validation import Array, Points, check_number
-
-from ._arrays import is_integer, power
-from .base import Kernel
+from maxmargin.kernels._arrays import is_integer, power
+from maxmargin.kernels.base import Kernel
+from maxmargin.runtime.validation import Array, Points, check_number
 
 
 class Combination(Kernel):

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points, check_choice, check_number
 from maxmargin.kernels._arrays import CHUNK
+from maxmargin.runtime.validation import Array, Points, check_choice, check_number
 
 
 def resolve_gamma(gamma: Any, X: Points, weights: Array | None = None) -> float:

@@ -26,9 +26,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from maxmargin._parallel import effective_threads, run_tiles
-from maxmargin._validation import Array, Points, as_objects
-from maxmargin._validation import check_points as validated_points
+from maxmargin.runtime.threads import effective_threads, run_tiles
+from maxmargin.runtime.validation import Array, Points, as_objects
+from maxmargin.runtime.validation import check_points as validated_points
 
 LARGEST_VALUE = 1e150  # squares of kernel values still fit a float64
 _ASYMMETRY = 1e-5  # what a function computed in float32 may differ from its transpose by, relative to its values
@@ -252,24 +252,24 @@ class Kernel(BaseEstimator, ABC):
         return self.self_similarity(X)
 
     def __add__(self, other: Any) -> Kernel:
-        from .algebra import Sum
+        from maxmargin.kernels.algebra import Sum
 
         return Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
-        from .algebra import Product, Scaled
+        from maxmargin.kernels.algebra import Product, Scaled
 
         if isinstance(other, Kernel):
             return Product.of(self, other)
         return Scaled(self, other) if _is_number(other) else NotImplemented
 
     def __rmul__(self, other: Any) -> Kernel:
-        from .algebra import Scaled
+        from maxmargin.kernels.algebra import Scaled
 
         return Scaled(self, other) if _is_number(other) else NotImplemented
 
     def __pow__(self, exponent: Any) -> Kernel:
-        from .algebra import Power
+        from maxmargin.kernels.algebra import Power
 
         return Power(self, exponent) if _is_number(exponent) else NotImplemented
 

@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points, check_choice
-
-from .algebra import checked_kernel
-from .base import Kernel
+from maxmargin.kernels.algebra import checked_kernel
+from maxmargin.kernels.base import Kernel
+from maxmargin.runtime.validation import Array, Points, check_choice
 
 
 class Columns(Kernel):

@@ -16,12 +16,11 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points, check_number, shown
-
-from ._arrays import centre_of, squared_distances, squared_norms
-from ._loops import MANHATTAN, coordinate_sums
-from .bandwidth import resolve_gamma
-from .base import Kernel
+from maxmargin.kernels._arrays import centre_of, squared_distances, squared_norms
+from maxmargin.kernels._loops import MANHATTAN, coordinate_sums
+from maxmargin.kernels.bandwidth import resolve_gamma
+from maxmargin.kernels.base import Kernel
+from maxmargin.runtime.validation import Array, Points, check_number, shown
 
 
 class RBF(Kernel):

@@ -17,11 +17,10 @@ from typing import Self
 
 import numpy as np
 
-from maxmargin._validation import Array, Points, check_number
-
-from ._arrays import is_integer, power, products, squared_norms
-from .bandwidth import resolve_gamma
-from .base import Kernel
+from maxmargin.kernels._arrays import is_integer, power, products, squared_norms
+from maxmargin.kernels.bandwidth import resolve_gamma
+from maxmargin.kernels.base import Kernel
+from maxmargin.runtime.validation import Array, Points, check_number
 
 
 class Linear(Kernel):

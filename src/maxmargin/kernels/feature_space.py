@@ -19,12 +19,11 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._rows import object_digests
-from maxmargin._validation import Array, Points
-
-from ._arrays import as_float64
-from .algebra import Wrapper
-from .base import Kernel
+from maxmargin.kernels._arrays import as_float64
+from maxmargin.kernels.algebra import Wrapper
+from maxmargin.kernels.base import Kernel
+from maxmargin.runtime.canonical_rows import object_digests
+from maxmargin.runtime.validation import Array, Points
 
 _TILE_BYTES = 1 << 25  # kernel values held at a time while averaging
 _ROUNDING = 32 * float(np.finfo(np.float64).eps)

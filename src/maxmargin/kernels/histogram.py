@@ -16,11 +16,10 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points, check_number
-
-from ._arrays import as_float64
-from ._loops import CHI_SQUARED, INTERSECTION, coordinate_sums
-from .base import Kernel
+from maxmargin.kernels._arrays import as_float64
+from maxmargin.kernels._loops import CHI_SQUARED, INTERSECTION, coordinate_sums
+from maxmargin.kernels.base import Kernel
+from maxmargin.runtime.validation import Array, Points, check_number
 
 
 class _HistogramKernel(Kernel):

@@ -12,10 +12,9 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points
-
-from ._arrays import as_float64
-from .base import Kernel
+from maxmargin.kernels._arrays import as_float64
+from maxmargin.kernels.base import Kernel
+from maxmargin.runtime.validation import Array, Points
 
 
 class Precomputed(Kernel):

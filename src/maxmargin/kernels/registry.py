@@ -8,16 +8,15 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from maxmargin._validation import check_choice
-
-from .base import Kernel
-from .distance import RBF, Laplacian
-from .dot import Linear, Polynomial, Sigmoid
-from .histogram import ChiSquared, HistogramIntersection
-from .other import Callable, Precomputed
-from .sets import Jaccard
-from .strings import Mismatch, Spectrum
-from .subsequence import Subsequence
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.distance import RBF, Laplacian
+from maxmargin.kernels.dot import Linear, Polynomial, Sigmoid
+from maxmargin.kernels.histogram import ChiSquared, HistogramIntersection
+from maxmargin.kernels.other import Callable, Precomputed
+from maxmargin.kernels.sets import Jaccard
+from maxmargin.kernels.strings import Mismatch, Spectrum
+from maxmargin.kernels.subsequence import Subsequence
+from maxmargin.runtime.validation import check_choice
 
 KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points
-
-from ._arrays import products
-from ._objects import ObjectKernel
+from maxmargin.kernels._arrays import products
+from maxmargin.kernels._objects import ObjectKernel
+from maxmargin.runtime.validation import Array, Points
 
 
 class Jaccard(ObjectKernel):

@@ -37,10 +37,9 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from maxmargin._validation import Array, Points, check_number
-
-from ._objects import ObjectKernel
-from ._words import Words, code_points, joined, numbered, pieces, words_of
+from maxmargin.kernels._objects import ObjectKernel
+from maxmargin.kernels._words import Words, code_points, joined, numbered, pieces, words_of
+from maxmargin.runtime.validation import Array, Points, check_number
 
 _PIECE = 1 << 22  # words with their patterns of holes that are held at a time
 _MOST_PATTERNS = 10_000

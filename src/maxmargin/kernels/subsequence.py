@@ -25,11 +25,10 @@ from typing import Self
 import numpy as np
 from numba import njit
 
-from maxmargin._validation import Array, Points, check_number
-
-from ._words import code_points
-from .base import LARGEST_VALUE
-from .strings import StringKernel
+from maxmargin.kernels._words import code_points
+from maxmargin.kernels.base import LARGEST_VALUE
+from maxmargin.kernels.strings import StringKernel
+from maxmargin.runtime.validation import Array, Points, check_number
 
 _LANES = 16
 

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from maxmargin._validation import check_number
+from maxmargin.runtime.validation import check_number
 
 
 @dataclass(frozen=True)

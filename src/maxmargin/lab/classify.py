@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 
 from maxmargin import SVC, InseparableError
-from maxmargin._validation import Array
+from maxmargin.inspection.margins import margin_report
 from maxmargin.lab import requests
 from maxmargin.lab.comment import certificate, comment, hull_sentence, numbers, unfinished_sentence
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
-from maxmargin.margins import margin_report
-from maxmargin.multiclass import pairs, votes_with_confidence
-from maxmargin.separation import InseparabilityProof
+from maxmargin.problems.separability import InseparabilityProof
+from maxmargin.runtime.validation import Array
+from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
 TOL = 1e-5  # finer than the estimators' own, since people look closely
 PART = 0.25  # of the time, for a hard margin: the rest is for the soft one that is shown if there is none

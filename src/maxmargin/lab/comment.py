@@ -9,8 +9,8 @@ import math
 from typing import Any
 
 from maxmargin import SVC
-from maxmargin.report import FitReport
-from maxmargin.separation import InseparabilityProof
+from maxmargin.problems.separability import InseparabilityProof
+from maxmargin.svm.report import FitReport
 
 
 def comment(machine: SVC, errors: int, n: int, live: bool = False) -> list[str]:

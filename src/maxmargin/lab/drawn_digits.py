@@ -6,8 +6,9 @@ segments of the stroke:
 
     ink(p) = clip(r + 1/2 - distance(p, segments), 0, 1)       distances in pixels
 
-From there on a drawing is treated as any picture (:mod:`maxmargin.pictures`): sheared, stretched, brought to the usual
-stroke width, and its ink counted in 8 x 8 blocks, 0 to 16, as in scikit-learn's digits, which the machine learns from.
+From there on a drawing is treated as any picture (:mod:`maxmargin.digits.pictures`): sheared, stretched, brought to the
+usual stroke width, and its ink counted in 8 x 8 blocks, 0 to 16, as in scikit-learn's digits, which the machine learns
+from.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from typing import Any
 import numpy as np
 
 from maxmargin import SVC, InseparableError
-from maxmargin._validation import Array
-from maxmargin.explanations import explain
+from maxmargin.digits.pictures import LARGEST_SIDE, _normalised, load_picture
+from maxmargin.inspection.explanations import explain
 from maxmargin.lab import requests
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
 from maxmargin.lab.traces.answers import listed, short
-from maxmargin.multiclass import pairs, votes_with_confidence
-from maxmargin.pictures import LARGEST_SIDE, _normalised, load_picture
+from maxmargin.runtime.validation import Array
+from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
 SIDE = 128  # pixels of the field that strokes are drawn in
 RADIUS = 5.0  # of the line, in pixels

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from maxmargin._control import Control, Progress, watching
 from maxmargin.lab.requests import RequestError, encode
+from maxmargin.runtime.control import Control, Progress, watching
 
 Function = Callable[[dict[str, Any], "Run"], dict[str, Any]]
 

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin import SVC, InseparableError
-from maxmargin._validation import Array
-from maxmargin.feature_maps import PolarMap, PolynomialMap, RadialMap
+from maxmargin.kernel_methods.feature_maps import PolarMap, PolynomialMap, RadialMap
 from maxmargin.lab import requests
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
 from maxmargin.lab.traces import two_classes
 from maxmargin.lab.traces.answers import UNFINISHED, encoded, grid_points, listed, seconds, short
+from maxmargin.runtime.validation import Array
 
 MOST_POINTS = 2_000
 SHEET = 25  # points of the lifted plane along a side
@@ -281,7 +281,7 @@ def script(state: Mapping[str, Any]) -> str:
     lines = [
         *heading("Lifted points"),
         "from maxmargin import SVC",
-        *([f"from maxmargin.feature_maps import {maps[which]}"] if which in maps else []),
+        *([f"from maxmargin.kernel_methods.feature_maps import {maps[which]}"] if which in maps else []),
         "",
         *literal("points", np.column_stack([X, y]), "x, y, class", (2,)),
         "X, y = points[:, :2], points[:, 2].astype(int)",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin import __version__
-from maxmargin._validation import Array
 from maxmargin.lab import requests
+from maxmargin.runtime.validation import Array
 from maxmargin.solvers import SOLVERS
 
 # what the page shows of a kernel: its name in words, its formula, and sensible ends of sliders

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin import SVR
-from maxmargin._validation import Array
-from maxmargin.feature_maps import GaussianBasis, MonomialMap
+from maxmargin.kernel_methods.feature_maps import GaussianBasis, MonomialMap
+from maxmargin.kernel_methods.ridge import BasisRegression, KernelRidge
 from maxmargin.lab import requests
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
 from maxmargin.lab.traces.answers import UNFINISHED, listed, seconds, short
-from maxmargin.regression import BasisRegression, KernelRidge
+from maxmargin.runtime.validation import Array
 
 MODELS = ("ridge_poly", "ridge_gauss", "kernel_ridge", "svr")
 MOST_POINTS = 1_000
@@ -331,20 +331,20 @@ def script(state: Mapping[str, Any]) -> str:
     x0, x1 = _ends(state, x)
     count = int(requests.number(state, "samples", SAMPLES, least=2, most=MOST_SAMPLES, integer=True))
     name, gamma = settings["model"], 1.0 / (2.0 * settings.get("sigma", 1.0) ** 2)
-    imports = ["from maxmargin.regression import BasisRegression"]
+    imports = ["from maxmargin.kernel_methods.ridge import BasisRegression"]
     if name == "svr":
         imports = ["from maxmargin import SVR"]
         given = {"kernel": "rbf", "gamma": gamma, "C": settings["C"], "epsilon": settings["epsilon"], "tol": 1e-6}
         code = call("SVR", given)
     elif name == "kernel_ridge":
-        imports = ["from maxmargin.regression import KernelRidge"]
+        imports = ["from maxmargin.kernel_methods.ridge import KernelRidge"]
         code = call("KernelRidge", {"alpha": settings["lambda"], "kernel": "rbf", "gamma": gamma})
     elif name == "ridge_gauss":
-        imports.insert(0, "from maxmargin.feature_maps import GaussianBasis")
+        imports.insert(0, "from maxmargin.kernel_methods.feature_maps import GaussianBasis")
         basis = call("GaussianBasis", {"sigma": settings["sigma"], "centers": settings["centres"]})
         code = f"BasisRegression({basis}, alpha={settings['lambda']!r})"
     else:
-        imports.insert(0, "from maxmargin.feature_maps import MonomialMap")
+        imports.insert(0, "from maxmargin.kernel_methods.feature_maps import MonomialMap")
         basis = f"MonomialMap({settings['degree']}, include_bias=True)"
         if settings["degree"] == 0:
             imports, basis = imports[1:], "lambda X: np.ones((len(X), 1))"

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import Array, check_choice
 from maxmargin.kernels import KERNELS
+from maxmargin.runtime.validation import Array, check_choice
 from maxmargin.solvers import SOLVERS
 
 MOST_POINTS = 5_000

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import Array
 from maxmargin.lab import requests
 from maxmargin.lab.classify import SOFT, parameters
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
+from maxmargin.runtime.validation import Array
 
 WRITERS = {
     "classify": "maxmargin.lab.script:classify_script",

@@ -1,6 +1,6 @@
 """Solvers: one file, one algorithm; ``SOLVERS`` is the list that estimators and tests go by."""
 
-from maxmargin.problems import DualProblem
+from maxmargin.problems.dual import DualProblem
 from maxmargin.solvers.active_set import ActiveSet
 from maxmargin.solvers.barrier import Barrier
 from maxmargin.solvers.base import Solution, Solver

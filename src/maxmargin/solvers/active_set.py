@@ -22,18 +22,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin import optimality
-from maxmargin._control import Control, Status
-from maxmargin._tiles.selection import UNIT
-from maxmargin._validation import Array
-from maxmargin.gram import Gram
-from maxmargin.problems import DualProblem
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.kernels.gram.tiles.selection import UNIT
+from maxmargin.problems import optimality
+from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import Solution
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.pair_steps import Slots, pair_steps
+from maxmargin.solvers.small_dense import solve_whole
 from maxmargin.solvers.smo import SMO
-from maxmargin.solvers.whole import solve_whole
 from maxmargin.solvers.working_set import choose, excess, sides
 
 SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within these, but

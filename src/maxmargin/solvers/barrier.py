@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 
-from maxmargin import optimality
-from maxmargin._control import Control, Status
-from maxmargin._parallel import single_threaded_blas
-from maxmargin._validation import Array, check_memory
-from maxmargin.gram import Gram
-from maxmargin.problems import DualProblem
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems import optimality
+from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.base import Solution
 from maxmargin.solvers.interior_point import Iterate, iterates
 

@@ -1,8 +1,8 @@
 """What a solver takes and gives.
 
-A solver minimises a :class:`~maxmargin.problems.DualProblem` whose kernel values come from a
-:class:`~maxmargin.gram.Gram`. It returns feasible variables in every case, says how it ended, and never decides itself
-whether it was right: :mod:`maxmargin.optimality` does.
+A solver minimises a :class:`~maxmargin.problems.dual.DualProblem` whose kernel values come from a
+:class:`~maxmargin.kernels.gram.operator.Gram`. It returns feasible variables in every case, says how it ended, and
+never decides itself whether it was right: :mod:`maxmargin.problems.optimality` does.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from maxmargin._control import Control, Status
-from maxmargin._validation import Array
-from maxmargin.gram import Gram
-from maxmargin.problems import DualProblem
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.validation import Array
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Solution:
 
 
 class Solver(Protocol):
-    """One algorithm for :class:`~maxmargin.problems.DualProblem`."""
+    """One algorithm for :class:`~maxmargin.problems.dual.DualProblem`."""
 
     name: str
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin import optimality
-from maxmargin._control import Control, Status
-from maxmargin._validation import Array
-from maxmargin.gram import Gram
-from maxmargin.problems import DualProblem
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems import optimality
+from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import Solution
 
 INNER_WORK = 20_000_000  # array elements touched between two looks at the clock: well under 0.2 s

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from maxmargin._validation import Array
-from maxmargin.problems import DualProblem
+from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.validation import Array
 from maxmargin.solvers.blocks import Block, BlockSolver
 
 

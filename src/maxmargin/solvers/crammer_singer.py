@@ -1,6 +1,6 @@
 """The joint multiclass dual, row by row (Crammer & Singer 2001; Keerthi, Sundararajan, Chang, Hsieh & Lin 2008).
 
-With all rows but i fixed, the dual of :class:`~maxmargin.problems.JointProblem` in the row A_i is
+With all rows but i fixed, the dual of :class:`~maxmargin.problems.dual.JointProblem` in the row A_i is
 
     minimise  1/2 q |A_i|^2 + b' A_i     subject to  A_ik <= u_k,  sum_k A_ik = 0,       q = K_ii,  b = G_i - q A_i,
 
@@ -14,11 +14,11 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from maxmargin import optimality
-from maxmargin._control import Control, Status
-from maxmargin._validation import Array
-from maxmargin.gram import Gram
-from maxmargin.problems import JointProblem
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems import optimality
+from maxmargin.problems.dual import JointProblem
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import Solution
 from maxmargin.solvers.blocks import INNER_WORK, MIN_STEPS, MOST, PATIENCE
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from maxmargin._validation import Array
+from maxmargin.runtime.validation import Array
 
 RIDGE = 1e-13  # relative to the mean of the diagonal: the rounding of Q_FF
 

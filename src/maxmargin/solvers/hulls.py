@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin._control import Control
-from maxmargin._validation import Array
-from maxmargin.gram import Gram
-from maxmargin.problems import nu_svc
-from maxmargin.separation import InseparabilityProof
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems.dual import nu_svc
+from maxmargin.problems.separability import InseparabilityProof
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.validation import Array
 from maxmargin.solvers.smo import SMO
 
 

@@ -26,8 +26,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from maxmargin._validation import Array
-from maxmargin.problems import DualProblem
+from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.validation import Array
 
 INSIDE = 0.995  # part of the way to the nearest bound that a step may go
 CENTRED = 1e-3  # no product of a room and its multiplier falls below this part of their mean,
@@ -107,8 +107,8 @@ def _products(A: Array, z: Array, B: Array, x: Array) -> tuple[float, float]:
 def iterates(problem: DualProblem, system: System, unit: float | Array) -> Iterator[Iterate]:
     """The points of the method, for as long as it makes progress; whoever asks for the next one decides when to stop.
 
-    All bounds must leave room and one of them be 0, as in every problem of :mod:`maxmargin.problems`; ``unit`` is the
-    size that variables without a bound are expected to have."""
+    All bounds must leave room and one of them be 0, as in every problem of :mod:`maxmargin.problems.dual`; ``unit`` is
+    the size that variables without a bound are expected to have."""
     here: Iterate | None = _first(problem, system, unit)
     waited = 0
     for _ in range(LIMIT):

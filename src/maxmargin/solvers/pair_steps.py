@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin._control import Control
-from maxmargin._tiles.selection import BIG, UNIT, solve_pairs
-from maxmargin._validation import Array
-from maxmargin.gram import Gram
-from maxmargin.problems import DualProblem
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.kernels.gram.tiles.selection import BIG, UNIT, solve_pairs
+from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.validation import Array
 from maxmargin.solvers.free_step import free_step
 
 CREEP = 20  # pair steps, for each variable, after which a small problem tries a Newton step on the free ones

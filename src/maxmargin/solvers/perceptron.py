@@ -22,7 +22,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._validation import Array, Points
+from maxmargin.runtime.validation import Array, Points
 
 
 @numba.njit(cache=True, nogil=True)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._control import Control, Status
-from maxmargin._validation import Array, check_memory
-from maxmargin.gram import Gram
-from maxmargin.problems import DualProblem
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.base import Solution
 
 SNAP = 1e-7  # distance from a bound, relative to the box (or to the largest variable), that counts as at the bound

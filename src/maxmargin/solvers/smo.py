@@ -15,9 +15,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from maxmargin import optimality
-from maxmargin._validation import Array
-from maxmargin.problems import DualProblem
+from maxmargin.problems import optimality
+from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.validation import Array
 from maxmargin.solvers.blocks import Block, BlockSolver
 
 KEEP = 0.5  # at most this part of W are free variables of the last one; the rest are violators

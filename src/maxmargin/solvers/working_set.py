@@ -9,7 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from maxmargin._validation import Array
+from maxmargin.runtime.validation import Array
 
 KEEP = 0.85  # at most this part of W are free variables of the last round
 WORST = 0.02  # this part of each side are its worst violators; the rest are drawn from all of them

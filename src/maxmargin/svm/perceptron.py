@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from maxmargin._control import Control, Status, print_note
-from maxmargin._validation import (
+from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.validation import (
     Array,
     Points,
     callers_level,
@@ -25,8 +25,8 @@ from maxmargin._validation import (
     check_targets,
     check_training,
 )
-from maxmargin.multiclass import one_vs_rest, predict_codes
 from maxmargin.solvers.perceptron import PerceptronRun, epochs
+from maxmargin.svm.models.multiclass import one_vs_rest, predict_codes
 
 STRIP = 4096  # rows of float32 points that are multiplied in float64 at a time
 
@@ -91,7 +91,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     On separable data it ends with a hyperplane that makes no error, after at most (R / gamma)^2 mistakes, where R is
     the length of the longest point and gamma the largest possible margin. On other data it never would: it stops at
-    ``max_iter``, says so, and keeps the best hyperplane it had. :func:`~maxmargin.separation` tells which it is.
+    ``max_iter``, says so, and keeps the best hyperplane it had. :func:`~maxmargin.problems.separability` tells which it
+    is.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    maxmargin.separation : Whether a hyperplane without errors exists.
+    maxmargin.problems.separability : Whether a hyperplane without errors exists.
     maxmargin.SVC : With ``kernel="linear", C=inf``, the hyperplane with the widest margin.
 
     Examples

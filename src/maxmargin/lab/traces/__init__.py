@@ -20,24 +20,15 @@ from typing import Any
 import numpy as np
 
 from maxmargin import SVC, InseparableError
-from maxmargin._validation import Array
 from maxmargin.kernels import Kernel, as_kernel
 from maxmargin.lab import requests
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
-from maxmargin.lab.traces import (
-    active_set,
-    barrier,
-    coordinate_descent,
-    newton,
-    pegasos,
-    perceptron,
-    smo,
-    subgradient,
-)
+from maxmargin.lab.traces import active_set, barrier, coordinate_descent, newton, pegasos, perceptron, smo, subgradient
 from maxmargin.lab.traces.answers import encoded, grid_points, listed, seconds, short
 from maxmargin.lab.traces.lesson import Lesson, Step, Thinned, look, look_perceptron
 from maxmargin.lab.traces.script import script
+from maxmargin.runtime.validation import Array
 
 __all__ = ["SOLVERS", "Method", "script", "trace", "trace_values"]
 

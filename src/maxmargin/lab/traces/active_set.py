@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from maxmargin._validation import Array
 from maxmargin.lab.traces.lesson import Lesson, Step, moved, number, point, solved
+from maxmargin.runtime.validation import Array
 
 RIDGE = 1e-11  # of the mean diagonal: points on one line in feature space leave K_FF singular
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._validation import Array
 from maxmargin.lab.jobs import Run
+from maxmargin.runtime.validation import Array
 
 MOST_SECONDS = 2.0  # for a fit of these tabs: points on a canvas take milliseconds
 UNFINISHED = "The solver was stopped before it had converged: bring the points nearer to 0, or lower C."

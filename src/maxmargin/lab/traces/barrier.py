@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from maxmargin import optimality
 from maxmargin.lab.traces.lesson import Lesson, Step, number
+from maxmargin.problems import optimality
 from maxmargin.solvers.barrier import DenseSystem, guesses
 from maxmargin.solvers.interior_point import iterates
 

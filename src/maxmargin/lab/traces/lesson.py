@@ -1,6 +1,7 @@
 """What a solver is shown at work on, and what it shows.
 
-A lesson is the soft-margin problem of :mod:`maxmargin.problems` on a few points, with the whole kernel matrix at hand:
+A lesson is the soft-margin problem of :mod:`maxmargin.problems.dual` on a few points, with the whole kernel matrix at
+hand:
 
     minimise  1/2 |w|^2 + C sum_i max(0, 1 - y_i (f_i + b)),      f = K a,   a_i = y_i alpha_i,   0 <= alpha_i <= C.
 
@@ -18,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin import optimality
-from maxmargin._validation import Array
-from maxmargin.linear.intercept import best_intercept
-from maxmargin.problems import DualProblem, c_svc
+from maxmargin.problems import optimality
+from maxmargin.problems.dual import DualProblem, c_svc
+from maxmargin.runtime.validation import Array
+from maxmargin.solvers.linear.intercept import best_intercept
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from maxmargin._validation import Array
 from maxmargin.lab.traces.lesson import Lesson, Step, solved
+from maxmargin.runtime.validation import Array
 
 HALVINGS = 60
 

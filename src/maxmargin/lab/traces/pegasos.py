@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from maxmargin._validation import Array
 from maxmargin.lab.traces.lesson import Lesson, Step, number, point
-from maxmargin.linear.intercept import best_intercept
+from maxmargin.runtime.validation import Array
+from maxmargin.solvers.linear.intercept import best_intercept
 
 
 def steps(lesson: Lesson, most: int) -> Iterator[Step]:

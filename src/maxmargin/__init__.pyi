@@ -1,0 +1,124 @@
+from . import (
+    digits,
+    displays,
+    inspection,
+    io,
+    kernel_methods,
+    kernels,
+    large_scale,
+    model_selection,
+    problems,
+    solvers,
+    svm,
+)
+from .data.table_encoder import TableEncoder
+from .inspection import (
+    CompressionReport,
+    Explanation,
+    MarginReport,
+    compare_map_and_kernel,
+    compare_solvers,
+    compress,
+    explain,
+    margin_report,
+)
+from .io import DataFileError, ModelFileError, load, read_batches, read_data, save
+from .kernel_methods import (
+    BasisRegression,
+    KernelDiscriminantAnalysis,
+    KernelKMeans,
+    KernelKNeighborsClassifier,
+    KernelKNeighborsRegressor,
+    KernelPCA,
+    KernelRidge,
+    KernelRidgeCV,
+    MMDResult,
+    mmd_test,
+)
+from .kernels import validate_gram
+from .large_scale import Nystroem, NystroemRidge, NystroemSVC, NystroemSVR, RandomFeatures
+from .model_selection import SVCCV, SVRCV, LinearSVCCV, NuSVCCV, OneClassSVMCV
+from .problems.scalings import convert_regularization
+from .problems.separability import InseparabilityProof, Separability, separability
+from .runtime.history import History
+from .solvers.hulls import InseparableError
+from .svm import SVC, SVR, LinearOneClassSVM, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Perceptron
+from .svm.kernel.forecast import LongFitWarning
+from .svm.patching import patch_sklearn, sklearn_is_patched, unpatch_sklearn
+from .svm.perceptron import PerceptronReport
+from .svm.report import FitReport
+from .svm.streaming.report import StreamReport
+
+__version__: str
+
+__all__ = [
+    "SVC",
+    "SVCCV",
+    "SVR",
+    "SVRCV",
+    "BasisRegression",
+    "CompressionReport",
+    "DataFileError",
+    "Explanation",
+    "FitReport",
+    "History",
+    "InseparabilityProof",
+    "InseparableError",
+    "KernelDiscriminantAnalysis",
+    "KernelKMeans",
+    "KernelKNeighborsClassifier",
+    "KernelKNeighborsRegressor",
+    "KernelPCA",
+    "KernelRidge",
+    "KernelRidgeCV",
+    "LinearOneClassSVM",
+    "LinearSVC",
+    "LinearSVCCV",
+    "LinearSVR",
+    "LongFitWarning",
+    "MMDResult",
+    "MarginReport",
+    "ModelFileError",
+    "NuSVC",
+    "NuSVCCV",
+    "NuSVR",
+    "Nystroem",
+    "NystroemRidge",
+    "NystroemSVC",
+    "NystroemSVR",
+    "OneClassSVM",
+    "OneClassSVMCV",
+    "Perceptron",
+    "PerceptronReport",
+    "RandomFeatures",
+    "Separability",
+    "StreamReport",
+    "TableEncoder",
+    "compare_map_and_kernel",
+    "compare_solvers",
+    "compress",
+    "convert_regularization",
+    "digits",
+    "displays",
+    "explain",
+    "inspection",
+    "io",
+    "kernel_methods",
+    "kernels",
+    "large_scale",
+    "load",
+    "margin_report",
+    "mmd_test",
+    "model_selection",
+    "patch_sklearn",
+    "problems",
+    "read_batches",
+    "read_data",
+    "save",
+    "separability",
+    "sklearn_is_patched",
+    "solvers",
+    "svm",
+    "unpatch_sklearn",
+    "validate_gram",
+]

@@ -1,0 +1,281 @@
+"""Tables as text: CSV and its relatives.
+
+The first records tell the delimiter, whether the first of them is a header, and what each column holds: numbers,
+booleans (true and false, which become 1 and 0) or text. After that the file is read in blocks by NumPy's compiled
+reader. A block that this reader refuses is read again record by record, which finds the line and the column to name.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from maxmargin.data.layout import Layout, column_name
+from maxmargin.data.sniffing import (
+    BOOLEANS,
+    Record,
+    counts_rows,
+    delimiter_of,
+    has_header,
+    is_missing_word,
+    is_number,
+    kinds_of,
+)
+from maxmargin.data.source import BLOCK, EMPTY, LONGEST_LINE, DataFileError, Source
+from maxmargin.runtime.validation import Array
+
+SAMPLE = 1000  # records
+FIRST = 20  # lines that are enough to begin with
+LONGEST_LABEL = 200  # letters
+
+
+class TextInNumbers(DataFileError):
+    """Text in a column that was taken for numbers."""
+
+    __module__ = "maxmargin.io"
+
+
+class DelimitedTable:
+    """A table in a text file."""
+
+    def __init__(self, source: Source, delimiter: str | None = None, header: bool | None = None) -> None:
+        self.source = source
+        lines = self._first_lines()
+        self.delimiter = delimiter or delimiter_of(lines)
+        records = self._some_records(lines)
+        if not records:
+            raise source.error(EMPTY)
+        self.header = has_header(records) if header is None else header
+        self.all_names = [field.strip() for field in records[0][1]] if self.header else None
+        self.all_width = len(records[0][1])
+        self.sample = records[1:] if self.header else records
+        if not self.sample:
+            raise source.error("has a header and no rows: a data file needs a line for each point")
+        self.begin = self.sample[0][0]  # the line on which data begin
+        # pandas and R put a column without a name first that counts the rows: it is no feature
+        self.first = int(self.all_names is not None and self.all_names[0] == "" and counts_rows(self.sample))
+        self.width = self.all_width - self.first
+        self.names = self._named()
+
+    def _named(self) -> list[str] | None:
+        if self.all_names is None:
+            return None
+        return [name or f"column {i + 1}" for i, name in enumerate(self.all_names)][self.first :]
+
+    def kinds(self, layout: Layout, text: Iterable[int]) -> dict[int, str]:
+        """What each wanted column holds, as far as the first records tell."""
+        return kinds_of(self.source, self.names, self.first, layout, set(text), self.sample)
+
+    def judged_again(self, layout: Layout, text: Iterable[int]) -> dict[int, str]:
+        """What each wanted column holds, after a look at all of them."""
+        return kinds_of(self.source, self.names, self.first, layout, set(text), self._records())
+
+    def chunks(self, layout: Layout, kinds: dict[int, str]) -> Iterator[tuple[Array, Array | None]]:
+        """Features and targets, as many rows at a time as a block of text holds."""
+        dtype = self._dtype(layout, kinds)
+        blocks = self.source.blocks()
+        for line, block in blocks:
+            if line + block.count(b"\n") <= self.begin:
+                continue
+            if line < self.begin:
+                block = block.split(b"\n", self.begin - line)[-1]
+                line = self.begin
+            if self.delimiter != " " and block.count(b'"') % 2:  # a quoted field goes on into the next block
+                yield from self._slowly(self._records_from(line, block, blocks), layout, kinds)
+                return
+            chunk = self._fast(block, layout, kinds, dtype)
+            if chunk is None:
+                yield from self._slowly(self._records_from(line, block, iter(())), layout, kinds)
+            elif len(chunk[0]):
+                yield chunk
+
+    def _dtype(self, layout: Layout, kinds: dict[int, str]) -> Any:
+        """Numbers where numbers are wanted; everything else is text for now."""
+        numbers = {position + self.first for position, kind in kinds.items() if kind == "number"}
+        if len(numbers) == self.all_width:
+            return np.dtype(np.float64)
+        return np.dtype([(str(i), np.float64 if i in numbers else object) for i in range(self.all_width)])
+
+    def _fast(
+        self, block: bytes, layout: Layout, kinds: dict[int, str], dtype: Any
+    ) -> tuple[Array, Array | None] | None:
+        """The block as NumPy's reader sees it; None if something is amiss, or it cannot tell."""
+        try:
+            text = block.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        if not text.strip():
+            return np.empty((0, len(layout.features))), None
+        lines = _lines(text) if '"' in text else text.split("\n")
+        options: dict[str, Any] = {"comments": None, "ndmin": 1}
+        if self.delimiter != " ":
+            options |= {"delimiter": self.delimiter, "quotechar": '"'}
+        try:
+            if dtype == np.float64:
+                table = np.loadtxt(lines, dtype, **{**options, "ndmin": 2})
+                if table.shape[1] != self.all_width or not np.isfinite(table.sum()):
+                    return None
+                X = table if layout.target is None else table[:, layout.features]
+                if layout.target is None and layout.features != list(range(self.all_width)):
+                    X = table[:, layout.features]
+                return np.ascontiguousarray(X), None if layout.target is None else table[:, layout.target].copy()
+            table = np.loadtxt(lines, dtype, **options)
+            columns = [table[str(position + self.first)] for position in layout.wanted]
+            return self._assembled(columns, layout, kinds)
+        except (ValueError, OverflowError):
+            return None
+
+    def _assembled(self, columns: list[Any], layout: Layout, kinds: dict[int, str]) -> tuple[Array, Array | None]:
+        """Features and targets from columns; a ValueError says that something is amiss."""
+        made = []
+        for position, column in zip(layout.wanted, columns, strict=True):
+            kind = kinds[position]
+            if kind == "number":
+                values = np.asarray(column, np.float64)
+                if not np.isfinite(values).all():
+                    raise ValueError
+            else:
+                words = {word: word.strip() for word in set(column)}
+                longest = LONGEST_LABEL if position == layout.target else np.inf
+                if any(is_missing_word(word) or len(word) > longest for word in words.values()):
+                    raise ValueError
+                if kind == "boolean":
+                    if not all(word.lower() in BOOLEANS for word in words.values()):
+                        raise ValueError
+                    values = np.array([BOOLEANS[words[word].lower()] for word in column])
+                else:
+                    values = np.fromiter((words[word] for word in column), object, len(column))
+            made.append(values)
+        targets = None if layout.target is None else made.pop()
+        return stacked(made), targets
+
+    def _slowly(
+        self, records: Iterator[Record], layout: Layout, kinds: dict[int, str]
+    ) -> Iterator[tuple[Array, Array | None]]:
+        """Record by record, with an error for the first that is amiss."""
+        rows: list[list[str]] = []
+        for line, fields in records:
+            self._check(line, fields, layout, kinds)
+            rows.append(fields)
+            if len(rows) == 10 * SAMPLE:
+                yield self._from_rows(rows, layout, kinds)
+                rows = []
+        if rows:
+            yield self._from_rows(rows, layout, kinds)
+
+    def _from_rows(self, rows: list[list[str]], layout: Layout, kinds: dict[int, str]) -> tuple[Array, Array | None]:
+        columns: list[Any] = []
+        for position in layout.wanted:
+            words = [fields[position + self.first] for fields in rows]
+            columns.append([float(word) for word in words] if kinds[position] == "number" else words)
+        return self._assembled(columns, layout, kinds)
+
+    def _check(self, line: int, fields: list[str], layout: Layout, kinds: dict[int, str]) -> None:
+        if len(fields) != self.all_width:
+            more = f", or quote fields that hold a {self.delimiter!r}" if len(fields) > self.all_width else ""
+            raise self.source.error(
+                f"has {len(fields)} fields where the first line has {self.all_width}: correct it{more}",
+                line,
+            )
+        for position in layout.wanted:
+            word, kind = fields[position + self.first].strip(), kinds[position]
+            name = column_name(self.names, position)
+            if is_missing_word(word):
+                raise self.source.missing(line, name, word)
+            if (kind == "number" and not is_number(word)) or (kind == "boolean" and word.lower() not in BOOLEANS):
+                wanted = "a number" if kind == "number" else "true or false, as the others are"
+                error = self.source.error(
+                    f"{word[:60]!r} is not {wanted}: correct it, or leave out the row", line, name
+                )
+                raise TextInNumbers(str(error))
+            if kind == "number" and not np.isfinite(float(word)):
+                raise self.source.error(f"{word[:60]!r} is not finite: correct it, or leave out the row", line, name)
+            if kind == "text" and position == layout.target and len(word) > LONGEST_LABEL:
+                raise self.source.error(f"a label of {len(word)} letters: give short labels as target", line, name)
+
+    def _records(self) -> Iterator[Record]:
+        """All records after the header."""
+        blocks = self.source.blocks()
+        for line, fields in self._records_from(1, b"", blocks):
+            if line >= self.begin:
+                yield line, fields
+
+    def _records_from(self, line: int, block: bytes, blocks: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
+        def lines() -> Iterator[str]:
+            yield from _lines(self._decoded(block, line))
+            for number, more in blocks:
+                yield from _lines(self._decoded(more, number))
+
+        return self._parsed(lines(), line)
+
+    def _parsed(self, lines: Iterable[str], line: int) -> Iterator[Record]:
+        """Records of lines, of which the first has the given number; blank lines are none."""
+        if self.delimiter == " ":
+            yield from ((number, text.split()) for number, text in enumerate(lines, line) if text.strip())
+            return
+        reader = csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True, strict=True)
+        begin = line
+        while True:
+            try:
+                fields = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise self.source.error(f"a quote is out of place or not closed ({error})", begin) from error
+            if len(fields) > 1 or (fields and fields[0].strip()):
+                yield begin, fields
+            begin = line + reader.line_num
+
+    def _decoded(self, block: bytes, line: int) -> str:
+        try:
+            return block.decode("utf-8")
+        except UnicodeDecodeError as error:
+            number = line + block[: error.start].count(b"\n")
+            raise self.source.error(
+                f"the byte {block[error.start]:#04x} is no UTF-8: save the file as UTF-8", number
+            ) from error
+
+    def _first_lines(self) -> list[str]:
+        """The lines of the first block, and of more where lines are long."""
+        lines: list[str] = []
+        size = 0
+        for number, block in self.source.blocks():
+            lines += _lines(self._decoded(block, number))
+            size += len(block)
+            if len(lines) > FIRST or size > LONGEST_LINE:
+                break
+        if not any(line.strip() for line in lines):
+            raise self.source.error(EMPTY)
+        return lines
+
+    def _some_records(self, lines: list[str]) -> list[Record]:
+        """The first records. What a block cuts in two, or a mistake far down, is not for here."""
+        found: list[Record] = []
+        try:
+            for record in self._parsed(lines, 1):
+                found.append(record)
+                if len(found) > SAMPLE:
+                    break
+        except DataFileError:
+            if not found or sum(map(len, lines)) < BLOCK // 2:
+                raise
+        return found
+
+
+def stacked(columns: list[Array]) -> Array:
+    """Columns side by side: numbers, or objects if one of them is text."""
+    if all(column.dtype != object for column in columns):
+        return np.column_stack(columns)
+    table = np.empty((len(columns[0]), len(columns)), object)
+    for j, column in enumerate(columns):
+        table[:, j] = column.tolist()
+    return table
+
+
+def _lines(text: str) -> Iterable[str]:
+    """Lines with their ends; only ``\\n`` ends one, unlike for str.splitlines."""
+    return io.StringIO(text, newline="\n")

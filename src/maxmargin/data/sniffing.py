@@ -1,0 +1,126 @@
+"""What the records of a text table tell: the delimiter, whether there is a header, what each column holds.
+
+A column is text if at least half of its values are no numbers; if fewer are, they are mistakes and are refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from maxmargin.data.layout import Layout, column_name
+from maxmargin.data.source import Source
+
+DELIMITERS = "\t;|,"  # in this order where two would do: a comma may be a decimal one
+MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "nil", "null", "none"))
+BOOLEANS = {"true": 1.0, "false": 0.0}
+DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}([T ].*)?")
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
+DISTINCT = 10_000  # words that are told apart in a column
+
+Record = tuple[int, list[str]]  # the line it begins on, and its fields
+
+
+def is_number(text: str) -> bool:
+    """Whether a word is a number as NumPy's reader understands it, infinity included."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text and text.isascii()
+
+
+def is_missing_word(text: str) -> bool:
+    return text.strip().lower() in MISSING
+
+
+def kinds_of(
+    source: Source, names: list[str] | None, first: int, layout: Layout, text: set[int], records: Iterable[Record]
+) -> dict[int, str]:
+    """What each wanted column holds: numbers, booleans or text. Position 0 is the field ``first`` of a record; columns
+    in ``text`` are text whatever they hold."""
+    count, words = 0, [Counter[str]() for _ in layout.wanted]
+    for _, fields in records:
+        count += 1
+        for counter, position in zip(words, layout.wanted, strict=True):
+            if position + first < len(fields):
+                word = fields[position + first].strip()
+                if not is_number(word):
+                    counter[word if len(counter) < DISTINCT or word in counter else "another"] += 1
+    found = {}
+    for counter, position in zip(words, layout.wanted, strict=True):
+        texts = Counter({word: n for word, n in counter.items() if not is_missing_word(word)})
+        if position in text:
+            found[position] = "text"
+        elif not texts or 2 * texts.total() < count:
+            found[position] = "number"
+        elif position != layout.target and all(word.lower() in BOOLEANS for word in texts):
+            found[position] = "boolean"
+        else:
+            found[position] = "text"
+            _refuse_odd(source, column_name(names, position), texts)
+    return found
+
+
+def _refuse_odd(source: Source, name: str, texts: Counter[str]) -> None:
+    """Text that should not be taken for categories."""
+    if 2 * sum(n for word, n in texts.items() if DATE.fullmatch(word)) > texts.total():
+        raise source.error(
+            "holds dates: turn them into numbers, such as days since the first, or leave the column out", None, name
+        )
+    if 2 * sum(n for word, n in texts.items() if DECIMAL_COMMA.fullmatch(word)) > texts.total():
+        raise source.error("has decimal commas: write them as points", None, name)
+
+
+def delimiter_of(lines: list[str]) -> str:
+    """The delimiter that cuts the first records into the same number of fields, the more the better; white space where
+    there is no other."""
+
+    def score(delimiter: str) -> tuple[int, int]:
+        counts: list[int] = []
+        try:
+            for fields in csv.reader(lines[:100], delimiter=delimiter, skipinitialspace=True):
+                if fields:
+                    counts.append(len(fields))
+        except csv.Error:
+            pass
+        if not counts or counts[0] == 1:
+            return 0, 0
+        return counts.count(counts[0]), counts[0]
+
+    best = max(DELIMITERS, key=score)
+    return best if score(best) > (0, 0) or len(lines[0].split()) < 2 else " "
+
+
+def has_header(records: list[Record]) -> bool:
+    """Whether the first record names the columns.
+
+    It does if one of its fields is a word where all others are numbers; if it is all words that do not come back in
+    their columns; or if its numbers are the positions 0, 1, ... that pandas gives to columns without names.
+    """
+    first, others = [field.strip() for field in records[0][1]], [fields for _, fields in records[1:]]
+    columns = [[fields[j].strip() for fields in others if j < len(fields)] for j in range(len(first))]
+    words = [j for j, field in enumerate(first) if not (is_number(field) or DECIMAL_COMMA.fullmatch(field))]
+    if not others:
+        return len(words) == len(first)
+    for j in words:
+        if first[j] and not is_missing_word(first[j]) and columns[j] and all(map(_numeric, columns[j])):
+            return True
+    fresh = all(first[j] not in columns[j] for j in words)
+    if len(words) == len(first):
+        return fresh and len(set(first)) == len(first)
+    numbered = [j for j in range(len(first)) if j not in words]
+    begin = numbered[0]
+    return len(numbered) > 2 and fresh and [first[j] for j in numbered] == [str(j - begin) for j in numbered]
+
+
+def _numeric(word: str) -> bool:
+    return is_number(word) or is_missing_word(word)
+
+
+def counts_rows(records: list[Record]) -> bool:
+    """Whether the first column counts the rows, from 0 or 1."""
+    values = [fields[0].strip() for _, fields in records]
+    return any(values == [str(i + begin) for i in range(len(values))] for begin in (0, 1))

@@ -1,0 +1,219 @@
+"""A data file as bytes, whatever it is packed in, and its text in blocks of whole lines.
+
+What a file is packed in shows in its first bytes, whatever it is called. Text is unpacked and cut a megabyte at a
+time, so that a small file that unpacks to a large one (a "bomb") fills no memory, and a file that is no text at all is
+refused at its first block.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import stat
+import sys
+import tempfile
+import weakref
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from maxmargin.runtime.validation import available_memory
+
+BLOCK = 1 << 20  # bytes of text read at once; as lines they take up to thirty times as much
+LONGEST_LINE = 64 << 20  # bytes
+IN_MEMORY = 64 << 20  # bytes of standard input kept in memory; more go to a temporary file
+
+PACKERS: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
+PACKED = [(b"\x1f\x8b", ".gz"), (b"BZh", ".bz2"), (b"\xfd7zXZ\x00", ".xz")]
+UNPACKING = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
+FOREIGN = [  # what a file begins with, what it is, what to do
+    (b"\xff\xfe", "is text in UTF-16", "save it as UTF-8"),
+    (b"\xfe\xff", "is text in UTF-16", "save it as UTF-8"),
+    (b"\x28\xb5\x2f\xfd", "is compressed with zstd", "unpack it first"),
+    (b"\xd0\xcf\x11\xe0", "is an old Excel workbook", "save the sheet as CSV"),
+    (b"\x80\x04\x95", "is a pickle, which would run code when read", "write the data as CSV or Parquet"),
+    (b"\x80\x05\x95", "is a pickle, which would run code when read", "write the data as CSV or Parquet"),
+    (b"\x89HDF", "is an HDF5 file", "write the data as CSV or Parquet"),
+    (b"FEA1", "is a Feather file of the first version", "write it again with a newer library"),
+    (b"%PDF", "is a PDF file", "give a table"),
+    (b"{", "looks like JSON", "write the data as CSV or Parquet"),
+    (b"<", "looks like HTML or XML", "write the data as CSV or Parquet"),
+    (b"@relation", "is an ARFF file", "write the data as CSV"),
+    (b"@RELATION", "is an ARFF file", "write the data as CSV"),
+]
+EMPTY = "is empty, it holds no points: a data file needs a line for each"
+
+
+class DataFileError(ValueError):
+    """A data file that cannot be read: one line that names the file, the place in it, the cause and the remedy.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin.io import read_data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "people.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("age,height,label\\n31,1.8,a\\n17,abc,b\\n45,1.7,a\\n")
+    ...     read_data(path)
+    Traceback (most recent call last):
+        ...
+    maxmargin.io.DataFileError: ...people.csv, column 'height', line 3: 'abc' is not a number: ...
+    """
+
+    __module__ = "maxmargin.io"
+
+
+class Source:
+    """Bytes that can be read again from their beginning: a file, or standard input, which is copied on first use."""
+
+    def __init__(self, source: Any) -> None:
+        if isinstance(source, str) and source == "-":
+            self.name, self.path = "standard input", None
+        elif isinstance(source, (str, os.PathLike)):
+            self.path = os.fsdecode(source)
+            self.name = self.path
+        else:
+            raise TypeError(f"source must be a path, or '-' for standard input; got {source!r:.80}.")
+        self._copy: Any = None
+        with self.raw() as file:
+            head = file.read(64)
+        if not head:
+            raise self.error(EMPTY)
+        self.packed = next((name for magic, name in PACKED if head.startswith(magic)), None)
+        if self.packed is None and os.path.splitext(self.name)[1].lower() in PACKERS:
+            raise self.error("cannot be unpacked: it is not what its extension says; is it cut short, or misnamed?")
+        self.head = head if self.packed is None else self._unpacked_head()
+
+    def error(self, what: str, line: int | None = None, column: str | None = None, kind: str = "line") -> DataFileError:
+        """An error about this file, on one line: ``name, column 'age', line 17: what``. Files that have no lines have
+        rows, which count from 1."""
+        place = f", {column}" if column else ""
+        place += f", {kind} {line}" if line is not None else ""
+        end = "" if what.endswith("?") else "."
+        return DataFileError(" ".join(f"{self.name}{place}{':' if place else ''} {what}{end}".splitlines()))
+
+    def missing(self, line: int, column: str, value: str = "", kind: str = "line") -> DataFileError:
+        """The error for a value that is not there."""
+        shown = f"{value!r} stands for a missing value" if value else "the value is missing"
+        return self.error(f"{shown}: fill it in, or leave out the row or the column", line, column, kind)
+
+    def extension(self) -> str:
+        """The end of the name, in small letters, without that of a packer."""
+        if self.path is None:
+            return ""
+        stem, last = os.path.splitext(os.path.basename(self.path).lower())
+        return os.path.splitext(stem)[1] if last in PACKERS else last
+
+    @contextlib.contextmanager
+    def raw(self) -> Iterator[BinaryIO]:
+        """The bytes as they are stored."""
+        if self.path is None:
+            yield self._standard_input()
+            return
+        try:
+            status = os.stat(self.path)
+            if stat.S_ISDIR(status.st_mode):
+                raise self.error("is a folder: give the name of a file")
+            if not stat.S_ISREG(status.st_mode):
+                raise self.error("is not a plain file: give '-' to read from standard input")
+            file = open(self.path, "rb")  # noqa: SIM115  # closed below
+        except OSError as error:
+            raise self._refused(error) from error
+        except ValueError as error:
+            if isinstance(error, DataFileError):
+                raise
+            raise DataFileError(f"{self.name!r} is no name of a file: {error}.") from error
+        with file:
+            yield file
+
+    @contextlib.contextmanager
+    def unpacked(self) -> Iterator[BinaryIO]:
+        """The bytes after unpacking."""
+        with self.raw() as file:
+            if self.packed is None:
+                yield file
+                return
+            with PACKERS[self.packed].open(file, "rb") as inner:
+                yield inner
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Whole lines, about a megabyte at a time, with the number of the first; line ends are ``\\n``."""
+        line, rest = 1, b""
+        with self.unpacked() as file:
+            first = True
+            while piece := self._piece(file):
+                if first:
+                    self._refuse_foreign(piece)
+                    piece, first = piece.removeprefix(b"\xef\xbb\xbf"), False
+                if b"\0" in piece:
+                    number = line + rest.count(b"\n") + piece[: piece.index(b"\0")].count(b"\n")
+                    raise self.error("is no text, or is damaged: it holds a zero byte", number)
+                if b"\r" in piece:
+                    if piece.endswith(b"\r"):
+                        piece += self._piece(file, 1)
+                    piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+                end = piece.rfind(b"\n") + 1
+                if end == 0:
+                    rest += piece
+                    if len(rest) > LONGEST_LINE:
+                        raise self.error(f"is longer than {LONGEST_LINE >> 20} MB: is this a text file?", line)
+                    continue
+                block = rest + piece[:end]
+                rest = piece[end:]
+                yield line, block
+                line += block.count(b"\n")
+            if rest:
+                yield line, rest + b"\n"
+
+    def room(self, held: float) -> None:
+        """Refuse to hold more than memory takes, twice for a moment."""
+        if held > 1e8 and held > 0.8 * available_memory():
+            raise self.error(
+                f"does not fit into memory: {held / 1e9:.1f} GB are read already; read it with read_batches, or use "
+                "fewer rows"
+            )
+
+    def _piece(self, file: Any, size: int = BLOCK) -> bytes:
+        try:
+            return file.read(size)
+        except UNPACKING as error:
+            raise self.error(f"cannot be unpacked, it is cut short or damaged: {error}") from error
+        except OSError as error:
+            if self.packed is not None and error.errno is None:  # bz2 says so
+                raise self.error(f"cannot be unpacked, it is cut short or damaged: {error}") from error
+            raise self._refused(error) from error
+
+    def _unpacked_head(self) -> bytes:
+        with self.unpacked() as file:
+            head = self._piece(file, 64)
+        if not head:
+            raise self.error(EMPTY)
+        return head
+
+    def _refused(self, error: OSError) -> DataFileError:
+        if isinstance(error, FileNotFoundError):
+            return self.error("does not exist: check the name and the folder")
+        if isinstance(error, PermissionError):
+            return self.error("must not be read: change its permissions")
+        return self.error(f"cannot be read: {error.strerror or error}")
+
+    def _refuse_foreign(self, head: bytes) -> None:
+        for magic, what, remedy in FOREIGN:
+            if head.startswith(magic):
+                raise self.error(f"{what}: {remedy}")
+
+    def _standard_input(self) -> BinaryIO:
+        if self._copy is None:
+            stream = getattr(sys.stdin, "buffer", None)
+            if stream is None:
+                raise self.error("is closed: give the name of a file")
+            self._copy = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  # read again and again
+            weakref.finalize(self, self._copy.close)
+            while piece := stream.read(BLOCK):
+                self._copy.write(piece)
+        self._copy.seek(0)
+        return self._copy

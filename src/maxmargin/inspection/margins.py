@@ -1,0 +1,382 @@
+"""Where the points of a classifier lie: functional margin, distance, slack and category of each.
+
+With y = +1 or -1 and f(x) = w'phi(x) + b,
+
+    functional margin   y f(x)
+    distance            f(x) / |w|, from the hyperplane, in feature space; its sign says on which side
+    slack               xi = max(0, 1 - y f(x))
+    margin              2 / |w|, the distance of the planes f = 1 and f = -1
+
+and a point is
+
+    outside         y f > 1            xi = 0
+    on              y f = 1            xi = 0,  the only place where 0 < alpha < C
+    inside          0 <= y f < 1       0 < xi <= 1
+    misclassified   y f < 0            xi > 1
+
+so that the sum of the slacks is never below the number of misclassified points. What a solver leaves equal to 1 is so
+up to its tolerance: y f counts as 1 within that. The line between inside and misclassified is sharp.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.kernels import Linear, Precomputed
+from maxmargin.runtime.validation import Array, Points, check_number, check_targets, shown
+from maxmargin.svm.models.multiclass import pairs
+
+CATEGORIES = ("outside", "on", "inside", "misclassified")
+SHOWN = 20  # rows that the text shows
+
+
+@dataclass(frozen=True)
+class MarginReport:
+    """What :func:`margin_report` computed: arrays with one entry a point, and totals.
+
+    Attributes
+    ----------
+    positive, negative : object
+        The labels of the two sides; ``negative`` is None where that side is all other classes.
+    rows : array of int
+        The rows of X that this machine is about: all, or those of two classes.
+    labels : array
+        Their labels.
+    decision, functional_margin, distance, slack : arrays
+        f, y f, f / \\|w\\| and max(0, 1 - y f).
+    category : array of str
+        ``"outside"``, ``"on"``, ``"inside"`` or ``"misclassified"``.
+    alpha : array or None
+        The multipliers, 0 for points that are no support vectors (those of ``NuSVC`` in the scale of ``dual_coef_``).
+        None where the points are not the training points, or the classifier has no multipliers.
+    norm : float
+        \\|w\\|.
+    tolerance : float
+        How far from 1 a functional margin may be and still count as on the margin.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC, margin_report
+    >>> X, y = [[-1.0], [1.0], [2.0]], [0, 1, 1]
+    >>> report = margin_report(SVC(kernel="linear", C=10.0, tol=1e-8).fit(X, y), X, y)
+    >>> report.category
+    array(['on', 'on', 'outside'], dtype='<U13')
+    >>> report.counts["on"], round(report.margin, 6), round(report.total_slack, 6)
+    (2, 2.0, 0.0)
+    """
+
+    positive: Any
+    negative: Any
+    rows: Array
+    labels: Array
+    decision: Array
+    functional_margin: Array
+    distance: Array
+    slack: Array
+    category: Array
+    alpha: Array | None
+    norm: float
+    tolerance: float
+
+    @property
+    def margin(self) -> float:
+        """2 / \\|w\\|."""
+        return 2.0 / self.norm if self.norm > 0 else np.inf
+
+    @property
+    def total_slack(self) -> float:
+        """The sum of the slacks, which bounds ``n_errors`` from above."""
+        return float(self.slack.sum())
+
+    @property
+    def n_errors(self) -> int:
+        """Points with a slack above 1."""
+        return self.counts["misclassified"]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of points in each category."""
+        return {name: int(np.count_nonzero(self.category == name)) for name in CATEGORIES}
+
+    def to_frame(self) -> Any:
+        """The arrays as a pandas DataFrame, one row a point, with ``rows`` as its index.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas as pd
+
+        names = ["labels", "decision", "functional_margin", "distance", "slack", "category"]
+        columns = {name.removesuffix("s") if name == "labels" else name: getattr(self, name) for name in names}
+        if self.alpha is not None:
+            columns["alpha"] = self.alpha
+        return pd.DataFrame(columns, index=pd.Index(self.rows, name="row"))
+
+    def _totals(self) -> list[tuple[str, str]]:
+        other = "the rest" if self.negative is None else repr(self.negative)
+        return [
+            ("machine", f"{self.positive!r} (+1) against {other} (-1), {len(self.rows):,} points"),
+            ("margin", f"{self.margin:.6g} (2 / |w|, |w| = {self.norm:.6g})"),
+            ("categories", ", ".join(f"{count:,} {name}" for name, count in self.counts.items())),
+            ("sum of slacks", f"{self.total_slack:.6g} >= {self.n_errors:,} misclassified"),
+        ]
+
+    def _table(self) -> list[list[str]]:
+        """A header and one line a point: all points, or those with the smallest margins."""
+        shown = np.arange(len(self.rows))
+        if len(shown) > SHOWN:
+            shown = np.argsort(self.functional_margin, kind="stable")[:SHOWN]
+        head = ["row", "label", "f", "y f", "distance", "slack", "category"]
+        lines = [head if self.alpha is None else [*head, "alpha"]]
+        for i in shown:
+            numbers = [self.decision[i], self.functional_margin[i], self.distance[i], self.slack[i]]
+            line = [str(self.rows[i]), str(self.labels[i]), *(f"{x:.4g}" for x in numbers), str(self.category[i])]
+            lines.append(line if self.alpha is None else [*line, f"{self.alpha[i]:.4g}"])
+        return lines
+
+    def _heading(self) -> str:
+        few = f"the {SHOWN} smallest margins; to_frame() has all"
+        return few if len(self.rows) > SHOWN else ""
+
+    def __str__(self) -> str:
+        totals, table = self._totals(), self._table()
+        width = max(len(name) for name, _ in totals)
+        lines = [f"{name:<{width}}  {value}" for name, value in totals]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines += ["", self._heading()] if self._heading() else [""]
+        lines += ["  ".join(f"{x:>{w}}" for x, w in zip(line, widths, strict=True)) for line in table]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        def row(cells: list[str], head: int) -> str:
+            tags = ["th" if i < head else "td" for i in range(len(cells))]
+            made = (f"<{t} style='text-align:left'>{html.escape(c)}</{t}>" for t, c in zip(tags, cells, strict=True))
+            return f"<tr>{''.join(made)}</tr>"
+
+        totals = "".join(row(list(line), 1) for line in self._totals())
+        head, *lines = self._table()
+        points = row(head, len(head)) + "".join(row(line, 1) for line in lines)
+        caption = f"<caption>{self._heading()}</caption>" if self._heading() else ""
+        return f"<table>{totals}</table><table>{caption}{points}</table>"
+
+
+def margin_report(
+    estimator: Any, X: Any, y: Any, *, machine: Any = None, tolerance: float | None = None
+) -> MarginReport:
+    """The margin, slack and category of every point for a fitted classifier.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A fitted classifier of this library, with any kernel or linear.
+    X : array-like, sparse matrix or list of objects
+        Points as for ``predict``: the training points or others.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    machine : label or pair of labels, optional
+        Which side is positive; with two classes the second of ``classes_`` unless said otherwise. With more classes,
+        which machine to look at: a pair ``(a, b)`` for one-vs-one and the joint machine (only rows of these two classes
+        are reported; for the joint machine f is the difference of the two classes' values), a label for one-vs-rest.
+    tolerance : float, optional
+        How far from 1 a functional margin may be and still count as on the margin. The default is the estimator's own
+        ``tol`` for kernel machines, which is what their stopping rule leaves open (divided by rho for ``NuSVC``, as its
+        decision values are), and 1e-3 for others.
+
+    Returns
+    -------
+    MarginReport
+        Printed, it is a table.
+
+    Raises
+    ------
+    ValueError
+        If a label is unknown, or with more than two classes no machine of the estimator is named.
+
+    Notes
+    -----
+    Multipliers belong to training points. X is taken for the training set when it has as many rows and its rows
+    ``support_`` are the support vectors with the labels they had; otherwise ``alpha`` is None.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC, margin_report
+    >>> X, y = [[-2.0], [-1.0], [0.5], [1.0], [3.0]], ["a", "a", "a", "b", "b"]
+    >>> report = margin_report(SVC(kernel="linear", C=1.0, tol=1e-8).fit(X, y), X, y)
+    >>> print(report)
+    machine        'b' (+1) against 'a' (-1), 5 points
+    margin         4 (2 / |w|, |w| = 0.5)
+    categories     1 outside, 2 on, 2 inside, 0 misclassified
+    sum of slacks  1.75 >= 0 misclassified
+    <BLANKLINE>
+    row  label      f   y f  distance  slack  category  alpha
+      0      a   -1.5   1.5        -3      0   outside      0
+      1      a     -1     1        -2      0        on      0
+      2      a  -0.25  0.25      -0.5   0.75    inside      1
+      3      b      0     0         0      1    inside      1
+      4      b      1     1         2      0        on      0
+    """
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "classes_"):
+        raise TypeError(f"margin_report is about classifiers; {type(estimator).__name__} has no classes_.")
+    if tolerance is not None:
+        check_number("tolerance", tolerance, least=0)
+    a, b = _sides(estimator, machine)
+    kernel_machine = hasattr(estimator, "_expansion")
+    X = estimator._new_points(X) if kernel_machine else X
+    values = estimator._decision(X) if kernel_machine else np.asarray(estimator.decision_function(X), np.float64)
+    values = values.reshape(len(values), -1)
+    labels = check_targets(y, len(values))
+    codes = _codes(labels, estimator.classes_)
+    rows = np.arange(len(codes)) if b is None else np.flatnonzero((codes == a) | (codes == b))
+    signs = np.where(codes == a, 1.0, -1.0)
+    mixture = _mixture(estimator, a, b, values.shape[1])
+    norm = _norm(estimator, X, values, mixture)
+    alpha = _alpha(estimator, X, codes, signs, a, b) if kernel_machine else None
+    if tolerance is None:
+        tolerance = _tolerance(estimator) if kernel_machine else 1e-3
+    part = np.flatnonzero(mixture)  # the value of a class without training rows is -inf
+    f = (values[:, part] @ mixture[part])[rows]
+    margin = signs[rows] * f
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = f / norm
+    category = np.select(
+        [np.abs(margin - 1.0) <= tolerance, margin > 1.0, margin >= 0.0], ["on", "outside", "inside"], "misclassified"
+    )
+    classes = estimator.classes_.tolist()
+    return MarginReport(
+        positive=classes[a],
+        negative=None if b is None else classes[b],
+        rows=rows,
+        labels=labels[rows],
+        decision=f,
+        functional_margin=margin,
+        distance=distance,
+        slack=np.maximum(0.0, 1.0 - margin),
+        category=category,
+        alpha=None if alpha is None else alpha[rows],
+        norm=norm,
+        tolerance=float(tolerance),
+    )
+
+
+def _codes(labels: Array, classes: Array) -> Array:
+    """The class of each label."""
+    known = np.isin(labels, classes)
+    if not known.all():
+        raise ValueError(
+            f"y has the label {labels[~known].tolist()[0]!r}, which the classifier was not fitted with; it knows "
+            f"{', '.join(map(repr, classes.tolist()[:10]))}."
+        )
+    return np.searchsorted(classes, labels)
+
+
+def _scheme(estimator: Any) -> str:
+    return getattr(estimator, "_scheme", getattr(estimator, "multi_class", "ovr"))
+
+
+def _sides(estimator: Any, machine: Any) -> tuple[int, int | None]:
+    """The codes of the positive and the negative class; None for all others."""
+    classes = estimator.classes_.tolist()
+    chosen = list(machine) if isinstance(machine, (tuple, list)) else [] if machine is None else [machine]
+    for label in chosen:
+        if label not in classes:
+            raise ValueError(
+                f"machine={shown(machine)}: there is no class {shown(label)}; the classes are {classes[:10]}."
+            )
+    codes = [classes.index(label) for label in chosen]
+    if len(classes) == 2 and len(codes) <= 2 and len(set(codes)) == len(codes):
+        a = codes[0] if codes else 1
+        return a, 1 - a
+    pairwise = _scheme(estimator) in ("ovo", "crammer_singer")
+    wanted = f"machine=({classes[0]!r}, {classes[1]!r})" if pairwise else f"machine={classes[0]!r}"
+    if len(codes) != (2 if pairwise else 1) or len(set(codes)) != len(codes):
+        raise ValueError(
+            f"machine={machine!r} names no machine of this classifier of {len(classes)} classes, which has one for "
+            f"each {'pair of classes' if pairwise else 'class against the rest'}: give {wanted} for instance."
+        )
+    return codes[0], codes[1] if pairwise else None
+
+
+def _mixture(estimator: Any, a: int, b: int | None, outputs: int) -> Array:
+    """The machine's value as a mixture of the classifier's outputs."""
+    mixture = np.zeros(outputs)
+    if outputs == 1:
+        mixture[0] = 1.0 if a == 1 else -1.0
+    elif _scheme(estimator) == "crammer_singer":
+        mixture[a], mixture[b] = 1.0, -1.0
+    elif b is None:
+        mixture[a] = 1.0
+    else:
+        mixture[pairs(len(estimator.classes_)).index((min(a, b), max(a, b)))] = 1.0 if a < b else -1.0
+    return mixture
+
+
+def _norm(estimator: Any, X: Points, values: Array, mixture: Array) -> float:
+    """|w|: of the coefficients if the machine is linear, else |w|^2 = sum c_i (f(x_i) - b) over the support vectors."""
+    expansion = getattr(estimator, "_expansion", None)
+    if expansion is None:
+        coef = estimator.coef_.toarray() if sp.issparse(estimator.coef_) else np.atleast_2d(estimator.coef_)
+        return float(np.linalg.norm(mixture @ coef))
+    if isinstance(expansion.kernel, Linear):
+        return float(np.linalg.norm(mixture @ expansion.weights))
+    if len(expansion.coefficients) == 0:
+        return 0.0
+    if not isinstance(expansion.kernel, Precomputed):
+        at_support = expansion.decision(expansion.anchors)
+    elif X.shape == estimator.shape_fit_:
+        at_support = values[expansion.anchors]
+    else:  # kernel values among the support vectors are not here; the fit has seen them
+        machine, margins = np.flatnonzero(mixture), estimator.report_.margins
+        return 2.0 / float(margins[machine[0]]) if len(margins) == len(mixture) and len(machine) == 1 else np.nan
+    square = (expansion.coefficients @ mixture) @ ((at_support - expansion.intercept) @ mixture)
+    return float(np.sqrt(max(0.0, square)))
+
+
+def _alpha(estimator: Any, X: Points, codes: Array, signs: Array, a: int, b: int | None) -> Array | None:
+    """The multipliers of the training rows, if X and the labels are those of the training set."""
+    support, vectors = estimator.support_, estimator.support_vectors_
+    if X.shape[0] != estimator.shape_fit_[0]:
+        return None
+    of_class = np.repeat(np.arange(len(estimator.classes_)), estimator.n_support_)
+    if not np.array_equal(codes[support], of_class):
+        return None
+    if isinstance(estimator.kernel_, Precomputed):
+        same = X.shape == estimator.shape_fit_
+    elif sp.issparse(X) or sp.issparse(vectors):
+        same = (sp.csr_matrix(X[support]) != sp.csr_matrix(vectors)).nnz == 0
+    else:
+        same = bool(np.all(X[support] == vectors))
+    if not same:
+        return None
+    dual = estimator.dual_coef_.toarray() if sp.issparse(estimator.dual_coef_) else estimator.dual_coef_
+    of_support = np.zeros(len(support))
+    if _scheme(estimator) == "crammer_singer":  # the multiplier of class k against the own class is -A_ik
+        for mine, other in ((a, b), (b, a)):
+            of_support[of_class == mine] = np.abs(dual[other, of_class == mine])
+    elif len(dual) == 1:
+        of_support = np.abs(dual[0])
+    elif b is None:
+        of_support = np.abs(dual[a])
+    else:  # LIBSVM's layout: a support vector of class i has its coefficients against the others, in their order
+        for mine, other in ((a, b), (b, a)):
+            of_support[of_class == mine] = np.abs(dual[other - (other > mine), of_class == mine])
+    alpha = np.zeros(len(codes))
+    alpha[support] = of_support
+    return alpha
+
+
+def _tolerance(estimator: Any) -> float:
+    """What the stopping rule leaves open in f: tol, and tol / rho where f was divided by rho. The sum of NuSVC's
+    multipliers is nu n before that division."""
+    if not hasattr(estimator, "nu"):
+        return float(estimator.tol)
+    dual = estimator.dual_coef_
+    rho = float(estimator.nu) * estimator.shape_fit_[0] / max(float(abs(dual).sum()), np.finfo(float).tiny)
+    return float(estimator.tol) * max(1.0, 1.0 / rho)

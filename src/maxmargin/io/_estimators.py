@@ -1,0 +1,253 @@
+"""Our estimators and transformers, and what each of them leaves behind after a fit.
+
+A new estimator is one entry; see :mod:`maxmargin.io._schema` for the words.
+"""
+
+from __future__ import annotations
+
+from maxmargin.io import _consistency as consistency
+from maxmargin.io._schema import Entry
+
+NAMED = {"n_features_in_?": "size (d)", "feature_names_in_?": "texts (d)"}
+MAP = {**NAMED, "_sklearn_output_config?": "dict"}
+_KERNEL = {**NAMED, "_objects?": "bool", "kernel_": "resolved (d)"}
+_MACHINE = {
+    **_KERNEL,
+    "support_": "int32 (s)",
+    "shape_fit_": "shape",
+    "support_vectors_": "points (s, d) | float64 (0, 0)",
+    "dual_coef_": "float64 (r, s) | csr (r, s)",
+    "intercept_": "float64 (t)",
+    "_expansion": "expansion (d, t)",
+    "_gamma": "number | text | none",
+    "_sparse": "bool",
+    "n_iter_?": "integers (.) | count",
+    "fit_status_?": "count",
+    "report_?": "FitReport",
+    "history_?": "History",
+    "_solver_name?": "text",
+    "_solver_reason?": "text",
+    "_evaluations?": "count",
+}
+_CLASSIFIER = {
+    "classes_": "labels (k)",
+    **_MACHINE,
+    "class_weight_": "float64 (k)",
+    "_scheme": "text",
+    "_present": "mask (k)",
+    "_n_support": "integers (k)",
+    "calibration_?": "Calibration",
+    "compression_report_?": "CompressionReport",
+}
+_ONE_FUNCTION = {**_MACHINE, "_n_support": "list", "compression_report_?": "CompressionReport"}
+_LINEAR = {
+    "classes_": "labels (k)",
+    **NAMED,
+    "coef_": "float64 (t, d) | csr (t, d)",
+    "intercept_": "float64 (t)",
+    "n_iter_": "count",
+}
+_ONE_LINEAR = {
+    **NAMED,
+    "intercept_": "float64 (t)",
+    "n_iter_": "count",
+    "history_": "History",
+    "report_": "LinearReport",
+}
+_RIDGE = {
+    **_KERNEL,
+    "_single": "bool",
+    "_weights": "float64 (n)",
+    "X_fit_": "points (n, d)",
+    "_alphas": "float64 (q)",
+    "_expansion": "expansion (d, q)",
+    "dual_coef_": "float64 (n) | float64 (n, q)",
+    "intercept_": "number | float64 (q)",
+}
+_LANDMARKS = {
+    **_KERNEL,
+    "landmarks_": "points (m, d) | indices (m)",
+    "landmark_indices_": "int64 (m) | none",
+    "n_components_": "size (m)",
+    "coefficients_": "float64 (m, t)",
+    "intercept_": "float64 (t)",
+    "_expansion": "expansion (d, t)",
+    "_squares": "float64 (.)",
+    "n_iter_": "count",
+    "report_?": "ApproximateReport",
+    "history_?": "History",
+}
+_NEIGHBORS = {**_KERNEL, "X_fit_": "points (n, d)", "n_samples_fit_": "size (n)"}
+
+MACHINES: dict[str, Entry] = {
+    "SVC": Entry("maxmargin.svm", _CLASSIFIER, consistency.classifier),
+    "NuSVC": Entry("maxmargin.svm", _CLASSIFIER, consistency.classifier),
+    "SVR": Entry("maxmargin.svm", _ONE_FUNCTION, consistency.one_function),
+    "NuSVR": Entry("maxmargin.svm", {**_ONE_FUNCTION, "epsilon_?": "number"}, consistency.one_function),
+    "OneClassSVM": Entry("maxmargin.svm", {**_ONE_FUNCTION, "offset_": "float64 (t)"}, consistency.one_function),
+    "LinearSVC": Entry(
+        "maxmargin.svm.linear.classification",
+        {
+            **_LINEAR,
+            "class_weight_": "float64 (k)",
+            "_present": "mask (k)",
+            "history_?": "History",
+            "report_?": "LinearReport",
+            "t_?": "count",
+            "_stream?": "Stream",
+            "stream_report_?": "StreamReport",
+            "calibration_?": "Calibration",
+        },
+        consistency.linear,
+    ),
+    "LinearSVR": Entry(
+        "maxmargin.svm.linear.regression", {**_ONE_LINEAR, "coef_": "float64 (d)"}, consistency.linear_function
+    ),
+    "LinearOneClassSVM": Entry(
+        "maxmargin.svm.linear.one_class",
+        {**_ONE_LINEAR, "coef_": "float64 (t, d) | csr (t, d)", "offset_": "float64 (t)"},
+        consistency.linear_function,
+    ),
+    "Perceptron": Entry(
+        "maxmargin.svm.perceptron",
+        {
+            **_LINEAR,
+            "mistakes_": "int64 (t)",
+            "_runs": "list",
+            "history_?": "dict",
+            "converged_?": "bool",
+            "report_?": "PerceptronReport",
+        },
+        consistency.perceptron,
+    ),
+    "KernelRidge": Entry("maxmargin.kernel_methods.ridge", _RIDGE, consistency.ridge),
+    "KernelRidgeCV": Entry(
+        "maxmargin.kernel_methods.ridge",
+        {
+            **_RIDGE,
+            "alphas_": "float64 (.)",
+            "scores_": "numbers",
+            "alpha_": "number",
+            "best_score_": "float",
+            "cv_results_?": "numbers",
+        },
+        consistency.ridge,
+    ),
+    "BasisRegression": Entry(
+        "maxmargin.kernel_methods.ridge",
+        {
+            **NAMED,
+            "_single": "bool",
+            "_weights": "float64 (n)",
+            "X_fit_": "points (n, d)",
+            "basis_": "estimator",
+            "rank_": "count",
+            "coef_": "float64 (f) | float64 (q, f)",
+            "intercept_": "number | float64 (q)",
+        },
+        consistency.basis,
+    ),
+    "NystroemSVC": Entry(
+        "maxmargin.large_scale",
+        {"classes_": "labels (k)", **_LANDMARKS, "class_weight_": "float64 (k)", "_present": "mask (k)"},
+        consistency.landmark_machine,
+    ),
+    "NystroemSVR": Entry("maxmargin.large_scale", _LANDMARKS, consistency.landmark_machine),
+    "NystroemRidge": Entry("maxmargin.large_scale", {**_LANDMARKS, "_single": "bool"}, consistency.landmark_machine),
+    "KernelPCA": Entry(
+        "maxmargin.kernel_methods.pca",
+        {
+            **_KERNEL,
+            "_sklearn_output_config?": "dict",
+            "X_fit_": "points (n, d)",
+            "gamma_": "number | text | none",
+            "_means": "float64 (n)",
+            "eigen_solver_": "text",
+            "eigenvalues_": "float64 (c)",
+            "eigenvectors_": "float64 (n, c)",
+            "_expansion": "expansion (d, c)",
+            "X_transformed_fit_?": "float64 (n, c)",
+            "_inverse_kernel?": "resolved (c)",
+            "dual_coef_?": "real (n, d)",
+        },
+        consistency.kernel_method,
+    ),
+    "KernelKNeighborsClassifier": Entry(
+        "maxmargin.kernel_methods.neighbors",
+        {"classes_": "labels (k)", **_NEIGHBORS, "_codes": "int64 (n)"},
+        consistency.neighbors,
+        consistency.space_again,
+    ),
+    "KernelKNeighborsRegressor": Entry(
+        "maxmargin.kernel_methods.neighbors",
+        {**_NEIGHBORS, "_targets": "float64 (n) | float64 (n, .)"},
+        consistency.neighbors,
+        consistency.space_again,
+    ),
+    "KernelKMeans": Entry(
+        "maxmargin.kernel_methods.k_means",
+        {
+            **_KERNEL,
+            "_sklearn_output_config?": "dict",
+            "_diagonal": "float64 (m)",
+            "_square_norms": "float64 (c)",
+            "_expansion": "expansion (d, c)",
+            "inertia_": "number",
+            "n_iter_": "count",
+            "history_": "float64 (.)",
+            "labels_": "int32 (.)",
+        },
+        consistency.kernel_method,
+    ),
+    "KernelDiscriminantAnalysis": Entry(
+        "maxmargin.kernel_methods.discriminant",
+        {
+            "classes_": "labels (k)",
+            **_KERNEL,
+            "_sklearn_output_config?": "dict",
+            "priors_": "float64 (k)",
+            "eigenvalues_": "float64 (q)",
+            "means_": "float64 (k, q)",
+            "_expansion": "expansion (d, q)",
+            "explained_variance_ratio_": "float64 (.)",
+        },
+        consistency.kernel_method,
+    ),
+    "Nystroem": Entry(
+        "maxmargin.large_scale",
+        {
+            **_KERNEL,
+            "_sklearn_output_config?": "dict",
+            "components_": "points (m, d) | indices (m)",
+            "component_indices_": "int64 (m) | none",
+            "normalization_": "float64 (r, m)",
+            "eigenvalues_": "float64 (m)",
+        },
+        consistency.landmark_features,
+    ),
+    "RandomFeatures": Entry(
+        "maxmargin.large_scale",
+        {
+            **MAP,
+            "kernel_": "resolved (d)",
+            "frequencies_": "float64 (f, d)",
+            "phase_": "number",
+            "scale_": "number",
+            "_n_features_out": "count",
+        },
+        consistency.random_features,
+    ),
+    "GaussianBasis": Entry(
+        "maxmargin.kernel_methods.feature_maps", {**MAP, "centers_": "points (c, d)", "_kernel": "resolved (d)"}
+    ),
+    "GaussianSeriesMap": Entry("maxmargin.kernel_methods.feature_maps", {**MAP, "n_output_features_": "count"}),
+    "PolynomialMap": Entry(
+        "maxmargin.kernel_methods.feature_maps", {**MAP, "gamma_": "number", "n_output_features_": "count"}
+    ),
+    **dict.fromkeys(("MonomialMap", "PolarMap", "RadialMap"), Entry("maxmargin.kernel_methods.feature_maps", MAP)),
+    "TableEncoder": Entry(
+        "maxmargin.data.table_encoder",
+        {**MAP, "categories_": "list", "sparse_output_": "bool"},
+        consistency.table_encoder,
+    ),
+}

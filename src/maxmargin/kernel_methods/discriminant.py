@@ -1,0 +1,319 @@
+"""Kernel discriminant analysis: Fisher's discriminant on the features (Mika et al. 1999; Baudat & Anouar 2000).
+
+With class means m_c, mean m, shares p_c of the classes and shares d_i = w_i / sum_j w_j of the points,
+
+    S_b = sum_c p_c (m_c - m)(m_c - m)'                      between the classes
+    S_w = sum_i d_i (phi(x_i) - m_{y_i})(phi(x_i) - m_{y_i})'  within them
+
+the directions v maximise v'S_b v / v'(S_w + lambda I)v. There are more features than points, so S_w is singular and
+lambda > 0 is needed; it is ``alpha`` times the total variance trace(S_b + S_w), and so has no unit.
+
+Let Phi hold the features of the points as rows, M = Phi'H the centred class means (H has a column a class: d_i / p_c in
+the class, minus d_i everywhere), D = diag(d), and Q the matrix that takes off every point's class mean. Then
+S_w = Psi'Psi with Psi = D^1/2 Q Phi, and by the inverse of a sum (Woodbury)
+
+    (S_w + lambda I)^-1 M = Phi'B,   B = (H - Q'D^1/2 (K_w + lambda I)^-1 D^1/2 Q K H) / lambda,
+    K_w = Psi Psi' = D^1/2 Q K Q'D^1/2.
+
+All directions lie in the span of Phi'B: what is left is an eigenproblem of the size of the number of classes,
+
+    G = M'Phi'B = H'K B,    P^1/2 G P^1/2 u = rho u,    v = Phi'B P^1/2 u / sqrt(rho),   P = diag(p)
+
+and with this length of v, the (regularised) scatter within classes is the identity among the projections. So they are
+classified by the distance from the class means, with the log of the prior added: linear discriminant analysis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.special import log_softmax, softmax
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
+from maxmargin.runtime.validation import Array, Points, check_labels, check_memory, check_number, check_weights
+from maxmargin.svm.kernel_input import KernelInput, gram_of
+from maxmargin.svm.models.expansion import KernelExpansion
+
+SMALLEST = 1e-10  # share of the largest rho below which a direction does not separate anything
+
+
+class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, KernelInput):
+    """Directions in feature space that tell classes apart, and the classifier they give.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of directions for ``transform``, at most n_classes - 1, which is the default. Predictions use all.
+    kernel : str, Kernel or callable, default="rbf"
+        A name, a kernel object, or a function of two points or of two sets of points. With ``"linear"`` and a small
+        ``alpha`` this is linear discriminant analysis.
+    gamma, degree, coef0
+        Parameters of a kernel given by name.
+    alpha : float, default=1e-3
+        Regularisation, > 0: what is added to the scatter within classes in every direction, as a share of the total
+        variance of the features.
+    priors : array-like of shape (n_classes,), optional
+        Probabilities of the classes before a point is seen; their shares of the training points when not given.
+    n_jobs : int, optional
+        Threads; all cores when not given.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        The probabilities in use.
+    eigenvalues_ : ndarray of shape (n_classes - 1,)
+        rho of each direction: variance between classes over (regularised) variance within them, decreasing.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Its share of the sum.
+    means_ : ndarray of shape (n_classes, n_classes - 1)
+        The class means among the projections; zero for a class without weight.
+    kernel_ : Kernel
+        The kernel with its resolved parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernel_methods.discriminant import KernelDiscriminantAnalysis
+    >>> angle = np.arange(12.0)
+    >>> ring = np.column_stack((np.cos(angle), np.sin(angle)))
+    >>> X, y = np.vstack((ring, 3.0 * ring)), ["inner"] * 12 + ["outer"] * 12
+    >>> model = KernelDiscriminantAnalysis().fit(X, y)
+    >>> model.predict([[0.0, 1.2], [2.5, 0.0]])
+    array(['inner', 'outer'], dtype='<U5')
+    >>> model.transform(X).shape
+    (24, 1)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        alpha: float = 1e-3,
+        priors: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+        self.priors = priors
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            Training points; with ``kernel="precomputed"`` their kernel matrix.
+        y : array-like of shape (n_samples,)
+            Class labels: numbers, strings or booleans.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of two is the same as giving the sample twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_number("alpha", self.alpha, above=0, remedy="The scatter within classes is singular in feature space.")
+        X, y = self._training_points(X, y, supervised=True)
+        self.classes_, codes = check_labels(y)
+        most = len(self.classes_) - 1
+        if self.n_components is not None:
+            few = f"{most + 1} classes have {most} directions."
+            check_number("n_components", self.n_components, least=1, most=most, integer=True, remedy=few)
+        weights = check_weights(sample_weight, X.shape[0])
+        used = np.flatnonzero(weights > 0)
+        codes, d = codes[used], weights[used] / weights.sum()
+        shares = np.bincount(codes, weights=d, minlength=most + 1)
+        self.priors_ = self._check_priors(shares)
+
+        K, anchors = self._gram(X, used, weights[used])
+        coefficients, self.eigenvalues_ = _directions(K, codes, d, shares, float(self.alpha))
+        projections = K @ coefficients
+        centre = d @ projections
+        self.means_ = np.zeros((most + 1, most))
+        np.add.at(self.means_, codes, (d / shares[codes])[:, None] * (projections - centre))
+        self._expansion = KernelExpansion(self.kernel_, anchors, coefficients, -centre)
+        total = self.eigenvalues_.sum()
+        self.explained_variance_ratio_ = (self.eigenvalues_ / total if total > 0 else self.eigenvalues_)[: self._kept]
+        return self
+
+    def _check_priors(self, shares: Array) -> Array:
+        """Priors of the classes; one without training weight has none, and is never predicted."""
+        if self.priors is None:
+            return shares
+        priors = np.asarray(self.priors, dtype=np.float64)
+        if priors.shape != shares.shape:
+            raise ValueError(f"priors has shape {priors.shape}: give one number for each of the {len(shares)} classes.")
+        if not (np.isfinite(priors).all() and (priors >= 0).all()) or abs(priors.sum() - 1.0) > 1e-6:
+            raise ValueError(f"priors must be numbers >= 0 with sum 1; got priors={self.priors!r}.")
+        priors = np.where(shares > 0, priors, 0.0)
+        if not priors.any():
+            raise ValueError(f"priors={self.priors!r} are zero for every class that has training points.")
+        return priors / priors.sum()
+
+    def _gram(self, X: Points, used: Array, weights: Array) -> tuple[Array, Points]:
+        """K of the points of positive weight, and what new points are compared with."""
+        n = len(used)
+        gram: Gram
+        check_memory(
+            24.0 * n * n,
+            f"Kernel discriminant analysis of {n:,} points",
+            "use fewer points, or KernelPCA with few components before a linear discriminant.",
+        )
+        if self._is_precomputed():
+            self.kernel_, gram, anchors = self._resolved(X), precomputed_gram(X, used), used
+        else:
+            anchors = computing_form(X if n == X.shape[0] else X[used])
+            self.kernel_ = self._resolved(anchors, weights)
+            gram = gram_of(self.kernel_, anchors, self._threads(n))
+        return gram.block(np.arange(n), np.arange(n)), anchors
+
+    @property
+    def _kept(self) -> int:
+        return len(self.classes_) - 1 if self.n_components is None else int(self.n_components)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._kept
+
+    def transform(self, X: Any) -> Array:
+        """Project points on the directions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+        """
+        X = self._new_points(X)
+        return self._expand(self._expansion, X)[:, : self._kept]
+
+    def _scores(self, X: Any) -> Array:
+        """log prior - |z - mean|^2 / 2 of each class, up to the same number for all: the log posterior."""
+        X = self._new_points(X)
+        Z = self._expand(self._expansion, X)
+        with np.errstate(divide="ignore"):
+            return Z @ self.means_.T - 0.5 * (self.means_**2).sum(axis=1) + np.log(self.priors_)
+
+    def decision_function(self, X: Any) -> Array:
+        """Log posterior of each class, up to the same number for all; for two classes, of the second minus the first.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: Any) -> Array:
+        """The class of largest posterior.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        scores = self._scores(X)
+        return self.classes_[scores.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior of each class, for features that are Gaussian within classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return softmax(self._scores(X), axis=1)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Its logarithm.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+        """
+        return log_softmax(self._scores(X), axis=1)
+
+
+def _directions(K: Array, codes: Array, d: Array, shares: Array, alpha: float) -> tuple[Array, Array]:
+    """Coefficients of the directions, one a column, and rho; one less than there are classes.
+
+    Signs: the class whose mean weighs most in a direction has the positive side, and the last one of several such, so
+    that with two classes the second is positive."""
+    n, n_classes = len(d), len(shares)
+    Y = np.zeros((n, n_classes))
+    Y[np.arange(n), codes] = 1.0
+    E = Y * (d / shares[codes])[:, None]  # Q = I - Y E'
+    H = np.where(shares > 0, E - d[:, None], 0.0)
+    root = np.sqrt(d)[:, None]
+    diagonal = K.diagonal()
+    variance = float(d @ diagonal - d @ (K @ d))
+    noise = n * float(np.finfo(np.float64).eps) * np.abs(diagonal).max()
+    if abs(variance) <= noise:  # all features are equal
+        return np.zeros((n, n_classes - 1)), np.zeros(n_classes - 1)
+    lam = alpha * variance
+
+    K_w = K - (E.T @ K)[codes]
+    K_w -= (K_w @ E)[:, codes]
+    K_w *= root
+    K_w *= root.T
+    K_w.flat[:: n + 1] += lam
+    KH = K @ H
+    try:
+        factor = scipy.linalg.cho_factor(K_w, overwrite_a=True, check_finite=False)
+    except scipy.linalg.LinAlgError as error:
+        raise ValueError(
+            f"The scatter within classes, regularised by alpha={alpha:g}, is not positive definite: raise alpha, or "
+            "use a kernel that is positive semidefinite; maxmargin.validate_gram tells."
+        ) from error
+    inner = scipy.linalg.cho_solve(factor, root * (KH - (E.T @ KH)[codes]), overwrite_b=True, check_finite=False)
+    inner *= root
+    B = (H - inner + E @ (Y.T @ inner)) / lam
+
+    scale = np.sqrt(shares)
+    G = scale[:, None] * (KH.T @ B) * scale
+    rho, u = scipy.linalg.eigh(0.5 * (G + G.T))
+    rho, u = rho[:0:-1], u[:, :0:-1]  # decreasing, and without the least: the class means lie in a plane through m
+    size = np.abs(u)
+    last = n_classes - 1 - (size[::-1] >= (1.0 - 1e-6) * size.max(axis=0)).argmax(axis=0)
+    u = u * np.where(u[last, np.arange(n_classes - 1)] < 0, -1.0, 1.0)
+    separating = rho > SMALLEST * max(rho[0], 0.0)
+    rho = np.where(separating, rho, 0.0)
+    lengths = np.divide(1.0, np.sqrt(rho), out=np.zeros_like(rho), where=separating)
+    return B @ (scale[:, None] * u) * lengths, rho

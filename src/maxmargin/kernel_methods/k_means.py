@@ -1,0 +1,335 @@
+"""Kernel k-means: Lloyd's algorithm on the features (Schölkopf, Smola & Müller 1998; Dhillon, Guan & Kulis 2004).
+
+Points of weight w_i are divided into clusters so that the inertia J = sum_i w_i |phi(x_i) - c_{z_i}|^2 is small, z_i
+the cluster of point i. The centre of cluster c is the mean of its features, a kernel expansion:
+
+    c_c = sum_i C_ic phi(x_i),       C_ic = w_i / sum_{j in c} w_j  for i in c, else 0
+    |phi(x) - c_c|^2 = k(x, x) - 2 f_c(x) + s_c,   f_c(x) = sum_i C_ic k(x_i, x),   s_c = |c_c|^2 = sum_i C_ic f_c(x_i)
+
+One round computes F = K C and moves every point to its nearest centre. Neither step raises J, and there are finitely
+many divisions, so rounds come to an end, in a local minimum: several starts are tried and the best is kept. A cluster
+that loses all its points gets the one that is worst off, which lowers J as well.
+
+Starts: k-means++ (Arthur & Vassilvitskii 2007) draws each first centre among the points with probability proportional
+to w_i times its squared distance from those drawn so far, and of several draws takes the best.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
+from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
+from maxmargin.runtime.validation import Array, Points, callers_level, check_choice, check_number, check_weights
+from maxmargin.svm.kernel_input import KernelInput, gram_of, self_similarity
+from maxmargin.svm.models.expansion import KernelExpansion
+
+
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelInput):
+    """Clusters whose points are near to their mean in feature space.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    kernel : str, Kernel or callable, default="rbf"
+        A name, a kernel object, or a function of two points or of two sets of points. With ``"linear"`` this is the
+        ordinary k-means.
+    gamma, degree, coef0
+        Parameters of a kernel given by name.
+    init : {"k-means++", "random"} or array-like of shape (n_samples,), default="k-means++"
+        First centres spread out by chance; points drawn at random; or the cluster of each sample to begin with, as
+        integers from 0 to n_clusters - 1.
+    n_init : int, default=10
+        Number of starts; the result of least inertia is kept.
+    max_iter : int, default=300
+        Rounds of one start.
+    tol : float, default=1e-6
+        Rounds end when no point moves, or the inertia falls by less than this share of it.
+    random_state : int or RandomState, optional
+        For the starts.
+    n_jobs : int, optional
+        Threads; all cores when not given.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        The cluster of each training point: the one whose centre is nearest.
+    inertia_ : float
+        Sum of squared distances in feature space from the nearest centre, times the weights.
+    n_iter_ : int
+        Rounds of the best start.
+    history_ : ndarray of shape (n_iter_,)
+        Inertia in each of its rounds; it never rises (for a positive semidefinite kernel).
+    kernel_ : Kernel
+        The kernel with its resolved parameters.
+
+    Examples
+    --------
+    Points by their direction, whatever their length:
+
+    >>> from maxmargin.kernel_methods.k_means import KernelKMeans
+    >>> X = [[1.0, 0.1], [5.0, 0.2], [30.0, 1.0], [0.1, 1.0], [0.3, 4.0], [1.0, 28.0]]
+    >>> model = KernelKMeans(n_clusters=2, kernel="cosine", random_state=0).fit(X)
+    >>> model.labels_
+    array([1, 1, 1, 0, 0, 0], dtype=int32)
+    >>> model.predict([[100.0, 2.0]])
+    array([1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        init: Any = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 300,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            Points; with ``kernel="precomputed"`` their kernel matrix.
+        y : ignored
+            For scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of two is the same as giving the point twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        for name in ("n_clusters", "n_init", "max_iter"):
+            check_number(name, getattr(self, name), least=1, integer=True)
+        check_number("tol", self.tol, least=0)
+        X = self._training_points(X)
+        n = X.shape[0]
+        if self.n_clusters > n:
+            raise ValueError(
+                f"n_samples={n} should be >= n_clusters={self.n_clusters}: give more points or ask for fewer clusters."
+            )
+        weights = check_weights(sample_weight, n)
+        rows = canonical_rows(X, np.zeros(n), weights, merge=not (self._is_precomputed() or self._objects))
+        first = self._first_labels(n, rows)
+        gram, anchors = self._prepare(X, rows)
+        count = min(int(self.n_clusters), gram.n)
+        if count < self.n_clusters:
+            warnings.warn(
+                f"There are {gram.n} different points for n_clusters={self.n_clusters}: each is a cluster of its own.",
+                ConvergenceWarning,
+                stacklevel=callers_level(),
+            )
+
+        rng = check_random_state(self.random_state)
+        diagonal = gram.diagonal()
+        best: _Division | None = None
+        for _ in range(int(self.n_init) if first is None else 1):
+            start = first if first is not None else _seeded(gram, diagonal, rows.weight, count, self.init, rng)
+            division = _lloyd(gram, diagonal, rows.weight, count, start, int(self.max_iter), self.tol)
+            if best is None or division.inertia < best.inertia:
+                best = division
+        assert best is not None
+        if not best.settled:
+            warnings.warn(
+                f"KernelKMeans stopped after max_iter={self.max_iter} rounds while points still moved; the inertia is "
+                f"{best.inertia:.6g}. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=callers_level(),
+            )
+
+        self._diagonal, self._square_norms = diagonal, best.square_norms
+        self._expansion = KernelExpansion(self.kernel_, anchors, best.centres, -0.5 * best.square_norms)
+        self.inertia_, self.n_iter_, self.history_ = best.inertia, len(best.history), np.array(best.history)
+        self.labels_ = best.labels[rows.member_of].astype(np.int32)
+        absent = np.flatnonzero(weights == 0)
+        if len(absent):
+            self.labels_[absent] = self._expand(self._expansion, X[absent]).argmax(axis=1)
+        return self
+
+    def _first_labels(self, n: int, rows: CanonicalRows) -> Array | None:
+        """The clusters to begin with, of the merged rows, if ``init`` gives them."""
+        if isinstance(self.init, str):
+            check_choice("init", self.init, ["k-means++", "random"], extra=" or an array of labels")
+            return None
+        labels = np.asarray(self.init)
+        if labels.shape != (n,) or labels.dtype.kind not in "iu":
+            raise ValueError(
+                f"init must be 'k-means++', 'random' or one integer for each of the {n} points; got an array of shape "
+                f"{labels.shape} and type {labels.dtype}."
+            )
+        if labels.min() < 0 or labels.max() >= self.n_clusters:
+            raise ValueError(
+                f"init holds clusters from {labels.min()} to {labels.max()}; n_clusters={self.n_clusters} allows 0 to "
+                f"{self.n_clusters - 1}."
+            )
+        return labels[rows.representative].astype(np.intp)
+
+    def _prepare(self, X: Points, rows: CanonicalRows) -> tuple[Gram, Points]:
+        """The kernel matrix of the merged rows, and what new points are compared with."""
+        at = rows.representative
+        if self._is_precomputed():
+            self.kernel_ = self._resolved(X)
+            return precomputed_gram(X, at), at
+        points = computing_form(X[at])
+        self.kernel_ = self._resolved(points, rows.weight)
+        return gram_of(self.kernel_, points, self._threads(len(at))), points
+
+    def predict(self, X: Any) -> Array:
+        """The cluster whose centre is nearest in feature space.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        X = self._new_points(X)
+        return self._expand(self._expansion, X).argmax(axis=1).astype(np.int32)
+
+    def transform(self, X: Any) -> Array:
+        """Distances from the centres, in feature space.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points, which tell distances
+            only if all training points have the same k(x, x).
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+        """
+        X = self._new_points(X)
+        half = self._expand(self._expansion, X)  # f_c(x) - s_c / 2
+        squares = self_similarity(self.kernel_, X, self._diagonal)[:, None] - 2.0 * half
+        return np.sqrt(np.maximum(squares, 0.0))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The inertia of points about the centres found, times -1.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+        y : ignored
+            For scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        score : float
+        """
+        distances = self.transform(X)
+        return -float(check_weights(sample_weight, len(distances)) @ distances.min(axis=1) ** 2)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._square_norms)
+
+
+@dataclass(frozen=True)
+class _Division:
+    """What one start ended with."""
+
+    labels: Array
+    centres: Array  # C
+    square_norms: Array  # s
+    inertia: float
+    history: list[float]
+    settled: bool
+
+
+def _lloyd(
+    gram: Gram, diagonal: Array, weight: Array, count: int, labels: Array, max_iter: int, tol: float
+) -> _Division:
+    """Rounds of Lloyd's algorithm from the labels given, until no point moves."""
+    n, every = gram.n, np.arange(gram.n)
+    history: list[float] = []
+    labels = _filled(labels, weight * diagonal, count)
+    for _ in range(max_iter):
+        centres = np.zeros((n, count))
+        centres[every, labels] = weight / np.bincount(labels, weights=weight, minlength=count)[labels]
+        F = gram.product(every, centres)
+        square_norms = np.einsum("ic,ic->c", centres, F)
+        distances = square_norms - 2.0 * F  # |phi(x) - c|^2 - k(x, x), which does not matter to the nearest
+        nearest = distances.argmin(axis=1)
+        history.append(float(weight @ (diagonal + distances[every, labels])))
+        costs = weight * np.maximum(0.0, diagonal + distances[every, nearest])
+        fell = math.inf if len(history) < 2 else history[-2] - history[-1]
+        settled = np.array_equal(nearest, labels) or fell <= tol * abs(history[-1])
+        if settled:
+            break
+        labels = _filled(nearest, costs, count)
+    return _Division(nearest, centres, square_norms, float(costs.sum()), history, settled)
+
+
+def _filled(labels: Array, costs: Array, count: int) -> Array:
+    """Labels without empty clusters: each gets the point of largest cost, out of a cluster that has others."""
+    sizes = np.bincount(labels, minlength=count)
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty) == 0:
+        return labels
+    labels = labels.copy()
+    candidates = iter(np.argsort(-costs, kind="stable"))
+    for cluster in empty:
+        point = next(i for i in candidates if sizes[labels[i]] > 1)
+        sizes[labels[point]] -= 1
+        labels[point] = cluster
+    return labels
+
+
+def _seeded(gram: Gram, diagonal: Array, weight: Array, count: int, init: str, rng: Any) -> Array:
+    """First labels: the nearest of ``count`` points that are drawn as first centres."""
+    every = np.arange(gram.n)
+    drawn = np.argsort(-np.log(rng.uniform(size=gram.n)) / weight)[
+        :count
+    ]  # without repetition, in proportion to weight
+    trials = 2 + int(math.log(count)) if init == "k-means++" else 1
+    closest, labels = np.full(gram.n, np.inf), np.zeros(gram.n, np.intp)
+    for c in range(count):
+        candidates = drawn[c : c + 1]
+        chances = np.cumsum(weight * closest) if c and init == "k-means++" else np.zeros(1)
+        if chances[-1] > 0:
+            candidates = np.searchsorted(chances, rng.uniform(size=trials) * chances[-1], side="right")
+            candidates = np.minimum(candidates, gram.n - 1)
+        distances = np.maximum(0.0, diagonal[:, None] + diagonal[candidates] - 2.0 * gram.block(every, candidates))
+        distances[candidates, np.arange(len(candidates))] = 0.0
+        nearer = np.minimum(distances, closest[:, None])
+        pick = int((weight @ nearer).argmin())
+        labels[distances[:, pick] < closest] = c
+        closest = nearer[:, pick]
+    return labels

@@ -1,0 +1,307 @@
+"""Nearest neighbours in feature space: a label or a value by the vote or the mean of the nearest training points.
+
+The distance is that of the features, d(x, z)^2 = k(x, x) - 2 k(x, z) + k(z, z); see ``search.py``. With weights w_j of
+the n_neighbors nearest training points,
+
+    share of class c   sum_{j: y_j = c} w_j / sum_j w_j          value   sum_j w_j y_j / sum_j w_j
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.kernel_methods.neighbors.search import FeatureSpace
+from maxmargin.runtime.validation import (
+    Array,
+    Points,
+    check_choice,
+    check_labels,
+    check_number,
+    check_points,
+    check_targets,
+)
+from maxmargin.svm.kernel_input import KernelInput
+
+
+class _KernelNeighbors(KernelInput):
+    """What classifier and regressor share: parameters, training points and the search."""
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "uniform",
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        check_number("n_neighbors", self.n_neighbors, least=1, integer=True)
+        if not callable(self.weights):
+            check_choice("weights", self.weights, ["uniform", "distance"], extra=" or a function of the distances")
+
+    def _fit_points(self, X: Points) -> None:
+        self.X_fit_ = X
+        self.n_samples_fit_ = X.shape[0]
+        self.kernel_ = self._resolved(X)
+        self._space = FeatureSpace(self.kernel_, X)
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[Array, Array] | Array:
+        """The nearest training points, nearest first.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), optional
+            Points; with ``kernel="precomputed"`` their kernel values with the training points. When not given, the
+            neighbours of each training point among the others.
+        n_neighbors : int, optional
+            How many; the estimator's own number when not given.
+        return_distance : bool, default=True
+            Whether to return the distances, too.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_neighbors)
+            In feature space; only with ``return_distance``.
+        indices : ndarray of shape (n_samples, n_neighbors)
+            Positions in the training set.
+        """
+        check_is_fitted(self)
+        count = self.n_neighbors if n_neighbors is None else n_neighbors
+        check_number("n_neighbors", count, least=1, integer=True)
+        others = self.n_samples_fit_ - (X is None)
+        if count > others:
+            raise ValueError(
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {count}, n_samples_fit = "
+                f"{self.n_samples_fit_}{', and a point is no neighbour of its own' if X is None else ''}: lower "
+                "n_neighbors, or give more training points."
+            )
+        points = self.X_fit_ if X is None else self._new_points(X)
+        squares, indices = self._space.nearest(
+            points, int(count), own=X is None, threads=self._threads(points.shape[0])
+        )
+        if not return_distance:
+            return indices
+        return self._space.distances(points, squares, own=X is None), indices
+
+    def _neighbors(self, X: Any) -> tuple[Array, Array]:
+        """Weights and indices of the neighbours of new points."""
+        if self.weights == "uniform":
+            indices = np.asarray(self.kneighbors(X, return_distance=False))
+            return np.ones(indices.shape), indices
+        distances, indices = self.kneighbors(X)
+        if self.weights == "distance":
+            at_zero = distances == 0
+            with np.errstate(divide="ignore"):
+                return np.where(at_zero.any(axis=1)[:, None], at_zero, 1.0 / distances), indices
+        weights = np.asarray(self.weights(distances), dtype=np.float64)
+        if weights.shape != distances.shape:
+            raise ValueError(
+                f"weights was called with distances of shape {distances.shape} and returned shape {weights.shape}: "
+                "it must return one weight for each distance."
+            )
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any(axis=1).all()):
+            raise ValueError("weights must return finite numbers >= 0, and not only zeros for a point.")
+        return weights, indices
+
+
+class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
+    """Vote of the nearest training points, by distance in feature space.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        How many vote.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        One vote each; votes of 1 / distance (a neighbour at distance zero outvotes all others); or a function of the
+        array of distances that returns the weights.
+    kernel : str, Kernel or callable, default="rbf"
+        A name, a kernel object, or a function of two points or of two sets of points. With the Gaussian kernel the
+        neighbours are the Euclidean ones.
+    gamma, degree, coef0
+        Parameters of a kernel given by name.
+    n_jobs : int, optional
+        Threads; all cores when not given.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    kernel_ : Kernel
+        The kernel with its resolved parameters.
+    X_fit_ : ndarray, sparse matrix or array of objects
+        The training points.
+    n_samples_fit_ : int
+        How many there are.
+
+    Notes
+    -----
+    With ``kernel="precomputed"``, rows for new points hold k(x, x_i) and not k(x, x), which distances need and their
+    order does not. It is taken from the training points if they all have the same one, as with a normalised kernel;
+    else ``weights="distance"`` and the distances of ``kneighbors`` are refused.
+
+    Examples
+    --------
+    Words, compared by their shared pairs of letters:
+
+    >>> import numpy as np
+    >>> from maxmargin.kernel_methods.neighbors import KernelKNeighborsClassifier
+    >>> def shared_pairs(s, t):
+    ...     return len(set(zip(s, s[1:])) & set(zip(t, t[1:])))
+    >>> words = ["running", "jumping", "singing", "jumped", "walked", "talked"]
+    >>> model = KernelKNeighborsClassifier(n_neighbors=3, kernel=shared_pairs)
+    >>> model.fit(words, ["now", "now", "now", "past", "past", "past"]).predict(["bringing", "balked"])
+    array(['now', 'past'], dtype='<U4')
+    """
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Keep the training points and their labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            Training points; with ``kernel="precomputed"`` their kernel matrix.
+        y : array-like of shape (n_samples,)
+            Class labels: numbers, strings or booleans.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        X, y = self._training_points(X, y, supervised=True)
+        self.classes_, self._codes = check_labels(y)
+        self._fit_points(X)
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Shares of the votes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_samples, n_classes)
+            One column a class, in the order of ``classes_``; rows sum to one.
+        """
+        weights, indices = self._neighbors(X)
+        n, n_classes = len(indices), len(self.classes_)
+        cell = self._codes[indices] + n_classes * np.arange(n)[:, None]
+        votes = np.bincount(cell.ravel(), weights=weights.ravel(), minlength=n * n_classes).reshape(n, n_classes)
+        return votes / votes.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> Array:
+        """The label with the most votes; of equal ones the first in ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
+
+
+class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
+    """Mean of the targets of the nearest training points, by distance in feature space.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        How many count.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        The plain mean; weights of 1 / distance (a neighbour at distance zero leaves no weight to others); or a function
+        of the array of distances that returns the weights.
+    kernel, gamma, degree, coef0, n_jobs
+        As in :class:`KernelKNeighborsClassifier`.
+
+    Attributes
+    ----------
+    kernel_, X_fit_, n_samples_fit_
+        As in :class:`KernelKNeighborsClassifier`.
+
+    Examples
+    --------
+    >>> from maxmargin.kernel_methods.neighbors import KernelKNeighborsRegressor
+    >>> model = KernelKNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [2.0], [9.0]], [0.0, 1.0, 4.0, 81.0])
+    >>> model.predict([[0.4], [1.6]])
+    array([0.5, 2.5])
+    """
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Keep the training points and their targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            Training points; with ``kernel="precomputed"`` their kernel matrix.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        X = self._training_points(X)
+        self._targets = _check_outputs(y, X.shape[0])
+        self._fit_points(X)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The weighted mean of the neighbours' targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        weights, indices = self._neighbors(X)
+        weights /= weights.sum(axis=1, keepdims=True)
+        return np.einsum("ij,ij...->i...", weights, self._targets[indices])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _check_outputs(y: Any, n_samples: int) -> Array:
+    """Numeric targets, one or several a sample."""
+    if y is None or np.asarray(y).ndim < 2:
+        return check_targets(y, n_samples, numeric=True)
+    outputs = check_points(np.asarray(y), "y").astype(np.float64, copy=False)
+    if len(outputs) != n_samples:
+        raise ValueError(
+            f"X has {n_samples} samples and y has {len(outputs)}: give one row of targets for each sample."
+        )
+    return outputs

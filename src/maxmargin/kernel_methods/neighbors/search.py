@@ -1,0 +1,134 @@
+"""The search for nearest neighbours in feature space.
+
+    d(x, z)^2 = |phi(x) - phi(z)|^2 = k(x, x) - 2 k(x, z) + k(z, z)
+
+Rounding leaves an error of about eps (k(x, x) + k(z, z)) in d^2. Distances below it are zero: a point is at distance
+zero from its copies. Distances that differ by less are equal, and ordered by the index of the training point.
+
+For the Gaussian kernel, d^2 = 2 - 2 exp(-gamma |x - z|^2) grows with |x - z|: the neighbours are the Euclidean ones.
+They are found by |x - z|^2 = x'x - 2 x'z + z'z, that is with the linear kernel, because the exponential of far points
+would round all their distances to sqrt(2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.kernels import RBF, Kernel, Linear, Precomputed
+from maxmargin.kernels.gram.operator import computing_form
+from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.validation import Array, Points
+from maxmargin.svm.kernel_input import check_finite, self_similarity
+
+TILE_ROWS, TILE_COLS = 256, 2048  # distances of a tile stay in a core's cache
+ROUNDING = 16  # units in the last place that d^2 may be wrong by
+
+
+@numba.njit(cache=True, nogil=True)
+def keep_nearest(
+    K: Array,
+    k_xx: Array,
+    k_zz: Array,
+    first: int,
+    rounding: float,
+    clip: bool,
+    excluded: int,
+    squares: Array,
+    indices: Array,
+) -> None:
+    """Sort the columns of a tile into the nearest so far, ``squares`` and ``indices``; its first column is training
+    point ``first``. Row i is not compared with training point ``excluded`` + i. Columns come in order, and one goes
+    before another only if it is nearer by more than the rounding error: equal ones stay in the order of their index."""
+    last = squares.shape[1] - 1
+    for i in range(K.shape[0]):
+        for j in range(K.shape[1]):
+            total = k_xx[i] + k_zz[j]
+            error = rounding * abs(total)
+            d = total - 2.0 * K[i, j]
+            if clip and d <= error:
+                d = 0.0
+            if d + error < squares[i, last] and first + j != excluded + i:
+                at = last
+                while at > 0 and d + error < squares[i, at - 1]:
+                    squares[i, at] = squares[i, at - 1]
+                    indices[i, at] = indices[i, at - 1]
+                    at -= 1
+                squares[i, at] = d
+                indices[i, at] = first + j
+
+
+class FeatureSpace:
+    """The training points, ready for the search. ``own`` says that the points asked for are the training points, each
+    of which is no neighbour of its own."""
+
+    def __init__(self, kernel: Kernel, X: Points) -> None:
+        gaussian = type(kernel) is RBF and float(kernel.gamma) > 0
+        self.gamma = float(kernel.gamma) if gaussian else None
+        self.kernel: Kernel = Linear() if gaussian else kernel
+        self.shift = kernel.shift_ if gaussian else None
+        self.precomputed = isinstance(kernel, Precomputed)
+        self.X = X if self.precomputed else computing_form(X)
+        single = self.precomputed and X.dtype == np.float32
+        self.rounding = ROUNDING * float(np.finfo(np.float32 if single else np.float64).eps)
+        self.diagonal = (
+            np.asarray(X.diagonal(), dtype=np.float64)
+            if self.precomputed
+            else _in_tiles(lambda rows: self.kernel.self_similarity(self._moved(self.X[rows])), X.shape[0])
+        )
+
+    def _moved(self, A: Points) -> Points:
+        """Points around the mean of the training points: distances stay, and keep their digits."""
+        return A if self.shift is None else (A.toarray() if sp.issparse(A) else A) - self.shift
+
+    def nearest(self, A: Points, count: int, *, own: bool, threads: int) -> tuple[Array, Array]:
+        """Squared distances (up to the same number for all of a row, if the kernel is precomputed) and indices."""
+        squares, indices = np.full((A.shape[0], count), np.inf), np.zeros((A.shape[0], count), np.int64)
+        starts = range(0, A.shape[0], TILE_ROWS)
+
+        def work(t: int) -> None:
+            rows = slice(starts[t], min(starts[t] + TILE_ROWS, A.shape[0]))
+            self._nearest(A, rows, own, squares[rows], indices[rows])
+
+        with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
+            run_tiles(work, len(starts), threads)
+        return check_finite(squares), indices
+
+    def _nearest(self, A: Points, rows: slice, own: bool, squares: Array, indices: Array) -> None:
+        """The same for a tile of rows: training points pass in tiles, and the nearest so far are kept."""
+        left = A[rows] if self.precomputed else self._moved(A[rows])
+        n = self.diagonal.shape[0]
+        if own:
+            k_xx = self.diagonal[rows]
+        elif self.precomputed:
+            k_xx = np.zeros(left.shape[0])
+        else:
+            k_xx = self.kernel.self_similarity(left)
+        clip = own or not self.precomputed  # without k(x, x), d^2 may be negative
+        excluded = rows.start if own else -TILE_ROWS  # of no row
+        for start in range(0, n, TILE_COLS):
+            cols = slice(start, min(start + TILE_COLS, n))
+            if self.precomputed:
+                part = left[:, cols]
+                K = (part.toarray() if sp.issparse(part) else part).astype(np.float64)
+            else:
+                K = self.kernel.matrix(left, self._moved(self.X[cols]))
+            keep_nearest(K, k_xx, self.diagonal[cols], start, self.rounding, clip, excluded, squares, indices)
+
+    def distances(self, A: Points, squares: Array, *, own: bool) -> Array:
+        """Distances in feature space from what ``nearest`` found."""
+        if self.gamma is not None:
+            return np.sqrt(-2.0 * np.expm1(-self.gamma * squares))
+        if self.precomputed and not own:
+            k_xx = self_similarity(Precomputed(), A, self.diagonal)[:, None]
+            squares = squares + k_xx
+            squares[squares <= self.rounding * 2.0 * np.abs(k_xx)] = 0.0
+        return np.sqrt(squares)
+
+
+def _in_tiles(function: Any, n: int) -> Array:
+    """The values of a function of some rows, for all rows."""
+    return np.concatenate([function(slice(start, start + TILE_ROWS)) for start in range(0, n, TILE_ROWS)])

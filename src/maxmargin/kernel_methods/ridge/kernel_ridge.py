@@ -1,0 +1,288 @@
+"""Kernel ridge regression: the function f(x) = sum_i c_i k(x_i, x) + b that minimises
+
+    sum_i w_i (y_i - f(x_i))^2 + alpha |f|^2.
+
+The linear system behind it is in ``ridge_system``. K is stored once, and factorised where it stands; values at new
+points are summed in tiles, without a kernel matrix. The linear kernel with few columns needs no K at all: it is ridge
+regression, f(x) = v'x + b, and where the derivative of the sum above vanishes, v = sum_i c_i x_i with
+
+    c_i = w_i (y_i - f(x_i)) / alpha.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
+from maxmargin.kernel_methods.ridge.ridge_system import RidgeSystem
+from maxmargin.kernels import Callable, Kernel, Linear, Precomputed
+from maxmargin.kernels.gram.operator import computing_form
+from maxmargin.kernels.gram.tiled import make_gram
+from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.validation import (
+    Array,
+    Points,
+    check_flag,
+    check_memory,
+    check_number,
+    check_outputs,
+    check_weights,
+)
+from maxmargin.svm.kernel_input import KernelInput, check_finite, expansion_of, kernel_of
+from maxmargin.svm.models.expansion import KernelExpansion
+
+
+class KernelRidge(MultiOutputMixin, RegressorMixin, KernelInput):
+    """Kernel ridge regression.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_targets,), default=1.0
+        The price of the function's norm, >= 0, one for all targets or one each. 0 interpolates, where K allows.
+    kernel : str, Kernel or callable, default="linear"
+        A name (``"linear"``, ``"poly"`` or ``"polynomial"``, ``"rbf"``, ``"sigmoid"``, ``"laplacian"``, ``"chi2"``,
+        ``"additive_chi2"``, ``"cosine"``, ``"intersection"``, ``"precomputed"``), an object of
+        :mod:`maxmargin.kernels`, or a function of two points that returns a number, or of two sets of points that
+        returns their kernel matrix.
+    gamma : float, "scale", "auto" or None, default=None
+        Parameter of a kernel given by name; None is 1 / n_features (1 for chi2).
+    degree, coef0 : float, default=3, 1
+        Parameters of a kernel given by name.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel given as a function.
+    fit_intercept : bool, default=False
+        Whether to add a constant b that costs nothing. Without it, a kernel that has no constant of its own pulls
+        predictions to zero.
+    n_jobs : int or None, default=None
+        Threads; None means all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n_samples,) or (n_samples, n_targets)
+        The coefficients c.
+    intercept_ : float or array of shape (n_targets,)
+        The constant b; 0 without ``fit_intercept``.
+    X_fit_ : array or CSR matrix of shape (n_samples, n_features)
+        The training points; for a precomputed kernel, the kernel matrix.
+    kernel_ : Kernel
+        The kernel with its parameters resolved on the training data.
+    n_features_in_ : int
+        Number of columns.
+
+    See Also
+    --------
+    KernelRidgeCV : chooses alpha by leave-one-out.
+    maxmargin.SVR : the same function with a loss that forgives small errors, and fewer coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernel_methods.ridge import KernelRidge
+    >>> x = np.linspace(0, 6, 50)[:, None]
+    >>> model = KernelRidge(alpha=1e-3, kernel="rbf", gamma=1.0).fit(x, np.sin(x).ravel())
+    >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 1e-3)
+    True
+    >>> B = model.blend_weights([[1.0]])  # the prediction as a blend of the 50 targets
+    >>> B.shape, bool(np.isclose(B @ np.sin(x).ravel(), model.predict([[1.0]]))[0])
+    ((1, 50), True)
+    """
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        fit_intercept: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+
+    def _kernel(self) -> Kernel:
+        gamma = "auto" if self.gamma is None else self.gamma
+        spec: Any = self.kernel
+        if isinstance(spec, str) and spec == "polynomial":
+            spec = "poly"
+        if isinstance(spec, str) and spec == "additive_chi2":
+            from sklearn.metrics.pairwise import additive_chi2_kernel
+
+            spec = Callable(additive_chi2_kernel)
+        return kernel_of(spec, gamma=gamma, degree=self.degree, coef0=self.coef0, params=self.kernel_params)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the function to training data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            Training points; with ``kernel="precomputed"`` the kernel matrix of the training points.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Target values.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights; a weight of two is the same as giving the sample twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_flag("fit_intercept", self.fit_intercept)
+        X, Y, weights = self._checked(X, y, sample_weight)
+        self._alphas = _check_alphas(self.alpha, Y.shape[1])
+        used = np.flatnonzero(weights)
+        if self._is_narrow(len(used)) and self._alphas.min() > 0:
+            self._fit_linear(Y)
+            return self
+        system = self._system()
+        coefficients = np.zeros(Y.shape)
+        coefficients[used], intercept = _by_alpha(system.dual, Y[used], self._alphas)
+        for alpha in np.unique(self._alphas):
+            system.warn(float(alpha))
+        self._publish(coefficients, intercept, expansion_of(self.kernel_, self.X_fit_, coefficients, intercept))
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Values at new points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        values : array of shape (n_samples,) or (n_samples, n_targets)
+        """
+        X = self._new_points(X)
+        values = self._expand(self._expansion, X)
+        return values.ravel() if self._single else values
+
+    def blend_weights(self, X: Any) -> Array:
+        """Predictions as blends of the training targets: the matrix B with ``predict(X) = B @ y``.
+
+        The linear system is factorised again for this, in the time of a fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
+            Points, as for ``predict``.
+
+        Returns
+        -------
+        B : array of shape (n_samples, n_samples_fit)
+            Or, if ``alpha`` differs between targets, (n_targets, n_samples, n_samples_fit).
+        """
+        X = self._new_points(X)
+        n = self.X_fit_.shape[0]
+        used = np.flatnonzero(self._weights)
+        check_memory(16.0 * X.shape[0] * n, f"Blending weights of {X.shape[0]:,} rows", "use fewer rows at a time.")
+        if isinstance(self.kernel_, Precomputed):
+            values = (X.toarray() if sp.issparse(X) else X).astype(np.float64)[:, used]
+        else:
+            with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
+                values = check_finite(self.kernel_.matrix(X, self.X_fit_[used]))
+        system = self._system()
+        blends = []
+        for alpha in np.unique(self._alphas):
+            B = np.zeros((X.shape[0], n))
+            B[:, used] = system.blend(values, float(alpha))
+            blends.append(B)
+        if len(blends) == 1:
+            return blends[0]
+        return np.stack([blends[i] for i in np.searchsorted(np.unique(self._alphas), self._alphas)])
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Points, Array, Array]:
+        """Training points, targets and weights; sets ``X_fit_`` and ``kernel_``."""
+        self._threads(0)  # refuses a bad n_jobs
+        points = self._training_points(X)
+        Y, self._single = check_outputs(y, points.shape[0])
+        self._weights = check_weights(sample_weight, points.shape[0])
+        used = np.flatnonzero(self._weights)
+        self.kernel_ = self._resolved(points[used], self._weights[used])
+        self.X_fit_ = points if isinstance(self.kernel_, Precomputed) else points.copy()  # the user may change X
+        return points, Y, self._weights
+
+    def _system(self) -> RidgeSystem:
+        """The linear system of the training rows that have weight."""
+        used = np.flatnonzero(self._weights)
+        return self._system_of(used, self._weights[used])
+
+    def _is_narrow(self, rows: int) -> bool:
+        """Whether ridge regression on the columns is cheaper than K, in memory and time."""
+        return isinstance(self.kernel_, Linear) and 4 * self.X_fit_.shape[1] <= rows
+
+    def _fit_linear(self, Y: Array) -> None:
+        """The linear kernel without K."""
+        used = np.flatnonzero(self._weights)
+        coefficients = np.zeros(Y.shape)
+        coefficients[used], intercept, slopes = _by_alpha(self._linear, Y[used], self._alphas)
+        self._publish(coefficients, intercept, KernelExpansion(self.kernel_, np.eye(len(slopes)), slopes, intercept))
+
+    def _linear(self, Y: Array, alpha: float) -> tuple[Array, Array, Array]:
+        """c, b and v of the linear kernel, from the columns of the training rows that have weight. v is kept, since
+        sum_i c_i x_i has fewer digits."""
+        used = np.flatnonzero(self._weights)
+        X, weights = self.X_fit_[used], self._weights[used]
+        X = (X.toarray() if sp.issparse(X) else X).astype(np.float64, copy=False)
+        share = weights / weights.sum() if self.fit_intercept else np.zeros(len(used))
+        root = np.sqrt(weights)[:, None]
+        with single_threaded_blas():
+            x_mean, y_mean = share @ X, share @ Y
+            centred = X - x_mean
+            slopes = ridge_weights(root * centred, root * (Y - y_mean), alpha)[0]
+            residual = Y - y_mean - centred @ slopes
+            return weights[:, None] * residual / alpha, y_mean - x_mean @ slopes, slopes
+
+    def _system_of(self, rows: Array, weights: Array) -> RidgeSystem:
+        check_memory(
+            8.0 * len(rows) ** 2,
+            f"The kernel matrix of {len(rows):,} samples",
+            "use fewer samples, or SVR, which does not store it.",
+        )
+        threads = self._threads(len(rows))
+        if isinstance(self.kernel_, Precomputed):
+            K = self.X_fit_.toarray() if sp.issparse(self.X_fit_) else self.X_fit_
+            K = K[np.ix_(rows, rows)].astype(np.float64, copy=False)
+        else:
+            every = np.arange(len(rows))
+            K = make_gram(self.kernel_, computing_form(self.X_fit_[rows]), threads=threads).block(every, every)
+        return RidgeSystem(K, weights, bool(self.fit_intercept), threads)
+
+    def _publish(self, coefficients: Array, intercept: Array, expansion: KernelExpansion) -> None:
+        """Set what a user sees, and the fitted function."""
+        self._expansion = expansion
+        self.dual_coef_ = coefficients.ravel() if self._single else coefficients
+        self.intercept_: Any = float(intercept[0]) if self._single else intercept
+
+
+def _check_alphas(alpha: Any, n_targets: int) -> Array:
+    """The penalty of each target."""
+    if np.ndim(alpha) == 0:
+        return np.full(n_targets, check_number("alpha", alpha, least=0))
+    alphas = [check_number(f"alpha[{i}]", value, least=0) for i, value in enumerate(alpha)]
+    if len(alphas) not in (1, n_targets):
+        raise ValueError(f"alpha has {len(alphas)} values and y has {n_targets} targets: give one, or one for each.")
+    return np.broadcast_to(np.array(alphas), n_targets).copy()
+
+
+def _by_alpha(solve: Any, Y: Array, alphas: Array) -> tuple[Array, ...]:
+    """``solve(targets, alpha)`` for the targets of each alpha, put together again: whatever it returns has a column, or
+    a number, for each target."""
+    groups = [np.flatnonzero(alphas == alpha) for alpha in np.unique(alphas)]
+    parts = [solve(Y[:, of], float(alphas[of[0]])) for of in groups]
+    back = np.argsort(np.concatenate(groups))
+    return tuple(np.concatenate(part, axis=-1)[..., back] for part in zip(*parts, strict=True))

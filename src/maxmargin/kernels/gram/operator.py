@@ -1,0 +1,218 @@
+"""Kernel values as an operator.
+
+A solver never sees points: it asks a :class:`Gram` for the diagonal, for blocks K[rows, cols] and for products
+K[rows, cols] @ coefficients, which are computed tile by tile and never stored as a whole. Whether the points are dense
+or sparse, float32 or float64, or whether K was handed in by the user, is decided here and nowhere else. Values are
+float64.
+"""
+
+from __future__ import annotations
+
+import abc
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.kernels import Kernel
+from maxmargin.kernels.gram.tiles.products import gather, gather_product
+from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.validation import Array, Points
+
+TILE_ROWS, TILE_COLS = 256, 512  # a float64 tile of 1 MB stays in a core's second-level cache
+
+
+DENSE_ENTRIES = 4_000_000  # a sixteenth of this is small enough to be dense in any case
+
+
+def _tiles(count: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+class Gram(abc.ABC):
+    """The kernel matrix of n rows.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    evaluations : int
+        Kernel values computed so far.
+    budget : float
+        Bytes that a solver may use to hold kernel values.
+    single_is_exact : bool
+        Whether ``product(..., single=True)`` is computed in float64 all the same.
+    held : bool
+        Whether kernel values are read from memory rather than computed.
+    scratch : Scratch
+        Buffers to work in, shared by the operators of one fit.
+    """
+
+    n: int
+    evaluations: int = 0
+    budget: float = 2e8
+    single_is_exact: bool = True
+    held: bool = False
+    scratch: Scratch
+
+    @abc.abstractmethod
+    def diagonal(self) -> Array:
+        """k(x_i, x_i) for all i."""
+
+    @abc.abstractmethod
+    def block(self, rows: Array, cols: Array) -> Array:
+        """K[rows, cols], a new array."""
+
+    @abc.abstractmethod
+    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+        """K[rows, cols] @ coef (all rows by default); ``coef`` is a vector or has one column a problem. With
+        ``single`` the kernel values may be float32; sums are float64 in any case."""
+
+    def fill(self, rows: Array, out: Array) -> None:
+        """out[:n, :n] = K[rows, rows] in float32; ``out`` is at least 8 rows and 64 columns larger."""
+        n = len(rows)
+        out[:n, :n] = self.block(rows, rows)
+
+    def stored(self) -> tuple[Array, Array]:
+        """Kernel values as a C-ordered float64 array, and the places of this operator's rows in it: the array may have
+        other rows, and columns beyond them."""
+        every = np.arange(self.n)
+        return np.ascontiguousarray(self.block(every, every)), every
+
+    @abc.abstractmethod
+    def subset(self, rows: Array) -> Gram:
+        """The kernel matrix of some of the rows."""
+
+
+class KernelGram(Gram):
+    """Kernel values computed from the points on demand.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A resolved kernel.
+    X : array or CSR matrix of shape (n, d)
+    threads : int
+        Threads a block or product may use; the result does not depend on it.
+    """
+
+    def __init__(self, kernel: Kernel, X: Points, threads: int = 1) -> None:
+        self.kernel, self.X, self.threads = kernel, X, threads
+        self.n = X.shape[0]
+        self.scratch = Scratch()
+
+    def diagonal(self) -> Array:
+        self.evaluations += self.n
+        return self.kernel.self_similarity(self.X)
+
+    def block(self, rows: Array, cols: Array) -> Array:
+        out = np.empty((len(rows), len(cols)))
+        right = self.X[cols]
+        tiles = _tiles(len(rows), TILE_ROWS)
+
+        def work(t: int) -> None:
+            out[tiles[t]] = self.kernel.matrix(self.X[rows[tiles[t]]], right)
+
+        with single_threaded_blas():
+            run_tiles(work, len(tiles), self.threads)
+        self.evaluations += out.size
+        return out
+
+    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+        left = self.X if rows is None else self.X[rows]
+        self.evaluations += left.shape[0] * len(cols)
+        return kernel_product(self.kernel, left, self.X[cols], coef, self.threads)
+
+    def subset(self, rows: Array) -> Gram:
+        return KernelGram(self.kernel, self.X[rows], self.threads)
+
+
+def kernel_product(kernel: Kernel, A: Points, B: Points, coef: Array, threads: int = 1) -> Array:
+    """k(A, B) @ coef in tiles, without storing k(A, B)."""
+    out = np.zeros((A.shape[0], *coef.shape[1:]))
+    row_tiles, col_tiles = _tiles(A.shape[0], TILE_ROWS), _tiles(B.shape[0], TILE_COLS)
+    panels = [B[cols] for cols in col_tiles]
+
+    def work(t: int) -> None:
+        left = A[row_tiles[t]]
+        for panel, cols in zip(panels, col_tiles, strict=True):
+            out[row_tiles[t]] += kernel.matrix(left, panel) @ coef[cols]
+
+    with single_threaded_blas():
+        run_tiles(work, len(row_tiles), threads)
+    return out
+
+
+class StoredGram(Gram):
+    """A kernel matrix that is held in memory: the user's own, or a small one computed once and shared.
+
+    Parameters
+    ----------
+    K : array of shape (N, N)
+        Never copied as a whole.
+    index : array or None
+        The rows of K this operator stands for; all by default.
+    evaluations : int
+        Kernel values it took to fill K.
+    around : array, optional
+        The C-ordered float64 array whose first rows and columns are K, if it has room for whole vectors beyond them.
+    """
+
+    def __init__(self, K: Array, index: Array | None = None, evaluations: int = 0, around: Array | None = None) -> None:
+        self.K, self.index = K, index
+        self.around = K if around is None else around
+        self.scratch = Scratch()
+        self.n = len(K) if index is None else len(index)
+        self.evaluations = evaluations
+
+    def _at(self, rows: Array) -> Array:
+        return rows if self.index is None else self.index[rows]
+
+    def diagonal(self) -> Array:
+        at = self._at(np.arange(self.n))
+        return self.K[at, at].astype(np.float64)
+
+    def block(self, rows: Array, cols: Array) -> Array:
+        return self.K[np.ix_(self._at(rows), self._at(cols))].astype(np.float64, copy=False)
+
+    def fill(self, rows: Array, out: Array) -> None:
+        at = self._at(rows)
+        gather(self.K, at, at, out[: len(rows), : len(rows)])
+
+    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+        at = self._at(np.arange(self.n) if rows is None else rows)
+        columns = self._at(cols)
+        out = np.empty((len(at), *coef.shape[1:]))
+        if coef.ndim == 1:
+            gather_product(self.K, at, columns, coef, out)
+            return out
+        with single_threaded_blas():
+            for tile in _tiles(len(at), TILE_ROWS):
+                out[tile] = self.K[np.ix_(at[tile], columns)].astype(np.float64, copy=False) @ coef
+        return out
+
+    def stored(self) -> tuple[Array, Array]:
+        if self.around.dtype != np.float64 or not self.around.flags.c_contiguous:
+            return super().stored()
+        return self.around, np.arange(self.n) if self.index is None else self.index
+
+    def subset(self, rows: Array) -> Gram:
+        return StoredGram(self.K, self._at(rows), around=self.around)
+
+
+def computing_form(X: Points) -> Points:
+    """The points in the form that kernels compute with fastest, whichever form they came in: few columns or many
+    non-zeros make them dense, many columns of which few are used make them CSR."""
+    if X.dtype == object:
+        return X
+    n, d = X.shape
+    filled = X.nnz if sp.issparse(X) else np.count_nonzero(X[:: max(1, n // 2000)]) * max(1, n // 2000)
+    if d <= 16 or n * d <= DENSE_ENTRIES // 16 or filled > 0.15 * n * d:
+        return X.toarray() if sp.issparse(X) else X
+    return X if sp.issparse(X) else sp.csr_matrix(X)
+
+
+def precomputed_gram(K: Points, rows: Array) -> StoredGram:
+    """The operator of a user's kernel matrix, restricted to the rows that are used."""
+    if sp.issparse(K):
+        K = K.toarray()
+    return StoredGram(K, None if len(rows) == K.shape[0] and np.array_equal(rows, np.arange(len(rows))) else rows)

@@ -1,0 +1,17 @@
+from . import dask
+from .classification import NystroemSVC
+from .features.nystroem import Nystroem
+from .features.random_features import RandomFeatures
+from .forecast import forecast_approximation
+from .regression import NystroemSVR
+from .ridge import NystroemRidge
+
+__all__ = [
+    "Nystroem",
+    "NystroemRidge",
+    "NystroemSVC",
+    "NystroemSVR",
+    "RandomFeatures",
+    "dask",
+    "forecast_approximation",
+]

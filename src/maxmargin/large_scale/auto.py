@@ -1,0 +1,132 @@
+"""How many landmarks? As many as still help on rows that were held out.
+
+m = 100, 200, 400, ... are tried. Rows x_1..x_h held out cost l_i(m) each (an error, or a squared one), and going from m
+to 2m gains
+
+    gain = mean_i l_i(m) - l_i(2m)   with the standard error   s = std_i(l_i(m) - l_i(2m)) / sqrt(h),
+
+the losses being compared row by row. The search ends when the gain is no more than its standard error, when all rows
+are landmarks, at 4,000, or when the next size would not fit the time or memory that are left; the machine is then
+fitted to all rows with the best m.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.validation import Array
+
+FIRST, LARGEST = 100, 4000  # more are worth a word of the user's: time grows with their cube
+SHARE, MOST_HELD_OUT = 0.2, 20_000  # rows held out
+FEWEST = 20  # rows below which nothing can be held out
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One size that was tried.
+
+    Attributes
+    ----------
+    n_components : int
+    score : float
+        On the rows held out, as the estimator's ``score``.
+    seconds : float
+    """
+
+    n_components: int
+    score: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """What came of a search.
+
+    Attributes
+    ----------
+    n_components : int
+    trials : tuple of Trial
+    ended : str
+        Why it ended.
+    """
+
+    n_components: int
+    trials: tuple[Trial, ...]
+    ended: str
+
+
+def held_out(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Rows to learn from and rows to look at, in order."""
+    count = min(MOST_HELD_OUT, int(SHARE * n))
+    apart = np.zeros(n, bool)
+    apart[rng.choice(n, count, replace=False, shuffle=False)] = True
+    return np.flatnonzero(~apart), np.flatnonzero(apart)
+
+
+def search(
+    attempt: Callable[[int], tuple[Array, float]], n: int, *, control: Control, most: float, weights: Array
+) -> Search:
+    """Look for the size.
+
+    Parameters
+    ----------
+    attempt : callable
+        ``attempt(m)`` fits with m landmarks and returns the losses and the score of the rows held out.
+    n : int
+        Rows learnt from: more landmarks there cannot be.
+    control : Control
+    most : float
+        Landmarks that memory allows.
+    weights : array
+        Of the rows held out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.runtime.control import Control
+    >>> from maxmargin.large_scale.auto import search
+    >>> noise = np.random.default_rng(0).normal(size=50)
+    >>> attempt = lambda m: (1 / min(m, 400) + 1e-6 * m * noise, 0.0)
+    >>> found = search(attempt, 10_000, control=Control(), most=1e9, weights=np.ones(50))
+    >>> found.n_components, found.ended
+    (400, '800 gain no more than noise')
+    """
+    trials: list[Trial] = []
+    best, losses, m = min(FIRST, n), np.empty(0), min(FIRST, n)
+    ended = f"all {n:,} rows are landmarks"
+    while True:
+        began = control.seconds
+        new, score = attempt(m)
+        seconds = control.seconds - began
+        trials.append(Trial(m, score, seconds))
+        if control.stop() is not None:
+            ended = "stopped: out of time"
+            best = best if len(losses) else m
+            break
+        if len(losses):
+            gain = losses - new
+            mean = float(np.average(gain, weights=weights))
+            noise = math.sqrt(float(np.average((gain - mean) ** 2, weights=weights)) / len(gain))
+            if mean <= noise:
+                ended = f"{m:,} gain no more than noise"
+                break
+        best, losses = m, new
+        if m >= n:
+            break
+        m = min(2 * m, n)
+        if m > LARGEST:
+            ended = f"{m:,} are tried only if n_components says so"
+            break
+        if m > most:
+            ended = f"{m:,} would not fit into memory"
+            break
+        # A size twice as large takes up to eight times as long, and the final fit comes after it.
+        if control.max_seconds is not None and control.seconds + 8 * seconds > control.max_seconds:
+            ended = f"{m:,} would not fit into max_seconds"
+            break
+    return Search(best, tuple(trials), ended)

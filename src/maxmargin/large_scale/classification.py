@@ -1,0 +1,339 @@
+"""Support vector classification on landmarks, for millions of rows: ``NystroemSVC``."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from maxmargin.large_scale.estimator import Fitted, LandmarkMachine, Problem
+from maxmargin.large_scale.losses import HINGES, Loss
+from maxmargin.large_scale.rows.disk_buffer import Spool
+from maxmargin.large_scale.rows.targets import Labels
+from maxmargin.large_scale.training import budget_of
+from maxmargin.runtime.batches import labels, places
+from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.validation import (
+    Array,
+    Points,
+    check_choice,
+    check_class_weights,
+    check_labels,
+    check_number,
+    check_weights,
+)
+from maxmargin.svm.models.expansion import KernelExpansion
+
+
+class NystroemSVC(ClassifierMixin, LandmarkMachine):
+    """Support vector classification with a kernel, for up to millions of rows.
+
+    Minimises 1/2 |f|^2 + C sum_i loss(y_i (f(x_i) + b)) over the functions f(x) = sum_j B_j k(x, z_j) of m landmarks
+    z_j, one machine for two classes, one a class for more. Time and memory grow with n m. With all rows as landmarks it
+    is the exact machine.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of slack, > 0.
+    kernel : str, Kernel or callable, default="rbf"
+        A name, an object of :mod:`maxmargin.kernels`, a function, or ``"precomputed"``.
+    gamma, degree, coef0
+        Parameters of a kernel given by name, as for :class:`~maxmargin.SVC`.
+    n_components : int or "auto", default=1000
+        Landmarks m. ``"auto"`` doubles them until rows that are held out gain no more than noise.
+    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
+        How they are chosen; or the landmarks themselves, as points or as indices of rows.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (f(x) + b). The former is faster.
+    fit_intercept : bool, default=True
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C for each class; in one-vs-rest that of a class counts in its own machine only.
+    tol : float, default=1e-3
+        Stop when the relative duality gap of each machine is at most this.
+    cache_size : float or "auto", default="auto"
+        Megabytes for kernel values; beyond that they are computed anew in every pass. "auto" is half of what is free.
+    max_iter : int, default=200
+        Largest number of Newton steps, -1 for no limit.
+    max_seconds : float or None, default=None
+        Stop after this time with the best model so far.
+    random_state : int, RandomState, Generator or None, default=None
+        Chooses the landmarks. None is one fixed seed.
+    n_jobs : int or None, default=None
+        Threads; None means all cores. The result does not depend on it.
+    verbose : bool, default=False
+        Print progress on standard error.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    coefficients_ : array of shape (n_components_, 1) or (n_components_, n_classes)
+        B.
+    intercept_ : array of shape (1,) or (n_classes,)
+    landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array of objects
+        For a precomputed kernel, their indices.
+    landmark_indices_ : array of int or None
+        Which rows they are; None if they are none.
+    n_components_ : int
+    kernel_ : Kernel
+        The kernel with its parameters resolved on the training data.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array
+        Where X has column names.
+    report_ : ApproximateReport
+        What the fit did, how much of the kernel the landmarks miss, and the certificate of the approximated problem.
+    history_ : History
+
+    See Also
+    --------
+    maxmargin.SVC : The exact machine.
+    maxmargin.large_scale.Nystroem : The features, for any other linear method.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from maxmargin.large_scale import NystroemSVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> machine = NystroemSVC(C=10.0, gamma=0.001, n_components=300, random_state=0).fit(X[:1000], y[:1000])
+    >>> machine.score(X[1000:], y[1000:]) > 0.95, machine.coefficients_.shape
+    (True, (300, 10))
+    >>> machine.report_.relative_gap < 1e-3
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        n_components: Any = 1000,
+        landmarks: Any = "uniform",
+        loss: str = "squared_hinge",
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        tol: float = 1e-3,
+        cache_size: Any = "auto",
+        max_iter: int = 200,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: Any = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        check_number("C", self.C, above=0, remedy="A hard margin is the business of SVC(C=inf).")
+        check_choice("loss", self.loss, HINGES)
+        self._check_options()
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine to training data.
+
+        Parameters
+        ----------
+        X : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
+            With ``kernel="precomputed"`` the square kernel matrix.
+        y : array-like of shape (n_samples,)
+            Class labels: numbers, strings or booleans.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of two is the same as giving the sample twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        control = self._control()
+        X, y = self._training_points(X, y, supervised=True)
+        self.classes_, codes = check_labels(y)
+        self._fit_codes(X, codes, check_weights(sample_weight, X.shape[0]), control, "")
+        return self
+
+    def fit_stream(self, source: Any, *, target: Any = None, classes: Any = None) -> Self:
+        """Fit the machine to rows that come in batches, from a file or from anywhere.
+
+        The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
+        temporary file, which is removed in the end.
+
+        Parameters
+        ----------
+        source : path, iterable or callable
+            A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight).
+        target : str or int, optional
+            The column of the file that holds the labels.
+        classes : array-like, optional
+            All labels there may be; others are refused, and those that are not met have a place in ``classes_``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from maxmargin.large_scale import NystroemSVC
+        >>> X, y = load_iris(return_X_y=True)
+        >>> machine = NystroemSVC().fit_stream((X[i::3], y[i::3]) for i in range(3))
+        >>> machine.score(X, y) > 0.95
+        True
+        """
+        self._check_parameters()
+        control = self._control()
+        with Spool(budget_of(self.cache_size)) as spool:
+            parts, weights, said = self._gather(source, target, spool)
+            y = np.concatenate([labels(part) for part in parts])
+            if classes is None:
+                self.classes_, codes = check_labels(y)
+            else:
+                self.classes_ = check_labels(labels(np.asarray(classes)))[0]
+                codes, known = places(self.classes_, y)
+                if not known.all():
+                    raise ValueError(
+                        f"y has labels that are not among the classes, {self.classes_.tolist()}: "
+                        f"{np.unique(y[~known]).tolist()}."
+                    )
+            self._fit_codes(spool.points(), codes, check_weights(np.concatenate(weights), len(y)), control, said)
+        return self
+
+    def _fit_codes(self, X: Points, codes: Array, weights: Array, control: Any, source: str) -> None:
+        self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
+        effective = weights * self.class_weight_[codes]
+        if not effective.any():
+            raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
+        self._present = np.bincount(codes, weights=effective, minlength=len(self.classes_)) > 0
+        weights = np.where(effective > 0, weights, 0.0)
+        present = np.flatnonzero(self._present)
+        factors = self.class_weight_[present]
+
+        def make(at: Array, part: Array) -> Problem:
+            own = np.searchsorted(present, codes[at])
+            targets = Labels.one_vs_rest(own, part, float(self.C), factors)
+            # A single class is decided without looking: f = 1 costs nothing.
+            first_b = np.full(targets.outputs, 1.0 if len(present) == 1 else 0.0)
+            return Problem(targets, Loss.named(self.loss), 1.0, first_b)
+
+        def judge(at: Array, values: Array) -> tuple[Array, float]:
+            guess = present[(values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)]
+            wrong = (guess != codes[at]).astype(np.float64)
+            return wrong, 1.0 - float(np.average(wrong, weights=weights[at]))
+
+        fitted = self._fit_rows(X, codes, weights, make, judge, control, source)
+        self._spread(fitted)
+        n_classes = len(self.classes_)
+        self._account(
+            X,
+            fitted,
+            f"{type(self).__name__}, approximate, {n_classes} classes"
+            + (f", one-vs-rest, {n_classes} machines" if n_classes > 2 else ""),
+            self._parameters(),
+            "training error",
+        )
+
+    def _spread(self, fitted: Fitted) -> None:
+        """The function of the classes that were met, put in the places of all."""
+        B, b = fitted.trained.coefficients, fitted.trained.solution.b
+        present = np.flatnonzero(self._present)
+        if len(self.classes_) == 2:
+            if len(present) == 1:  # decided without looking
+                B, b = np.zeros_like(B), np.full(1, 1.0 if self._present[1] else -1.0)
+        else:
+            if len(present) == 2:
+                B, b = np.column_stack((-B, B)), np.concatenate((-b, b))
+            whole, ends = np.zeros((len(B), len(self.classes_))), np.zeros(len(self.classes_))
+            whole[:, present], ends[present] = B, b
+            B, b = whole, ends
+        self.coefficients_, self.intercept_ = B, b
+        self._expansion = KernelExpansion(self.kernel_, self.landmarks_, B, b)
+
+    def _parameters(self) -> str:
+        return f"C = {self.C:g}, {self.loss.replace('_', ' ')} loss, {self._intercept_in_words()}"
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values of new points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
+
+        Returns
+        -------
+        decision : array of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: one value, positive for ``classes_[1]``. More: a value a class.
+        """
+        X = self._new_points(X)
+        decision = self._expand(self._expansion, X)
+        return decision[:, 0] if decision.shape[1] == 1 else np.where(self._present, decision, -np.inf)
+
+    def predict(self, X: Any) -> Array:
+        """Labels of new points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        decision = self.decision_function(X)
+        return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
+
+    def exact_objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The objective that the fitted function has in the exact problem of these rows, in float64.
+
+        The function is one of the exact problem too, and |f|^2 = B'K_mm B is its norm there. On the training rows this
+        is ``report_.primal_objective``, up to rounding, and an upper bound of what :class:`~maxmargin.SVC` reaches.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+            Summed over the machines of one-vs-rest.
+        """
+        points = self._new_points(X)
+        values = self._expand(self._expansion, points)[:, self._machines()]
+        weights, y = check_weights(sample_weight, len(values)), np.asarray(y)
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        kept = (weights * self.class_weight_[codes]) > 0
+        own = np.searchsorted(np.flatnonzero(self._present), codes[kept])
+        targets = Labels.one_vs_rest(own, weights[kept], float(self.C), self.class_weight_[self._present])
+        signs, prices = targets.tile(slice(None))
+        return 0.5 * float(self._squares.sum()) + float(
+            (prices * Loss.named(self.loss).value(values[kept], signs)).sum()
+        )
+
+    def _machines(self) -> Array:
+        """The columns of the function that belong to a machine of their own."""
+        present = np.flatnonzero(self._present)
+        return (
+            present[1:] if len(self.classes_) > 2 and len(present) == 2 else present[: self._expansion.intercept.size]
+        )

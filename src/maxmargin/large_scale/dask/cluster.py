@@ -1,0 +1,172 @@
+"""The cluster of a fit: its client, and which of its workers are alive.
+
+A worker that is killed is missed by the scheduler at once. One that hangs (a stopped process, a cable pulled) keeps its
+connection, and Dask itself waits minutes for it, as do workers that want data of it. Here it counts as lost when it has
+sent no sign of life for ``SILENCE`` seconds, and the scheduler is told to strike it off. So no wait is endless: every
+one is cut into ticks, and between them the workers are looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import distributed
+
+from maxmargin.runtime.threads import effective_threads
+
+SILENCE = 20.0  # seconds without a sign of life after which a worker counts as lost
+TICK = 0.2  # seconds between two looks at the workers, and at Ctrl-C
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot do the work: it is closed, has no workers, or loses them faster than it can work.
+
+    Examples
+    --------
+    >>> from maxmargin.large_scale.dask.cluster import ClusterError
+    >>> issubclass(ClusterError, RuntimeError)
+    True
+    """
+
+
+@contextmanager
+def connected(client: Any = None) -> Iterator[distributed.Client]:
+    """The client to work with: the one given, else the current one, else that of a small cluster in this process,
+    which is closed in the end.
+
+    Examples
+    --------
+    >>> from maxmargin.large_scale.dask.cluster import connected
+    >>> with connected() as client:
+    ...     client.submit(sum, [1, 2]).result()
+    3
+    """
+    if client is None:
+        try:
+            client = distributed.default_client()
+        except ValueError:
+            with (
+                distributed.LocalCluster(
+                    n_workers=1,
+                    threads_per_worker=effective_threads(None),
+                    processes=False,
+                    dashboard_address=":0",
+                ) as cluster,
+                distributed.Client(cluster, set_as_default=False) as own,
+                own.as_current(),
+            ):
+                yield own
+            return
+    if not isinstance(client, distributed.Client):
+        raise TypeError(f"client must be a distributed.Client or None; got {client!r}.")
+    if client.asynchronous:
+        raise ValueError(f"client={client!r} is asynchronous: fit needs one made with asynchronous=False.")
+    if client.status != "running":
+        raise ClusterError(f"The client {client!r} is {client.status}: open a new one and give it as client=...")
+    with client.as_current():
+        yield client
+
+
+async def _removed(address: str, dask_scheduler: Any = None) -> None:
+    """On the scheduler: forget a worker."""
+    await dask_scheduler.remove_worker(address, stimulus_id="maxmargin-silent-worker")
+
+
+class Pulse:
+    """Which workers are alive.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    poll : callable, optional
+        Called at every tick of a wait; it may raise to end it.
+
+    Examples
+    --------
+    >>> from maxmargin.large_scale.dask.cluster import Pulse, connected
+    >>> with connected() as client:
+    ...     len(Pulse(client).alive())
+    1
+    """
+
+    def __init__(self, client: distributed.Client, poll: Callable[[], None] | None = None) -> None:
+        self.client, self.poll = client, poll
+        # What each worker's last sign of life was, and when it was new, by this computer's clock: clocks may differ.
+        self._signs: dict[str, tuple[float, float]] = {}
+
+    def alive(self) -> dict[str, int]:
+        """Addresses of the workers that answer, and their threads."""
+        workers = self._workers()
+        now = time.monotonic()
+        self._signs = {
+            address: self._signs[address]
+            if address in self._signs and self._signs[address][0] == worker["last_seen"]
+            else (worker["last_seen"], now)
+            for address, worker in workers.items()
+        }
+        answering = {
+            address: int(worker["nthreads"])
+            for address, worker in workers.items()
+            if now - self._signs[address][1] < SILENCE
+        }
+        for address in sorted(set(workers) - set(answering)):
+            self._strike_off(address)
+        return answering
+
+    def _strike_off(self, address: str) -> None:
+        """Have the scheduler forget a worker, so that nobody waits for what it holds."""
+        client = self.client
+        try:
+            client.sync(client._run_on_scheduler, _removed, address, callback_timeout=SILENCE)
+        except (OSError, TimeoutError, ImportError, ValueError) as error:
+            raise ClusterError(f"Worker {address} of {client!r} does not answer, and cannot be struck off.") from error
+
+    def _workers(self) -> dict[str, Any]:
+        """What the scheduler knows of its workers."""
+        client = self.client
+        if client.status in ("closing", "closed"):
+            raise ClusterError(f"The client {client!r} was closed during the fit: keep it open until fit returns.")
+        try:
+            known = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=SILENCE)
+        except (OSError, TimeoutError) as error:
+            raise ClusterError(f"The scheduler of {client!r} does not answer: is its process still there?") from error
+        return dict(known["workers"])
+
+    def some(self) -> dict[str, int]:
+        """The workers that are alive; an error if for a while there are none."""
+        started = time.monotonic()
+        while not (workers := self.alive()):
+            self.tick()
+            if time.monotonic() - started > SILENCE:
+                raise ClusterError(
+                    f"The cluster of {self.client!r} has had no worker that answers for {SILENCE:g} s: start some."
+                )
+            time.sleep(TICK)
+        return workers
+
+    def tick(self) -> None:
+        """What happens between two waits."""
+        if self.poll is not None:
+            self.poll()
+
+    def results(self, futures: Sequence[Any]) -> list[Any]:
+        """The results of tasks that may run anywhere, so that Dask itself starts them again where a worker dies."""
+        while True:
+            try:
+                distributed.wait(list(futures), timeout=TICK)
+                break
+            except TimeoutError:
+                self.tick()
+                if not self.alive():
+                    self.some()
+            except distributed.CancelledError as error:
+                self._workers()
+                raise ClusterError(f"Dask has given up data of this fit ({error}): fit again.") from error
+        for future in futures:  # of several errors the first, whichever came first
+            if future.status == "error":
+                future.result()
+        client = self.client
+        return list(client.sync(client._gather, list(futures), callback_timeout=SILENCE))

@@ -1,0 +1,60 @@
+"""A machine of one computer, fitted on a cluster: its rows go to the workers, and an ordinary machine comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import distributed
+
+from maxmargin.large_scale import dask as machines
+from maxmargin.large_scale.dask.cluster import ClusterError, connected
+from maxmargin.runtime.validation import Array, Points
+
+
+def on_cluster(machine: Any, X: Points, y: Array, address: str | None = None) -> Any:
+    """Fit an estimator of one machine on a cluster.
+
+    Parameters
+    ----------
+    machine : estimator
+        LinearSVC, NystroemSVC, NystroemSVR or NystroemRidge of the library; its parameters are taken over.
+    X, y : training data
+    address : str, optional
+        Of the scheduler, "tcp://host:8786"; without it a cluster in this process.
+
+    Returns
+    -------
+    fitted : estimator
+        Of the same class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import LinearSVC
+    >>> from maxmargin.large_scale.dask.from_memory import on_cluster
+    >>> X, y = load_iris(return_X_y=True)
+    >>> on_cluster(LinearSVC(), X, y).score(X, y) > 0.9
+    True
+    """
+    name = type(machine).__name__
+    if name not in machines.__all__:
+        raise ValueError(f"maxmargin.large_scale.dask has no {name}: it has {', '.join(machines.__all__)}.")
+    with _client(address) as client:
+        parameters = machine.get_params(deep=False)
+        return getattr(machines, name)(**parameters, client=client).fit(X, y).to_local()
+
+
+@contextmanager
+def _client(address: str | None) -> Iterator[distributed.Client]:
+    if address is None:
+        with connected() as client:
+            yield client
+        return
+    try:
+        client = distributed.Client(address, timeout=10, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ClusterError(f"There is no Dask scheduler at {address}: {error}. Is it running?") from error
+    with client:
+        yield client

@@ -1,0 +1,103 @@
+"""The problem of a linear machine, partition by partition: its targets, and the columns of X as they are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.large_scale.dask.columns import LinearRows
+from maxmargin.large_scale.dask.hinges import HingeRounds
+from maxmargin.large_scale.dask.partitions import Partition
+from maxmargin.large_scale.dask.training import Summary
+from maxmargin.large_scale.rows.local import LocalRounds
+from maxmargin.large_scale.rows.targets import Labels
+from maxmargin.runtime.threads import effective_threads
+from maxmargin.runtime.validation import Array, check_labels
+
+
+@dataclass(frozen=True)
+class Sides(Labels):
+    """One-vs-rest where some classes have no machine of their own, because they have no weight.
+
+    Attributes
+    ----------
+    solved : array of int
+        The classes whose machines these outputs are.
+    constant : array of shape (classes,)
+        The decision of the others.
+    """
+
+    solved: Array = None  # type: ignore[assignment]
+    constant: Array = None  # type: ignore[assignment]
+
+    def error(self, rows: slice, F: Array) -> float:
+        if len(self.constant) > 1:
+            values = np.tile(self.constant, (len(F), 1))
+            values[:, self.solved] = F
+            F = values
+        guess = (F[:, 0] > 0).astype(np.int64) if F.shape[1] == 1 else F.argmax(axis=1)
+        return float(np.count_nonzero(guess != self.codes[rows]))
+
+
+@dataclass(frozen=True)
+class LinearSetup:
+    """What turns a partition into a linear problem.
+
+    Attributes
+    ----------
+    classes, class_weight : arrays
+    C : float
+    shift, constant
+        As in :class:`~maxmargin.large_scale.dask.columns.LinearRows`.
+    solved, constants : arrays
+        As in :class:`Sides`.
+    n_jobs : int or None
+        Threads of a worker; None for all it has.
+    """
+
+    classes: Array
+    class_weight: Array
+    C: float
+    shift: Array | None
+    constant: float | None
+    solved: Array
+    constants: Array
+    n_jobs: int | None = None
+    T: None = None
+
+    def problems(self, parts: list[Partition], threads: int) -> list[LocalRounds]:
+        threads = threads if self.n_jobs is None else effective_threads(self.n_jobs)
+        return [self._problem(part, threads) for part in parts]
+
+    def function(self, w: Array, b: Array) -> tuple[Array, Array]:
+        """Weights and intercepts of the solved machines on X as it is, from those on the columns as they are used."""
+        if self.constant is not None:
+            return w[:-1].T, self.constant * w[-1]
+        return w.T, b if self.shift is None else b - self.shift @ w
+
+    def weights(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
+        """The inverse, from all machines."""
+        w, b = np.ascontiguousarray(coef[self.solved].T), intercept[self.solved]
+        if self.constant is not None:
+            return np.vstack((w, b / self.constant)), np.zeros_like(b)
+        return w, b if self.shift is None else b + self.shift @ w
+
+    def _problem(self, part: Partition, threads: int) -> LocalRounds:
+        codes = np.searchsorted(self.classes, part.y.astype(self.classes.dtype, copy=False)).astype(np.int64)
+        every = Labels.one_vs_rest(codes, part.weights, self.C, self.class_weight)
+        columns = self.solved if every.outputs > 1 else np.array([0])
+        signs, factors = (np.ascontiguousarray(table[:, columns]) for table in (every.signs, every.factors))
+        targets = Sides(codes, part.weights, signs, factors, columns, self.constants)
+        return HingeRounds(LinearRows(part.X, self.shift, self.constant), targets, threads=threads)
+
+
+def classes_of(summaries: list[Summary]) -> tuple[Array, Array]:
+    """The classes of all partitions, and the weight of each."""
+    found = [(label, total) for one in summaries for label, total in zip(one.labels.tolist(), one.totals, strict=True)]
+    kinds = {str if isinstance(label, str) else object for label, _ in found}
+    if len(kinds) > 1:
+        strange = next(label for label, _ in found if isinstance(label, str) != isinstance(found[0][0], str))
+        raise ValueError(f"y mixes labels of different types, {found[0][0]!r} and {strange!r}: use one type of label.")
+    classes, codes = check_labels(np.array([label for label, _ in found]))
+    return classes, np.bincount(codes, weights=[total for _, total in found], minlength=len(classes))

@@ -1,0 +1,171 @@
+"""One shard: the partitions of a worker, with what Newton's method keeps with their rows.
+
+It lives on its worker as a Dask actor. A question is a few operations of
+:class:`~maxmargin.large_scale.rows.local.LocalRounds`, done on every partition; the answer is the sum of what the
+last of them returns. Sums are formed pairwise in the order of the partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import distributed
+
+from maxmargin.large_scale.dask.partitions import Partition
+from maxmargin.large_scale.rows.local import LocalRounds
+from maxmargin.large_scale.rows.oracle import Sums
+from maxmargin.runtime.validation import Array
+
+HELD = "held"  # stands for the T of the setup among the arguments of an operation
+
+
+class Setup(Protocol):
+    """What turns partitions into problems; sent to every worker once.
+
+    Attributes
+    ----------
+    T : array of shape (m, r) or None
+        From kernel values to features, where there are any.
+    """
+
+    @property
+    def T(self) -> Array | None: ...
+
+    def problems(self, parts: list[Partition], threads: int) -> list[LocalRounds]:
+        """The problem of each partition's rows."""
+        ...
+
+
+class State(Protocol):
+    """What the rows of a problem have been told so far."""
+
+    def restore(self, rounds: LocalRounds) -> None:
+        """Tell it to rows that know nothing."""
+        ...
+
+
+Operation = tuple[str, tuple[Any, ...], dict[str, Any]]  # a method of LocalRounds and its arguments
+Key = tuple[int, ...]  # which problem: the whole, or by which strides its rows were thinned out
+
+
+@dataclass(frozen=True)
+class Question:
+    """One round.
+
+    Attributes
+    ----------
+    key : tuple of int
+        The problem.
+    turn : int
+        Questions are numbered, so that one which arrives twice is answered twice and obeyed once.
+    operations : tuple
+        What each partition is to do; the answer is the sum of what the last of them returns.
+    answers : int, default=1
+        Of how many of the last operations the answer is wanted; with several it is a tuple.
+    state : State or None
+        To begin with, where the shard is new to the problem.
+    """
+
+    key: Key
+    turn: int
+    operations: tuple[Operation, ...]
+    state: State | None = None
+    answers: int = 1
+
+
+def plus(one: Any, two: Any) -> Any:
+    """The sum of two answers."""
+    if isinstance(one, Sums):
+        return Sums.added((one, two))
+    if isinstance(one, tuple):
+        return tuple(plus(a, b) for a, b in zip(one, two, strict=True))
+    return None if one is None else one + two
+
+
+def added(values: Sequence[Any]) -> Any:
+    """The sum of answers, pairwise.
+
+    Examples
+    --------
+    >>> from maxmargin.large_scale.dask.shard import added
+    >>> added([(1.0, 1), (2.0, 1), (4.0, 1)])
+    (7.0, 3)
+    """
+    values = list(values)
+    while len(values) > 1:
+        pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
+        values = [plus(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return values[0]
+
+
+class Shard:
+    """Partitions of one worker.
+
+    Parameters
+    ----------
+    setup : Setup
+    parts : list of Partition
+    """
+
+    def __init__(self, setup: Setup, parts: list[Partition]) -> None:
+        try:
+            threads = int(distributed.get_worker().state.nthreads)
+        except ValueError:  # on no worker
+            threads = 1
+        self.T = setup.T
+        self.problems: dict[Key, list[LocalRounds]] = {(): setup.problems(parts, threads)}
+        self.turns: dict[Key, int] = {}
+        self.answers: dict[Key, Any] = {}
+        self.totals: dict[Key, Any] = {}  # the answer, and those of other shards that were added to it
+
+    def _problem(self, key: Key) -> list[LocalRounds]:
+        if key not in self.problems:
+            self.problems[key] = [rounds.part(key[-1]) for rounds in self._problem(key[:-1])]
+        return self.problems[key]
+
+    def sizes(self, key: Key) -> list[int]:
+        """Rows of each partition."""
+        return [rounds.n for rounds in self._problem(key)]
+
+    def held(self) -> bool:
+        """Whether all kernel values are in memory."""
+        return not any(rounds.rows.computed for rounds in self.problems[()])
+
+    def ask(self, question: Question, keep: bool = False) -> Any:
+        """Do what is asked and answer; with ``keep``, only remember the answer."""
+        key, every = question.key, self._problem(question.key)
+        if question.state is not None:
+            for rounds in every:
+                question.state.restore(rounds)
+        if question.state is not None or self.turns.get(key) != question.turn:
+            done = [self._done(every, *operation) for operation in question.operations]
+            self.turns[key] = question.turn
+            self.answers[key] = done[-1] if question.answers == 1 else tuple(done[-question.answers :])
+        self.totals[key] = self.answers[key]
+        return None if keep else self.answers[key]
+
+    def _done(self, every: list[LocalRounds], name: str, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """One operation on every partition, and the sum of what it returns."""
+        arguments = [self.T if isinstance(one, str) and one == HELD else one for one in given]
+        return added([getattr(rounds, name)(*arguments, **options) for rounds in every])
+
+    def sample(self, key: Key, counts: list[int]) -> list[Any]:
+        """So many rows of each partition."""
+        every = zip(self._problem(key), counts, strict=True)
+        return [rounds.sample(count) for rounds, count in every if count]
+
+    def absorb(self, key: Key, other: Any) -> None:
+        """Add another shard's answer to this one's."""
+        self.totals[key] = plus(self.totals[key], other.total(key).result())
+
+    def total(self, key: Key) -> Any:
+        """The last answer, with what was added to it."""
+        return self.totals[key]
+
+    def forget(self, key: Key) -> None:
+        """Drop a problem."""
+        tables: list[dict[Key, Any]] = [self.problems, self.turns, self.answers, self.totals]
+        for table in tables:
+            table.pop(key, None)

@@ -1,0 +1,319 @@
+"""A fit on a cluster from its data to its shards: what all machines of this package share.
+
+    collections, or rows of this process -> partitions, placed on workers -> their summary -> (setup) -> shards
+
+Partitions that follow each other share a worker, and all workers get about the same number of rows; where a collection
+is held on workers already, each group goes to the worker that holds most of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import distributed
+import numba
+import numpy as np
+
+from maxmargin.large_scale.dask.cluster import Pulse, connected
+from maxmargin.large_scale.dask.partitions import (
+    Partition,
+    blocks_of,
+    check_columns,
+    check_names,
+    check_rows,
+    contiguous,
+    cut,
+    cut_like,
+    is_collection,
+    is_frame,
+    one_column,
+    partition,
+    row_like,
+    width_of,
+)
+from maxmargin.large_scale.dask.shard import Setup, added
+from maxmargin.large_scale.dask.shards import Shards, Traffic
+from maxmargin.large_scale.rows.oracle import Halted
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.validation import Array, check_training_points
+
+FAR = 10.0  # standard deviations
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the client knows of a partition: its rows, their dtype, labels and weights, and the columns' weighted sums.
+
+    Attributes
+    ----------
+    n, used : int
+        Rows, and those that have weight.
+    lightest, heaviest : float
+        The least and the largest weight of the latter.
+    dtype : dtype
+    sparse : bool
+    size : int
+        Bytes of the rows.
+    weight : float
+        The sum.
+    labels, totals : arrays
+        The classes of the partition and their weights. For a regression, of w_i y_i and w_i y_i^2 the sums, one column
+        an output.
+    sums : array of shape (d,)
+        Of w_i x_i.
+    squares : array of shape (d,)
+        Of w_i (x_ij - m_j)^2, with the partition's own means m.
+    names : tuple of str or None
+        Of the columns, where it came as a table.
+    """
+
+    n: int
+    used: int
+    lightest: float
+    heaviest: float
+    dtype: Any
+    sparse: bool
+    size: int
+    weight: float
+    labels: Array
+    totals: Array
+    sums: Array
+    squares: Array
+    names: tuple[str, ...] | None = None
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_rows(X: Array, w: Array, mean: Array, squared: bool, sums: Array) -> None:
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            away = X[i, j] - mean[j]
+            sums[j] += w[i] * (away * away if squared else away)
+
+
+def weighted_sums(X: Array, w: Array, mean: Array | None) -> Array:
+    """sum_i w_i x_i of each column or, around a mean, sum_i w_i (x_i - mean)^2; no copies of X are made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.large_scale.dask.training import weighted_sums
+    >>> weighted_sums(np.array([[1.0], [4.0]]), np.array([2.0, 1.0]), None)
+    array([6.])
+    >>> weighted_sums(np.array([[1.0], [4.0]]), np.array([2.0, 1.0]), np.array([2.0]))
+    array([6.])
+    """
+    sums = np.zeros(X.shape[1])
+    around = np.zeros(X.shape[1]) if mean is None else mean
+    _add_rows(np.ascontiguousarray(X), w, around, mean is not None, sums)
+    return sums
+
+
+def summary(part: Partition, numeric: bool) -> Summary:
+    """What the client should know."""
+    labels: Array = np.empty(0)
+    totals: Array = np.empty(0)
+    if not numeric and part.n:
+        labels, codes = np.unique(part.y, return_inverse=True)
+        totals = np.bincount(codes.ravel(), weights=part.weights, minlength=len(labels))
+    if numeric and part.n:
+        Y = part.y.reshape(part.n, -1).astype(np.float64)
+        with np.errstate(over="ignore"):
+            labels, totals = part.weights @ Y, part.weights @ Y**2
+    w, X = part.weights, part.X
+    sparse = not isinstance(X, np.ndarray)
+    total = float(w.sum())
+    sums = np.asarray(w @ X, dtype=np.float64).ravel() if sparse else weighted_sums(X, w, None)
+    squares = np.zeros(len(sums))
+    if total > 0:
+        mean = sums / total
+        if sparse:
+            squares = np.asarray(w @ X.multiply(X), dtype=np.float64).ravel() - total * mean**2
+        else:
+            squares = weighted_sums(X, w, mean)
+    positive = w[w > 0]
+    ends = (float(positive.min(initial=np.inf)), float(positive.max(initial=0.0)))
+    size = part.__sizeof__()
+    return Summary(
+        part.n, len(positive), *ends, X.dtype, sparse, size, total, labels, totals, sums, squares, part.names
+    )
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Means and variance of the columns over all rows, by their weights."""
+
+    weight: float
+    mean: Array
+    spread: Array  # the standard deviation of each column
+    variance: float  # of all entries, around their common mean: what gamma="scale" looks at
+
+    @classmethod
+    def of(cls, summaries: Sequence[Summary]) -> Moments:
+        weight, sums = added([(one.weight, one.sums) for one in summaries])
+        mean = sums / weight
+        squares = added(
+            [one.squares + one.weight * (one.sums / one.weight - mean) ** 2 for one in summaries if one.weight > 0]
+        )
+        grand = float(mean.mean())
+        variance = float((squares / weight + (mean - grand) ** 2).mean())
+        return cls(weight, mean, np.sqrt(np.maximum(squares / weight, 0.0)), variance)
+
+    def far(self) -> Array | None:
+        """The means, where a column lies so far from zero that products with it lose digits; None where none does."""
+        return self.mean if bool((np.abs(self.mean) > FAR * self.spread).any()) else None
+
+
+class Training:
+    """The data of one fit on its cluster.
+
+    Parameters
+    ----------
+    pulse : Pulse
+    X, y, sample_weight
+        As handed to ``fit``.
+    numeric : bool
+        Whether y holds numbers to be learnt, not labels.
+
+    Attributes
+    ----------
+    parts : list of Delayed
+        The partitions.
+    summaries : list of Summary
+    """
+
+    def __init__(self, pulse: Pulse, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> None:
+        self.pulse = pulse
+        if is_collection(X):
+            blocks, width = blocks_of(X, "X"), width_of(X)
+        else:
+            blocks, width = cut(X, sum(pulse.some().values())), X.shape[1]
+        if not blocks.parts:
+            raise ValueError("X has no blocks: there is nothing to fit.")
+        self.names: list[str] | None = None
+        if width is None:
+            width, self.names = self.computed([dask.delayed(_columns)(blocks.parts[0])])[0]
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        targets, blocks = cut_like(y, "y", blocks, self.computed)
+        weights, blocks = cut_like(sample_weight, "sample_weight", blocks, self.computed)
+        self.width = int(width)
+        workers = pulse.some()
+        self.groups = contiguous(blocks.lengths or [1] * len(blocks.parts), len(workers))
+        self.homes = _homes(pulse.client, blocks.parts, self.groups, sorted(workers))
+        self.parts: list[Any] = []
+        make = dask.delayed(partition, pure=False)
+        for group, home in zip(self.groups, self.homes, strict=True):
+            with dask.annotate(workers=[home], allow_other_workers=True):
+                for i in group:
+                    self.parts.append(make(i, blocks.parts[i], targets[i], weights[i], self.width, numeric))
+        client = pulse.client
+        self._held = client.compute(self.parts)
+        self.summaries: list[Summary] = pulse.results(client.map(summary, self._held, numeric=numeric, pure=False))
+        check_names([one.names for one in self.summaries])
+        if not any(one.n for one in self.summaries):
+            raise ValueError(f"Found array with 0 sample(s) (shape=(0, {width})) while a minimum of 1 is required.")
+        if not sum(one.weight for one in self.summaries) > 0:
+            raise ValueError(
+                "Invalid input - all samples have zero or negative weights. There is nothing to fit: "
+                "give at least one positive weight."
+            )
+
+    def computed(self, tasks: Sequence[Any]) -> list[Any]:
+        """Small results of tasks."""
+        return self.pulse.results(self.pulse.client.compute(list(tasks)))
+
+    @property
+    def n(self) -> int:
+        return sum(one.n for one in self.summaries)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that holds the values of all partitions."""
+        return str(np.result_type(*(one.dtype for one in self.summaries if one.n)))
+
+    def shards(self, setup: Setup, traffic: Traffic) -> Shards:
+        """The rows as a solver sees them. From now on they are the shards'."""
+        shards = Shards(
+            self.pulse, [[self.parts[i] for i in group] for group in self.groups], setup, self.homes, traffic
+        )
+        self._held = []
+        return shards
+
+    @contextmanager
+    def solving(self, control: Control) -> Iterator[None]:
+        """While a solver runs, a deadline or Ctrl-C ends a round: there is a best model so far."""
+
+        def poll() -> None:
+            if control.stop() is not None:
+                raise Halted
+
+        self.pulse.poll = poll
+        try:
+            with single_threaded_blas():  # the systems are small, and threads that wait for the next one burn a core
+                yield
+        finally:
+            self.pulse.poll = None
+
+    def each(self, work: Any, *arguments: Any) -> list[Any]:
+        """``work(partition, ...)`` of every partition, while they are held."""
+        return self.pulse.results(self.pulse.client.map(work, self._held, *arguments, pure=False))
+
+
+def _columns(block: Any) -> tuple[int, list[str] | None]:
+    """How many columns a block has, and their names if it is a table."""
+    names = list(getattr(block, "columns", []))
+    return int(block.shape[1]), names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _homes(client: Any, blocks: list[Any], groups: list[range], workers: list[str]) -> list[str]:
+    """A worker for each group: the one that holds most of its blocks already, where there is one."""
+    held = client.who_has([future for block in blocks for future in distributed.futures_of(block)])
+    counts = np.zeros((len(groups), len(workers)))
+    for g, group in enumerate(groups):
+        for i in group:
+            for address in held.get(blocks[i].key, ()):
+                if address in workers:
+                    counts[g, workers.index(address)] += 1
+    homes: dict[int, str] = {}
+    while len(homes) < len(groups):
+        best, worker = divmod(int(counts.argmax()), len(workers))
+        homes[best] = workers[worker]
+        counts[best], counts[:, worker] = -1.0, -1.0
+    return [homes[g] for g in range(len(groups))]
+
+
+@contextmanager
+def training(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, control: Control, *, numeric: bool = False
+) -> Iterator[Training]:
+    """The data of ``estimator.fit(X, y, sample_weight)`` on its cluster."""
+    y = y if numeric else one_column(y)
+    if not is_collection(X):
+        check_rows(X)
+        try:
+            X = check_training_points(estimator, X)
+        except ValueError as error:
+            if "could not convert" in str(error) and hasattr(X, "iloc"):
+                check_columns(X)  # says which
+            raise
+    if is_frame(X):
+        check_columns(X)
+
+    def poll() -> None:
+        if control.stop() is Status.INTERRUPTED:
+            raise KeyboardInterrupt("The rows were still being read: there is no model yet.")
+
+    # Targets, and rows of this process, travel with the tasks, which is no mistake that Dask should warn of.
+    unlimited = dask.config.set({"distributed.admin.large-graph-warning-threshold": 2**60})
+    with unlimited, connected(estimator.client) as client:
+        data = Training(Pulse(client, poll), X, y, sample_weight, numeric=numeric)
+        if is_collection(X):  # n_features_in_ and feature_names_in_, as scikit-learn's validation finds them
+            check_training_points(estimator, row_like(X) if is_frame(X) else np.zeros((1, data.width)))
+            if data.names is not None:
+                estimator.feature_names_in_ = np.array(data.names, dtype=object)
+        yield data

@@ -1,0 +1,194 @@
+"""From kernel values with landmarks to features.
+
+Let z_1..z_m be landmarks, K_mm = k(z_i, z_j) their kernel matrix and k_m(x) = (k(x, z_1), ..., k(x, z_m)). The features
+
+    phi(x) = T'k_m(x),      T'K_mm T = I_r,      T T' = K_mm^+
+
+have phi(x)'phi(z) = k_m(x)'K_mm^+ k_m(z): the inner product of the projections of x and z on the span of the landmarks
+in feature space, which is k(x, z) itself where one of them is a landmark. With K_mm = U diag(lambda) U',
+
+    T = U_r diag(lambda_r)^(-1/2)
+
+over the eigenvalues above a cut. Below it lie rounding errors, which 1 / sqrt(lambda) would blow up: landmarks given
+twice, or more landmarks than the kernel has dimensions, only lower the rank r.
+
+With K_mm + cut I = L L', a Cholesky factor, T = L'^-1 does nearly the same ten times as fast: it shortens what the cut
+leaves out. Directions below the cut stay, so it is for matrices that have next to none, which the pivots L_ii^2 tell.
+
+How large rounding errors are, eigenvalues say themselves: those of a kernel are not negative, so a negative one is an
+error, and one of its size above zero may be no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.validation import Array
+
+LARGE = 256  # landmarks from which a Cholesky factor is worth a try
+NEAR = 10.0  # a pivot that is less than this many times the cut may be of a direction below it
+FEW = 0.02  # share of such pivots up to which the factor is taken
+LOOKS = 12  # of the power method, for the largest eigenvalue
+ROUNDING = 16 * float(np.finfo(np.float64).eps)  # times m: what an eigenvalue may be wrong by, relative to the largest
+INDEFINITE = 1e-5  # a negative eigenvalue beyond this, relative to the largest, is no rounding, not even of float32
+
+
+@dataclass(frozen=True)
+class Factor:
+    """T with T'K_mm T = I.
+
+    Attributes
+    ----------
+    T : ndarray of shape (m, rank), float64
+    eigenvalues : ndarray of shape (m,)
+        All eigenvalues of K_mm, largest first; of a Cholesky factor the largest alone.
+    cut : float
+        Those above it count.
+
+    Examples
+    --------
+    The third landmark is the first one again, so two features are enough.
+
+    >>> import numpy as np
+    >>> from maxmargin.large_scale.features.factor import Factor
+    >>> K = np.array([[1.0, 0.5, 1.0], [0.5, 1.0, 0.5], [1.0, 0.5, 1.0]])
+    >>> factor = Factor.of(K)
+    >>> factor.rank
+    2
+    >>> (factor.T.T @ K @ factor.T).round(12) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    T: Array
+    eigenvalues: Array
+    cut: float
+
+    @property
+    def rank(self) -> int:
+        """Number of features."""
+        return int(self.T.shape[1])
+
+    @classmethod
+    def of(cls, K_mm: Array, kernel: Any = None) -> Factor:
+        """The factor of a kernel matrix.
+
+        Parameters
+        ----------
+        K_mm : ndarray of shape (m, m)
+            Kernel matrix of the landmarks, symmetric up to rounding.
+        kernel : object, optional
+            What to call the kernel in an error.
+
+        Returns
+        -------
+        Factor
+
+        Raises
+        ------
+        ValueError
+            If K_mm is not finite, or not positive semidefinite beyond rounding.
+        """
+        name, K = _name(kernel), _checked(K_mm, kernel)
+        with single_threaded_blas():
+            values, U = scipy.linalg.eigh(K, check_finite=False)
+        values, U = values[::-1], U[:, ::-1]
+        lowest, largest = float(values[-1]), float(np.abs(values).max())
+        if lowest < -INDEFINITE * largest:
+            raise ValueError(
+                f"{name} is not positive semidefinite: its matrix of the {len(K)} landmarks has the eigenvalue "
+                f"{lowest:.3g}, next to {values[0]:.3g} as the largest, so it is no inner product of features. Choose "
+                "a kernel that is one (like 'rbf', 'poly' or 'laplacian'), or other parameters; SVC takes such kernels."
+            )
+        cut = max(ROUNDING * len(K) * largest, -2.0 * lowest)
+        kept = int(np.count_nonzero(values > cut))
+        T = U[:, :kept] / np.sqrt(values[:kept])
+        # An eigenvector has no sign of its own: the entry that is largest in size is positive, whatever LAPACK says.
+        T *= np.where(T[np.abs(T).argmax(axis=0), np.arange(kept)] < 0, -1.0, 1.0)
+        return cls(np.ascontiguousarray(T), np.ascontiguousarray(values), cut)
+
+    @classmethod
+    def above(cls, K_mm: Array, share: float, kernel: Any = None) -> Factor:
+        """The factor for eigenvalues above a share of the largest, by Cholesky where nearly all are.
+
+        Parameters
+        ----------
+        K_mm : ndarray of shape (m, m)
+        share : float
+        kernel : object, optional
+            As in :meth:`of`.
+
+        Returns
+        -------
+        Factor
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from maxmargin.large_scale.features.factor import Factor
+        >>> K = np.array([[1.0, 0.5, 1.0], [0.5, 1.0, 0.5], [1.0, 0.5, 1.0]])
+        >>> Factor.above(K, 1e-8).rank
+        2
+        """
+        K = _checked(K_mm, kernel)
+        found = _by_cholesky(K, share) if len(K) >= LARGE else None
+        if found is not None:
+            return found
+        factor = cls.of(K, kernel)
+        kept = factor.eigenvalues[: factor.rank] > share * factor.eigenvalues[0]
+        return cls(np.ascontiguousarray(factor.T[:, kept]), factor.eigenvalues, factor.cut)
+
+
+def _name(kernel: Any) -> str:
+    return "The kernel" if kernel is None else f"The kernel {kernel!r}"
+
+
+def _checked(K_mm: Array, kernel: Any) -> Array:
+    """The matrix in double precision, symmetric."""
+    K = np.asarray(K_mm, dtype=np.float64)
+    if not np.isfinite(K).all():
+        raise ValueError(f"{_name(kernel)} has values that overflow on the landmarks: scale the data, or lower degree.")
+    return (K + K.T) * 0.5
+
+
+def largest_eigenvalue(K: Array) -> float:
+    """About the largest eigenvalue of a kernel matrix, by the power method: never more than it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.large_scale.features.factor import largest_eigenvalue
+    >>> round(largest_eigenvalue(np.array([[2.0, 1.0], [1.0, 2.0]])), 6)
+    3.0
+    """
+    v, found = np.ones(len(K)), 0.0
+    for _ in range(LOOKS):
+        length = float(np.linalg.norm(v))
+        if length == 0.0:
+            break
+        v = v / length
+        w = K @ v
+        found, v = max(found, float(v @ w)), w
+    return found
+
+
+def _by_cholesky(K: Array, share: float) -> Factor | None:
+    """The factor by Cholesky, if directions below the cut are few."""
+    with single_threaded_blas():
+        largest = largest_eigenvalue(K)
+        cut = share * largest
+        shifted = K.copy()
+        shifted[np.diag_indices_from(K)] += cut
+        try:
+            L = scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            return None
+        if np.count_nonzero(L.diagonal() ** 2 < NEAR * cut) > FEW * len(K):
+            return None
+        inverse, _ = scipy.linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)
+    return Factor(np.ascontiguousarray(inverse.T), np.array([largest]), cut)

@@ -1,0 +1,252 @@
+"""Features from landmarks, for any kernel (Williams & Seeger 2001).
+
+    fit         landmarks z_1..z_m (``landmarks.py``),  T with T'K_mm T = I (``factor.py``)
+    transform   phi(x) = T'(k(x, z_1), ..., k(x, z_m))
+
+and then phi(x)'phi(z) ~ k(x, z), exactly so where x or z is a landmark. A linear method on phi is a kernel method at
+the price of a linear one. The other roots of K_mm^+ than T, like scikit-learn's symmetric one, only rotate phi.
+
+k_m(x) and T are float64 even where phi is float32: T divides by sqrt(lambda), and would blow up the rounding of float32
+by as much as 1e6. Rows are computed in tiles, so that no more than a tile of kernel values is held by each thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.kernels.gram.operator import computing_form
+from maxmargin.large_scale.features.factor import Factor
+from maxmargin.large_scale.features.kernel_error import KernelError, estimate_kernel_error
+from maxmargin.large_scale.features.landmarks import Landmarks, check_landmark_columns, choose_landmarks, generator_of
+from maxmargin.runtime.canonical_rows import object_hashes, row_hashes
+from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.validation import Array, Points, check_choice, check_memory, check_number, check_weights
+from maxmargin.svm.kernel_input import KernelInput, check_finite, kernel_of
+
+TILE_VALUES = 1 << 18  # kernel values of a tile, 2 MB
+NAMED = {"gamma": "auto", "degree": 3, "coef0": 1.0}  # where a kernel given by name is told nothing, as scikit-learn
+
+
+class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
+    """Features of landmarks, whose inner products are about the kernel's.
+
+    A drop-in for ``sklearn.kernel_approximation.Nystroem`` that takes every kernel of this library, strings and other
+    objects, chooses landmarks well, and says how much of the kernel its features miss.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        A name (``"linear"``, ``"poly"``, ``"rbf"``, ``"laplacian"``, ``"chi2"``, ``"cosine"``, ``"spectrum"``, ...,
+        ``"precomputed"``), a kernel object, or a function of two points or of two sets of points.
+    gamma : float, "scale" or "auto", optional
+        Parameter of a kernel given by name; 1 / n_features when not given (1 for ``"chi2"``).
+    coef0, degree : float, optional
+        Parameters of a kernel given by name; 1 and 3 when not given.
+    kernel_params : dict, optional
+        Keyword arguments for a kernel that is a function; or gamma, coef0 and degree in another place.
+    n_components : int, default=100
+        How many landmarks, m. There are fewer if X has fewer distinct rows, and fewer features than landmarks if the
+        kernel has fewer dimensions.
+    random_state : int, RandomState or Generator, optional
+        Chooses the landmarks.
+    n_jobs : int, optional
+        Threads; all cores when not given. The features do not depend on it.
+    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
+        How to choose: at random; centres of clusters, for vectors; by ridge leverage scores, or one after another by
+        what is missed so far, which both find what is rare. Or the landmarks themselves, as points or as row numbers.
+    dtype : {"float32", "float64"}, optional
+        Of the features; that of X when not given.
+
+    Attributes
+    ----------
+    components_ : ndarray or CSR matrix of shape (m, n_features), or array of objects
+        The landmarks; for a precomputed kernel, their row numbers.
+    component_indices_ : ndarray of shape (m,) or None
+        Which rows of X they are; None if they are none.
+    normalization_ : ndarray of shape (n_features_out, m)
+        T'.
+    eigenvalues_ : ndarray of shape (m,)
+        Of the kernel matrix of the landmarks, largest first.
+    kernel_ : Kernel
+        The kernel with its resolved parameters.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from maxmargin import LinearSVC
+    >>> from maxmargin.large_scale import Nystroem
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X = X / 16.0
+    >>> features = Nystroem(gamma=0.2, n_components=200, landmarks="rpcholesky", random_state=0)
+    >>> Z = features.fit_transform(X)
+    >>> Z.shape
+    (1797, 200)
+    >>> bool(LinearSVC().fit(Z, y).score(Z, y) > 0.99)
+    True
+    >>> print(features.kernel_error(X))
+    the 200 features miss ... % ± ... % of the kernel's trace, ...
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = None,
+        coef0: float | None = None,
+        degree: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        n_components: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        landmarks: Any = "uniform",
+        dtype: str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.landmarks = landmarks
+        self.dtype = dtype
+
+    def _kernel(self) -> Kernel:
+        given = {name: getattr(self, name) for name in NAMED if getattr(self, name) is not None}
+        if not isinstance(self.kernel, str) or self.kernel == "precomputed":
+            if given:
+                raise ValueError(
+                    f"Don't pass gamma, coef0 or degree if the kernel is a function, an object or precomputed; got "
+                    f"{', '.join(f'{name}={value!r}' for name, value in given.items())}."
+                )
+            return kernel_of(self.kernel, params=self.kernel_params)
+        more = self.kernel_params or {}
+        if not isinstance(more, dict) or not set(more) <= set(NAMED):
+            raise ValueError(
+                f"kernel_params of a kernel given by name are gamma, coef0 and degree, in a dict; got {more!r}."
+            )
+        name = "poly" if self.kernel == "polynomial" else self.kernel
+        return kernel_of(name, **{**NAMED, **more, **given})
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Choose the landmarks.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
+            Training points; with ``kernel="precomputed"`` their kernel matrix.
+        y : ignored
+            For scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of two is a repetition, and zero is absent.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        check_number("n_components", self.n_components, least=1, integer=True)
+        if self.dtype is not None:
+            check_choice("dtype", self.dtype, ["float32", "float64"], extra=" or None")
+        X = self._training_points(X)
+        check_landmark_columns(self)
+        weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
+        self.kernel_ = self._resolved(X, weights)
+        threads, rng = self._threads(X.shape[0]), generator_of(self.random_state)
+        with np.errstate(over="ignore", invalid="ignore"):
+            chosen = choose_landmarks(self.kernel_, X, self.n_components, self.landmarks, weights, rng, threads)
+            factor = Factor.of(chosen.matrix(self.kernel_, X), self.kernel_)
+        self.components_, self.component_indices_ = chosen.points, chosen.indices
+        self.normalization_ = np.ascontiguousarray(factor.T.T)
+        self.eigenvalues_ = factor.eigenvalues
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.normalization_.shape[0])
+
+    def transform(self, X: Any) -> Array:
+        """The features of points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
+            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_features_out)
+            float32 if the points are float32, float64 otherwise, unless ``dtype`` says which.
+        """
+        X = self._new_points(X)
+        n, m = X.shape[0], self.components_.shape[0]
+        dtype = np.dtype(self.dtype or (np.float64 if X.dtype == object else X.dtype))
+        check_memory(
+            float(n) * self._n_features_out * dtype.itemsize,
+            f"The {self._n_features_out:,} features of {n:,} rows",
+            "take fewer landmarks, dtype='float32', or fewer rows at a time.",
+        )
+        out = np.empty((n, self._n_features_out), dtype)
+        points = self.components_ if isinstance(self.kernel_, Precomputed) else computing_form(self.components_)
+        landmarks, T = Landmarks(points, None), self.normalization_.T
+        as_dense = sp.issparse(X) and not sp.issparse(points) and not isinstance(self.kernel_, Precomputed)
+        size = max(64, TILE_VALUES // m)
+
+        def work(t: int) -> None:
+            part = X[t * size : (t + 1) * size]
+            out[t * size : (t + 1) * size] = landmarks.values(self.kernel_, part.toarray() if as_dense else part) @ T
+
+        with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
+            run_tiles(work, -(-n // size), self._threads(n))
+        return check_finite(out)
+
+    def kernel_error(self, X: Any, rows: int = 1000, random_state: Any = 0) -> KernelError:
+        """How far the inner products of the features are from the kernel, on some rows that are no landmarks.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
+            Points, like the training points, or better others; for a precomputed kernel, its training matrix.
+        rows : int, default=1000
+            How many of them to look at.
+        random_state : int, RandomState or Generator, default=0
+            Draws the rows.
+
+        Returns
+        -------
+        KernelError
+            Its text says it in a sentence.
+        """
+        X = self._new_points(X)
+        if isinstance(self.kernel_, Precomputed):
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"kernel_error needs the kernel matrix of the training points, {X.shape[1]} x {X.shape[1]}; got "
+                    f"{X.shape[0]} rows. Values of new points with each other are not in a matrix of new with old ones."
+                )
+            at = self.component_indices_
+        else:
+            at = _copies(X, self.components_)
+        landmarks = Landmarks(self.components_, at)
+        factor = Factor(self.normalization_.T, self.eigenvalues_, 0.0)
+        return estimate_kernel_error(self.kernel_, X, landmarks, factor, generator_of(random_state), rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = [self.dtype] if self.dtype else ["float64", "float32"]
+        return tags
+
+
+def _copies(X: Points, landmarks: Points) -> Array | None:
+    """The rows of X that are landmarks, by their content; None if that cannot be told."""
+    if X.dtype == object:
+        keys, marks = object_hashes(X), object_hashes(landmarks)
+    else:
+        keys, marks = row_hashes(X), row_hashes(landmarks)
+    return None if keys is None or marks is None else np.flatnonzero(np.isin(keys, marks))

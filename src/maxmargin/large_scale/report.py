@@ -1,0 +1,89 @@
+"""The account of an approximate fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from maxmargin.large_scale.auto import Trial
+from maxmargin.large_scale.features.kernel_error import KernelError
+from maxmargin.svm.report import FitReport
+
+
+@dataclass(frozen=True)
+class ApproximateReport(FitReport):
+    """What a fit on landmarks did.
+
+    The certificate is that of the approximated problem: f is sought among the functions of the landmarks. Such an f is
+    also one of the exact problem, with the same norm and the same losses, so ``primal_objective`` is an upper bound of
+    the exact optimum; ``dual_objective`` is no lower bound of it.
+
+    Besides the attributes of :class:`~maxmargin.svm.report.FitReport`:
+
+    Attributes
+    ----------
+    n_landmarks, rank : int
+        Landmarks, and dimensions of what they span.
+    landmarks : str
+        How they were chosen.
+    stored : bool
+        Whether kernel values were held in memory, or computed anew in every pass.
+    source : str
+        Where the rows were read from, if not from memory.
+    passes : float
+        Passes over the kernel values.
+    products : int
+        Those of conjugate gradients.
+    kernel_error : KernelError or None
+        How much of the kernel the landmarks miss; None if all rows are landmarks, or the fit was stopped before that
+        was known.
+    trials : tuple of Trial
+        What ``n_components="auto"`` tried.
+    trials_ended : str
+        Why it stopped there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin.large_scale import NystroemSVC
+    >>> print(NystroemSVC(n_components=20, random_state=0).fit(*load_iris(return_X_y=True)).report_)
+    machine           NystroemSVC, approximate, 3 classes, one-vs-rest, 3 machines
+    kernel            RBF(gamma=0.0...)
+    landmarks         20 (uniform), rank 20
+    ...
+    """
+
+    n_landmarks: int
+    rank: int
+    landmarks: str
+    stored: bool
+    source: str
+    passes: float
+    products: int
+    kernel_error: KernelError | None
+    trials: tuple[Trial, ...] = ()
+    trials_ended: str = ""
+
+    def _lines(self) -> list[tuple[str, str]]:
+        lines = dict(super()._lines())
+        held = "held in memory" if self.stored else "computed anew in every pass"
+        own = {
+            "landmarks": f"{self.n_landmarks:,} ({self.landmarks}), rank {self.rank:,}",
+            "kernel error": str(self.kernel_error or "none, or not computed because the fit was stopped"),
+            "kernel values": f"{held}; {self.passes:.3g} passes over all rows, {self.products:,} products of CG",
+        }
+        if self.trials:
+            tried = "; ".join(f"{t.n_components:,}: {t.score:.5g} ({t.seconds:.2g} s)" for t in self.trials)
+            own["components tried"] = f"{tried}; {self.trials_ended}"
+        if self.source:
+            own["rows"] = self.source
+        lines["duality gap"] = (
+            f"{self.duality_gap:.3g} (relative {self.relative_gap:.1e}, tolerance {self.tol:.0e}), of the approximated "
+            "problem"
+        )
+        lines["KKT violation"] = f"{self.kkt_violation:.2e}"
+        ordered = []
+        for name, value in lines.items():
+            ordered.append((name, value))
+            if name == "kernel":
+                ordered.extend(own.items())
+        return ordered

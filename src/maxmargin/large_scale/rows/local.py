@@ -1,0 +1,317 @@
+"""The rows of this process, as Newton's method asks for them: sums over tiles, on several threads.
+
+F is float64, whatever K is. Sums are formed in parts that depend on the shape of K only, so they have the same bits for
+any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.large_scale.losses import NO_CENTRE, Loss, along_line, first_order, multipliers, second_order
+from maxmargin.large_scale.rows.one_output import end_to_end, evaluate_rows
+from maxmargin.large_scale.rows.oracle import Halted, Sums
+from maxmargin.large_scale.rows.targets import Targets
+from maxmargin.large_scale.rows.tiles import RowTiles
+from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.validation import Array, Points
+
+CHUNKS = 16  # sums over rows are formed in this many parts
+NOTHING = np.empty(0)
+SPARED = 0.7  # share of rows with curvature up to which the others are left out
+
+
+class LocalRounds:
+    """:class:`~maxmargin.large_scale.rows.oracle.Rounds` over rows of this process; it can be pickled.
+
+    Parameters
+    ----------
+    rows : RowTiles
+    targets : Targets
+        As many as there are rows.
+    threads : int
+    poll : callable, optional
+        Asked before every tile; anything but None ends the pass with :class:`Halted`.
+    stride : int, default=1
+        Only every so-manieth tile takes part.
+
+    Attributes
+    ----------
+    passes : float
+        Passes over K so far, in parts of all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.large_scale.losses import Loss
+    >>> from maxmargin.large_scale.rows.local import LocalRounds
+    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
+    >>> from maxmargin.large_scale.rows.targets import Values
+    >>> rounds = LocalRounds(MatrixRows(np.array([[1.0], [2.0]])), Values(np.array([[1.0], [1.0]]), np.ones(2)))
+    >>> sums = rounds.evaluate(np.array([[3.0]]), np.zeros(1), Loss.named("squares"))
+    >>> sums.loss, sums.gradient[0]
+    (array([29.]), array([[24.]]))
+    """
+
+    strides = (16, 4)
+
+    def __init__(
+        self,
+        rows: RowTiles,
+        targets: Targets,
+        *,
+        threads: int = 1,
+        poll: Callable[[], Any] | None = None,
+        stride: int = 1,
+    ) -> None:
+        self.rows, self.targets, self.threads, self.poll, self.stride = rows, targets, threads, poll, stride
+        h = rows.height
+        self.tiles = [slice(s, min(s + h, rows.n)) for s in range(0, rows.n, h * stride)]
+        self.places = np.concatenate(([0], np.cumsum([t.stop - t.start for t in self.tiles]))).astype(np.int64)
+        self.n, self.columns, self.outputs = int(self.places[-1]), rows.columns, targets.outputs
+        self.raised = rows.n / max(1, self.n)
+        self.loss = Loss()
+        self.passes = 0.0
+        self.F = np.zeros((self.n, self.outputs))
+        self.G: Array | None = None
+        self.centre: Array | None = None
+        self.D: Array | None = None
+        self.scratch = Scratch()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "poll": None, "scratch": None, "D": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, scratch=Scratch())
+
+    # ---- tiles
+
+    def _place(self, t: int) -> slice:
+        """Where the rows of tile t are in F."""
+        return slice(int(self.places[t]), int(self.places[t + 1]))
+
+    def _targets(self, t: int) -> tuple[Array, Array, Array]:
+        """Targets, prices and centres of tile t."""
+        y, c = self.targets.tile(self.tiles[t])
+        centre = NO_CENTRE if self.centre is None else self.centre[self._place(t)]
+        return y, c if self.stride == 1 else c * self.raised, centre
+
+    def _summed(self, work: Callable[..., None], *shapes: tuple[int, ...], kernel: bool = True) -> list[Array]:
+        """The sums, of these shapes, of what ``work(t, *sums)`` adds for every tile."""
+        large = sum(int(np.prod(shape)) for shape in shapes) > 2**21
+        count = len(self.tiles)
+        chunks = max(1, min(4 if large else CHUNKS, count))
+        parts = [np.zeros((chunks, *shape)) for shape in shapes]
+
+        def one(chunk: int) -> None:
+            for t in range(chunk * count // chunks, (chunk + 1) * count // chunks):
+                if self.poll is not None and self.poll() is not None:
+                    raise Halted
+                work(t, *(part[chunk] for part in parts))
+
+        with single_threaded_blas():
+            run_tiles(one, chunks, self.threads)
+        if kernel:
+            self.passes += self.n / max(1, self.rows.n)
+        return [part[0] if chunks == 1 else part.sum(axis=0) for part in parts]
+
+    def _double(self, K: Points) -> Points:
+        """A tile in double precision."""
+        if sp.issparse(K) or K.dtype == np.float64:
+            return K
+        out = self.scratch.take("double", K.shape, np.float64)
+        out[...] = K
+        return out
+
+    def _scaled(self, K: Points, factors: Array) -> Array:
+        """The rows of a tile, dense, each times its factor."""
+        if sp.issparse(K):
+            return np.asarray(K.multiply(factors).toarray())
+        out: Array = self.scratch.take("scaled", K.shape, K.dtype.type)
+        return np.multiply(K, factors, out=out)
+
+    # ---- first derivatives
+
+    def evaluate(self, B: Array | None, b: Array | None, loss: Loss, *, sides: bool = False) -> Sums:
+        self.loss, self.D = loss, None
+        k, parts = self.outputs, 2 if sides else 1
+
+        def work(t: int, sums: Array, gradient: Array, support: Array) -> None:
+            K, at = self.rows.tile(self.tiles[t], None, self.scratch), self._place(t)
+            y, c, centre = self._targets(t)
+            g = self.scratch.take("g", (parts, len(y), k), np.float64)
+            if k == 1 and isinstance(K, np.ndarray):
+                K, flat = end_to_end(K), gradient.reshape(parts, -1)
+                given = (NOTHING, 0.0, False) if B is None or b is None else (B[:, 0].copy(), float(b[0]), True)
+                support[0] += evaluate_rows(K, *given, self.F[at], y, c, centre, loss.numbers, g[0], sums, flat)
+                return
+            K = self._double(K)
+            if B is not None:
+                self.F[at] = K @ B + b
+            support[0] += first_order(self.F[at], y, c, centre, *loss.numbers, g[0], sums)
+            if sides:
+                np.minimum(g[0], 0.0, out=g[1])
+                np.maximum(g[0], 0.0, out=g[0])
+            for side in range(parts):
+                gradient[side] += K.T @ g[side]
+
+        sums, gradient, support = self._summed(work, (10, k), (parts, self.columns, k), (1,))
+        return Sums(
+            sums[0], sums[1], gradient, sums[[2, 5]], sums[[3, 6]], sums[[4, 7]], sums[8], sums[9], int(support[0])
+        )
+
+    # ---- second derivatives
+
+    def _bent(self) -> Array:
+        """D of all rows, computed once for each F."""
+        if self.D is None:
+            D = np.empty((self.n, self.outputs))
+
+            def work(t: int) -> None:
+                (y, c, centre), at = self._targets(t), self._place(t)
+                second_order(self.F[at], y, c, centre, *self.loss.numbers, D[at])
+
+            self._summed(work, kernel=False)
+            self.D = D
+        return self.D
+
+    def _curvatures(self, t: int, D: Array, only: Array | None) -> tuple[Array, Array | None]:
+        """D of a tile's rows that have any, and which those are (None for all)."""
+        part = D[self._place(t)] if only is None else D[self._place(t)][:, only]
+        used: Array = np.asarray(part.any(axis=1) if part.shape[1] > 1 else part[:, 0])
+        if np.count_nonzero(used) > SPARED * len(used):
+            return part, None
+        keep = np.flatnonzero(used)
+        return part[keep], keep
+
+    def curvature_times(self, P: Array, p: Array, only: Array | None = None) -> tuple[Array, Array]:
+        P = np.asarray(P, dtype=self.rows.dtype)
+        p = np.asarray(p, dtype=self.rows.dtype)
+        every = self._bent()
+
+        def work(t: int, product: Array, total: Array) -> None:
+            D, keep = self._curvatures(t, every, only)
+            if keep is not None and len(keep) == 0:
+                return
+            K = self.rows.tile(self.tiles[t], keep, self.scratch)
+            V = K @ P
+            V += p
+            V *= D
+            product += K.T @ V
+            total += V.sum(axis=0, dtype=np.float64)
+
+        product, total = self._summed(work, P.shape, p.shape)
+        return product, total
+
+    def curvature(self, outputs: Sequence[int], T: Array | None = None) -> Array:
+        return np.stack([self._matrix(int(output), T) for output in outputs])
+
+    def _matrix(self, output: int, T: Array | None = None) -> Array:
+        """The second derivatives of one output."""
+        r, only = self.columns if T is None else T.shape[1], np.array([output])
+        right, every = None if T is None else T.astype(self.rows.dtype), self._bent()
+
+        def work(t: int, square: Array, border: Array) -> None:
+            D, keep = self._curvatures(t, every, only)
+            K = self.rows.tile(self.tiles[t], keep, self.scratch)
+            root = np.sqrt(D).astype(K.dtype)
+            if right is not None:
+                K = K @ right
+            scaled = self._scaled(K, root)
+            square += scaled.T @ scaled  # one array twice: BLAS's symmetric product
+            border[:r] += scaled.T @ root[:, 0]
+            border[r] += D.sum()
+
+        return self._bordered(work, r)
+
+    def _bordered(self, work: Callable[..., None], r: int) -> Array:
+        """The symmetric matrix of what ``work(t, square, border)`` adds: r x r, with one more row and column."""
+        square, border = self._summed(work, (r, r), (r + 1,))
+        whole = np.empty((r + 1, r + 1))
+        whole[:r, :r] = square
+        whole[r] = whole[:, r] = border
+        return whole
+
+    def curvature_diagonal(self) -> Array:
+        every = self._bent()
+
+        def work(t: int, squares: Array) -> None:
+            D, keep = self._curvatures(t, every, None)
+            K = self._double(self.rows.tile(self.tiles[t], keep, self.scratch))
+            squares[:-1] += (K.multiply(K) if sp.issparse(K) else K * K).T @ D
+            squares[-1] += D.sum(axis=0)
+
+        (squares,) = self._summed(work, (self.columns + 1, self.outputs))
+        return squares
+
+    def _sampled(self, count: int) -> Array:
+        """Places in F of the rows of a sample."""
+        if count >= self.n:
+            return np.arange(self.n)
+        return np.sort(np.random.default_rng(0).choice(self.n, count, replace=False, shuffle=False))
+
+    def _inputs(self, places: Array) -> Array:
+        """The rows that these places in F belong to."""
+        t = np.searchsorted(self.places, places, side="right") - 1
+        return np.array([tile.start for tile in self.tiles])[t] + places - self.places[t]
+
+    def sample(self, count: int) -> tuple[Array, Array, Array]:
+        at = self._inputs(self._sampled(count))
+        y, c = self.targets.tile(at)
+        return self.rows.picked(at), y, c * (self.rows.n / len(at))
+
+    # ---- along a direction
+
+    def direction(self, P: Array, p: Array, only: Array | None = None) -> None:
+        P, p = np.asarray(P, dtype=self.rows.dtype), np.asarray(p)
+        self.G = np.zeros_like(self.F) if self.G is None else self.G
+        G = self.G
+        if only is not None:
+            G[:] = 0.0
+
+        def work(t: int) -> None:
+            V = self.rows.tile(self.tiles[t], None, self.scratch) @ P + p
+            G[self._place(t), slice(None) if only is None else only] = V
+
+        self._summed(work)
+
+    def along(self, steps: Array, loss: Loss) -> tuple[Array, Array]:
+        assert self.G is not None
+        G, steps = self.G, np.ascontiguousarray(steps, dtype=np.float64)
+
+        def work(t: int, values: Array, slopes: Array) -> None:
+            y, c, centre = self._targets(t)
+            at = self._place(t)
+            along_line(self.F[at], G[at], y, c, centre, *loss.numbers, steps, values, slopes)
+
+        values, slopes = self._summed(work, steps.shape, steps.shape, kernel=False)
+        return values, slopes
+
+    def move(self, steps: Array) -> None:
+        assert self.G is not None
+        self.F += steps * self.G
+        self.D = None
+
+    def recentre(self) -> None:
+        if self.loss.smooth:
+            return
+        centre = np.empty_like(self.F)
+
+        def work(t: int) -> None:
+            y, _, before = self._targets(t)
+            multipliers(self.F[self._place(t)], y, before, *self.loss.numbers, centre[self._place(t)])
+
+        self._summed(work, kernel=False)
+        self.centre, self.D = centre, None
+
+    def training_error(self) -> tuple[float, int]:
+        places = [self._place(t) for t in range(len(self.tiles))]
+        missed = sum(self.targets.error(tile, self.F[at]) for tile, at in zip(self.tiles, places, strict=True))
+        return missed, self.n
+
+    def part(self, stride: int) -> LocalRounds:
+        return LocalRounds(self.rows, self.targets, threads=self.threads, poll=self.poll, stride=self.stride * stride)

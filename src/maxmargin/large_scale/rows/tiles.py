@@ -1,0 +1,250 @@
+"""The rows of a machine that is linear in m columns: k(x_i, z_1), ..., k(x_i, z_m), tile by tile.
+
+    StoredRows   held in memory, float32 or float64
+    KernelRows   computed anew from the points each time they are passed over
+    MatrixRows   the columns of X themselves, dense or CSR
+
+A tile is a range of rows whose values fit into a core's cache; which ranges there are depends on the shape only. Values
+that are computed anew have the same bits each time, so stored and streamed rows are the same rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.kernels.gram.operator import computing_form
+from maxmargin.kernels.gram.tiled import Side, form_of, store_tiles, tileable
+from maxmargin.kernels.gram.tiles.products import DECAY
+from maxmargin.kernels.gram.tiles.vectors import ROWS
+from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.validation import Array, Points
+
+TILE = 2**18  # values of a tile: a megabyte in single precision
+COMPUTED = 2**20  # of one that is computed: its making costs more than its way through the caches
+SHORTEST, LONGEST = 64, 4096  # rows of a tile
+EXACT = 2**22  # values up to which they are kept in double precision
+
+
+class RowTiles(Protocol):
+    """n rows of m columns, handed out in tiles.
+
+    Attributes
+    ----------
+    height : int
+        Rows of a tile.
+    dtype : type
+        Of the values.
+    computed : bool
+        Whether a pass computes kernel values.
+    """
+
+    n: int
+    columns: int
+    height: int
+    dtype: Any
+    computed: bool
+
+    def tile(self, rows: slice, keep: Array | None, scratch: Scratch) -> Points:
+        """The values of these rows, or of those of them that ``keep`` (places within the range) names; valid until the
+        same thread asks again."""
+        ...
+
+    def picked(self, at: Array) -> Array:
+        """The values of some rows, a new dense array."""
+        ...
+
+
+def tile_height(columns: int, entries: int = 0, size: int = TILE) -> int:
+    """Rows of a tile, for rows of so many values, which are computed from ``entries`` numbers."""
+    rows = min(LONGEST, max(SHORTEST, size // max(1, columns, entries)))
+    return rows // ROWS * ROWS
+
+
+@numba.njit(cache=True, nogil=True)
+def gather(K: Array, keep: Array, out: Array) -> None:
+    """out = K[keep]; NumPy's ``take`` would copy all of a K whose rows do not lie end to end."""
+    for i in range(len(keep)):
+        for j in range(K.shape[1]):
+            out[i, j] = K[keep[i], j]
+
+
+class StoredRows:
+    """Rows held in memory.
+
+    Parameters
+    ----------
+    K : array of shape (n, m)
+        float32 or float64; may be a memory map.
+    height : int, optional
+        Rows of a tile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.runtime.threads import Scratch
+    >>> from maxmargin.large_scale.rows.tiles import StoredRows
+    >>> rows = StoredRows(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> rows.tile(slice(0, 2), np.array([1]), Scratch())
+    array([[3., 4.]])
+    """
+
+    computed = False
+
+    def __init__(self, K: Array, height: int | None = None) -> None:
+        self.K, self.dtype = K, K.dtype.type
+        self.n, self.columns = K.shape
+        self.height = tile_height(self.columns) if height is None else height
+
+    def tile(self, rows: slice, keep: Array | None, scratch: Scratch) -> Points:
+        part = self.K[rows]
+        if keep is None:
+            return part
+        out = scratch.take("kept", (len(keep), self.columns), part.dtype.type)
+        gather(part, keep, out)
+        return out
+
+    def picked(self, at: Array) -> Array:
+        return self.K[at]
+
+
+class MatrixRows:
+    """The columns of X themselves: the rows of a linear machine.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    height : int, optional
+        Rows of a tile.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from maxmargin.runtime.threads import Scratch
+    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
+    >>> MatrixRows(sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]])).tile(slice(1, 2), None, Scratch()).toarray()
+    array([[3., 0.]])
+    """
+
+    computed = False
+
+    def __init__(self, X: Points, height: int | None = None) -> None:
+        self.X, self.dtype = X, X.dtype.type
+        self.n, self.columns = X.shape
+        filled = max(1, X.nnz // max(1, self.n)) if sp.issparse(X) else self.columns
+        self.height = tile_height(filled) if height is None else height
+
+    def tile(self, rows: slice, keep: Array | None, scratch: Scratch) -> Points:
+        part = self.X[rows]
+        return part if keep is None else part[keep]
+
+    def picked(self, at: Array) -> Array:
+        part = self.X[at]
+        return part.toarray() if sp.issparse(part) else np.asarray(part)
+
+
+class KernelRows:
+    """Kernel values with landmarks, computed whenever they are asked for.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A resolved kernel.
+    X : array, memory map, CSR matrix, or array of objects
+        The points; for a precomputed kernel, its matrix.
+    Z : array or CSR matrix of shape (m, d), or array of m objects
+        The landmarks; for a precomputed kernel, their columns.
+    dtype : type, default=numpy.float32
+        Of the values.
+    height : int, optional
+        Rows of a tile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.runtime.threads import Scratch
+    >>> from maxmargin.large_scale.rows.tiles import KernelRows
+    >>> from maxmargin.kernels import RBF
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> KernelRows(RBF(gamma=1.0), X, X[:2]).tile(slice(0, 3), None, Scratch()).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ],
+           [0.0183, 0.3679]], dtype=float32)
+    """
+
+    computed = True
+
+    def __init__(self, kernel: Kernel, X: Points, Z: Points, *, dtype: Any = np.float32, height: int | None = None):
+        self.kernel, self.X, self.dtype = kernel, X, np.dtype(dtype).type
+        self.precomputed = isinstance(kernel, Precomputed)
+        self.n, self.columns = X.shape[0], len(Z) if X.ndim == 1 or self.precomputed else Z.shape[0]
+        self.Z = Z if self.precomputed else computing_form(Z)
+        wide = X.shape[1] if X.ndim == 2 and not sp.issparse(X) else 0
+        self.height = tile_height(self.columns, wide, COMPUTED) if height is None else height
+        self.form = None if self.precomputed or X.ndim == 1 or not tileable(kernel, self.Z) else form_of(kernel)
+        if self.form is not None:
+            self.shift = getattr(kernel, "shift_", None)
+            # A kernel that shifts its points, or adds up their differences, takes them dense.
+            self.dense = self.shift is not None or self.form.kind == DECAY or not sp.issparse(self.Z)
+            side = self._side(self.Z, np.float32, None)
+            single = self.dtype is np.float32 and self.form.single_suffices(side.typical, side.longest)
+            self.inner = np.float32 if single else np.float64
+            side = side if single else self._side(self.Z, np.float64, None)
+            self.panels = side.panels(np.arange(side.n), self.form)
+
+    def _side(self, X: Points, dtype: Any, scratch: Scratch | None) -> Side:
+        assert self.form is not None
+        X = X.toarray() if self.dense and sp.issparse(X) else X
+        return Side.of(X, self.form, self.shift, dtype, scratch=scratch)
+
+    def _values(self, X: Points, scratch: Scratch) -> Array:
+        """Values of some points; in scratch memory where tiles compute them."""
+        if self.precomputed:
+            part = X[:, self.Z]
+            return np.asarray(part.toarray() if sp.issparse(part) else part).astype(self.dtype, copy=False)
+        if self.form is None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self.kernel.matrix(np.asarray(X) if not sp.issparse(X) else X, self.Z).astype(self.dtype)
+        padded = -(-X.shape[0] // ROWS) * ROWS
+        out = scratch.take("values", (padded, len(self.panels.v)), self.inner)
+        self.write(X, scratch, out)
+        return out[: X.shape[0], : self.columns].astype(self.dtype, copy=False)
+
+    def write(self, X: Points, scratch: Scratch, out: Array) -> None:
+        """Values of some points by tiles, into an array that has room for whole ones."""
+        assert self.form is not None
+        store_tiles(self._side(X, self.inner, scratch), self.panels, self.form, out, 1)
+
+    def tile(self, rows: slice, keep: Array | None, scratch: Scratch) -> Points:
+        return self._values(self.X[rows] if keep is None else self.X[rows.start + keep], scratch)
+
+    def picked(self, at: Array) -> Array:
+        out = np.empty((len(at), self.columns), self.dtype)
+        scratch = Scratch()
+        for start in range(0, len(at), self.height):
+            out[start : start + self.height] = self._values(self.X[at[start : start + self.height]], scratch)
+        return out
+
+
+def stored(rows: KernelRows, threads: int = 1, poll: Any = None) -> StoredRows:
+    """The same rows, computed once and held. Tiles write where the values stay: the array has room for whole ones."""
+    direct = rows.form is not None and rows.inner is rows.dtype and rows.height % ROWS == 0
+    width = len(rows.panels.v) if direct else rows.columns
+    room = np.empty((-(-rows.n // ROWS) * ROWS, width), rows.dtype)
+    starts, scratch = range(0, rows.n, rows.height), Scratch()
+
+    def work(t: int) -> None:
+        if poll is None or poll() is None:
+            part = slice(starts[t], min(starts[t] + rows.height, rows.n))
+            if direct:
+                rows.write(rows.X[part], scratch, room[part.start :])
+            else:
+                room[part, : rows.columns] = rows.tile(part, None, scratch)
+
+    with single_threaded_blas():
+        run_tiles(work, len(starts), threads)
+    return StoredRows(room[: rows.n, : rows.columns], rows.height)

@@ -1,0 +1,378 @@
+"""From parameters and data to a finished search, for every estimator of this folder.
+
+    check -> canonical rows -> folds -> kernels -> store -> search (-> finer search) -> refit
+
+An estimator says which machine it searches, along which axes, and which job solves its cells.
+"""
+
+from __future__ import annotations
+
+import abc
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning, NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.kernels import KERNELS, Kernel, Precomputed
+from maxmargin.kernels.bandwidth import resolve_gamma
+from maxmargin.kernels.gram.operator import computing_form
+from maxmargin.model_selection.folds import check_groups, make_folds, splits_of
+from maxmargin.model_selection.grid import BY_RATIO, Cell, Variant, cells, finer, kernel_axes, variants
+from maxmargin.model_selection.path import advance
+from maxmargin.model_selection.scoring import scorer_of
+from maxmargin.model_selection.search import Search
+from maxmargin.model_selection.store import Store
+from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
+from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
+from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.threads import Scratch, effective_threads
+from maxmargin.runtime.validation import (
+    Array,
+    Points,
+    available_memory,
+    callers_level,
+    check_flag,
+    check_labels,
+    check_number,
+    check_weights,
+)
+from maxmargin.svm.kernel_input import KernelInput, kernel_of
+
+NAMED = ("gamma", "degree", "coef0")  # parameters that a machine passes on to a kernel given by name
+AROUND = (0.01, 0.1, 1.0, 10.0, 100.0)  # gammas that are tried if none are given, times "scale"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all jobs of a search share."""
+
+    machine: Any  # with the parameters that are not searched
+    points: Points
+    target: Array | None  # labels or values of the canonical rows
+    codes: Array  # class codes; empty for regression
+    classes: Array
+    control: Control
+    scratch: Scratch
+
+
+class GridSearch(CallbackSupport, KernelInput, abc.ABC):
+    """The searches' common part."""
+
+    scorer_: Any
+    _classifies = False
+    _refined: tuple[str, ...] = BY_RATIO  # axes that a finer search divides
+
+    @abc.abstractmethod
+    def _machine(self) -> Any:
+        """The machine, with the parameters that are not searched."""
+
+    @abc.abstractmethod
+    def _axes(self) -> dict[str, list[Any]]:
+        """The machine's own axes, checked."""
+
+    @abc.abstractmethod
+    def _job(self, setting: Setting, kernel: Kernel, K: Array | None, fold: Any, cells: Any) -> Any:
+        """The job of a kernel and a fold."""
+
+    def _shared(self, kind: Any) -> dict[str, Any]:
+        """The parameters that this estimator has in common with a machine."""
+        mine = self.get_params(deep=False)
+        return {name: mine[name] for name in kind._get_param_names() if name in mine and name != "kernel"}
+
+    def _kernel(self) -> Kernel:
+        several = isinstance(self.kernel, (list, tuple))
+        if several and len(self.kernel) == 0:
+            raise ValueError("kernel is an empty list: give at least one kernel.")
+        return kernel_of(self.kernel[0] if several else self.kernel, degree=self.degree, coef0=self.coef0)
+
+    def _is_precomputed(self) -> bool:
+        listed = self.kernel if isinstance(self.kernel, (list, tuple)) else [self.kernel]
+        return any(isinstance(k, Precomputed) or (isinstance(k, str) and k == "precomputed") for k in listed)
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Score every cell of the grid, and fit the best machine to all data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+            Training points; with ``kernel="precomputed"`` the kernel matrix of the training points.
+        y : array-like of shape (n_samples,)
+            Class labels, or values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights, of training and of scores; a weight of zero takes a sample out.
+        groups : array-like of shape (n_samples,), default=None
+            Groups for splitters that keep them together, such as ``GroupKFold``.
+
+        Returns
+        -------
+        self : object
+            The fitted search.
+        """
+        check_flag("refit", self.refit)
+        rounds = int(self.refine) if isinstance(self.refine, (bool, np.bool_)) else self.refine
+        check_number("refine", rounds, least=0, integer=True)
+        machine = self._machine()
+        machine._check_parameters()
+        if self._is_precomputed() and isinstance(self.kernel, (list, tuple)) and len(self.kernel) > 1:
+            raise ValueError("kernel='precomputed' stands alone: one matrix cannot be compared with other kernels.")
+        given, axes = X, self._axes()
+        X, y, codes = self._read(X, y)
+        weights = check_weights(sample_weight, X.shape[0])
+        learnt = self._learnt(y, weights)
+        groups = check_groups(groups, X.shape[0])
+        splits = splits_of(self.cv, X, y, groups, classifier=len(codes) > 0)
+        control = Control(max_seconds=self.max_seconds)
+        threads = effective_threads(self.n_jobs)
+        rows = self._rows(X, codes if len(codes) else np.zeros(X.shape[0]) if y is None else y, weights)
+        at = rows.representative
+        points = self._points(X, at)
+        folds = make_folds(
+            splits, rows, weights, learnt, given if hasattr(given, "columns") else X, y, sample_weight is not None
+        )
+        used = rows.member_of >= 0
+        share = np.bincount(rows.member_of[used], weights=learnt[used], minlength=len(rows.weight))
+        made = self._variants(points, share)
+        resolved = self._resolved_all(X, points, share, made)
+        budget = min(float(self.cache_size) * 1e6, 0.5 * available_memory())
+        store = Store(points, [kernel for kernel in resolved if not isinstance(kernel, str)], threads, budget)
+        classes = self.classes_ if self._classifies else codes
+        target, coded = (None if y is None else y[at]), codes[at] if len(codes) else codes
+        setting = Setting(machine, points, target, coded, classes, control, store.scratch)
+        self.scorer_ = self._scorer(points, share, y)
+
+        def job(kernel: Kernel, K: Array | None, fold: Any, some: Any) -> Any:
+            return self._job(setting, kernel, K, fold, some)
+
+        search = Search(folds, job, self.scorer_, control, threads, bool(self.verbose))
+        if self.verbose:
+            count = len(made) * int(np.prod([len(values) for values in axes.values()]))
+            if not advance.signatures:
+                print_note("loading compiled code; the first search on a machine compiles it, which takes some seconds")
+            print_note(f"{count} cells, {len(folds)} folds, {X.shape[0]:,} samples, {threads} threads")
+        with control.catching_interrupts():
+            try:
+                search.run(cells(made, axes), resolved, store)
+                for _ in range(rounds):
+                    search.cut = search.cut or control.stop() is not None
+                    if search.cut or search.table.best() is None:
+                        break
+                    fresh, more = self._finer(search.table.cells, search.table.best(), made, resolved)
+                    if not fresh:
+                        break
+                    resolved += self._resolved_all(X, points, share, more)
+                    made += more
+                    search.run(fresh, resolved, store)
+            except KeyboardInterrupt:  # the second: it ends the fit, but takes nothing that was found
+                if search.table.best() is not None:
+                    self._publish(search, made, resolved)
+                raise
+            self._publish(search, made, resolved)
+        if self.refit:
+            self._refit(given, y, sample_weight if learnt is weights else learnt, machine, made, control)
+        return self
+
+    # ------------------------------------------------------------ before the search
+
+    def _read(self, X: Any, y: Any) -> tuple[Points, Array | None, Array]:
+        """Checked points, targets (None if there are none), and the codes of classes (empty if there are none)."""
+        X, y = self._training_points(X, y, supervised=True, numeric=not self._classifies)
+        if not self._classifies:
+            return X, y.astype(np.float64), np.empty(0, np.int64)
+        self.classes_, codes = check_labels(y)
+        return X, self.classes_[codes], codes
+
+    def _learnt(self, y: Array | None, weights: Array) -> Array:
+        """The weights of the samples in training."""
+        return weights
+
+    def _scorer(self, points: Points, weight: Array, y: Array | None) -> Any:
+        """The scorer, given canonical rows, their weights in training, and the targets."""
+        return scorer_of(self, self.scoring)
+
+    def _rows(self, X: Points, target: Array, weights: Array) -> CanonicalRows:
+        """Canonical rows; of classifiers class by class, so that the rows of a pair of classes lie together."""
+        rows = canonical_rows(X, target, weights, merge=not self._is_precomputed())
+        if not self._classifies:
+            return rows
+        order = np.argsort(target[rows.representative], kind="stable")
+        place = np.empty(len(order) + 1, np.int64)
+        place[order], place[-1] = np.arange(len(order)), -1
+        return replace(
+            rows,
+            representative=rows.representative[order],
+            member_of=place[rows.member_of],
+            weight=rows.weight[order],
+            key=rows.key[order],
+        )
+
+    def _points(self, X: Points, at: Array) -> Points:
+        if not self._is_precomputed():
+            return computing_form(X[at])
+        K = X.toarray() if sp.issparse(X) else X
+        return K if np.array_equal(at, np.arange(len(K))) else K[np.ix_(at, at)]
+
+    def _variants(self, points: Points, weights: Array) -> list[Variant]:
+        around = None
+        if isinstance(self.kernel, str) and self.kernel in KERNELS:
+            has_gamma = "gamma" in KERNELS[self.kernel]._get_param_names()
+            if has_gamma and points.ndim == 2:
+                scale = 1.0 if self.kernel == "chi2" else resolve_gamma("scale", points, weights)
+                around = [float(f"{factor * scale:.6g}") for factor in AROUND]
+        axes = kernel_axes(self.kernel, self.gammas, self.kernel_params, around)
+        return variants(self.kernel, axes, degree=self.degree, coef0=self.coef0)
+
+    def _resolved_all(self, X: Points, points: Points, weights: Array, made: Sequence[Variant]) -> list[Kernel | str]:
+        """Every kernel made ready, or why it cannot be; an error if none can."""
+        found: list[Kernel | str] = []
+        first: Exception | None = None
+        for variant in made:
+            try:
+                kernel = variant.kernel
+                if not isinstance(kernel, Precomputed):
+                    kernel.check_points(X)  # here, where an error can still name the user's rows
+                    names = getattr(self, "feature_names_in_", None)
+                    kernel = kernel.resolve(points, sample_weight=weights, feature_names=names)
+                found.append(kernel)
+            except (ValueError, TypeError) as error:
+                first = first or error
+                found.append(f"{type(error).__name__}: {error}")
+        if first is not None and all(isinstance(kernel, str) for kernel in found):
+            raise first
+        return found
+
+    def _finer(
+        self, known: Sequence[Cell], best: int | None, made: Sequence[Variant], resolved: Sequence[Kernel | str]
+    ) -> tuple[list[Cell], list[Variant]]:
+        """Cells around the best that are not known yet, and their kernels."""
+        assert best is not None
+        cell = known[best]
+        axes: dict[str, list[Any]] = {}
+        for name, value in cell.params.items():
+            if name == "gamma" and isinstance(value, str):
+                value = float(resolved[cell.variant].gamma)  # type: ignore[union-attr]
+            tried = [other.params.get(name) for other in known] + [value]
+            most = 1.0 if name == "nu" else np.inf
+            axes[name] = finer(tried, value, most) if name in self._refined and np.isfinite(value) else [value]
+        of_kernel = {name: axes[name] for name in made[cell.variant].params}
+        spec = made[cell.variant].params.get("kernel", self.kernel)
+        more = variants(spec, of_kernel, degree=self.degree, coef0=self.coef0)
+        fresh = cells(more, {name: axes[name] for name in cell.machine}, first=len(made))
+        seen = [other.params for other in known]
+        return [one for one in fresh if one.params not in seen], more
+
+    # ------------------------------------------------------------ after the search
+
+    def _publish(self, search: Search, made: Sequence[Variant], resolved: Sequence[Kernel | str]) -> None:
+        table, status = search.table, search.control.stop()
+        if status is Status.DEADLINE and not search.cut:  # it was complete in time
+            status = None
+        best = table.best()
+        reasons = table.error_reasons()
+        if best is None and status is Status.INTERRUPTED:
+            raise KeyboardInterrupt("The search was interrupted before any cell had a score.")
+        if best is None and status is not None:
+            raise TimeoutError(
+                f"The search ended before any cell had a score ({status.value}): there is no best machine yet."
+            )
+        if best is None:
+            c, k = next((c, k) for c in reasons for k in reasons[c])
+            why = reasons[c][k].rstrip(".")
+            raise ValueError(
+                f"No cell of the grid has a score. The first, {table.cells[c].params} on split {k}: {why}."
+            )
+        self.cv_results_ = table.cv_results()
+        self.error_reasons_ = reasons
+        self.best_index_ = best
+        self.best_params_ = dict(table.cells[best].params)
+        self.best_score_ = float(np.nanmean(table.scores[best]))
+        self.n_splits_ = len(search.folds)
+        self.status_ = "complete" if status is None else status.value
+        for name, value in table.cells[best].machine.items():
+            setattr(self, f"{name}_", value)
+        for name in ("gamma_", "best_estimator_", "refit_time_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        gamma = getattr(resolved[table.cells[best].variant], "gamma", None)
+        if gamma is not None:
+            self.gamma_ = float(gamma)
+        self._variant = table.cells[best].variant
+        self._chosen = dict(table.cells[best].machine)
+        missing = int(np.count_nonzero(np.isnan(np.array(table.scores))))
+        total = len(table.cells) * len(search.folds)
+        if status is not None:
+            done = int(np.count_nonzero(~np.isnan(table.means())))
+            warnings.warn(
+                f"{type(self).__name__} scored {done} of {len(table.cells)} cells ({status.value}). The parameters are "
+                f"the best so far: {self.best_params_}.",
+                ConvergenceWarning,
+                stacklevel=callers_level(),
+            )
+        elif missing:
+            c = next(iter(reasons))
+            k = next(iter(reasons[c]))
+            warnings.warn(
+                f"{missing} of {total} scores are missing; the first, of {table.cells[c].params} on split {k}: "
+                f"{reasons[c][k].rstrip('.')}. error_reasons_ has all.",
+                FitFailedWarning,
+                stacklevel=callers_level(),
+            )
+        if search.unfinished:
+            warnings.warn(
+                f"{search.unfinished} of {total} fits ended before tol={self.tol:g} was reached; their scores are "
+                "those of the best machines so far. Raise max_iter, or scale the columns of X.",
+                ConvergenceWarning,
+                stacklevel=callers_level(),
+            )
+
+    def _refit(
+        self, X: Any, y: Array, sample_weight: Any, machine: Any, made: Sequence[Variant], control: Control
+    ) -> None:
+        """The best machine, fitted to all data."""
+        machine.set_params(**self._kernel_parameters(made[self._variant]))
+        machine.set_params(**self._chosen, verbose=False)
+        if self.max_seconds is not None:
+            machine.set_params(max_seconds=max(0.1 * self.max_seconds, self.max_seconds - control.seconds))
+        began = time.perf_counter()
+        machine.fit(X, y, sample_weight=sample_weight)
+        self.refit_time_ = time.perf_counter() - began
+        if self.verbose:
+            print_note(f"{control.seconds:8.2f} s  the best machine fitted to all samples")
+        self.best_estimator_ = machine.set_params(max_seconds=self.max_seconds)
+
+    def _kernel_parameters(self, variant: Variant) -> dict[str, Any]:
+        """The best kernel, as a parameter of the machine: by name, if it has one."""
+        spec = variant.params.get("kernel", self.kernel)
+        rest = {name: value for name, value in variant.params.items() if name != "kernel"}
+        by_name = isinstance(spec, str) and all(name in NAMED for name in rest)
+        return {"kernel": spec, **rest} if by_name else {"kernel": variant.kernel}
+
+    def _best(self, method: str) -> Any:
+        """The refit machine."""
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise NotFittedError(f"{method} needs the best machine, and refit=False left it unfitted: use refit=True.")
+        return self.best_estimator_
+
+    @property
+    def n_iter_(self) -> Any:
+        """Solver steps of the best machine."""
+        return self._best("n_iter_").n_iter_
+
+    def predict(self, X: Any) -> Array:
+        """Labels or values of new points, by the best machine.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        predicted : array of shape (n_samples,)
+        """
+        return self._best("predict").predict(X)

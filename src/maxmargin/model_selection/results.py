@@ -1,0 +1,116 @@
+"""The account of a search, in the layout of scikit-learn's ``cv_results_``.
+
+A split that no cell could be scored on (one class in its training part, say) tells nothing about cells and is left out
+of all means; one that was not come to, for the search was stopped, is not. A cell that misses any other split has no
+mean: it is not chosen while there are others that have one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from maxmargin.model_selection.grid import Cell
+from maxmargin.runtime.control import Status
+from maxmargin.runtime.validation import Array
+
+STOPS = {Status.DEADLINE.value, Status.INTERRUPTED.value}
+UNREACHED = STOPS | {"not reached"}
+
+
+@dataclass
+class Table:
+    """Scores as they come in, one row a cell, one column a split."""
+
+    n_splits: int
+    cells: list[Cell] = field(default_factory=list)
+    scores: list[Array] = field(default_factory=list)
+    fit_times: list[Array] = field(default_factory=list)
+    score_times: list[Array] = field(default_factory=list)
+    reasons: list[list[str]] = field(default_factory=list)
+
+    def add(self, cells: Sequence[Cell]) -> range:
+        """Room for more cells; their numbers."""
+        first = len(self.cells)
+        self.cells.extend(cells)
+        for _ in cells:
+            for column in (self.scores, self.fit_times, self.score_times):
+                column.append(np.full(self.n_splits, np.nan))
+            self.reasons.append(["not reached"] * self.n_splits)
+        return range(first, len(self.cells))
+
+    def means(self) -> Array:
+        """The mean score of each cell, by the rule above."""
+        counted = self._counted()
+        if not counted.any():
+            return np.full(len(self.scores), np.nan)
+        return np.asarray(np.array(self.scores)[:, counted].mean(axis=1))
+
+    def _counted(self) -> Array:
+        """The splits that means are taken over."""
+        unscored = np.isnan(np.array(self.scores)).all(axis=0)
+        failed = [any(of[k] and of[k] not in UNREACHED for of in self.reasons) for k in range(self.n_splits)]
+        stopped = [any(of[k] in STOPS for of in self.reasons) for k in range(self.n_splits)]
+        return ~unscored | (np.array(stopped) & ~np.array(failed))
+
+    def best(self) -> int | None:
+        """The cell with the highest mean, the first of equal ones; if none has a mean, of the means over the splits
+        that each was scored on. None if there is no score at all."""
+        means = self.means()
+        if np.isnan(means).all():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # of cells without a score
+                means = np.nanmean(np.array(self.scores), axis=1)
+        return None if np.isnan(means).all() else int(np.nanargmax(means))
+
+    def error_reasons(self) -> dict[int, dict[int, str]]:
+        """Cell -> split -> why there is no score; only cells that lack one."""
+        listed = {
+            c: {k: reason for k, reason in enumerate(reasons) if reason} for c, reasons in enumerate(self.reasons)
+        }
+        return {c: reasons for c, reasons in listed.items() if reasons}
+
+    def cv_results(self) -> dict[str, Any]:
+        """Columns that ``pandas.DataFrame`` takes as they are."""
+        columns: dict[str, Any] = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of cells that were not reached
+            for name, times in (("fit", self.fit_times), ("score", self.score_times)):
+                columns[f"mean_{name}_time"] = np.nanmean(np.array(times), axis=1)
+                columns[f"std_{name}_time"] = np.nanstd(np.array(times), axis=1)
+        for name in sorted({name for cell in self.cells for name in cell.params}):
+            columns[f"param_{name}"] = _column([cell.params.get(name, np.ma.masked) for cell in self.cells])
+        columns["params"] = [cell.params for cell in self.cells]
+        scores = np.array(self.scores)
+        for k in range(self.n_splits):
+            columns[f"split{k}_test_score"] = scores[:, k].copy()
+        means, counted = self.means(), self._counted()
+        columns["mean_test_score"] = means
+        columns["std_test_score"] = scores[:, counted].std(axis=1) if counted.any() else means.copy()
+        columns["rank_test_score"] = _ranks(means)
+        columns["reason"] = np.array(
+            ["; ".join(f"split {k}: {why}" for k, why in enumerate(reasons) if why) for reasons in self.reasons],
+            dtype=object,
+        )
+        return columns
+
+
+def _column(values: list[Any]) -> Any:
+    """A masked array: of numbers where all are, of objects otherwise."""
+    masked = [value is np.ma.masked for value in values]
+    numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values if v is not np.ma.masked)
+    data = np.ma.MaskedArray(np.empty(len(values)), mask=masked, dtype=float if numeric else object)
+    for i, value in enumerate(values):
+        if not masked[i]:
+            data[i] = value
+    return data
+
+
+def _ranks(means: Array) -> Array:
+    """1 for the highest mean; equal means share the better rank, cells without a mean the last."""
+    filled = np.where(np.isnan(means), -np.inf, means)
+    return np.array([1 + int(np.count_nonzero(filled > value)) for value in filled], dtype=np.int32)

@@ -1,0 +1,363 @@
+"""Support vector problems as data.
+
+Every machine of this library is one quadratic program in its dual, and differs only in what fills it:
+
+    minimise    1/2 a' Q a + p' a                Q_uv = s_u s_v K[row_u, row_v]
+    subject to  lower_v <= a_v <= upper_v        for every variable v
+                sum of a_v over group g = total_g    for every group g
+
+The fitted function is f(x) = sum_v s_v a_v k(x_row(v), x) + b, so a row's coefficient is the sum of s_v a_v over its
+variables. Signs are fixed here once and for all: C-SVC uses a_i = y_i alpha_i in [-C, 0] or [0, C] (then p = -y), so
+its coefficients are the variables themselves. With g = Q a + p, the conditions of optimality in each group are
+
+    g_u <= offset <= g_v    for every u with a_u > lower_u and every v with a_v < upper_v;
+
+the offset of a group is the multiplier of its equality, from which b (and rho, and epsilon of the nu machines) follow.
+Variables of group -1 have no equality: their offset is 0.
+
+The primal problems, with f_i = f(x_i) without b, and c_i the sample's weight times C:
+
+    c_svc      1/2 |w|^2 + sum c_i max(0, 1 - y_i (f_i + b))                    (c_i = inf: hard margin)
+    nu_svc     1/2 |w|^2 - nu W rho + sum w_i max(0, rho - y_i (f_i + b))       (W = sum w_i)
+    eps_svr    1/2 |w|^2 + sum c_i max(0, |y_i - f_i - b| - epsilon)
+    nu_svr     1/2 |w|^2 + nu epsilon sum c_i + sum c_i max(0, |y_i - f_i - b| - epsilon)    (epsilon is a variable)
+    one_class  1/2 |w|^2 - nu W rho + sum w_i max(0, rho - f_i)                 (b = -rho)
+
+nu_svc and one_class are stated as LIBSVM states them (Chang & Lin 2011): Schoelkopf's problem times nu n.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin.runtime.validation import Array
+
+
+@dataclass(frozen=True)
+class DualProblem:
+    """One quadratic program; see the module's text for the mathematics.
+
+    Attributes
+    ----------
+    kind : str
+        ``"c_svc"``, ``"nu_svc"``, ``"eps_svr"``, ``"nu_svr"`` or ``"one_class"``.
+    target : array
+        y of each row: -1/+1 for classifiers, the value for regression, ones for one-class.
+    bound : array
+        c_i of each row.
+    row, sign, linear, lower, upper, group : arrays
+        One entry a variable.
+    totals : array
+        One entry a group.
+    epsilon, nu : float
+        Where the kind has them.
+    tol_scale : float
+        The part of ``tol`` that the stopping rule may use; below 1 where the gradient itself is small.
+    """
+
+    kind: str
+    target: Array
+    bound: Array
+    row: Array
+    sign: Array
+    linear: Array
+    lower: Array
+    upper: Array
+    group: Array
+    totals: Array
+    epsilon: float = 0.0
+    nu: float = math.nan
+    tol_scale: float = 1.0
+    fit_intercept: bool = field(default=True)
+
+    @property
+    def n_variables(self) -> int:
+        return len(self.linear)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.target)
+
+    @property
+    def hard_margin(self) -> bool:
+        return self.kind == "c_svc" and bool(np.isinf(self.upper).any() or np.isinf(self.lower).any())
+
+    def coefficients(self, a: Array) -> Array:
+        """Coefficient of each row in the fitted function."""
+        return np.bincount(self.row, weights=self.sign * a, minlength=self.n_rows)
+
+    def gradient(self, f: Array, a: Array) -> Array:
+        """Q a + p from f = K @ coefficients."""
+        return self.sign * f[self.row] + self.linear
+
+    def objective(self, f: Array, a: Array) -> float:
+        """1/2 a' Q a + p' a (to be minimised) from f = K @ coefficients."""
+        return float(0.5 * np.dot(self.coefficients(a), f) + np.dot(self.linear, a))
+
+    def intercept(self, offset: Array) -> tuple[float, float]:
+        """(b, third) from the groups' offsets, where third is rho (nu_svc, one_class) or epsilon (regression)."""
+        if self.kind == "c_svc":
+            return (-float(offset[0]) if self.fit_intercept else 0.0), 0.0
+        if self.kind == "eps_svr":
+            return (-float(offset[0]) if self.fit_intercept else 0.0), self.epsilon
+        if self.kind == "one_class":
+            return -float(offset[0]), float(offset[0])
+        if not self.fit_intercept:  # one group: sum of alpha; its offset is rho, or -epsilon
+            return 0.0, float(offset[0]) if self.kind == "nu_svc" else -float(offset[0])
+        up, down = float(offset[0]), float(offset[1])
+        if self.kind == "nu_svc":  # f + b = rho on the positive side, -rho on the negative one
+            return -(up + down) / 2, (up - down) / 2
+        return -(up + down) / 2, -(up - down) / 2  # nu_svr: f - y + b = -epsilon above, +epsilon below
+
+    def start(self) -> Array:
+        """A feasible point: zero, or where the totals forbid zero, the first variables at their bounds (as LIBSVM)."""
+        a = np.zeros(self.n_variables)
+        return self.feasible(a) if self.totals.any() else a
+
+    def feasible(self, a: Array) -> Array:
+        """A feasible point near ``a``: clipped to the bounds, and each group's sum repaired.
+
+        Free variables are changed first, so that those at a bound stay there; then the side that is too large shrinks
+        toward zero; what is still missing is filled up in order. A point that is feasible up to rounding stays."""
+        a = np.clip(a, self.lower, self.upper)
+        for g, total in enumerate(self.totals):
+            members = np.flatnonzero(self.group == g)
+            part, lower, upper = a[members], self.lower[members], self.upper[members]
+            exact = 1e-14 * len(part) * max(abs(float(total)), float(np.abs(part).sum()))
+            for repair in (_move_free, _shrink, _fill):
+                excess = float(part.sum() - total)
+                if abs(excess) > exact:
+                    part = repair(part, lower, upper, excess)
+            a[members] = part
+        return a
+
+
+def _move_free(part: Array, lower: Array, upper: Array, excess: float) -> Array:
+    """Take the excess from the free variables, each by its distance from the bound (or from zero, if that is nearer),
+    and at most so far."""
+    down = excess > 0
+    far = (
+        np.where(part > 0, np.maximum(lower, 0.0), lower) if down else np.where(part < 0, np.minimum(upper, 0.0), upper)
+    )
+    room = np.where((part > lower) & (part < upper), np.abs(part - far), 0.0)
+    room[~np.isfinite(room)] = 0.0
+    total = room.sum()
+    if total <= abs(excess):
+        return part
+    return np.clip(part - excess * room / total, lower, upper)
+
+
+def _shrink(part: Array, lower: Array, upper: Array, excess: float) -> Array:
+    """Shrink the side that is too large toward zero."""
+    same = part * np.sign(excess) > 0
+    weight = np.abs(part[same]).sum()
+    if weight == 0:
+        return part
+    part = part.copy()
+    part[same] *= max(0.0, 1.0 - abs(excess) / weight)
+    return np.clip(part, lower, upper)
+
+
+def _fill(part: Array, lower: Array, upper: Array, excess: float) -> Array:
+    """Move variables to their bounds, one after the other, until the sum is right."""
+    sign = -np.sign(excess)
+    room = np.abs((upper if sign > 0 else lower) - part)
+    before = np.concatenate(([0.0], np.cumsum(room)[:-1]))
+    return np.clip(part + sign * np.clip(abs(excess) - before, 0.0, room), lower, upper)
+
+
+def _with_groups(n_groups: int, sizes: list[int]) -> Array:
+    return np.repeat(np.arange(n_groups), sizes)
+
+
+def c_svc(y: Array, bound: Array, *, fit_intercept: bool = True) -> DualProblem:
+    """Soft-margin classification, max sum alpha_i - 1/2 alpha' Q alpha; ``bound`` is C of each row, inf allowed."""
+    n = len(y)
+    y = np.asarray(y, np.float64)
+    return DualProblem(
+        kind="c_svc",
+        target=y,
+        bound=bound,
+        row=np.arange(n),
+        sign=np.ones(n),
+        linear=-y,
+        lower=np.where(y > 0, 0.0, -bound),
+        upper=np.where(y > 0, bound, 0.0),
+        group=np.full(n, 0 if fit_intercept else -1),
+        totals=np.zeros(1 if fit_intercept else 0),
+        fit_intercept=fit_intercept,
+    )
+
+
+def eps_svr(y: Array, bound: Array, epsilon: float, *, fit_intercept: bool = True) -> DualProblem:
+    """Epsilon-insensitive regression: a row has two variables, alpha_i in [0, c_i] and -alpha*_i in [-c_i, 0]."""
+    n = len(y)
+    y = np.asarray(y, np.float64)
+    return DualProblem(
+        kind="eps_svr",
+        target=y,
+        bound=bound,
+        row=np.tile(np.arange(n), 2),
+        sign=np.ones(2 * n),
+        linear=np.concatenate((epsilon - y, -epsilon - y)),
+        lower=np.concatenate((np.zeros(n), -bound)),
+        upper=np.concatenate((bound, np.zeros(n))),
+        group=np.full(2 * n, 0 if fit_intercept else -1),
+        totals=np.zeros(1 if fit_intercept else 0),
+        epsilon=epsilon,
+        fit_intercept=fit_intercept,
+    )
+
+
+def one_class(weight: Array, nu: float) -> DualProblem:
+    """The support of a distribution: 0 <= alpha_i <= w_i, sum alpha_i = nu sum w_i."""
+    n = len(weight)
+    total = nu * weight.sum()
+    return DualProblem(
+        kind="one_class",
+        target=np.ones(n),
+        bound=weight,
+        row=np.arange(n),
+        sign=np.ones(n),
+        linear=np.zeros(n),
+        lower=np.zeros(n),
+        upper=weight,
+        group=np.zeros(n, int),
+        totals=np.array([total]),
+        nu=nu,
+        tol_scale=min(1.0, total),
+    )
+
+
+def largest_nu(y: Array, weight: Array) -> float:
+    """The largest feasible nu of :func:`nu_svc`: each class must be able to carry half of the total."""
+    sides = np.array([weight[y > 0].sum(), weight[y < 0].sum()])
+    return float(2 * sides.min() / sides.sum())
+
+
+def nu_svc(y: Array, weight: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:
+    """nu-classification: sum of alpha is nu W, half of it in each class (with an intercept)."""
+    n = len(y)
+    y = np.asarray(y, np.float64)
+    total = nu * weight.sum()
+    if fit_intercept:  # variables y_i alpha_i, so that each class is a group with a fixed sum
+        return DualProblem(
+            kind="nu_svc",
+            target=y,
+            bound=weight,
+            row=np.arange(n),
+            sign=np.ones(n),
+            linear=np.zeros(n),
+            lower=np.where(y > 0, 0.0, -weight),
+            upper=np.where(y > 0, weight, 0.0),
+            group=np.where(y > 0, 0, 1),
+            totals=np.array([total / 2, -total / 2]),
+            nu=nu,
+            tol_scale=min(1.0, total),
+        )
+    return DualProblem(  # variables alpha_i: only their sum is fixed
+        kind="nu_svc",
+        target=y,
+        bound=weight,
+        row=np.arange(n),
+        sign=y,
+        linear=np.zeros(n),
+        lower=np.zeros(n),
+        upper=weight,
+        group=np.zeros(n, int),
+        totals=np.array([total]),
+        nu=nu,
+        tol_scale=min(1.0, total),
+        fit_intercept=False,
+    )
+
+
+def nu_svr(y: Array, bound: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:
+    """nu-regression: sum of alpha + alpha* is nu sum c_i, half of it on each side (with an intercept)."""
+    n = len(y)
+    y = np.asarray(y, np.float64)
+    total = nu * bound.sum()
+    if fit_intercept:
+        return DualProblem(
+            kind="nu_svr",
+            target=y,
+            bound=bound,
+            row=np.tile(np.arange(n), 2),
+            sign=np.ones(2 * n),
+            linear=np.concatenate((-y, -y)),
+            lower=np.concatenate((np.zeros(n), -bound)),
+            upper=np.concatenate((bound, np.zeros(n))),
+            group=_with_groups(2, [n, n]),
+            totals=np.array([total / 2, -total / 2]),
+            nu=nu,
+        )
+    return DualProblem(
+        kind="nu_svr",
+        target=y,
+        bound=bound,
+        row=np.tile(np.arange(n), 2),
+        sign=np.repeat([1.0, -1.0], n),
+        linear=np.concatenate((-y, y)),
+        lower=np.zeros(2 * n),
+        upper=np.concatenate((bound, bound)),
+        group=np.zeros(2 * n, int),
+        totals=np.array([total]),
+        nu=nu,
+        fit_intercept=False,
+    )
+
+
+@dataclass(frozen=True)
+class JointProblem:
+    """The joint multiclass machine of Crammer & Singer (2001), without intercepts:
+
+        primal  1/2 sum_k |w_k|^2 + sum_i c_i max(0, max_{k != y_i} 1 + w_k'x_i - w_{y_i}'x_i)
+        dual    minimise 1/2 sum_k A_k' K A_k + sum_i sum_{k != y_i} A_ik
+                subject to A_ik <= c_i [k = y_i] and sum_k A_ik = 0;        w_k = sum_i A_ik x_i
+
+    Attributes
+    ----------
+    label : array of int
+        Class of each row.
+    bound : array
+        c_i of each row; inf for the hard margin.
+    n_classes : int
+    """
+
+    label: Array
+    bound: Array
+    n_classes: int
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.label)
+
+    @property
+    def hard_margin(self) -> bool:
+        return bool(np.isinf(self.bound).any())
+
+    def losses(self) -> Array:
+        """E_ik = 1 for k != y_i, else 0: the linear term of the dual."""
+        E = np.ones((self.n_rows, self.n_classes))
+        E[np.arange(self.n_rows), self.label] = 0.0
+        return E
+
+    def upper(self) -> Array:
+        """The bound of each A_ik."""
+        U = np.zeros((self.n_rows, self.n_classes))
+        U[np.arange(self.n_rows), self.label] = self.bound
+        return U
+
+    def feasible(self, A: Array) -> Array:
+        """A feasible point near A: wrong classes at most 0, then each row scaled to its bound."""
+        A = np.minimum(A, 0.0)
+        rows = np.arange(self.n_rows)
+        A[rows, self.label] = 0.0
+        used = -A.sum(axis=1)
+        over = used > self.bound * (1 + 1e-14)
+        A[over] *= (self.bound[over] / used[over])[:, None]
+        A[rows, self.label] = np.minimum(-A.sum(axis=1), self.bound)
+        return A

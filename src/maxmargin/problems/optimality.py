@@ -1,0 +1,289 @@
+"""Is it optimal? The KKT conditions, both objectives and their gap, from the definitions.
+
+Nothing here knows how a solution was found. Given a problem, its variables a and the values f = K @ coefficients,
+this file computes what the conditions in :mod:`maxmargin.problems.dual` say, term by term.
+
+A solver may hand over f that it computed with float32 kernel values. :func:`audited` computes it in float64 again: all
+of it for small problems; for large ones the rows that decide the violation, after a sample of all rows has shown how
+far the solver's values are off (if they are off by more than that can bear, all rows are computed again).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems.dual import DualProblem, JointProblem
+from maxmargin.runtime.validation import Array
+
+SMALL = 500_000  # kernel values that are computed again without a second thought
+SAMPLE = 64  # rows of a larger problem whose values are checked
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What can be said of a solution without trusting its solver.
+
+    Attributes
+    ----------
+    primal, dual : float
+        Objectives of the fitted function and of its multipliers; optimal when equal.
+    violation : float
+        LIBSVM's measure m(a) - M(a): the largest difference of gradients between a variable that may fall and one
+        that may rise. The stopping rule is violation <= tol.
+    stationarity : float
+        Largest residual of the equality constraints, the derivative of the Lagrangian with respect to b, rho, epsilon.
+        (Its derivative with respect to w is zero by construction: w is the expansion.)
+    dual_infeasibility : float
+        How far a variable is outside its bounds.
+    primal_infeasibility : float
+        How far a constraint without slack (hard margin) is violated.
+    complementarity : float
+        Largest product of a multiplier and its constraint's room.
+    norm : float
+        |w|, the norm of the fitted function in feature space.
+    """
+
+    primal: float
+    dual: float
+    violation: float
+    stationarity: float
+    dual_infeasibility: float
+    primal_infeasibility: float
+    complementarity: float
+    norm: float
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        if self.gap == 0:
+            return 0.0
+        return self.gap / max(abs(self.primal), abs(self.dual)) if math.isfinite(self.gap) else math.inf
+
+
+@numba.njit(cache=True, nogil=True)
+def _scan(gradient: Array, a: Array, lower: Array, upper: Array, group: Array, n_groups: int) -> Array:
+    """Per group, and for variables without an equality at the end: the smallest gradient among variables that may
+    rise, the largest among those that may fall, the sum of the free variables' gradients, their number, and the sum of
+    the variables."""
+    out = np.zeros((5, n_groups + 1))
+    out[0], out[1] = np.inf, -np.inf
+    for v in range(len(a)):
+        k = group[v] if group[v] >= 0 else n_groups
+        may_rise, may_fall = a[v] < upper[v], a[v] > lower[v]
+        if may_rise and gradient[v] < out[0, k]:
+            out[0, k] = gradient[v]
+        if may_fall and gradient[v] > out[1, k]:
+            out[1, k] = gradient[v]
+        if may_rise and may_fall:
+            out[2, k] += gradient[v]
+            out[3, k] += 1.0
+        out[4, k] += a[v]
+        if group[v] < 0:
+            out[0, k], out[1, k] = min(out[0, k], 0.0), max(out[1, k], 0.0)
+    return out
+
+
+def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:
+    return _scan(gradient, a, problem.lower, problem.upper, problem.group, len(problem.totals))
+
+
+def sides(problem: DualProblem, a: Array, gradient: Array) -> tuple[Array, Array]:
+    """Per group: the smallest gradient among variables that may rise, the largest among those that may fall.
+
+    Variables without an equality form one more group at the end, whose offset is known to be zero."""
+    rise, fall, *_ = _scanned(problem, a, gradient)
+    return rise, fall
+
+
+def violation(problem: DualProblem, a: Array, gradient: Array) -> float:
+    """m(a) - M(a), the largest over the groups; 0 when no pair of variables violates."""
+    rise, fall = sides(problem, a, gradient)
+    return float(max(0.0, np.max(fall - rise)))
+
+
+def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
+    """The multiplier of each group's equality: the mean gradient of its free variables. Where there is none, any
+    value between the two sides is right, and the middle is taken. One-class takes the smallest value of a point that
+    is not at its bound."""
+    rise, fall, free_sum, n_free, _ = _scanned(problem, a, gradient)
+    out = np.zeros(len(problem.totals))
+    if problem.kind == "one_class":
+        # The largest rho that leaves all points below their bound inside: at most nu of all are then outside, exactly.
+        # (All points at their bounds, nu = 1: the smallest that leaves the innermost one inside.)
+        end = rise[0] if math.isfinite(rise[0]) else fall[0]
+        out[0] = end - 1e-12 * abs(end)
+        return out
+    for g in range(len(out)):
+        if n_free[g] > 0:
+            out[g] = free_sum[g] / n_free[g]
+        else:
+            ends = [end for end in (rise[g], fall[g]) if math.isfinite(end)]
+            out[g] = sum(ends) / len(ends) if ends else 0.0
+    return out
+
+
+def audited(problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True) -> Array:
+    """K @ coefficients in float64 wherever it matters, given a solver's own values ``f``. Where the solver did not
+    finish the violation is large, and a sample that shows the values' error to be small beside it is enough."""
+    coef = problem.coefficients(a)
+    used = np.flatnonzero(coef)
+    n = problem.n_rows
+    if len(used) == 0:
+        return np.zeros(n)
+    if n * len(used) <= SMALL:
+        return gram.product(used, coef[used])
+    gradient = problem.gradient(f, a)
+    rise, fall = sides(problem, a, gradient)
+    where = np.where(problem.group < 0, len(problem.totals), problem.group)
+    spread = max(0.0, float(np.max(fall - rise)))
+    sample = np.arange(0, n, max(1, n // SAMPLE))
+    f, done, reach = f.copy(), np.zeros(n, bool), 0.05 * spread
+    if not finished:
+        exact = gram.product(used, coef[used], sample)
+        if float(np.max(np.abs(exact - f[sample]))) <= 0.01 * spread:
+            f[sample] = exact
+            return f
+    while True:
+        decides = (a < problem.upper) & (gradient < rise[where] + reach)
+        decides |= (a > problem.lower) & (gradient > fall[where] - reach)
+        wanted = np.zeros(n, bool)
+        wanted[problem.row[decides]] = True
+        wanted[sample] = True
+        rows = np.flatnonzero(wanted & ~done)
+        exact = gram.product(used, coef[used], rows)
+        error = float(np.max(np.abs(exact - f[rows]), initial=0.0))
+        f[rows] = exact
+        done[rows] = True
+        if 4 * error <= reach or done.all():
+            return f
+        if not error <= 0.01 * (1.0 + spread):
+            return gram.product(used, coef[used])
+        reach = 8 * error
+
+
+def _losses(problem: DualProblem, f: Array, b: float, third: float) -> float:
+    """The primal objective without 1/2 |w|^2; points with an infinite price have no slack."""
+    y, c = problem.target, problem.bound
+    if math.isinf(c.max()):
+        c = np.where(np.isinf(c), 0.0, c)
+    if problem.kind == "c_svc":
+        return float(np.dot(c, np.maximum(0.0, 1.0 - y * (f + b))))
+    if problem.kind == "nu_svc":
+        return float(np.dot(c, np.maximum(0.0, third - y * (f + b))) - problem.nu * third * c.sum())
+    if problem.kind == "one_class":
+        return float(np.dot(c, np.maximum(0.0, third - f)) - problem.nu * third * c.sum())
+    tube = float(np.dot(c, np.maximum(0.0, np.abs(y - f - b) - third)))
+    return tube + (problem.nu * third * float(c.sum()) if problem.kind == "nu_svr" else 0.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _slackness(
+    gradient: Array, a: Array, lower: Array, upper: Array, group: Array, offset: Array
+) -> tuple[float, float]:
+    """The largest product of a multiplier and its constraint's room, and how far a variable is outside its bounds."""
+    product, outside = 0.0, 0.0
+    for v in range(len(a)):
+        pull = gradient[v] - (offset[group[v]] if group[v] >= 0 else 0.0)
+        outside = max(outside, lower[v] - a[v], a[v] - upper[v])
+        room = a[v] - lower[v] if pull > 0 else upper[v] - a[v]
+        if np.isfinite(room):
+            product = max(product, abs(pull) * room)
+    return product, outside
+
+
+def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certificate:
+    """The certificate of the variables ``a`` with ``f = K @ coefficients`` and the groups' multipliers.
+
+    Where the price of slack is infinite none is allowed. For classifiers the primal objective is then that of the same
+    direction, scaled until the closest such point has a margin of one (infinite if one is on the wrong side). For
+    regression it is infinite unless such points are inside the tube; ``primal_infeasibility`` says how far outside.
+    """
+    gradient = problem.gradient(f, a)
+    own = float(np.dot(problem.coefficients(a), f))
+    norm2 = max(0.0, own)
+    b, third = problem.intercept(offset)
+    infeasibility, stretch = 0.0, 1.0
+    some_hard = math.isinf(problem.bound.max())
+    hard = np.isinf(problem.bound) if some_hard else None
+    if some_hard and problem.kind == "c_svc":
+        smallest = float(np.min(problem.target[hard] * (f[hard] + b)))
+        infeasibility = max(0.0, 1.0 - smallest)
+        stretch = 1.0 / min(1.0, smallest) if smallest > 0 else math.inf
+    elif some_hard:
+        infeasibility = max(0.0, float(np.max(np.abs(problem.target - f - b)[hard])) - third)
+        stretch = 1.0 if infeasibility <= 1e-9 * float(np.max(np.abs(problem.target), initial=1.0)) else math.inf
+    if math.isfinite(stretch):
+        scaled = f if stretch == 1.0 else stretch * f
+        primal = 0.5 * norm2 * stretch**2 + _losses(problem, scaled, stretch * b, third)
+    else:
+        primal = math.inf
+    rise, fall, _, _, sums = _scanned(problem, a, gradient)
+    product, outside = _slackness(gradient, a, problem.lower, problem.upper, problem.group, offset)
+    return Certificate(
+        primal=primal,
+        dual=-(0.5 * own + float(np.dot(problem.linear, a))),
+        violation=float(max(0.0, np.max(fall - rise))),
+        stationarity=float(np.max(np.abs(sums[:-1] - problem.totals), initial=0.0)),
+        dual_infeasibility=outside,
+        primal_infeasibility=infeasibility,
+        complementarity=product,
+        norm=math.sqrt(norm2),
+    )
+
+
+def look(problem: DualProblem, a: Array, f: Array) -> Certificate:
+    """The certificate with the multipliers that fit best."""
+    return certify(problem, a, f, offsets(problem, a, problem.gradient(f, a)))
+
+
+def joint_gradient(problem: JointProblem, F: Array) -> Array:
+    """Gradient of the joint dual from F = K @ A."""
+    return F + problem.losses()
+
+
+def joint_violations(problem: JointProblem, A: Array, gradient: Array) -> Array:
+    """Per row: the largest gradient minus the smallest among classes whose variable may still rise."""
+    may_rise = np.where(problem.upper() > A, gradient, np.inf)
+    return np.maximum(0.0, gradient.max(axis=1) - may_rise.min(axis=1))
+
+
+def certify_joint(problem: JointProblem, A: Array, F: Array) -> Certificate:
+    """The certificate of the joint multiclass machine, from its variables A and F = K @ A."""
+    rows = np.arange(problem.n_rows)
+    norm2 = max(0.0, float(np.sum(A * F)))
+    gradient = joint_gradient(problem, F)
+    hard = np.isinf(problem.bound)
+    infeasibility, stretch = 0.0, 1.0
+    if hard.any():
+        others = F[hard]
+        others[np.arange(len(others)), problem.label[hard]] = -np.inf
+        smallest = float(np.min(F[hard, problem.label[hard]] - others.max(axis=1)))
+        infeasibility = max(0.0, 1.0 - smallest)
+        stretch = 1.0 / min(1.0, smallest) if smallest > 0 else math.inf
+    if math.isfinite(stretch):
+        stretched = joint_gradient(problem, stretch * F).max(axis=1) - stretch * F[rows, problem.label]
+        losses = np.where(hard, 0.0, problem.bound) * np.maximum(0.0, stretched)
+        primal = 0.5 * norm2 * stretch**2 + float(losses.sum())
+    else:
+        primal = math.inf
+    room = problem.upper() - A
+    multiplier = np.maximum(0.0, gradient.max(axis=1, keepdims=True) - gradient)
+    products = np.where(np.isfinite(room), multiplier * np.where(np.isfinite(room), room, 0.0), 0.0)
+    return Certificate(
+        primal=primal,
+        dual=-(0.5 * norm2 + float(np.sum(problem.losses() * A))),
+        violation=float(joint_violations(problem, A, gradient).max()),
+        stationarity=float(np.max(np.abs(A.sum(axis=1)))),
+        dual_infeasibility=float(max(0.0, np.max(-room))),
+        primal_infeasibility=infeasibility,
+        complementarity=float(products.max()),
+        norm=math.sqrt(norm2),
+    )

@@ -1,0 +1,1 @@
+"""What every fit needs around the mathematics: checked input, canonical rows, run control, threads, history."""

@@ -1,0 +1,96 @@
+"""scikit-learn's callbacks (``estimator.set_callbacks(ProgressBar())``, from version 1.9 on) for our machines.
+
+A fit is a task, and every block of a solver that reports its progress is a task of it:
+
+    fit                         on_fit_task_begin, on_fit_task_end; the latter with the fitted estimator
+      solve #0, #1, ...         the same, with the block's ``Progress`` as ``context.progress``
+
+How many blocks there will be is not known beforehand, so a bar pulses. The interface is experimental there, and loading
+it takes longer than many a fit: it is loaded when callbacks are set, and only then is anything done here.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, Self
+
+from maxmargin.runtime.control import Progress, watching
+
+EVERY = 0.05  # seconds between two tasks of a fit, so that callbacks take no time to speak of
+
+
+class CallbackSupport:
+    """An estimator whose ``fit`` is decorated with :func:`with_callbacks`. Where scikit-learn has no callbacks, nothing
+    is added."""
+
+    if find_spec("sklearn.callback") is not None:
+
+        def set_callbacks(self, *callbacks: Any) -> Self:
+            """Set callbacks of scikit-learn's, such as ``sklearn.callback.ProgressBar()``; without any, remove them.
+
+            Parameters
+            ----------
+            *callbacks : callback objects
+
+            Returns
+            -------
+            self : object
+            """
+            from sklearn.callback import CallbackSupportMixin
+
+            CallbackSupportMixin.set_callbacks(self, *callbacks)
+            return self
+
+
+def with_callbacks(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``fit`` that tells the estimator's callbacks, if there are any, how it goes."""
+
+    @functools.wraps(fit)
+    def told(self: Any, *args: Any, **kwargs: Any) -> Any:
+        heard = hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
+        if not heard or hasattr(self, "_callback_fit_ctx"):  # nobody listens, or the fit of a derived class tells
+            return fit(self, *args, **kwargs)
+        given = inspect.signature(fit).bind(self, *args, **kwargs).arguments
+        return _told(self, lambda: fit(self, *args, **kwargs), given)
+
+    return told
+
+
+def _told(estimator: Any, fit: Callable[[], Any], given: dict[str, Any]) -> Any:
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as torn_down
+
+    weights = given.get("sample_weight")
+    data = {"X": given["X"], "y": given.get("y"), "metadata": None if weights is None else {"sample_weight": weights}}
+
+    def run(estimator: Any) -> Any:
+        context = CallbackSupportMixin._init_callback_context(estimator, max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=estimator, **data)
+        with watching(_Blocks(estimator, context)):
+            fit()
+        context.call_on_fit_task_end(estimator=estimator, **data, reconstruction_attributes={})
+        return estimator
+
+    return torn_down(run)(estimator)  # whether or not the fit succeeds
+
+
+class _Blocks:
+    """Makes a task of a block of a solver, at most one each ``EVERY`` seconds; blocks come from several threads."""
+
+    def __init__(self, estimator: Any, context: Any) -> None:
+        self.estimator, self.context = estimator, context
+        self.lock, self.last = threading.Lock(), -EVERY
+
+    def __call__(self, progress: Progress) -> None:
+        with self.lock:
+            if progress.seconds - self.last < EVERY:
+                return
+            self.last = progress.seconds
+            task = self.context.subcontext(task_name="solve")
+            task.progress = progress
+            task.call_on_fit_task_begin(estimator=self.estimator)
+            task.call_on_fit_task_end(estimator=self.estimator)

@@ -1,0 +1,165 @@
+"""Training rows in canonical form: equal rows merged, in an order that does not depend on the input's.
+
+A sample of weight two and the same sample given twice describe one problem, so they must give one answer. Equal
+rows with an equal target therefore become one variable with the sum of their weights, rows of weight zero leave, and
+what remains is sorted by a hash of its content. That order looks random, which is also what a working-set method
+wants of its rows. The hash of a row is the sum over its non-zeros of a mixed (column, value) pair: dense and sparse
+rows, float32 and float64 of the same values agree. Strings, sets and what else has its content in plain sight are
+hashed by it; objects of any other kind stay as they are, in the order given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.runtime.validation import Array, Points
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _mix(column: int, bits: np.uint64) -> np.uint64:
+    """SplitMix64's finaliser (Steele, Lea & Flood 2014) on the value's bits, keyed by the column."""
+    z = bits ^ (np.uint64(column + 1) * np.uint64(0x9E3779B97F4A7C15))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash_dense(X: Array, out: Array) -> None:
+    value = np.empty(1)
+    bits = value.view(np.uint64)
+    for i in range(X.shape[0]):
+        total = np.uint64(0)
+        for k in range(X.shape[1]):
+            if X[i, k] != 0:
+                value[0] = X[i, k]
+                total += _mix(k, bits[0])
+        out[i] = total
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash_csr(indptr: Array, indices: Array, data: Array, out: Array) -> None:
+    value = np.empty(1)
+    bits = value.view(np.uint64)
+    for i in range(len(indptr) - 1):
+        total = np.uint64(0)
+        for p in range(indptr[i], indptr[i + 1]):
+            if data[p] != 0:
+                value[0] = data[p]
+                total += _mix(indices[p], bits[0])
+        out[i] = total
+
+
+def object_digests(X: Array) -> list[bytes] | None:
+    """A digest of each object's content: the same in every process, whatever the order of a set's elements. None if
+    there is an object of a kind whose content is not known."""
+    try:
+        return [hashlib.blake2b(_content(thing), digest_size=16).digest() for thing in X]
+    except TypeError:
+        return None
+
+
+def _content(thing: Any) -> bytes:
+    """The content of a string, number, set or tuple, in bytes; equal things, equal bytes."""
+    if isinstance(thing, str):
+        return b"s" + thing.encode("utf-8", "surrogatepass")
+    if isinstance(thing, bytes):
+        return b"b" + thing
+    if isinstance(thing, (int, float, np.number, np.bool_)) and not isinstance(thing, np.complexfloating):
+        whole = isinstance(thing, int) or float(thing).is_integer()
+        return b"n" + repr(int(thing) if whole else float(thing)).encode()
+    if isinstance(thing, (Set, tuple)):
+        parts = [_content(part) for part in thing]
+        kind = b"(" if isinstance(thing, tuple) else b"{"
+        return kind + b"".join(b"%d:" % len(part) + part for part in (parts if kind == b"(" else sorted(parts)))
+    if thing is None:
+        return b"-"
+    raise TypeError(f"no known content: {type(thing).__name__}")
+
+
+def object_hashes(X: Array) -> Array | None:
+    """The first 64 bits of each object's digest; None if there is an object of a kind whose content is not known."""
+    digests = object_digests(X)
+    return None if digests is None else np.frombuffer(b"".join(digests), np.uint64)[::2].copy()
+
+
+def row_hashes(X: Points) -> Array:
+    """A 64-bit hash of each row's content."""
+    out = np.empty(X.shape[0], np.uint64)
+    if sp.issparse(X):
+        _hash_csr(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, out)
+    else:
+        _hash_dense(np.ascontiguousarray(X), out)
+    return out
+
+
+@dataclass(frozen=True)
+class CanonicalRows:
+    """The merged rows.
+
+    Attributes
+    ----------
+    representative : array
+        For each merged row, the index of one input row with its content (the first of them).
+    member_of : array
+        For each input row, its merged row, or -1 for rows of weight zero.
+    weight : array
+        Weight of each merged row: the sum over its members.
+    key : array
+        Hash of each merged row's content.
+    """
+
+    representative: Array
+    member_of: Array
+    weight: Array
+    key: Array
+
+    def share(self, weights: Array) -> Array:
+        """What part of its merged row's weight each input row brings (0 for rows of weight zero)."""
+        share = np.zeros(len(weights))
+        used = self.member_of >= 0
+        share[used] = weights[used] / self.weight[self.member_of[used]]
+        return share
+
+
+def _equal_to_previous(X: Points, order: Array) -> Array:
+    """Whether row order[t] has the content of row order[t - 1], for those t where it is worth asking."""
+    A, B = X[order[1:]], X[order[:-1]]
+    if sp.issparse(X):
+        return np.asarray((A != B).sum(axis=1)).ravel() == 0
+    if X.dtype == object:
+        return np.array([a == b for a, b in zip(A, B, strict=True)], dtype=bool)
+    return np.asarray((A == B).all(axis=1))
+
+
+def canonical_rows(X: Points, target: Array, weights: Array, *, merge: bool = True) -> CanonicalRows:
+    """Merge equal rows of equal target and sort by content; with ``merge=False`` (rows that are not points, as in a
+    precomputed matrix, or objects that cannot be compared) only drop rows of weight zero."""
+    used = np.flatnonzero(weights > 0)
+    member_of = np.full(len(weights), -1)
+    key = None
+    if merge:
+        key = object_hashes(X) if X.dtype == object else row_hashes(X)
+    if key is None:
+        member_of[used] = np.arange(len(used))
+        return CanonicalRows(used, member_of, weights[used], used.astype(np.uint64))
+    order = used[np.lexsort((target[used], key[used]))]
+    # A candidate repeats both key and target; only then are the rows themselves compared.
+    repeats = np.flatnonzero((key[order[1:]] == key[order[:-1]]) & (target[order[1:]] == target[order[:-1]])) + 1
+    starts = np.ones(len(order), bool)
+    if len(repeats):
+        pairs = np.column_stack((repeats - 1, repeats)).ravel()
+        starts[repeats] = ~_equal_to_previous(X, order[pairs])[::2]
+    group = np.cumsum(starts) - 1
+    member_of[order] = group
+    weight = np.bincount(group, weights=weights[order])
+    representative = np.full(len(weight), len(weights))
+    np.minimum.at(representative, group, order)
+    return CanonicalRows(representative, member_of, weight, key[representative])

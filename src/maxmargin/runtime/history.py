@@ -1,0 +1,219 @@
+"""The history of a run: one record an iteration or epoch, as columns ready to plot.
+
+A solver appends a record whenever it has looked at its progress. What a solver does not know is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from maxmargin.runtime.validation import Array
+
+SHOWN = 3  # records at either end of a printed history
+
+
+class Record(NamedTuple):
+    """One look at a run; see :class:`History` for the meaning of the fields."""
+
+    machine: int
+    iteration: int
+    objective: float
+    dual: float
+    gap: float
+    margin: float
+    n_support: float
+    seconds: float
+
+
+class History:
+    """What a solver saw on its way.
+
+    ``history["gap"]`` and ``history.gap`` are columns, ``history[-1]`` is a record, ``history[10:]`` a shorter history;
+    iterating gives the records.
+
+    Attributes
+    ----------
+    machine : array of int
+        Which of several machines (one-vs-rest has one a class); 0 where there is one.
+    iteration : array of int
+        Iterations, or epochs of a method that goes through the rows one by one, done so far.
+    objective : array
+        Primal objective of the present iterate, to be minimised.
+    dual : array
+        Dual objective of the present multipliers, to be maximised; never above the optimum.
+    gap : array
+        objective - dual: how far the objective can be from the optimum.
+    relative_gap : array
+        The gap divided by the larger objective.
+    margin : array
+        2 / |w|.
+    n_support : array
+        Support vectors.
+    seconds : array
+        Since the start of the fit.
+
+    Examples
+    --------
+    >>> from maxmargin.runtime.history import History
+    >>> history = History()
+    >>> history.append(iteration=1, objective=5.0, dual=1.0)
+    >>> history.append(iteration=2, objective=4.0, dual=3.0, n_support=7)
+    >>> history.gap
+    array([4., 1.])
+    >>> history[-1].objective
+    4.0
+    >>> history
+    History of 2 records
+    iteration  objective   dual    gap  margin  n_support  seconds
+            1          5      1      4     nan        nan      nan
+            2          4      3      1     nan          7      nan
+    """
+
+    names: tuple[str, ...] = Record._fields
+
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self._records = list(records)
+        self._columns: dict[str, Array] = {}
+
+    def append(
+        self,
+        *,
+        iteration: int,
+        objective: float = math.nan,
+        dual: float = math.nan,
+        margin: float = math.nan,
+        n_support: float = math.nan,
+        seconds: float = math.nan,
+        machine: int = 0,
+    ) -> None:
+        """Add a record; the gap follows from the objectives."""
+        gap = objective - dual
+        self._records.append(Record(machine, iteration, objective, dual, gap, margin, n_support, seconds))
+        self._columns.clear()
+
+    @classmethod
+    def joined(cls, histories: Iterable[History]) -> History:
+        """One history of several machines, numbered in the order given.
+
+        Parameters
+        ----------
+        histories : iterable of History
+
+        Returns
+        -------
+        History
+        """
+        return cls(record._replace(machine=k) for k, history in enumerate(histories) for record in history)
+
+    def continued(self, other: History, after: int) -> History:
+        """This history, and then another whose iterations began after so many of this one.
+
+        Parameters
+        ----------
+        other : History
+        after : int
+
+        Returns
+        -------
+        History
+        """
+        return History([*self, *(record._replace(iteration=record.iteration + after) for record in other)])
+
+    def of_machine(self, machine: int) -> History:
+        """The records of one machine.
+
+        Parameters
+        ----------
+        machine : int
+
+        Returns
+        -------
+        History
+        """
+        return History(record for record in self._records if record.machine == machine)
+
+    @property
+    def relative_gap(self) -> Array:
+        size = np.maximum(np.abs(self.objective), np.abs(self.dual))
+        return self.gap / np.where(np.isfinite(size) & (size > 0), size, 1.0)
+
+    def _column(self, name: str) -> Array:
+        if name not in self._columns:
+            at = self.names.index(name)
+            kind = np.int64 if name in ("machine", "iteration") else np.float64
+            self._columns[name] = np.array([record[at] for record in self._records], dtype=kind)
+        return self._columns[name]
+
+    def __getattr__(self, name: str) -> Array:
+        if name in Record._fields:
+            return self._column(name)
+        raise AttributeError(f"History has no column {name!r}; its columns are {', '.join(self.names)}.")
+
+    @overload
+    def __getitem__(self, which: str) -> Array: ...
+    @overload
+    def __getitem__(self, which: int) -> Record: ...
+    @overload
+    def __getitem__(self, which: slice) -> History: ...
+
+    def __getitem__(self, which: str | int | slice) -> Array | Record | History:
+        if isinstance(which, str):
+            if which == "relative_gap":
+                return self.relative_gap
+            if which not in self.names:
+                raise KeyError(f"no column {which!r}; there are {', '.join(self.names)}, relative_gap")
+            return self._column(which)
+        return History(self._records[which]) if isinstance(which, slice) else self._records[which]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, History):
+            return NotImplemented
+        return all(np.array_equal(self[name], other[name], equal_nan=True) for name in self.names)
+
+    __hash__ = None  # type: ignore[assignment]  # it grows
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_records": self._records, "_columns": {}}
+
+    def to_frame(self) -> Any:
+        """The columns as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame() needs pandas: pip install pandas") from error
+        return pd.DataFrame({name: self._column(name) for name in self.names})
+
+    def __repr__(self) -> str:
+        head = f"History of {len(self)} record{'' if len(self) == 1 else 's'}"
+        names = [name for name in self.names if name != "machine" or len({r.machine for r in self._records}) > 1]
+        shown: list[Record | None] = list(self._records)
+        if len(shown) > 2 * SHOWN + 1:
+            shown = [*shown[:SHOWN], None, *shown[-SHOWN:]]
+        table = [names, *([_written(name, record) for name in names] for record in shown)]
+        if len(table) == 1:
+            return head
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
+        return "\n".join([head, *lines])
+
+
+def _written(name: str, record: Record | None) -> str:
+    if record is None:
+        return "..."
+    value = getattr(record, name)
+    return f"{value:.3g}" if name in ("gap", "margin", "seconds") else f"{value:.8g}"

@@ -1,0 +1,387 @@
+"""What a user hands in, made into arrays the other layers can trust.
+
+The only caller of scikit-learn's ``validate_data`` and ``check_array``. Points are C-ordered float32 or float64
+arrays, or CSR matrices of either type; labels are coded 0, 1, ...; weights are finite and not negative.
+Every error names the parameter, the value and the remedy.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+import os
+import sys
+from collections.abc import Iterable, Mapping, Set, Sized
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_random_state, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+Array: TypeAlias = npt.NDArray[Any]
+Points: TypeAlias = Any  # an Array, or a scipy CSR matrix or array
+
+_POINTS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+MOST_LOOKED_AT = 100_000  # rows, about, from which the scales of columns are told
+
+
+def _sorted_csr(X: Points) -> Points:
+    """CSR with sorted indices and no duplicates; the user's own matrix is never changed."""
+    if sp.issparse(X):
+        _check_indices(X)
+    if sp.issparse(X) and not (X.has_sorted_indices and X.has_canonical_format):
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _check_indices(X: Points) -> None:
+    """Refuse indices of CSR or CSC that point outside the matrix: compiled loops would follow them."""
+    n, d = X.shape if X.format == "csr" else X.shape[::-1]
+    pointers = X.indptr
+    count = int(pointers[-1])
+    if len(pointers) != n + 1 or pointers[0] != 0 or (np.diff(pointers) < 0).any():
+        raise ValueError("X is a damaged sparse matrix: its pointers (indptr) do not rise from 0. Build it anew.")
+    if count > min(len(X.indices), len(X.data)):
+        raise ValueError("X is a damaged sparse matrix: it has fewer entries than its pointers (indptr) say.")
+    indices = X.indices[:count]
+    if count and (indices.min() < 0 or indices.max() >= d):
+        wrong = indices[(indices < 0) | (indices >= d)][0]
+        raise ValueError(f"X is a damaged sparse matrix: an entry has the index {wrong}, of {d}. Build it anew.")
+
+
+def check_points(X: Any, name: str = "X") -> Points:
+    """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
+    return _sorted_csr(check_array(X, input_name=name, **_POINTS))
+
+
+def as_objects(X: Any, *, only: bool = False) -> Array | None:
+    """A list or column of things that are not vectors (strings, sets, ...) as a one-dimensional array of objects; None
+    for what should be read as an array of numbers. With ``only`` nothing should, and what is no list is refused."""
+    listed = isinstance(X, Iterable) and isinstance(X, Sized) and not isinstance(X, (str, bytes, Set, Mapping))
+    listed = listed and not hasattr(X, "columns") and getattr(X, "ndim", 1) == 1
+    if not listed:
+        if only:
+            shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
+            raise TypeError(f"X must be a list or a single column of objects, one a sample; got {_kind(X)}{shape}.")
+        return None
+    things = list(X)
+    if only:
+        if not things:
+            raise ValueError("Found array with 0 sample(s) (shape=(0,)) while a minimum of 1 is required.")
+    else:
+        first = next((thing for thing in things if not is_missing(thing)), None)
+        if first is None or isinstance(first, (numbers.Number, list, tuple, np.ndarray)):
+            return None
+    # A set that its owner changes later must not change a fitted model.
+    frozen = (frozenset(thing) if isinstance(thing, Set) else thing for thing in things)
+    return np.fromiter(frozen, dtype=object, count=len(things))
+
+
+def is_missing(thing: Any) -> bool:
+    """Whether this is None, NaN or the missing value of a table."""
+    if isinstance(thing, float):
+        return thing != thing
+    return thing is None or type(thing).__name__ in ("NAType", "NaTType")
+
+
+def shown(value: Any) -> str:
+    """A value as its user would write it: 0.5, not np.float64(0.5)."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _kind(thing: Any) -> str:
+    return "a single string" if isinstance(thing, str) else f"an object of type {type(thing).__name__}"
+
+
+def _ready(X: Any) -> bool:
+    """Whether X is what scikit-learn's validation would hand back as it is: a plain, finite array of numbers in C
+    order. Most arrays are, and finding that out takes a hundredth of a millisecond."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.flags.c_contiguous
+        and X.size > 0
+        and math.isfinite(float(X.sum(dtype=np.float64)))
+    )
+
+
+def _seen(estimator: Any, X: Array) -> Array:
+    """Leave on the estimator what scikit-learn's validation leaves there for an array without column names."""
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator.n_features_in_ = X.shape[1]
+    return X
+
+
+def check_training_points(estimator: Any, X: Any) -> Points:
+    """Training points of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
+    if _ready(X):
+        return _seen(estimator, X)
+    return _sorted_csr(validate_data(estimator, X, **_POINTS))
+
+
+def check_training(
+    estimator: Any, X: Any, y: Any, *, numeric: bool = False, order: str | None = "C"
+) -> tuple[Points, Array]:
+    """Training points and targets of an estimator; sets ``n_features_in_`` and ``feature_names_in_``. With
+    ``order=None`` an X that is contiguous by columns (Fortran order, CSC) is not copied."""
+    kinds = "fiu" if numeric else "biuU"
+    if _ready(X) and type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in kinds and len(y) > 1:
+        if not numeric:
+            return _seen(estimator, X), y
+        if math.isfinite(float(y.sum(dtype=np.float64))):
+            return _seen(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
+    accepted = "csr" if order is not None else ["csr", "csc"]
+    X, y = validate_data(estimator, X, y, y_numeric=numeric, **{**_POINTS, "order": order, "accept_sparse": accepted})
+    return _sorted_csr(X), y
+
+
+def check_targets(y: Any, n_samples: int, *, numeric: bool = False) -> Array:
+    """Targets for training points that scikit-learn does not validate."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_samples:
+        raise ValueError(f"X has {n_samples} samples and y has {len(y)}: give one target for each sample.")
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y") if numeric else y
+
+
+def check_outputs(y: Any, n_samples: int) -> tuple[Array, bool]:
+    """Targets as float64 columns, and whether the user gave a single one-dimensional list of them."""
+    if y is None or len(y.shape if hasattr(y, "shape") else np.asarray(y).shape) < 2:
+        return check_targets(y, n_samples, numeric=True)[:, None], True
+    if sp.issparse(y):
+        raise TypeError("y is a sparse matrix; targets must be dense: use y.toarray().")
+    Y = check_points(y, "y")
+    if len(Y) != n_samples:
+        raise ValueError(f"X has {n_samples} samples and y has {len(Y)}: give one row of targets for each sample.")
+    return Y.astype(np.float64), False
+
+
+def check_new_points(estimator: Any, X: Any) -> Points:
+    """Points to predict for: the columns the estimator was fitted with."""
+    check_is_fitted(estimator)
+    if _ready(X) and not hasattr(estimator, "feature_names_in_") and X.shape[1] == estimator.n_features_in_:
+        return X
+    return _sorted_csr(validate_data(estimator, X, reset=False, **_POINTS))
+
+
+def check_new_objects(estimator: Any, X: Any, *, only: bool = False) -> Array:
+    """Things that are not vectors to predict for, where the estimator was fitted on such; see ``as_objects``."""
+    check_is_fitted(estimator)
+    objects = as_objects(X, only=only)
+    if objects is None:
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted on objects that are not vectors; give a list of the same kind."
+        )
+    return objects
+
+
+def check_labels(y: Array) -> tuple[Array, npt.NDArray[np.int64]]:
+    """``classes_`` and the code of every sample's class."""
+    if y.dtype == object and all(isinstance(label, (numbers.Real, np.bool_)) for label in y):
+        y = np.array(y.tolist())  # numbers in an array of objects are still numbers
+    if y.dtype.kind not in "biuUS":  # those are labels whatever they hold; scikit-learn judges the rest
+        check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        found = f"1 class, {classes.tolist()[0]!r}" if len(classes) else "no labels"
+        raise ValueError(
+            f"The number of classes has to be greater than one; got {found}. "
+            "A single class can be described by OneClassSVM."
+        )
+    return classes, codes.astype(np.int64)
+
+
+def check_weights(sample_weight: Any, n_samples: int) -> Array:
+    """Sample weights as float64: one per sample, finite, none negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    if isinstance(sample_weight, numbers.Number):
+        weights = np.full(n_samples, float(sample_weight))  # type: ignore[arg-type]
+    else:
+        weights = check_array(
+            sample_weight,
+            ensure_2d=False,
+            dtype=np.float64,
+            input_name="sample_weight",
+            ensure_min_samples=0,
+            copy=True,
+        )
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; got {weights.ndim} dimensions.")
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight.shape == {weights.shape}, expected {(n_samples,)}: give one weight for each of the "
+            f"{n_samples} samples."
+        )
+    if not np.isfinite(weights).all():
+        where = int(np.flatnonzero(~np.isfinite(weights))[0])
+        raise ValueError(f"sample_weight[{where}] is {weights[where]}: weights must be finite.")
+    if (weights < 0).any():
+        where = int(np.flatnonzero(weights < 0)[0])
+        raise ValueError(f"sample_weight[{where}] is {weights[where]:g}: weights must not be negative.")
+    if weights.max(initial=0.0) > 1e100:
+        raise ValueError(f"sample_weight reaches {weights.max():.1e}: sums would overflow. Divide the weights by that.")
+    weights = weights + 0.0  # -0.0 is 0
+    if not weights.any():
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights. There is nothing to fit: "
+            "give at least one positive weight."
+        )
+    return weights
+
+
+def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights: Array) -> Array:
+    """The weight of each class, in the order of ``classes``.
+
+    ``"balanced"`` counts samples by their weights, so that a weight of two equals a repetition.
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        present = totals > 0
+        balanced = np.zeros(len(classes))
+        balanced[present] = totals.sum() / (np.count_nonzero(present) * totals[present])
+        return balanced
+    if isinstance(class_weight, dict):
+        for label, weight in class_weight.items():
+            if not (isinstance(weight, numbers.Real) and 0 <= float(weight) < math.inf):
+                raise ValueError(
+                    f"class_weight[{shown(label)}] is {shown(weight)}: a weight must be a finite number >= 0."
+                )
+    elif class_weight is None:
+        return np.ones(len(classes))
+    else:
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}.")
+    return compute_class_weight(class_weight, classes=classes, y=classes[codes]).astype(np.float64)
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    infinite: bool = False,
+    integer: bool = False,
+    remedy: str = "",
+) -> float:
+    """A number inside its bounds, or an error that names the parameter, the value and the remedy."""
+    kind = numbers.Integral if integer else numbers.Real
+    wanted = "an integer" if integer else "a number"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {wanted}; got {shown(value)} of type {type(value).__name__}.")
+    number = float(value)
+    bounds = [f"> {above:g}"] if above is not None else []
+    bounds += [f">= {least:g}"] if least is not None else []
+    bounds += [f"<= {most:g}"] if most is not None else []
+    inside = (
+        (above is None or number > above)
+        and (least is None or number >= least)
+        and (most is None or number <= most)
+        and (math.isfinite(number) or (infinite and number > 0))
+    )
+    if not inside:
+        finite = "" if infinite else " and finite"
+        rule = " and ".join(bounds)
+        raise ValueError(f"{name} must be {rule}{finite}; got {name}={shown(value)}.{' ' + remedy if remedy else ''}")
+    return number
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str], extra: str = "") -> str:
+    """One of the given names; otherwise an error with the list and the nearest of them."""
+    known = sorted(choices)
+    if isinstance(value, str) and value in known:
+        return value
+    near = difflib.get_close_matches(str(value).lower(), known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}{extra}; got {name}={shown(value)}.{hint}")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False, NumPy's included."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {shown(value)}.")
+    return bool(value)
+
+
+def check_run_options(estimator: Any) -> None:
+    """The parameters that every iterative estimator has; each error names the parameter, its value and the remedy."""
+    check_number("tol", estimator.tol, above=0)
+    check_number("max_iter", estimator.max_iter, least=-1, integer=True, remedy="-1 means no limit.")
+    check_flag("warm_start", estimator.warm_start)
+    if not isinstance(estimator.verbose, (bool, int, np.bool_, np.integer)):
+        raise TypeError(f"verbose must be True, False or an integer; got {shown(estimator.verbose)}.")
+    try:
+        check_random_state(getattr(estimator, "random_state", None))
+    except ValueError as error:
+        raise ValueError(f"random_state must be None, an integer or a RandomState: {error}.") from error
+    if estimator.max_seconds is not None:
+        check_number("max_seconds", estimator.max_seconds, above=0, infinite=True)
+    if estimator.n_jobs is not None and check_number("n_jobs", estimator.n_jobs, integer=True) == 0:
+        raise ValueError("n_jobs must not be 0; use None or -1 for all cores.")
+
+
+def scaling_hint(X: Points, names: Any) -> str:
+    """A sentence that names the column to scale, when one is much larger than the others."""
+    if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
+        return ""
+    X = X[:: 1 + X.shape[0] // MOST_LOOKED_AT]
+    if sp.issparse(X):
+        size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel().astype(np.float64))
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = X.std(axis=0, dtype=np.float64)
+    size = np.where(np.isfinite(size), size, 1e308)
+    positive = size[size > 0]
+    if len(positive) == 0:
+        return ""
+    largest, typical = int(np.argmax(size)), float(np.median(positive))
+    name = f"'{names[largest]}'" if names is not None else str(largest)
+    if size[largest] > 100 * typical:
+        return (
+            f" Column {name} varies {size[largest] / typical:.0e} times as much as a typical one: "
+            "scale the columns, for instance with sklearn.preprocessing.StandardScaler."
+        )
+    if largest is not None and size[largest] > 1e3:
+        return f" The columns vary by up to {size[largest]:.0e} (column {name}): scale them to about 1."
+    return ""
+
+
+def callers_level() -> int:
+    """The ``stacklevel`` of a warning that should point at the line outside this package that led to it."""
+    here = os.path.dirname(os.path.dirname(__file__))  # of the package
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+def available_memory() -> float:
+    """Bytes of memory this process may still take, as far as the system tells (infinite where it does not)."""
+    try:
+        with open("/proc/meminfo") as table:
+            for line in table:
+                if line.startswith("MemAvailable"):
+                    return float(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def check_memory(needed: float, purpose: str, remedy: str) -> None:
+    """Refuse, up front and with the estimate, what would get the process killed."""
+    free = available_memory()
+    if needed > 0.9 * free:
+        raise MemoryError(f"{purpose} needs about {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free: {remedy}")

@@ -1,0 +1,218 @@
+"""The machine as a textbook quadratic program, through a general solver: Clarabel (Goulart & Chen 2024).
+
+    qp_primal    minimise  1/2 |w|^2 + 1/2 (b/s)^2 + sum c_i xi_i  (or c_i xi_i^2)   over w, b, xi
+                 subject to  y_i (w'x_i + b) >= 1 - xi_i,  xi_i >= 0
+    qp_dual      maximise  sum alpha_i - 1/2 |w|^2 - 1/2 v^2 - 1/2 sum r_i alpha_i^2   over alpha, w, v
+                 subject to  w = sum alpha_i y_i x_i,  v = s sum alpha_i y_i  (free intercept: 0),  0 <= alpha_i <= c_i
+
+The dual keeps w as a variable, so that its matrix is X and not X X'. The multipliers of the constraints are the other
+program's variables: alpha of the margins, b of the last equality. A program is divided by the value it is expected to
+have, for the solver's tolerances are absolute below one; where the optimum turns out to be much smaller, the program
+is solved again with that scale.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.validation import Array, check_memory
+from maxmargin.solvers.linear.base import LinearSolution, Run, Start
+from maxmargin.solvers.linear.problem import LinearProblem
+
+ENDS = {
+    "Solved": Status.OPTIMAL,
+    "AlmostSolved": Status.STALLED,
+    "MaxIterations": Status.MAX_ITER,
+    "MaxTime": Status.DEADLINE,
+    "PrimalInfeasible": Status.INSEPARABLE,
+    "AlmostPrimalInfeasible": Status.INSEPARABLE,
+    "DualInfeasible": Status.INSEPARABLE,
+    "AlmostDualInfeasible": Status.INSEPARABLE,
+}
+ROUNDS = 3  # times a program is solved, at most, each in the scale that the last one found
+
+
+@dataclass(frozen=True)
+class Program:
+    """Minimise 1/2 x' diag(P) x + q'x over A x <= right, where the first rows of A are equalities."""
+
+    P: Array
+    q: Array
+    A: Any
+    right: Array
+    equalities: int
+
+
+def _clarabel(program: Program, scale: float, tol: float, control: Control, name: str) -> Any:
+    """Clarabel's answer for the program with its objective divided by ``scale``."""
+    try:
+        import clarabel
+    except ImportError as error:
+        raise ImportError(f'solver={name!r} needs clarabel: pip install "maxmargin[qp]"') from error
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_gap_abs = settings.tol_gap_rel = max(1e-12, 0.1 * tol)
+    settings.tol_feas = max(1e-12, min(1e-8, 0.01 * tol))
+    if control.max_iter >= 0:
+        settings.max_iter = control.max_iter
+    if control.max_seconds is not None:
+        settings.time_limit = max(1e-3, control.max_seconds - control.seconds)
+    cones = [clarabel.ZeroConeT(program.equalities)] if program.equalities else []
+    cones.append(clarabel.NonnegativeConeT(program.A.shape[0] - program.equalities))
+    P = sp.diags(program.P / scale, format="csc")
+    return clarabel.DefaultSolver(P, program.q / scale, program.A, program.right, cones, settings).solve()
+
+
+def _signed(problem: LinearProblem, rows: Array) -> Any:
+    """y_i x_i, and y_i or s y_i in one more column where there is an intercept, as CSC."""
+    check_memory(40.0 * problem.n_rows * problem.n_features, "Clarabel's copy of X", "use solver='barrier'.")
+    X = sp.csr_matrix(problem.X[rows], dtype=np.float64)
+    columns = [X] if problem.intercept == "none" else [X, np.full((len(rows), 1), _unit(problem))]
+    return sp.diags(problem.y[rows]) @ sp.hstack(columns, format="csc")
+
+
+def _unit(problem: LinearProblem) -> float:
+    """The constant column's value: the intercept is this times its weight."""
+    return problem.scaling if problem.intercept == "penalised" else 1.0
+
+
+class _QP(abc.ABC):
+    """What the two programs share: scale, solve, look, and solve again if that changed the scale."""
+
+    name: ClassVar[str]
+
+    def refuses(self, problem: LinearProblem) -> str | None:
+        return None
+
+    @abc.abstractmethod
+    def program(self, problem: LinearProblem, rows: Array) -> Program:
+        """The program over the rows that have a price."""
+
+    @abc.abstractmethod
+    def read(self, problem: LinearProblem, x: Array, z: Array) -> tuple[Array, float, Array]:
+        """w, b and the multipliers of the rows, from Clarabel's variables and multipliers."""
+
+    def solve(
+        self,
+        problem: LinearProblem,
+        *,
+        tol: float,
+        control: Control,
+        start: Start | None = None,
+        random_state: Any = None,
+    ) -> LinearSolution:
+        """A start that is optimal is returned; the solver behind this takes none."""
+        run = Run(problem, tol, control)
+        status = run.begin(start)
+        if status is not None:
+            return run.solution(status, 0)
+        rows = np.flatnonzero(problem.bound > 0)
+        program = self.program(problem, rows)
+        finite = problem.bound[np.isfinite(problem.bound)]
+        scale, n_iter = float(finite.sum()) or 1.0, 0
+        nothing = np.zeros(problem.n_rows)
+        run.visit(0, np.zeros(problem.n_features), 0.0, nothing, nothing)
+        for _ in range(ROUNDS):
+            answer = _clarabel(program, scale, tol, control, self.name)
+            n_iter += int(answer.iterations)
+            status = ENDS.get(str(answer.status), Status.STALLED)
+            x, z = np.asarray(answer.x), scale * np.asarray(answer.z)
+            if not (np.isfinite(x).all() and np.isfinite(z).all()):
+                break
+            w, b, used = self.read(problem, x, z)
+            alpha = np.zeros(problem.n_rows)
+            alpha[rows] = used
+            seen = run.visit(n_iter, w, b, problem.design.times(w), problem.feasible(alpha))
+            if seen is not None or status is not Status.OPTIMAL or not 0 < run.primal < 0.1 * scale:
+                status = seen or (status if status is not Status.OPTIMAL else Status.STALLED)
+                break
+            scale = run.primal
+        if status is Status.INSEPARABLE and not problem.hard_margin:
+            status = Status.STALLED
+        return run.solution(control.stop() or status or Status.STALLED, n_iter)
+
+
+@dataclass(frozen=True)
+class PrimalQP(_QP):
+    """The primal program; needs ``pip install "maxmargin[qp]"``.
+
+    Examples
+    --------
+    >>> from maxmargin import LinearSVC
+    >>> from maxmargin.solvers.linear import PrimalQP
+    >>> machine = LinearSVC(loss="hinge", solver=PrimalQP(), tol=1e-6).fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> machine.report_.converged
+    True
+    """
+
+    name: ClassVar[str] = "qp_primal"
+    learns: ClassVar[str] = "primal"
+
+    def program(self, problem: LinearProblem, rows: Array) -> Program:
+        Z = _signed(problem, rows)
+        n, d = Z.shape
+        price, hard = problem.bound[rows], np.isinf(problem.bound[rows])
+        soft = np.flatnonzero(~hard)
+        m = len(soft)
+        P = np.concatenate((np.ones(d), np.zeros(m)))
+        if problem.intercept == "free":
+            P[d - 1] = 0.0
+        q = np.zeros(d + m)
+        if problem.squared:
+            P[d:] = 2.0 * price[soft]
+        else:
+            q[d:] = price[soft]
+        slack = sp.csc_matrix((np.ones(m), (soft, np.arange(m))), shape=(n, m))
+        blocks = [[-Z, -slack]] if problem.squared else [[-Z, -slack], [None, -sp.identity(m, format="csc")]]
+        right = np.concatenate((-np.ones(n), np.zeros(0 if problem.squared else m)))
+        return Program(P, q, sp.bmat(blocks, format="csc"), right, 0)
+
+    def read(self, problem: LinearProblem, x: Array, z: Array) -> tuple[Array, float, Array]:
+        d, n = problem.n_features, int(np.count_nonzero(problem.bound > 0))
+        b = 0.0 if problem.intercept == "none" else _unit(problem) * float(x[d])
+        return x[:d], b, z[:n]
+
+
+@dataclass(frozen=True)
+class DualQP(_QP):
+    """The dual program; needs ``pip install "maxmargin[qp]"``.
+
+    Examples
+    --------
+    >>> from maxmargin import LinearSVC
+    >>> from maxmargin.solvers.linear import DualQP
+    >>> machine = LinearSVC(loss="hinge", solver=DualQP(), tol=1e-6).fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> machine.report_.converged
+    True
+    """
+
+    name: ClassVar[str] = "qp_dual"
+    learns: ClassVar[str] = "dual"
+
+    def program(self, problem: LinearProblem, rows: Array) -> Program:
+        Z = _signed(problem, rows)
+        n, d = Z.shape
+        kept = d - (problem.intercept == "free")  # w has no entry for the equality of a free intercept
+        P = np.concatenate((problem.ridge[rows], np.ones(kept)))
+        q = np.concatenate((-np.ones(n), np.zeros(kept)))
+        minus = sp.csc_matrix((-np.ones(kept), (np.arange(kept), np.arange(kept))), shape=(d, kept))
+        identity = sp.identity(n, format="csc")
+        bounded = np.flatnonzero(np.isfinite(problem.upper[rows]))
+        blocks = [[Z.T, minus], [-identity, None], [identity[bounded], None]]
+        right = np.concatenate((np.zeros(d + n), problem.upper[rows][bounded]))
+        return Program(P, q, sp.bmat(blocks, format="csc"), right, d)
+
+    def read(self, problem: LinearProblem, x: Array, z: Array) -> tuple[Array, float, Array]:
+        n, d = int(np.count_nonzero(problem.bound > 0)), problem.n_features
+        w = x[n : n + d]
+        if problem.intercept == "none":
+            return w, 0.0, x[:n]
+        # The multiplier of w's own equation is w; that of the intercept's is b (its equality reads 1'(y alpha) = 0).
+        return w, (problem.scaling * float(x[n + d]) if problem.intercept == "penalised" else float(z[d])), x[:n]

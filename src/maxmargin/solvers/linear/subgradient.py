@@ -1,0 +1,187 @@
+"""Batch sub-gradient descent.
+
+The objective P(w, b) has a sub-gradient in every point. With multipliers s_i that belong to the present margins,
+
+    s_i = c_i inside the margin, 0 outside, anything between on it     (hinge)
+    s_i = 2 c_i max(0, 1 - m_i)                                        (squared hinge: a gradient)
+
+it is w - sum_i s_i y_i x_i, and a step of length eta against it is
+
+    w <- (1 - eta) w + eta sum_i s_i y_i x_i.
+
+Two things follow. First, w is always sum_i alpha_i y_i x_i with alpha <- (1 - eta) alpha + eta s: for eta <= 1 these
+are averages of feasible multipliers, hence feasible, and their dual objective bounds the optimum from below. The method
+comes with a certificate. (On the dual it is the method of Frank & Wolfe 1956; see Bach 2015.) Second, P is strongly
+convex with constant 1, so eta_t = 1/t converges; this is 1 / (lambda t) where the objective is written with lambda.
+
+A free intercept is not stepped but minimised out, exactly (:mod:`maxmargin.solvers.linear.intercept`): the method runs
+on min_b P(w, b), whose sub-gradients are those with sum_i y_i s_i = 0. The step of the squared hinge, a smooth loss, is
+1 / L with L the largest curvature of the objective.
+
+With eta_t = 1/t, w is an average of sub-gradients already. With other steps the average of the iterates with weights t
+(Lacoste-Julien, Schmidt & Bach 2012) moves far less than they do, and so do the multipliers averaged with it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.validation import Array, check_number
+from maxmargin.solvers.linear.base import LinearSolution, Run, Start
+from maxmargin.solvers.linear.intercept import balanced
+from maxmargin.solvers.linear.problem import LinearProblem
+from maxmargin.solvers.linear.products import Design
+
+Step = str | float | Callable[[int], float]
+INVERSE = "1/(lambda t)"
+DIVERGED = 1e8  # growth of the objective, over that of w = 0, that has no way back
+
+
+def refuses_hard(problem: LinearProblem, name: str) -> str | None:
+    """What sub-gradient methods say of rows without slack."""
+    if problem.hard_margin:
+        return f"{name} follows the slope of the price of slack, which a hard margin (C=inf) has not: use 'barrier'"
+    return None
+
+
+def largest_curvature(problem: LinearProblem) -> float:
+    """L of the squared hinge: 1 + the largest eigenvalue of 2 X' diag(c) X, by power iteration and a margin for what
+    that misses. A penalised intercept is one more column; minimising a free one out makes no curvature larger."""
+    constant = problem.scaling if problem.intercept == "penalised" else None
+    design = Design(problem.X, constant=constant, threads=problem.threads)
+    v = np.random.default_rng(0).standard_normal(design.d)
+    value = 0.0
+    for _ in range(100):
+        v = design.transposed(2.0 * problem.bound * design.times(v / (np.linalg.norm(v) or 1.0)))
+        value, last = float(np.linalg.norm(v)), value
+        if abs(value - last) <= 1e-3 * value:
+            break
+    return 1.0 + 1.05 * value
+
+
+def schedule(step: Step | None, first: float) -> Callable[[int], float]:
+    """The step length eta_t, t = 1, 2, ...: a number, a function of t, or 1 / (t + 1/first - 1), which begins with
+    ``first`` and ends as 1/t."""
+    if callable(step):
+        return step
+    if step is None or step == INVERSE:
+        return lambda t: 1.0 / (t + 1.0 / first - 1.0)
+    if isinstance(step, str):
+        raise ValueError(f"step must be {INVERSE!r}, a number > 0 or a function of t = 1, 2, ...; got step={step!r}.")
+    constant = check_number("step", step, above=0)
+    return lambda t: constant
+
+
+def highest(problem: LinearProblem, step: Step | None) -> float:
+    """The objective beyond which a run with the user's own steps has diverged. Steps of 1/t begin far away, with badly
+    scaled columns very far, and come back."""
+    return DIVERGED * problem.losses(np.zeros(problem.n_rows)) if step not in (None, INVERSE) else sys.float_info.max
+
+
+def too_long(step: Step | None) -> str:
+    """What to do about steps that lead away."""
+    remedy = "scale the columns of X" if step in (None, INVERSE) else f"give a smaller step than {step!r}"
+    return f"the steps are too long and the iterates diverge: {remedy}"
+
+
+@dataclass(frozen=True)
+class Subgradient:
+    """Batch sub-gradient descent: all rows in every step. A slow method that is easy to understand.
+
+    Parameters
+    ----------
+    step : "1/(lambda t)", float, callable or None, default=None
+        Length of step t = 1, 2, ...: 1/t (lambda is 1 in the objective as stated here), a constant, or a function of t.
+        None is 1/t for the hinge, and 1 / L for the squared hinge, L being its largest curvature.
+    average : bool, default=False
+        Give the weighted average of the iterates, which helps with constant steps.
+
+    Examples
+    --------
+    >>> from maxmargin import LinearSVC
+    >>> from maxmargin.solvers.linear import Subgradient
+    >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1]
+    >>> machine = LinearSVC(loss="hinge", solver=Subgradient(), tol=1e-2, max_iter=5000).fit(X, y)
+    >>> bool(abs(machine.coef_[0, 0] - 1) < 0.05)
+    True
+    """
+
+    name: ClassVar[str] = "subgradient"
+    learns: ClassVar[str] = "primal"
+
+    step: Step | None = None
+    average: bool = False
+
+    def refuses(self, problem: LinearProblem) -> str | None:
+        return refuses_hard(problem, self.name)
+
+    def solve(
+        self,
+        problem: LinearProblem,
+        *,
+        tol: float,
+        control: Control,
+        start: Start | None = None,
+        random_state: Any = None,
+    ) -> LinearSolution:
+        run = Run(problem, tol, control)
+        status = run.begin(start)
+        if status is not None:
+            return run.solution(status, 0)
+        eta = self._schedule(problem)
+        alpha = np.zeros(problem.n_rows)
+        if start is not None and start.alpha is not None:
+            alpha = problem.feasible(start.alpha)
+        w = problem.w_of(alpha)
+        mean_w, mean_alpha, mean_f = w, alpha, np.zeros(problem.n_rows)
+        worst, t = highest(problem, self.step), 0
+        while True:
+            f = problem.design.times(w)
+            b = problem.settle(f, problem.b_of(alpha))
+            s = multipliers(problem, problem.y * (f + b))
+            w_s = problem.w_of(s)
+            part = 2.0 / (t + 2) if self.average else 1.0  # the iterates' weights are 1, 2, 3, ...
+            mean_w, mean_alpha = mean_w + part * (w - mean_w), mean_alpha + part * (alpha - mean_alpha)
+            mean_f = mean_f + part * (f - mean_f)
+            mean_b = problem.settle(mean_f, problem.b_of(mean_alpha))
+            # A smooth loss has multipliers at w itself; the hinge's only settle in the average over the steps.
+            dual = (s, w_s) if problem.squared else (mean_alpha, mean_w)
+            status = run.visit(t, mean_w, mean_b, mean_f, *_feasible(problem, *dual))
+            if self.average:
+                run.consider(w, b, f)
+            if not problem.primal(w, b, problem.y * (f + b)) <= worst:
+                return run.solution(Status.STALLED, t, too_long(self.step))
+            if status is not None:
+                return run.solution(status, t)
+            t += 1
+            w, alpha = w + eta(t) * (w_s - w), alpha + eta(t) * (s - alpha)
+
+    def _schedule(self, problem: LinearProblem) -> Callable[[int], float]:
+        if self.step is None and problem.squared:
+            return schedule(1.0 / largest_curvature(problem), 1.0)
+        return schedule(self.step, 1.0)
+
+
+def multipliers(problem: LinearProblem, margins: Array) -> Array:
+    """s of the sub-gradient; with a free intercept rows on the margin take values that make sum y_i s_i zero."""
+    slack = 1.0 - margins
+    if problem.squared:
+        return 2.0 * problem.bound * np.maximum(0.0, slack)
+    near = 1e-12 * (1.0 + np.abs(margins))
+    inside = np.where(slack > near, problem.bound, 0.0)
+    if problem.intercept != "free":
+        return inside
+    return balanced(inside, np.where(np.abs(slack) <= near, problem.bound, 0.0), problem.y)
+
+
+def _feasible(problem: LinearProblem, alpha: Array, w: Array) -> tuple[Array, Array | None]:
+    """Feasible multipliers and, if they are alpha itself, their w."""
+    inside = problem.feasible(alpha)
+    size = float(np.abs(alpha).max(initial=0.0))
+    return inside, w if np.abs(inside - alpha).max(initial=0.0) <= 1e-12 * size else None

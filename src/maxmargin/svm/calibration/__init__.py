@@ -1,0 +1,25 @@
+"""Probabilities from decision values: sigmoid, isotonic and temperature maps, and the coupling of pairs.
+
+``SVC``, ``NuSVC`` and ``LinearSVC`` take ``calibration="sigmoid"``, ``"isotonic"`` or ``"temperature"``, and then have
+``predict_proba``. What it is made of is here.
+"""
+
+from maxmargin.svm.calibration.agreement import agreeing
+from maxmargin.svm.calibration.calibrated import METHODS, Calibration
+from maxmargin.svm.calibration.coupling import couple
+from maxmargin.svm.calibration.isotonic import IsotonicMap, fit_isotonic
+from maxmargin.svm.calibration.sigmoid import SigmoidMap, fit_sigmoid
+from maxmargin.svm.calibration.temperature import TemperatureMap, fit_temperature
+
+__all__ = [
+    "METHODS",
+    "Calibration",
+    "IsotonicMap",
+    "SigmoidMap",
+    "TemperatureMap",
+    "agreeing",
+    "couple",
+    "fit_isotonic",
+    "fit_sigmoid",
+    "fit_temperature",
+]

@@ -1,0 +1,109 @@
+"""Folds: which rows are left out together, and which of them are judged.
+
+A row is judged by a machine that was trained without it. So that there are few such machines, the rows that are judged
+are dealt into five folds, class by class. All other rows are in every machine.
+
+How many rows must be judged? A map of p numbers that was learnt from m rows costs about p / (2 m) more log-loss than
+the best one. What stands against that is the log-loss of the machine itself, and rows far outside the margin add next
+to nothing to it: so it is rows inside the margin, support vectors, that must be many enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.validation import Array
+
+FOLDS = 5
+ENOUGH = {"sigmoid": 750, "temperature": 750, "isotonic": 6000}  # support vectors among the rows that are judged
+LEAST = {"sigmoid": 4000, "temperature": 4000, "isotonic": 8000}  # rows that are judged, if there are so many
+PAIR = 4000  # rows of a class that are judged where each pair of classes has a map
+SPARED = 100  # a class of so few rows is judged by all of them
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Who is judged by whom.
+
+    Attributes
+    ----------
+    of_row : array of int
+        The fold of each row; -1 for rows that are in every machine.
+    factor : array
+        What a row's weight is multiplied by: of a large class only some rows are judged, and stand for the others,
+        which have the factor 0.
+    count : int
+        The number of folds.
+    alone : array of int
+        Classes of a single row. It cannot be left out, for its class would vanish.
+    few : array of int
+        Classes of fewer rows than folds.
+    """
+
+    of_row: Array
+    factor: Array
+    count: int
+    alone: Array
+    few: Array
+
+
+def quotas(method: str, codes: Array, n_classes: int, n_support: float) -> Array:
+    """The number of rows of each class to judge for a map of all classes, if ``n_support`` rows are support vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.svm.calibration.folds import quotas
+    >>> codes = np.repeat([0, 1], [20000, 10000])
+    >>> quotas("sigmoid", codes, 2, n_support=9000), quotas("sigmoid", codes, 2, n_support=500)
+    (array([2667, 1334]), array([20000, 10000]))
+    """
+    n, sizes = len(codes), np.bincount(codes, minlength=n_classes)
+    part = min(1.0, max(LEAST[method], ENOUGH[method] * n / max(1.0, n_support)) / max(1, n))
+    return np.ceil(part * sizes).astype(int)
+
+
+def stratified_folds(codes: Array, n_classes: int, count: int = FOLDS, quota: Array | int | None = None) -> Folds:
+    """Deal rows of each class to the folds in turn, in an order that is drawn once and for all.
+
+    Parameters
+    ----------
+    codes : array of int
+        The class of each row.
+    n_classes : int
+    count : int, default=5
+        The number of folds.
+    quota : int, array of shape (n_classes,) or None, default=None
+        The rows of a class that are judged, at most; None for all.
+
+    Returns
+    -------
+    Folds
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.svm.calibration.folds import stratified_folds
+    >>> folds = stratified_folds(np.array([0, 0, 0, 0, 0, 1, 1, 2]), 3)
+    >>> np.sort(folds.of_row[:5]), folds.of_row[7:], folds.few
+    (array([0, 1, 2, 3, 4]), array([-1]), array([1]))
+    """
+    of_row, factor = np.full(len(codes), -1), np.ones(len(codes))
+    order = np.random.RandomState(0).permutation(len(codes))
+    sizes = np.bincount(codes, minlength=n_classes)
+    most = sizes if quota is None else np.minimum(sizes, np.maximum(quota, SPARED))
+    dealt = 0
+    for k in np.flatnonzero(sizes > 1):
+        mine, size = order[codes[order] == k], int(most[k])
+        of_row[mine[:size]] = (dealt + np.arange(size)) % count
+        factor[mine[:size]], factor[mine[size:]] = len(mine) / size, 0.0
+        dealt += size
+    return Folds(of_row, factor, count, np.flatnonzero(sizes == 1), np.flatnonzero((sizes > 1) & (sizes < count)))
+
+
+def silent(control: Control) -> Control:
+    """The same clock and limits; nobody is told of the folds."""
+    return replace(control, callback=None, watchers=(), seen=[])

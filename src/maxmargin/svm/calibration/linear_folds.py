@@ -1,0 +1,141 @@
+"""Decision values of a linear machine's rows from machines that were trained without them, in one Newton step each.
+
+At the optimum w = sum_i alpha_i y_i x_i. Without the rows of a fold F the same w has the gradient
+
+    g_F = sum_{i in F} alpha_i y_i x~_i,                x~ = (x, 1) where there is an intercept,
+
+and the machine of the other rows is, by one Newton step from there,
+
+    w_F = w - H_F^-1 g_F,           H_F = P + sum_{i not in F} h_i x~_i x~_i',
+
+with P the identity, without the free intercept's entry, and h_i the curvature of row i's loss. For the squared hinge
+that is 2 c_i inside the margin, and the step is exact as long as no row crosses it. The hinge has its curvature all in
+one point; a fold moves many rows over it, and spreading it over the band of half a margin to either side, h_i = c_i
+there, counts those. (The same step for one row is the leave-one-out formula of least squares.)
+
+A machine that hardly uses its columns, for most of its rows lie on the margin, is not moved by a fold at all; there the
+step is noise, and none is taken where it would move the values by more than they differ among themselves.
+
+One pass over the rows gives the matrices of all folds, so that the whole costs about one or two steps of a solver. It
+takes a d x d system: machines of more columns refit each fold, from where the machine of all rows is, by coordinate
+descent. (Few rows of many columns: :mod:`maxmargin.svm.calibration.linear_matrix`.) A row whose machine was not reached
+before the fit was asked to stop has no value: NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.linalg
+
+from maxmargin.problems.dual import JointProblem
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.validation import Array, Points
+from maxmargin.solvers.linear import Barrier, CoordinateDescent
+from maxmargin.solvers.linear.base import Start
+from maxmargin.solvers.linear.problem import LinearProblem
+from maxmargin.solvers.linear.products import Design
+from maxmargin.svm.linear.crammer_singer import solve_joint
+
+FEW = 1500  # columns up to which the d x d system is solved
+TOL = 0.01  # relative duality gap at which a refitted machine is good enough
+BAND = 0.5  # the hinge's curvature is spread over so much of a margin to either side
+
+
+def linear_values(problem: LinearProblem, start: Start, folds: Array, control: Control) -> Array:
+    """Decision values of a binary linear machine for every row, each from a machine without its fold.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+    start : Start
+        Its solution: w, b and the multipliers.
+    folds : array of int
+        The fold of each row; rows of fold -1 are in every machine and get the value of the machine of all rows.
+    control : Control
+
+    Returns
+    -------
+    array of shape (n,)
+    """
+    if start.alpha is None or problem.hard_margin or problem.n_features > FEW:
+        return _refitted(problem, start, folds, control)
+    values = problem.design.times(start.w) + start.b
+    margins = problem.y * values
+    if problem.squared:
+        h = np.where(margins < 1.0, 2.0 * problem.bound, 0.0)
+    else:
+        h = np.where(np.abs(margins - 1.0) < BAND, problem.bound / (2.0 * BAND), 0.0)
+    pull = problem.y * start.alpha
+    free, none = problem.intercept == "free", problem.intercept == "none"
+    shift = problem.design.mean() if free and not problem.design.sparse else None
+    constant = None if none else 1.0 if free else problem.scaling
+    parts = []
+    for k in range(int(folds.max(initial=-1)) + 1):
+        rows = np.flatnonzero(folds == k)
+        design = Design(problem.X[rows], shift=shift, constant=constant, threads=problem.threads)
+        curved = np.flatnonzero(h[rows] > 0)
+        bent = Design(design.X[curved], shift=shift, constant=constant, threads=problem.threads)
+        parts.append((rows, design, bent.gram(h[rows[curved]]) if len(curved) else np.zeros((design.d, design.d))))
+    total = sum(gram for _, _, gram in parts) + _kept(problem, folds, h, shift, constant)
+    penalty = np.ones(len(total))
+    if free:
+        penalty[-1] = 1e-9 * (1.0 + float(total[-1, -1]))  # without curvature the intercept stays where it is
+    most = float(np.std(values))
+    for rows, design, gram in parts:
+        if control.stop() is not None:
+            values[rows] = np.nan
+            continue
+        H = total - gram
+        H[np.arange(len(H)), np.arange(len(H))] += penalty
+        step = scipy.linalg.solve(H, design.transposed(pull[rows]), assume_a="pos", check_finite=False)
+        moves = design.times(step)
+        if float(np.sqrt(np.mean(moves**2))) <= most:
+            values[rows] -= moves
+    return values
+
+
+def _kept(problem: LinearProblem, folds: Array, h: Array, shift: Array | None, constant: float | None) -> Array:
+    """The curvature of the rows that are in every machine."""
+    rows = np.flatnonzero((folds < 0) & (h > 0))
+    d = problem.n_features + (constant is not None)
+    if len(rows) == 0:
+        return np.zeros((d, d))
+    return Design(problem.X[rows], shift=shift, constant=constant).gram(h[rows])
+
+
+def _refitted(problem: LinearProblem, start: Start, folds: Array, control: Control) -> Array:
+    """Machines refitted fold by fold; a fold's rows get the price zero, which leaves them out without a copy of X."""
+    solver = Barrier() if problem.hard_margin else CoordinateDescent()
+    values = problem.design.times(start.w) + start.b
+    for k in range(int(folds.max(initial=-1)) + 1):
+        held = folds == k
+        if control.stop() is not None:
+            values[held] = np.nan
+            continue
+        fold = replace(problem, bound=np.where(held, 0.0, problem.bound))
+        alpha = None if start.alpha is None else np.where(held, 0.0, start.alpha)
+        begin = Start(start.w, start.b, alpha)
+        found = solver.solve(fold, tol=TOL, control=control, start=begin, random_state=0)
+        rows = np.flatnonzero(held)
+        values[rows] = problem.X[rows] @ found.w + found.b
+    return values
+
+
+def linear_joint_values(
+    X: Points, problem: JointProblem, scores: Array, constant: float, folds: Array, control: Control, threads: int
+) -> Array:
+    """Scores of the joint linear machine, shape (n, k), each from a machine refitted without the row's fold; ``scores``
+    are those of the machine of all rows."""
+    scores = scores.copy()
+    for k in range(int(folds.max(initial=-1)) + 1):
+        held, rest = np.flatnonzero(folds == k), np.flatnonzero(folds != k)
+        if control.stop() is not None:
+            scores[held] = np.nan
+        if len(held) == 0 or control.stop() is not None:
+            continue
+        fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
+        found = solve_joint(X[rest], fold, constant, tol=TOL, control=control, threads=threads)
+        scores[held] = X[held] @ found.coef.T + found.intercept
+    return scores

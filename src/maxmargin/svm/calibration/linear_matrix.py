@@ -1,0 +1,97 @@
+"""Decision values of a linear machine's rows from machines without them, by the dual: for few rows of many columns.
+
+With few rows to each column, classes can nearly be separated, and a row that is left out moves the others across the
+margin: one Newton step goes astray there. But then K = X X' is small, and the dual of the linear machine,
+
+    minimise  1/2 a'(K + D) a - y'a     subject to  0 <= y_i a_i <= c_i  (hinge, D = 0)   or  0 <= y_i a_i
+                                                                             (squared hinge, D_ii = 1 / (2 c_i)),
+
+with sum a_i = 0 where the intercept is free, is solved fold by fold from a = y alpha like that of a kernel machine
+(:mod:`maxmargin.svm.calibration.matrix_folds`). An intercept that is penalised adds its square to K. One matrix serves
+all folds of all classes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.kernels.gram.tiles.selection import UNIT
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.validation import Array
+from maxmargin.solvers.linear.base import Start
+from maxmargin.solvers.linear.problem import LinearProblem
+from maxmargin.svm.calibration.matrix_folds import PADDING, solve_folds
+
+ROWS = 2048  # rows up to which K is stored
+EACH = 50  # so many rows a column, and a Newton step is good enough
+TOL = 0.1  # violation at which a fold's machine is good enough, in units of the margin
+STEPS = 4  # pair steps a row that a fold may take
+NOTHING = 1e-7  # parts of its bound at which a multiplier of an interior point counts as zero
+
+
+def suits(problem: LinearProblem) -> bool:
+    """Whether a problem has few rows, and few for its columns."""
+    n, d = problem.X.shape
+    return n <= ROWS and n < EACH * d
+
+
+class LinearMatrix:
+    """K of the rows of a linear problem, and the folds of its machines.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        One of the machines: the others differ from it in their signs and bounds only.
+    """
+
+    def __init__(self, problem: LinearProblem) -> None:
+        n = len(problem.y)
+        self.free = problem.intercept == "free"
+        size = -(-(n + (not self.free)) // UNIT) * UNIT
+        # As a Gram matrix of dense rows, whatever they were: they are few. Centred rows leave the same free intercept.
+        X = problem.X.toarray() if problem.design.sparse else np.asarray(problem.X)
+        X = X.astype(np.float64)
+        if self.free:
+            X -= X.mean(axis=0)
+        self.K = np.zeros((size, size + 16))
+        with single_threaded_blas():
+            self.K[:n, :n] = X @ np.ascontiguousarray(X.T)
+        if problem.intercept == "penalised":
+            self.K[:n, :n] += problem.scaling**2
+        self.diagonal = self.K[np.arange(n), np.arange(n)].copy()
+
+    def values(self, problem: LinearProblem, start: Start, folds: Array, control: Control) -> Array:
+        """Decision values of every row, each from a machine without its fold; as
+        :func:`maxmargin.svm.calibration.linear_folds.linear_values`, which knows more about them."""
+        assert start.alpha is not None
+        n, size, count = len(problem.y), len(self.K), int(folds.max(initial=-1)) + 1
+        y, every = problem.y, np.arange(n)
+        own = problem.design.times(start.w) + start.b
+        alpha = np.where(start.alpha > NOTHING * problem.bound, start.alpha, 0.0)
+        spread = 1.0 / (2.0 * problem.bound) if problem.squared else np.zeros(n)
+        bound = np.full(n, np.inf) if problem.squared else problem.bound
+        self.K[every, every] = self.diagonal + spread
+        a, lower, upper, diagonal = np.zeros((4, size))
+        a[:n] = y * alpha if problem.squared else y * np.minimum(alpha, bound)
+        lower[:n], upper[:n] = np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0)
+        diagonal[:n] = self.K[every, every]
+        of_slot = np.full(size, PADDING)
+        of_slot[:n] = folds
+        if not self.free:
+            lower[n], upper[n], of_slot[n] = -np.inf, np.inf, -1
+        X, G, totals = np.empty((count, size)), np.zeros((count, size)), np.zeros((count, int(self.free)))
+        G[:, :n] = self.K[:n, :n] @ a[:n] - y
+        offsets = np.zeros(totals.shape)
+        ends = np.zeros(1, int), np.array([size])
+        values = own.copy()
+        for k in range(count):
+            held = np.flatnonzero(folds == k)
+            if control.stop() is not None:
+                values[held] = np.nan
+                continue
+            solve_folds(
+                self.K, diagonal, a, lower, upper, of_slot, k, k + 1, *ends, totals, TOL, STEPS * n, X, G, offsets
+            )
+            values[held] = G[k, held] + y[held] - offsets[k].sum()
+        return values

@@ -1,0 +1,248 @@
+"""Decision values of the training rows from machines that were trained without them, at less than the cost of a fit.
+
+A machine knows its own training rows too well to be calibrated on them. So the rows are dealt into five folds, and each
+fold is judged by the machine of the others, which is reached from the solution of all rows in few steps. Rows far from
+the margin keep their variables: only those within a band take part, and where the values turn out to have moved by more
+than that, the band is doubled. If few rows take part, one matrix in memory serves all folds
+(:mod:`maxmargin.svm.calibration.matrix_folds`). Else, with the solution a of all rows, and f = K a of every row known,
+
+    1. a fold's variables are set to zero, and the others repaired to feasibility:   a0;
+    2. f0 = f + K (a0 - a), which takes the columns of the changed rows only;
+    3. the fold's problem is written in d = a - a0,
+
+           minimise  1/2 d'Q d + (p + Q a0)'d    subject to  lower - a0 <= d <= upper - a0,  sum of d = 0 in each group,
+
+       and solved from d = 0 over the rows that take part;
+    4. the held-out rows get f + K (a0 + d - a) + b.
+
+A fold is solved to a violation of a tenth of the margin, for the values' own scatter from fold to fold is larger than
+that. A row whose machine was not reached before the fit was asked to stop has no value: NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from maxmargin import problems
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems import optimality
+from maxmargin.problems.dual import DualProblem, JointProblem
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.validation import Array
+from maxmargin.solvers import ActiveSet, CrammerSinger
+from maxmargin.svm.calibration.matrix_folds import PartFolds, whole_folds
+
+WHOLE = 1024  # so few rows all take part, if their kernel values are stored
+TOL = 0.1  # violation at which a fold's machine is good enough, in units of the margin
+BAND = 0.5  # distance from the margin, in units of it, up to which rows take part
+MOVED = 0.9  # the band is wide enough if this part of its rows moved by less than it
+WIDER = 5  # bands that are tried at most
+EACH = 4  # rows that take part for each support vector, at most: a small class beside a large one has few of them
+LEAST, MATRIX = 512, 3072  # rows whose kernel values are held in memory for all folds, at least and at most
+SOLVER = ActiveSet(smallest=512)  # smaller working sets than for a whole fit: there is less to do
+
+
+class _Whole:
+    """The machine of all rows, and what the folds ask of it."""
+
+    def __init__(
+        self, problem: DualProblem, gram: Gram, a: Array, f: Array, folds: Array, judged: Array, control: Control
+    ) -> None:
+        self.problem, self.gram, self.a, self.f = problem, gram, a, f
+        self.folds, self.judged, self.control = folds, judged, control
+        self.count = int(folds.max(initial=-1)) + 1
+        self.gradient = problem.gradient(f, a)
+        self.offset = optimality.offsets(problem, a, self.gradient)
+        self.unit = _unit(problem, self.offset)
+        self.goal = max(TOL * self.unit, optimality.violation(problem, a, self.gradient))
+
+    def distance(self) -> Array:
+        """How far each row's gradient is from the offset: 0 of free variables."""
+        problem, a = self.problem, self.a
+        distance = np.abs(self.gradient - np.append(self.offset, 0.0)[problem.group])  # group -1 has the offset 0
+        distance[(a > problem.lower) & (a < problem.upper)] = 0.0
+        return distance
+
+    def intercepts(self, offsets: Array) -> tuple[Array, Array]:
+        """b and the unit of machines with these offsets."""
+        b = np.array([self.problem.intercept(own)[0] for own in offsets])
+        return b, np.array([_unit(self.problem, own) for own in offsets])
+
+    def totals(self) -> Array:
+        """The sums of the groups without each fold."""
+        if self.problem.kind == "c_svc":
+            return np.zeros((self.count, len(self.problem.totals)))
+        rests = (np.flatnonzero(self.folds != k) for k in range(self.count))
+        return np.array([_without(self.problem, rest).totals for rest in rests])
+
+    def most(self, n: int) -> int:
+        """At most as many steps as a fold of n rows takes that its start is good for; where it is not, a rougher
+        machine will do."""
+        most, limit = 10_000 + 20 * n, self.control.max_iter
+        return most if limit < 0 else min(most, limit)
+
+
+def kernel_values(
+    problem: DualProblem, gram: Gram, a: Array, f: Array, folds: Array, judged: Array, control: Control
+) -> Array:
+    """Decision values of a binary kernel machine for the rows of its problem, each from a machine without its fold.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        A classifier's, ``c_svc`` or ``nu_svc``.
+    gram : Gram
+        The operator of its rows.
+    a, f : arrays
+        Its solution, and K a.
+    folds : array of int
+        The fold of each row; rows of fold -1 are in every machine and get the value of the machine of all rows.
+    judged : array of bool
+        The rows whose values are wanted.
+    control : Control
+
+    Returns
+    -------
+    array of shape (n,)
+        In units of the margin, intercept included; for rows that are not judged, those of the machine of all rows. NaN
+        where the fit was asked to stop before.
+    """
+    whole = _Whole(problem, gram, a, f, folds, judged, control)
+    n, some = problem.n_rows, judged & (folds >= 0)
+    values = (f + problem.intercept(whole.offset)[0]) / whole.unit
+    values[some] = np.nan
+    if n <= WHOLE and gram.single_is_exact:
+        if whole.count and control.stop() is None:
+            found, offsets = whole_folds(problem, gram, a, f, folds, whole.totals(), whole.goal, whole.most(n))
+            b, unit = whole.intercepts(offsets)
+            values[some] = ((found + b[folds]) / unit[folds])[some]
+        return values
+    distance = whole.distance()
+    nearest = np.append(np.sort(distance), np.full(MATRIX, np.inf))
+    most = min(MATRIX, max(LEAST, EACH * int(np.count_nonzero(a))))
+    band = min(max(BAND * whole.unit, nearest[LEAST]), nearest[most])
+    if band > 0 and _by_matrix(whole, np.flatnonzero(distance < band), band, values):
+        return values
+    band = max(BAND * whole.unit, 2.0 * band)
+    for k in range(whole.count):
+        wanted = np.flatnonzero((folds == k) & judged)
+        if control.stop() is not None:
+            break
+        if len(wanted):
+            values[wanted], band = _one_fold(whole, k, wanted, distance, band)
+    return values
+
+
+def _by_matrix(whole: _Whole, rows: Array, band: float, values: Array) -> bool:
+    """Set the values of all judged rows, by a matrix of the rows that take part; whether the band was wide enough."""
+    problem, a, f, totals = whole.problem, whole.a, whole.f, whole.totals()
+    others = a != 0
+    others[rows] = False
+    for k in range(whole.count):
+        kept = np.flatnonzero(others & (whole.folds != k))
+        for j in range(totals.shape[1]):
+            totals[k, j] -= a[kept[problem.group[kept] == j]].sum()
+    machines = PartFolds(problem, rows, whole.gram, a, f, whole.folds, totals)
+    own, most = machines.rows, whole.most(len(rows))
+    for k in range(whole.count):
+        if whole.control.stop() is not None:
+            return True
+        held = whole.folds == k
+        lost = np.flatnonzero(others & held)
+        loss = -problem.sign[lost] * a[lost]
+        change = whole.gram.product(lost, loss, own, single=True) if len(lost) else np.zeros(len(own))
+        x, new, offset = machines.solve(k, change, whole.goal, most)
+        shift = np.append(offset - whole.offset, 0.0)[problem.group[own]]
+        drift = np.abs(problem.sign[own] * (new - f[own]) - shift)[~held[own]]
+        if np.mean(drift < band) < MOVED:
+            return False
+        b, unit = problem.intercept(offset)[0], _unit(problem, offset)
+        values[own] = np.where(held[own] & whole.judged[own], (new + b) / unit, values[own])
+        held[own] = False
+        far, change = np.flatnonzero(held & whole.judged), problem.sign[own] * (x - a[own])
+        moved = np.flatnonzero(change)
+        columns, change = np.concatenate((own[moved], lost)), np.concatenate((change[moved], loss))
+        moves = whole.gram.product(columns, change, far, single=True) if len(columns) and len(far) else 0.0
+        values[far] = (f[far] + moves + b) / unit
+    return True
+
+
+def _one_fold(whole: _Whole, k: int, wanted: Array, distance: Array, band: float) -> tuple[Array, float]:
+    """The values of some of the held-out rows, and the band that turned out to be wide enough."""
+    problem, gram, a, f, control = whole.problem, whole.gram, whole.a, whole.f, whole.control
+    rest = np.flatnonzero(whole.folds != k)
+    fold = _without(problem, rest)
+    sign, change = problem.sign, -a  # one variable a row; a row's coefficient is its sign times its variable
+    change[rest] += fold.feasible(a[rest])
+    moved = np.flatnonzero(change)
+    for _ in range(WIDER):
+        near = np.flatnonzero(distance[rest] <= band)
+        rows = rest[near]
+        f0 = f[rows] + gram.product(moved, (sign * change)[moved], rows, single=True)
+        shifted = _shifted(fold, near, a[rows] + change[rows], f0)
+        part = gram.subset(rows)
+        part.budget = gram.budget
+        limited = replace(control, max_iter=whole.most(len(rows)), seen=[])
+        solution = SOLVER.solve(shifted, part, tol=whole.goal / shifted.tol_scale, control=limited)
+        gram.evaluations += part.evaluations
+        change[rows] += solution.a
+        moved = np.flatnonzero(change)
+        drift = np.abs(f0 + solution.f - f[rows])
+        wide = len(rows) == len(rest) or np.mean(drift < band) >= MOVED
+        if wide or control.stop() is not None:
+            break
+        band *= 2.0
+    offset = optimality.offsets(shifted, solution.a, shifted.gradient(solution.f, solution.a))
+    b, _ = fold.intercept(offset)
+    new = f[wanted] + gram.product(moved, (sign * change)[moved], wanted, single=True)
+    return (new + b) / _unit(fold, offset), band
+
+
+def _unit(problem: DualProblem, offset: Array) -> float:
+    """f on the margin: 1, or rho of the nu machine."""
+    third = problem.intercept(offset)[1] if problem.kind == "nu_svc" else 1.0
+    return third if third > 1e-150 else 1.0
+
+
+def _without(problem: DualProblem, rest: Array) -> DualProblem:
+    """The problem of some of the rows; nu is lowered where their classes cannot carry it."""
+    y, bound = problem.target[rest], problem.bound[rest]
+    if problem.kind == "c_svc":
+        return problems.c_svc(y, bound, fit_intercept=problem.fit_intercept)
+    largest = problems.largest_nu(y, bound) if problem.fit_intercept else 1.0
+    return problems.nu_svc(y, bound, min(problem.nu, largest), fit_intercept=problem.fit_intercept)
+
+
+def _shifted(problem: DualProblem, rows: Array, a0: Array, f0: Array) -> DualProblem:
+    """The problem of the variables of some rows (one variable a row), as changes from a0."""
+    return replace(
+        problem,
+        target=problem.target[rows],
+        bound=problem.bound[rows],
+        row=np.arange(len(rows)),
+        sign=problem.sign[rows],
+        linear=problem.linear[rows] + problem.sign[rows] * f0,
+        lower=problem.lower[rows] - a0,
+        upper=problem.upper[rows] - a0,
+        group=problem.group[rows],
+        totals=np.zeros(len(problem.totals)),
+    )
+
+
+def joint_values(problem: JointProblem, gram: Gram, A: Array, F: Array, folds: Array, control: Control) -> Array:
+    """The same for the joint machine of Crammer and Singer: a score a class, shape (n, k). Its dual is separable in the
+    rows, so that the other rows' variables are feasible as they are."""
+    scores = F.copy()
+    for k in range(int(folds.max(initial=-1)) + 1):
+        held, rest = np.flatnonzero(folds == k), np.flatnonzero(folds != k)
+        if control.stop() is not None:
+            scores[held] = np.nan
+        if len(held) == 0 or control.stop() is not None:
+            continue
+        fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
+        found = CrammerSinger().solve(fold, gram.subset(rest), tol=TOL, control=control, start=A[rest])
+        used = np.flatnonzero(found.a.any(axis=1))
+        scores[held] = gram.product(rest[used], found.a[used], held)
+    return scores

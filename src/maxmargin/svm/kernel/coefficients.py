@@ -1,0 +1,93 @@
+"""From solved problems to coefficients: of the merged rows, and of the input rows they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.optimality import Certificate
+from maxmargin.runtime.control import Progress
+from maxmargin.runtime.validation import Array
+from maxmargin.solvers import Solution
+from maxmargin.svm.kernel.training import TrainingSet
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One problem of a fit and what came of it: ``f`` are the values, without intercept, on its canonical rows."""
+
+    rows: Array
+    problem: DualProblem
+    solution: Solution
+    certificate: Certificate
+    f: Array
+    intercept: float
+    third: float
+    seen: Sequence[Progress] = ()
+
+
+def gather(
+    machines: Sequence[Machine], n_machines: int, places: Sequence[int], scale: Array
+) -> tuple[Array, Array, Array]:
+    """The rows that any machine uses; all machines' coefficients on them, one column a machine; and the part of its
+    bound that each takes up (0 where there is no bound)."""
+    each = []
+    for machine in machines:
+        coef = machine.problem.coefficients(machine.solution.a)
+        at = np.flatnonzero(coef)
+        each.append((machine.rows[at], coef[at], np.abs(coef[at]) / machine.problem.bound[at]))
+    used = np.unique(np.concatenate([rows for rows, _, _ in each])) if each else np.empty(0, int)
+    coefficients, filled = np.zeros((len(used), n_machines)), np.zeros((len(used), n_machines))
+    for (rows, coef, part), place, factor in zip(each, places, scale, strict=True):
+        at = np.searchsorted(used, rows)
+        coefficients[at, place], filled[at, place] = factor * coef, part
+    return used, coefficients, filled
+
+
+@numba.njit(cache=True, nogil=True)
+def _hand_out(of: Array, share: Array, coefficients: Array, filled: Array, bounds: Array, out: Array) -> None:
+    """For each input row s, in order: its part of the coefficients of merged row ``of[s]``, of whose weight it brings
+    ``share[s]``."""
+    before = np.zeros(len(coefficients))  # the share of the rows that had their turn
+    for s in range(len(of)):
+        p = of[s]
+        for t in range(coefficients.shape[1]):
+            full = filled[p, t]
+            if full == 0.0:  # without a bound the first row takes all
+                out[s, t] = coefficients[p, t] if before[p] <= 1e-12 else 0.0
+                continue
+            part = min(max(full - before[p], 0.0), share[s])
+            if part < 1e-12:
+                out[s, t] = 0.0
+                continue
+            value = coefficients[p, t] * (part / full)
+            # A row at its bound is exactly there. (The joint machine gives no bounds: its rows divide several.)
+            if part >= (1 - 1e-9) * share[s] and 0 < bounds[s, t] < np.inf and value != 0:
+                value = bounds[s, t] if value > 0 else -bounds[s, t]
+            out[s, t] = value
+        before[p] += share[s]
+
+
+def divided(
+    data: TrainingSet, used: Array, coefficients: Array, filled: Array, weights: Array, bounds: Array
+) -> tuple[Array, Array]:
+    """The support vectors among the input rows, in their order, and their coefficients.
+
+    Equal rows were one variable, whose bound is the sum of theirs. Its coefficient is given to the first of them up to
+    that row's own bound, then to the next, so that no more of them are support vectors than need be."""
+    place = np.full(data.gram.n + 1, -1)  # the last entry serves rows that are in no merged row
+    place[used] = np.arange(len(used))
+    of = place[data.rows.member_of]
+    members = np.flatnonzero(of >= 0)
+    of = of[members]
+    if len(members) == len(used):
+        return members, coefficients[of]
+    share = data.rows.share(weights)[members]
+    per_input = np.empty((len(members), coefficients.shape[1]))
+    _hand_out(of, share, coefficients, np.broadcast_to(filled, coefficients.shape).copy(), bounds[members], per_input)
+    keep = per_input.any(axis=1)
+    return members[keep], per_input[keep]

@@ -1,0 +1,63 @@
+"""What machines that describe a region answer about new points: inside or outside, and how far.
+
+f(x) = s(x) - rho        s: the score of a point, rho: the level that the region's boundary has
+inside where f(x) >= 0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from maxmargin.runtime.validation import Array
+
+
+class RegionMixin(OutlierMixin):
+    """For an estimator with ``offset_`` (rho), ``_new_points`` (points made sure of) and ``_decision`` (their f, one
+    column)."""
+
+    offset_: Array
+    _new_points: Any
+    _decision: Any
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed value of new points: positive inside the region, negative outside.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decision : array of shape (n_samples,)
+        """
+        values: Array = self._decision(self._new_points(X))
+        return values[:, 0]
+
+    def score_samples(self, X: Any) -> Array:
+        """Unshifted values of new points: ``decision_function(X) + offset_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : array of shape (n_samples,)
+        """
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Any) -> Array:
+        """1 for new points inside the region (its boundary included), -1 outside.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)

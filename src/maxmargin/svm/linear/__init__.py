@@ -1,0 +1,1 @@
+"""Linear support vector machines: how their fits pose, solve, certify and publish."""

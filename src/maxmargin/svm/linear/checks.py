@@ -1,0 +1,70 @@
+"""The parameters of linear machines: which values they take, and which go together."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from maxmargin.runtime.validation import check_choice, check_flag, check_number, check_run_options, shown
+from maxmargin.solvers.linear import LINEAR_SOLVERS
+from maxmargin.solvers.linear.l1_coordinate_descent import L1CoordinateDescent
+from maxmargin.solvers.linear.problem import LOSSES
+
+
+def check_linear_parameters(estimator: Any) -> None:
+    """Refuse what LinearSVC cannot do, with the remedy."""
+    check_choice("penalty", estimator.penalty, ["l2", "l1"])
+    check_choice("loss", estimator.loss, LOSSES)
+    check_run_options(estimator)
+    check_number("C", estimator.C, above=0, infinite=True, remedy="Without a price of slack nothing is learnt.")
+    check_choice("multi_class", estimator.multi_class, ["ovr", "crammer_singer"])
+    check_dual_and_intercept(estimator)
+    _check_solver(estimator)
+    if estimator.penalty == "l1":
+        _check_l1(estimator)
+
+
+def check_dual_and_intercept(estimator: Any) -> None:
+    """What classification and regression have in common."""
+    if not isinstance(estimator.dual, (bool, np.bool_)) and estimator.dual != "auto":
+        raise ValueError(f"dual must be True, False or 'auto'; got dual={shown(estimator.dual)}.")
+    check_flag("fit_intercept", estimator.fit_intercept)
+    if estimator.intercept_scaling is not None:
+        check_number("intercept_scaling", estimator.intercept_scaling, above=0, remedy="None leaves it unpenalised.")
+
+
+def intercept_of(estimator: Any) -> tuple[str, float]:
+    """The kind of intercept, and its scale."""
+    if not estimator.fit_intercept:
+        return "none", 1.0
+    scaling = estimator.intercept_scaling
+    return ("free", 1.0) if scaling is None else ("penalised", float(scaling))
+
+
+def _check_solver(estimator: Any) -> None:
+    solver = estimator.solver
+    if isinstance(solver, str):
+        check_choice("solver", solver, ["auto", *LINEAR_SOLVERS], ", or a solver object")
+    elif isinstance(solver, type) or not all(hasattr(solver, part) for part in ("name", "solve")):
+        raise TypeError(
+            f"solver must be a name or an object of maxmargin.solvers.linear, such as Pegasos(); got {solver!r}."
+        )
+    if estimator.multi_class == "crammer_singer" and solver != "auto":
+        raise ValueError("multi_class='crammer_singer' is one joint problem with its own solver: use solver='auto'.")
+
+
+def _check_l1(estimator: Any) -> None:
+    """What goes with an L1 penalty, which has one solver of its own."""
+    remedies = {
+        "loss='squared_hinge'": estimator.loss == "squared_hinge",
+        "dual='auto' or False": estimator.dual is not True,
+        "multi_class='ovr'": estimator.multi_class == "ovr",
+        "a finite C": not math.isinf(estimator.C),
+        "solver='auto'": estimator.solver == "auto" or isinstance(estimator.solver, L1CoordinateDescent),
+        "calibration=None (CalibratedClassifierCV gives probabilities)": estimator.calibration is None,
+    }
+    for remedy, fine in remedies.items():
+        if not fine:
+            raise ValueError(f"penalty='l1' needs {remedy}: it is solved by columns, for the squared hinge.")

@@ -1,0 +1,411 @@
+"""The linear machine for any number of classes: ``LinearSVC``."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+
+from maxmargin.kernels import Linear
+from maxmargin.problems.dual import JointProblem
+from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
+from maxmargin.runtime.control import Control, Status, print_progress
+from maxmargin.runtime.threads import effective_threads, single_threaded_blas
+from maxmargin.runtime.validation import (
+    Array,
+    callers_level,
+    check_class_weights,
+    check_labels,
+    check_new_points,
+    check_training,
+    check_weights,
+    scaling_hint,
+)
+from maxmargin.solvers.hulls import InseparableError
+from maxmargin.svm.linear.binary_models import Memory, Outcome, TrainingRows, training_rows
+from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
+from maxmargin.svm.linear.crammer_singer import solve_joint
+from maxmargin.svm.linear.function import LinearFunction
+from maxmargin.svm.linear.hard_margin import check_separable
+from maxmargin.svm.linear.one_vs_rest import Settings, solve_one_vs_rest
+from maxmargin.svm.linear.probabilities import LinearProbabilityMixin
+from maxmargin.svm.linear.report import LinearReport
+from maxmargin.svm.report import combine
+from maxmargin.svm.streaming.mixin import StreamingMixin
+
+FEW = 1000  # rows up to which threads cost more than they bring
+
+
+class LinearSVC(
+    CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, BaseEstimator
+):
+    """Linear support vector classification, for many rows or many columns.
+
+    Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one machine for two classes, one a class for more.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}, default="l2"
+        1/2 |w|^2, or |w|_1, with which most weights are exactly zero (squared hinge, one-vs-rest).
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (w'x + b).
+    dual : "auto" or bool, default="auto"
+        With True or False, choose only among solvers of the dual or of the primal problem; both have the same solution.
+    tol : float, default=1e-4
+        Stop when the relative duality gap is at most this.
+    C : float, default=1.0
+        Price of slack, > 0; ``inf`` asks for a hard margin and raises an error if the classes cannot be separated.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        One-vs-rest, or the joint machine of Crammer and Singer (hinge loss, a solver of its own).
+    fit_intercept : bool, default=True
+    intercept_scaling : float or None, default=None
+        None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
+        added to the objective. The joint machine only has that form, and takes None for 1.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C for each class. In one-vs-rest the factor of a class counts in its own machine only, and the rest
+        have factor one there (as in scikit-learn).
+    verbose : int or bool, default=0
+        Print progress on standard error.
+    random_state : int, RandomState or None, default=None
+        For solvers that draw rows at random. None is one fixed seed: the fit is deterministic.
+    max_iter : int, default=1000
+        Largest number of iterations (epochs, for methods that go through the rows), -1 for no limit.
+    solver : str or solver object, default="auto"
+        ``"barrier"``, ``"newton"`` (squared hinge), ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``,
+        ``"qp_dual"``, ``"subgradient"``, ``"stochastic_subgradient"``, ``"pegasos"``, or an object of
+        :mod:`maxmargin.solvers.linear` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses
+        by the shape of X; ``report_`` says what, and why.
+    n_jobs : int or None, default=None
+        Threads; None means all cores. The result does not depend on it.
+    max_seconds : float or None, default=None
+        Stop after this time with the best model so far.
+    warm_start : bool, default=False
+        Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+    calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
+        How decision values become probabilities, as in :class:`SVC`; None means no ``predict_proba``.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        w of each machine.
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of shape (n_classes,)
+    n_iter_ : int
+        Iterations of the machine that took most.
+    n_features_in_ : int
+    feature_names_in_ : array
+        Where X has column names.
+    report_ : FitReport
+        What the fit did, and the certificate of its optimality.
+    history_ : History
+        Objectives, gap, margin, support vectors and time at each iteration, of each machine.
+    t_ : int
+        Rows learnt from a stream (``partial_fit``, ``fit_stream``).
+    stream_report_ : StreamReport
+        What ``fit_stream`` did, with estimates from rows that were held out.
+
+    See Also
+    --------
+    SVC : Any kernel.
+    maxmargin.inspection.comparisons.compare_solvers : All solvers on one problem.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from maxmargin import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> machine = LinearSVC(loss="hinge").fit(X, y)
+    >>> machine.score(X, y) > 0.9
+    True
+    >>> machine.coef_.shape, machine.report_.solver
+    ((3, 4), 'barrier')
+    """
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: Any = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        class_weight: Any = None,
+        verbose: Any = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        solver: Any = "auto",
+        n_jobs: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+        calibration: str | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.calibration = calibration
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        check_linear_parameters(self)
+        self._check_calibration()
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
+        """Fit the machine to training data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels: numbers, strings or booleans.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of two is the same as giving the sample twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        X, y = check_training(self, X, y, order=None)
+        self.classes_, codes = check_labels(y)
+        weights = check_weights(sample_weight, X.shape[0])
+        self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
+        effective = weights * self.class_weight_[codes]
+        if not effective.any():
+            raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
+        self._forget_stream()
+        control = Control(
+            max_iter=int(self.max_iter),
+            max_seconds=self.max_seconds,
+            callback=print_progress if self.verbose else None,
+        )
+        self._present = np.bincount(codes, weights=effective, minlength=len(self.classes_)) > 0
+        if len(self.classes_) == 2 or self.multi_class == "crammer_singer":
+            weights = effective
+        threads = effective_threads(self.n_jobs) if X.shape[0] > FEW else 1
+        rows = training_rows(X, codes, weights, keys=bool(self.warm_start))
+        with control.catching_interrupts(), single_threaded_blas():
+            fit = self._fit_joint if self.multi_class == "crammer_singer" else self._fit_tasks
+            solver, reason, outcome = fit(rows, control, threads)
+        if math.isinf(self.C) and outcome.status in (Status.INSEPARABLE, Status.STALLED, Status.MAX_ITER):
+            self._check_separable(X, codes, weights, outcome)
+            outcome = replace(outcome, status=Status.STALLED)
+        self.coef_, self.intercept_ = outcome.coef, outcome.intercept
+        self.n_iter_, self.history_ = int(outcome.n_iter.max()), outcome.history
+        at = rows.member_of[rows.member_of >= 0]
+        values = self._values(rows.X) if outcome.decision is None else outcome.decision
+        wrong = self._codes(values)[at] != codes[rows.member_of >= 0]
+        self.report_ = LinearReport(
+            machine=self._machine(),
+            solver=solver,
+            solver_reason=reason,
+            kernel=Linear(),
+            parameters=self._parameters(),
+            status=outcome.status,
+            n_iter=int(outcome.n_iter.sum()),
+            kernel_evaluations=0,
+            n_support=int(np.count_nonzero(outcome.support[at])),
+            n_samples=X.shape[0],
+            n_features=X.shape[1],
+            margins=np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in outcome.certificates]),
+            training_error=float(np.mean(wrong)),
+            error_name="training error",
+            kernel_valid=True,
+            tol=float(self.tol),
+            seconds=control.seconds,
+            dtype=str(X.dtype),
+            threads=threads,
+            **combine(list(outcome.certificates)),
+        )
+        if not outcome.status.converged:
+            self._warn(X, outcome)
+        return self
+
+    def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[Self]:
+        """Machines for several prices of slack, each started from the solution for the next smaller one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        Cs : array-like
+            Values of C; the machines come in their order.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        list of LinearSVC
+            One fitted machine for each C, with the other parameters of this one, which itself stays as it is.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from maxmargin import LinearSVC
+        >>> X, y = load_iris(return_X_y=True)
+        >>> [machine.C for machine in LinearSVC().path(X, y, [10.0, 0.1, 1.0])]
+        [10.0, 0.1, 1.0]
+        """
+        prices = [float(C) for C in np.atleast_1d(np.asarray(Cs, dtype=np.float64))]
+        if not prices:
+            raise ValueError("Cs is empty: give at least one value of C.")
+        machines: dict[float, Self] = {}
+        memory: Memory | None = None
+        for C in sorted(set(prices)):
+            machine = clone(self).set_params(C=C, warm_start=True)
+            machine._last_fit = memory
+            machines[C] = machine.fit(X, y, sample_weight)
+            memory, machine._last_fit = machine._last_fit, None
+            machine.warm_start = self.warm_start
+        return [machines[C] for C in prices]
+
+    def _intercept(self) -> tuple[str, float]:
+        return intercept_of(self)
+
+    def _settings(self, threads: int) -> Settings:
+        kind, scaling = self._intercept()
+        return Settings(
+            C=float(self.C),
+            loss=self.loss,
+            penalty=self.penalty,
+            intercept=kind,
+            scaling=scaling,
+            solver=self.solver,
+            learns=None if self.dual == "auto" else ("dual" if self.dual else "primal"),
+            tol=float(self.tol),
+            random_state=self.random_state,
+            threads=threads,
+        )
+
+    def _fit_tasks(self, rows: TrainingRows, control: Control, threads: int) -> tuple[str, str, Outcome]:
+        """One machine for two classes, one a class for more."""
+        last: Memory | None = getattr(self, "_last_fit", None) if self.warm_start else None
+        settings = self._settings(threads)
+        name, reason, outcome, machines = solve_one_vs_rest(rows, self.class_weight_, settings, control, last)
+        self._last_fit = Memory.of(rows, machines) if self.warm_start else None
+        self._calibrate_linear(rows, machines, control)
+        return name, reason, outcome
+
+    def _fit_joint(self, rows: TrainingRows, control: Control, threads: int) -> tuple[str, str, Outcome]:
+        """One problem for all classes that have weight."""
+        present = np.flatnonzero(self._present)
+        settings = self._settings(threads)
+        problem = JointProblem(np.searchsorted(present, rows.target), settings.bound(rows.weight), len(present))
+        constant = 0.0 if settings.intercept == "none" else settings.scaling
+        outcome = solve_joint(rows.X, problem, constant, tol=float(self.tol), control=control, threads=threads)
+        self._calibrate_linear_joint(rows, problem, outcome.coef, outcome.intercept, constant, control, threads)
+        n_classes = len(self.classes_)
+        coef, intercept = np.zeros((n_classes, rows.X.shape[1])), np.zeros(n_classes)
+        coef[present], intercept[present] = outcome.coef, outcome.intercept
+        if n_classes == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+            if len(present) < 2:
+                intercept[0] = 1.0 if self._present[1] else -1.0
+        outcome = replace(outcome, coef=coef, intercept=intercept)
+        return "crammer_singer", "the joint machine is one problem over all classes", outcome
+
+    def _check_separable(self, X: Any, codes: Array, weights: Array, outcome: Outcome) -> None:
+        """An error, with the proof, if a hard margin is impossible."""
+        if self.multi_class == "crammer_singer":
+            if outcome.status is Status.INSEPARABLE:
+                raise InseparableError(
+                    "C=inf asks for a hard margin, but the classes cannot be separated jointly. Use a finite C."
+                )
+            return
+        names = self.classes_.tolist()
+        two = len(names) == 2
+        for k in [1] if two else np.flatnonzero(self._present):
+            y = np.where(codes == k, 1.0, -1.0)
+            labels = (names[k], names[0] if two else None)
+            check_separable(X, y, np.flatnonzero(weights > 0), bool(self.fit_intercept), labels)
+
+    def _machine(self) -> str:
+        name, n_classes = type(self).__name__, len(self.classes_)
+        if self.multi_class == "crammer_singer":
+            return f"{name}, {n_classes} classes, joint (Crammer and Singer)"
+        return f"{name}, {n_classes} classes" + (f", one-vs-rest, {n_classes} machines" if n_classes > 2 else "")
+
+    def _parameters(self) -> str:
+        kind, scaling = self._intercept()
+        joint = self.multi_class == "crammer_singer"
+        loss = "hinge" if joint else self.loss.replace("_", " ")
+        kind = "penalised" if joint and kind == "free" else kind
+        with_b = {
+            "free": "free intercept",
+            "none": "no intercept",
+            "penalised": f"intercept penalised (s = {scaling:g})",
+        }
+        l1 = ", L1 penalty" if self.penalty == "l1" else ""
+        return f"C = {self.C:g}{' (hard margin)' if math.isinf(self.C) else ''}, {loss} loss{l1}, {with_b[kind]}"
+
+    def _warn(self, X: Any, outcome: Outcome) -> None:
+        advice = outcome.advice or outcome.status.value
+        if outcome.status is Status.MAX_ITER and self.report_.solver not in ("barrier", "crammer_singer"):
+            advice += "; solver='barrier' takes a few dozen iterations"
+        warnings.warn(
+            f"LinearSVC did not converge ({advice}). The model is the best one so far: its certified relative duality "
+            f"gap is {self.report_.relative_gap:.2e} (tol={self.tol:g})."
+            f"{scaling_hint(X, getattr(self, 'feature_names_in_', None))}",
+            ConvergenceWarning,
+            stacklevel=callers_level(),
+        )
+
+    def _codes(self, decision: Array) -> Array:
+        if decision.shape[1] == 1:
+            return (decision[:, 0] > 0).astype(int)
+        return np.where(self._present, decision, -np.inf).argmax(axis=1)
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values of new points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decision : array of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: one value, positive for ``classes_[1]``. More: a value a class.
+        """
+        X = check_new_points(self, X)
+        decision = self._values(X)
+        return decision[:, 0] if decision.shape[1] == 1 else np.where(self._present, decision, -np.inf)
+
+    def predict(self, X: Any) -> Array:
+        """Labels of new points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        X = check_new_points(self, X)
+        return self.classes_[self._codes(self._values(X))]

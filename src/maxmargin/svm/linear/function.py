@@ -1,0 +1,65 @@
+"""What fitted linear machines share: values of w'x + b, and the two forms of ``coef_``."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
+from maxmargin.runtime.validation import Array, Points
+from maxmargin.solvers.linear.products import Design
+
+STRIP = 4096  # rows that are brought to float64 at a time
+MANY = 200_000  # entries of dense points from which threads help
+
+
+class LinearFunction:
+    """An estimator with ``coef_`` of shape (outputs, d) and ``intercept_`` of shape (outputs,)."""
+
+    coef_: Any
+    intercept_: Array
+
+    def _values(self, X: Points) -> Array:
+        """coef_ x + intercept_ of validated points, shape (n, outputs), in float64."""
+        coef = np.atleast_2d(self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_)
+        weights = np.ascontiguousarray(coef.T)
+        if sp.issparse(X) or X.size <= MANY:
+            with single_threaded_blas():
+                return np.asarray(X @ weights) + self.intercept_
+        threads = effective_threads(getattr(self, "n_jobs", None))
+        if len(coef) == 1:
+            return Design(X, threads=threads).times(coef[0])[:, None] + self.intercept_
+        out = np.empty((X.shape[0], len(coef)))
+
+        def work(t: int) -> None:
+            rows = slice(t * STRIP, (t + 1) * STRIP)
+            out[rows] = X[rows].astype(np.float64, copy=False) @ weights
+
+        with single_threaded_blas():
+            run_tiles(work, -(-X.shape[0] // STRIP), threads)
+        return out + self.intercept_
+
+    def sparsify(self) -> Self:
+        """Make ``coef_`` a CSR matrix, which is smaller where most weights are zero.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Make ``coef_`` an array again.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.coef_ = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        return self

@@ -1,0 +1,193 @@
+"""One-class support vector machine without a kernel, for many rows: ``LinearOneClassSVM``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from maxmargin.runtime.validation import (
+    Array,
+    Points,
+    callers_level,
+    check_new_points,
+    check_number,
+    check_run_options,
+    check_training_points,
+    check_weights,
+)
+from maxmargin.solvers.linear.one_class import one_class_problem
+from maxmargin.solvers.linear.regression_solvers import check_regression_solver, choose_regression_solver
+from maxmargin.svm.kernel.region import RegionMixin
+from maxmargin.svm.linear.function import LinearFunction
+from maxmargin.svm.linear.regression_fit import (
+    RegressionMemory,
+    control_of,
+    regression_rows,
+    report_of,
+    solve_regression,
+    threads_of,
+    warn_unless_converged,
+)
+
+
+class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
+    """The halfspace, as far from the origin as possible, that holds all but a share ``nu`` of the training points.
+
+    The same machine as ``OneClassSVM(kernel="linear")``, for any number of rows. Together with a feature map of
+    :mod:`maxmargin.kernel_methods.feature_maps` (or ``sklearn.kernel_approximation``) it describes regions of other
+    shapes.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        In (0, 1]: bounds the share of training points outside the region from above, that of support vectors from
+        below.
+    tol : float, default=1e-4
+        Stop when the relative duality gap is at most this.
+    max_iter : int, default=1000
+        Largest number of iterations (epochs, for coordinate descent), -1 for no limit.
+    random_state : int, RandomState or None, default=None
+        For coordinate descent, which takes the rows in random order. None is one fixed seed: the fit is deterministic.
+    verbose : int or bool, default=0
+        Print progress on standard error.
+    solver : str or solver object, default="auto"
+        ``"barrier"`` or ``"coordinate_descent"``, or an object with options of its own. ``"auto"`` chooses by the shape
+        of X; ``report_`` says what, and why.
+    n_jobs : int or None, default=None
+        Threads; None means all cores. The result does not depend on it.
+    max_seconds : float or None, default=None
+        Stop after this time with the best model so far.
+    warm_start : bool, default=False
+        Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+        w.
+    intercept_ : array of shape (1,)
+        -rho.
+    offset_ : array of shape (1,)
+        rho: ``decision_function = score_samples - offset_``.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array
+        Where X has column names.
+    report_ : FitReport
+        What the fit did, and the certificate of its optimality.
+    history_ : History
+        Objectives, gap, 2 / |w|, support vectors and time at each iteration.
+
+    Notes
+    -----
+    A point exactly on the boundary counts as inside. Where no halfspace without the origin holds that many points, the
+    machine is constant: w and rho are zero, every point is inside, and a warning says so.
+
+    See Also
+    --------
+    OneClassSVM : Any kernel.
+
+    Examples
+    --------
+    >>> from maxmargin.svm.linear.one_class import LinearOneClassSVM
+    >>> machine = LinearOneClassSVM(nu=0.25).fit([[1.0, 1.0], [1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])
+    >>> machine.predict([[2.0, 2.0], [0.1, 0.1]])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        verbose: Any = 0,
+        solver: Any = "auto",
+        n_jobs: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.nu = nu
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearOneClassSVM:
+        """Find the halfspace of the training points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+            For scikit-learn's interface.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of two is the same as giving the sample twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_run_options(self)
+        check_number("nu", self.nu, above=0, most=1)
+        check_regression_solver(self.solver)
+        X = check_training_points(self, X)
+        weights = check_weights(sample_weight, X.shape[0])
+        control, threads = control_of(self), threads_of(self, X.shape[0])
+        rows, _ = regression_rows(X, np.zeros(X.shape[0]), weights, keys=bool(self.warm_start))
+        problem = one_class_problem(rows.X, rows.weight, float(self.nu), threads)
+        solver, reason = choose_regression_solver(self.solver, problem)
+        last: RegressionMemory | None = getattr(self, "_last_fit", None) if self.warm_start else None
+        machine = solve_regression(
+            problem,
+            solver,
+            reason,
+            tol=float(self.tol),
+            control=control,
+            start=None if last is None else last.start(rows, problem),
+            random_state=self.random_state,
+        )
+        self._last_fit = RegressionMemory.of(rows, machine) if self.warm_start else None
+        self.coef_, self.intercept_ = machine.solution.w[None], np.array([machine.solution.b])
+        self.offset_ = -self.intercept_
+        self.n_iter_, self.history_ = machine.solution.n_iter, machine.solution.history
+        inside = self._values(rows.X)[:, 0] >= 0
+        self.report_ = report_of(
+            self,
+            machine,
+            rows,
+            X,
+            control,
+            parameters=f"nu = {self.nu:g}",
+            training_error=float(np.mean(~inside[rows.member_of[rows.member_of >= 0]])),
+            error_name="training points outside",
+        )
+        warn_unless_converged(self, X)
+        if self.report_.converged and not self.coef_.any():
+            warnings.warn(
+                f"No halfspace without the origin holds a share 1 - nu = {1 - self.nu:g} of the points, and w = 0 is "
+                "optimal: every point is an inlier. Lower nu, do not centre X, or map it "
+                "(maxmargin.kernel_methods.feature_maps).",
+                UserWarning,
+                stacklevel=callers_level(),
+            )
+        return self
+
+    def _new_points(self, X: Any) -> Points:
+        return check_new_points(self, X)
+
+    def _decision(self, X: Points) -> Array:
+        return self._values(X)

@@ -1,0 +1,83 @@
+"""Probabilities of the linear classifier: its out-of-fold decision values, and what is learnt from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin.problems.dual import JointProblem
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.validation import Array
+from maxmargin.solvers.linear.base import Start
+from maxmargin.svm.calibration.folds import silent, stratified_folds
+from maxmargin.svm.calibration.linear_folds import linear_joint_values, linear_values
+from maxmargin.svm.calibration.linear_matrix import LinearMatrix, suits
+from maxmargin.svm.kernel.probabilities import ProbabilityMixin
+from maxmargin.svm.linear.binary_models import LinearMachine, TrainingRows
+
+
+class LinearProbabilityMixin(ProbabilityMixin):
+    """The hooks that ``LinearSVC.fit`` calls."""
+
+    def _calibrate_linear(
+        self: Any, rows: TrainingRows, machines: Sequence[LinearMachine | None], control: Control
+    ) -> None:
+        """Linear machines: one for two classes, one a class for more."""
+        self.__dict__.pop("calibration_", None)
+        if self.calibration is None:
+            return
+        folds = stratified_folds(rows.target, len(self.classes_))
+        weight = self._own_weight(rows)
+        solved, columns, own = [], [], []
+        matrix: LinearMatrix | None = None
+        for t, machine in enumerate(machines):
+            if machine is not None:
+                start = Start(machine.solution.w, machine.solution.b, machine.certificate.alpha)
+                if start.alpha is not None and not machine.problem.hard_margin and suits(machine.problem):
+                    matrix = matrix or LinearMatrix(machine.problem)
+                    columns.append(matrix.values(machine.problem, start, folds.of_row, silent(control)))
+                else:
+                    columns.append(linear_values(machine.problem, start, folds.of_row, silent(control)))
+                own.append(machine.problem.design.times(start.w) + start.b)
+                solved.append(t)
+        if len(machines) == 1:
+            self._learn_binary(columns, rows.target == 1, weight, folds, own)
+            return
+        scores, training = np.full((2, len(rows.target), len(machines)), -1.0)
+        for t, left_out, trained in zip(solved, columns, own, strict=True):
+            scores[:, t], training[:, t] = left_out, trained
+        self._learn_classes(scores, rows.target, weight, folds, training)
+
+    def _calibrate_linear_joint(
+        self: Any,
+        rows: TrainingRows,
+        problem: JointProblem,
+        coef: Array,
+        intercept: Array,
+        constant: float,
+        control: Control,
+        threads: int,
+    ) -> None:
+        """The joint linear machine; ``problem`` counts the classes that have weight only."""
+        self.__dict__.pop("calibration_", None)
+        if self.calibration is None:
+            return
+        folds = stratified_folds(rows.target, len(self.classes_))
+        own = np.asarray(rows.X @ coef.T) + intercept
+        scores = linear_joint_values(rows.X, problem, own, constant, folds.of_row, silent(control), threads)
+        weight = self._own_weight(rows)
+        if len(self.classes_) == 2:
+            both = [s[:, 1] - s[:, 0] for s in (scores, own)] if problem.n_classes == 2 else []
+            self._learn_binary(both[:1], rows.target == 1, weight, folds, both[1:])
+            return
+        full, training = np.full((2, len(scores), len(self.classes_)), -1.0)
+        full[:, np.flatnonzero(self._present)], training[:, np.flatnonzero(self._present)] = scores, own
+        self._learn_classes(full, rows.target, weight, folds, training)
+
+    def _own_weight(self: Any, rows: TrainingRows) -> Array:
+        """The samples' own weights: what a class weight adds is a price, not a frequency."""
+        if len(self.classes_) > 2 and self.multi_class != "crammer_singer":
+            return rows.weight  # the class weights come in machine by machine
+        return rows.weight / np.where(self.class_weight_ > 0, self.class_weight_, 1.0)[rows.target]

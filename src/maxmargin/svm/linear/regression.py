@@ -1,0 +1,231 @@
+"""Linear regression with a tube, for many rows or many columns: ``LinearSVR``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from maxmargin.runtime.validation import (
+    Array,
+    check_choice,
+    check_new_points,
+    check_number,
+    check_run_options,
+    check_training,
+    check_weights,
+)
+from maxmargin.solvers.linear.products import Design
+from maxmargin.solvers.linear.regression import TUBE_LOSSES, RegressionProblem
+from maxmargin.solvers.linear.regression_solvers import check_regression_solver, choose_regression_solver
+from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
+from maxmargin.svm.linear.regression_fit import (
+    RegressionMemory,
+    control_of,
+    regression_rows,
+    report_of,
+    solve_regression,
+    threads_of,
+    warn_unless_converged,
+)
+
+
+class LinearSVR(RegressorMixin, BaseEstimator):
+    """Linear support vector regression, for many rows or many columns.
+
+    Minimises 1/2 |w|^2 + C sum_i loss(|y_i - w'x_i - b| - epsilon).
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Half the width of the tube inside which errors cost nothing.
+    tol : float, default=1e-4
+        Stop when the relative duality gap is at most this.
+    C : float, default=1.0
+        Price of an error outside the tube, > 0.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        max(0, r) or max(0, r)^2 of r = |y - w'x - b| - epsilon. Squared with epsilon=0 it is ridge regression.
+    fit_intercept : bool, default=True
+    intercept_scaling : float or None, default=None
+        None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
+        added to the objective.
+    dual : "auto" or bool, default="auto"
+        With True or False, choose only among solvers of the dual or of the primal problem; both have the same solution.
+    verbose : int or bool, default=0
+        Print progress on standard error.
+    random_state : int, RandomState or None, default=None
+        For coordinate descent, which takes the rows in random order. None is one fixed seed: the fit is deterministic.
+    max_iter : int, default=1000
+        Largest number of iterations (epochs, for coordinate descent), -1 for no limit.
+    solver : str or solver object, default="auto"
+        ``"barrier"``, ``"newton"`` (squared loss), ``"coordinate_descent"``, or an object with options of its own, such
+        as :class:`~maxmargin.solvers.linear.regression_descent.TubeDescent`. ``"auto"`` chooses by the shape of X and
+        the loss; ``report_`` says what, and why.
+    n_jobs : int or None, default=None
+        Threads; None means all cores. The result does not depend on it.
+    max_seconds : float or None, default=None
+        Stop after this time with the best model so far.
+    warm_start : bool, default=False
+        Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        w.
+    intercept_ : array of shape (1,)
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array
+        Where X has column names.
+    report_ : FitReport
+        What the fit did, and the certificate of its optimality.
+    history_ : History
+        Objectives, gap, 2 / |w|, support vectors and time at each iteration.
+
+    See Also
+    --------
+    SVR : Any kernel.
+    LinearSVC : The classifier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.svm.linear.regression import LinearSVR
+    >>> x = np.arange(10.0)[:, None]
+    >>> y = 2 * x.ravel() + 1
+    >>> y[3] = 100.0  # one target is wrong, and changes next to nothing
+    >>> machine = LinearSVR(C=10.0).fit(x, y)
+    >>> bool(abs(machine.predict([[20.0]])[0] - 41) < 0.1)
+    True
+    >>> machine.report_.solver
+    'barrier'
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        dual: Any = "auto",
+        verbose: Any = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        solver: Any = "auto",
+        n_jobs: int | None = None,
+        max_seconds: float | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        check_number("epsilon", self.epsilon, least=0)
+        check_run_options(self)
+        check_number("C", self.C, above=0, remedy="SVR(kernel='linear', C=inf) has a tube without exceptions.")
+        check_choice("loss", self.loss, TUBE_LOSSES)
+        check_dual_and_intercept(self)
+        check_regression_solver(self.solver)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
+        """Fit the machine to training data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of two is the same as giving the sample twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        X, y = check_training(self, X, y, numeric=True)
+        target = y.astype(np.float64)
+        weights = check_weights(sample_weight, X.shape[0])
+        control, threads = control_of(self), threads_of(self, X.shape[0])
+        rows, targets = regression_rows(X, target, weights, keys=bool(self.warm_start))
+        price = float(self.C) * rows.weight
+        kind, scaling = self._intercept()
+        problem = RegressionProblem(
+            rows.X, targets, price, price, float(self.epsilon), self.loss, kind, scaling, threads=threads
+        )
+        learns = None if self.dual == "auto" else ("dual" if self.dual else "primal")
+        solver, reason = choose_regression_solver(self.solver, problem, learns)
+        last: RegressionMemory | None = getattr(self, "_last_fit", None) if self.warm_start else None
+        machine = solve_regression(
+            problem,
+            solver,
+            reason,
+            tol=float(self.tol),
+            control=control,
+            start=None if last is None else last.start(rows, problem),
+            random_state=self.random_state,
+        )
+        self._last_fit = RegressionMemory.of(rows, machine) if self.warm_start else None
+        self.coef_, self.intercept_ = machine.solution.w, np.array([machine.solution.b])
+        self.n_iter_, self.history_ = machine.solution.n_iter, machine.solution.history
+        used = rows.member_of >= 0
+        residual = target[used] - self._values(rows.X)[rows.member_of[used]]
+        self.report_ = report_of(
+            self,
+            machine,
+            rows,
+            X,
+            control,
+            parameters=self._parameters(),
+            training_error=math.sqrt(float(np.mean(residual**2))),
+            error_name="root mean squared training error",
+        )
+        warn_unless_converged(self, X)
+        return self
+
+    def _intercept(self) -> tuple[str, float]:
+        return intercept_of(self)
+
+    def _parameters(self) -> str:
+        kind, scaling = self._intercept()
+        with_b = {"free": "free intercept", "none": "no intercept"}.get(kind, f"intercept penalised (s = {scaling:g})")
+        return f"C = {self.C:g}, epsilon = {self.epsilon:g}, {self.loss.replace('_', ' ')} loss, {with_b}"
+
+    def _values(self, X: Any) -> Array:
+        return Design(X).times(self.coef_) + self.intercept_[0]
+
+    def predict(self, X: Any) -> Array:
+        """Values at new points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        values : array of shape (n_samples,)
+        """
+        return self._values(check_new_points(self, X))

@@ -1,0 +1,30 @@
+"""The account of a linear fit."""
+
+from __future__ import annotations
+
+from maxmargin.svm.report import FitReport
+
+
+class LinearReport(FitReport):
+    """A report whose tolerance is a relative duality gap, and which has no kernel values to speak of.
+
+    Its attributes are those of :class:`~maxmargin.svm.report.FitReport`; ``kkt_violation`` is the largest residual of
+    the conditions in :mod:`maxmargin.solvers.linear.certificate`, each as a share.
+
+    Examples
+    --------
+    >>> from maxmargin import LinearSVC
+    >>> print(LinearSVC(loss="hinge").fit([[-1.0], [1.0]], ["left", "right"]).report_)
+    machine          LinearSVC, 2 classes
+    parameters       C = 1, hinge loss, free intercept
+    solver           barrier (the primal has 1 unknown (columns), the dual 2 (rows): a 1 x 1 system an iteration)
+    status           optimal within the tolerance
+    ...
+    """
+
+    def _lines(self) -> list[tuple[str, str]]:
+        lines = dict(super()._lines())
+        del lines["kernel"], lines["kernel evaluations"]
+        lines["duality gap"] = f"{self.duality_gap:.3g} (relative {self.relative_gap:.1e}, tolerance {self.tol:.0e})"
+        lines["KKT violation"] = f"{self.kkt_violation:.2e}"
+        return list(lines.items())

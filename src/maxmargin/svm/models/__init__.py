@@ -1,0 +1,1 @@
+"""Fitted functions: kernel expansions, and how several binary decisions become one label."""

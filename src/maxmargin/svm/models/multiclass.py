@@ -1,0 +1,116 @@
+"""More than two classes: which binary problems to solve, and how their decisions become a label.
+
+One-vs-one (k(k-1)/2 machines, one a pair, votes), one-vs-rest (k machines, highest value), and the joint machine
+(one problem, highest value). A scheme turns class codes into tasks and decision values into codes; it knows neither
+kernels nor solvers.
+
+A class may have no training rows left (all its weights are zero). It keeps its place, its tasks are decided in advance
+against it, and it is never predicted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.runtime.validation import Array
+
+
+@dataclass(frozen=True)
+class Task:
+    """A binary problem: the rows it is about, and +1/-1 for each.
+
+    ``constant`` is set when only one side has rows: the decision is that sign, and nothing is solved."""
+
+    rows: Array
+    y: Array
+    constant: float | None = None
+
+
+def _task(rows: Array, positive: Array) -> Task:
+    y = np.where(positive, 1.0, -1.0)
+    constant = None
+    if len(rows) == 0:
+        constant = 0.0
+    elif positive.all() or not positive.any():
+        constant = float(y[0])
+    return Task(rows, y, constant)
+
+
+def pairs(n_classes: int) -> list[tuple[int, int]]:
+    """(0, 1), (0, 2), ..., in LIBSVM's order."""
+    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+
+def one_vs_one(codes: Array, n_classes: int) -> list[Task]:
+    """A task a pair i < j; positive means class i, except that two classes alone have class 1 as the positive one."""
+    if n_classes == 2:
+        return [_task(np.arange(len(codes)), codes == 1)]
+    tasks = []
+    for i, j in pairs(n_classes):
+        rows = np.flatnonzero((codes == i) | (codes == j))
+        tasks.append(_task(rows, codes[rows] == i))
+    return tasks
+
+
+def one_vs_rest(codes: Array, n_classes: int) -> list[Task]:
+    """A task a class, positive for it; two classes need one task only."""
+    if n_classes == 2:
+        return one_vs_one(codes, n_classes)
+    every = np.arange(len(codes))
+    return [_task(every, codes == k) for k in range(n_classes)]
+
+
+def votes(decision: Array, present: Array, zero_for_first: bool = False) -> Array:
+    """Votes each class gets from the pairs' decision values; classes without rows never get one. A value of exactly
+    zero is a vote for the second class in LIBSVM's predictions, and for the first in scikit-learn's values."""
+    n_classes = len(present)
+    count = np.zeros((len(decision), n_classes))
+    for column, (i, j) in enumerate(pairs(n_classes)):
+        wins = decision[:, column] >= 0 if zero_for_first else decision[:, column] > 0
+        count[:, i] += wins & present[i]
+        count[:, j] += ~wins & present[j]
+    return count
+
+
+def votes_with_confidence(decision: Array, present: Array) -> Array:
+    """One value a class from the pairs' values: its votes, plus its summed confidence squeezed below one third so
+    that it only breaks ties (scikit-learn's rule)."""
+    n_classes = len(present)
+    confidence = np.zeros((len(decision), n_classes))
+    for column, (i, j) in enumerate(pairs(n_classes)):
+        confidence[:, i] += decision[:, column]
+        confidence[:, j] -= decision[:, column]
+    return votes(decision, present, zero_for_first=True) + confidence / (3 * (np.abs(confidence) + 1))
+
+
+def predict_codes(decision: Array, scheme: str, present: Array) -> Array:
+    """The class codes for decision values of the given scheme; of equal votes the first class wins."""
+    if len(present) == 2 and decision.ndim == 1:
+        return (decision > 0).astype(int)
+    if scheme == "ovo":
+        return votes(decision, present).argmax(axis=1)
+    return np.where(present, decision, -np.inf).argmax(axis=1)
+
+
+def certain(decision: Array, bound: Array, codes: Array, scheme: str) -> Array:
+    """Whether each row's code stays the same for all decision values within ``bound`` of those given."""
+    rows = np.arange(len(decision))
+    if decision.shape[1] == 1:
+        return np.abs(decision[:, 0]) > bound[0]
+    if scheme != "ovo":
+        low, high = decision - bound, decision + bound
+        others = high.copy()
+        others[rows, codes] = -np.inf
+        return low[rows, codes] > others.max(axis=1)
+    n_classes = round((1 + np.sqrt(1 + 8 * decision.shape[1])) / 2)
+    sure, possible = np.zeros((len(decision), n_classes)), np.zeros((len(decision), n_classes))
+    for column, (i, j) in enumerate(pairs(n_classes)):
+        value, error = decision[:, column], bound[column]
+        sure[:, i] += value > error
+        sure[:, j] += value < -error
+        possible[:, i] += value > -error
+        possible[:, j] += value < error
+    possible[rows, codes] = -1
+    return sure[rows, codes] > possible.max(axis=1)

@@ -1,0 +1,150 @@
+"""What a fit did: as attributes, as text that reads like the result, and as HTML in a notebook."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.kernels import Kernel
+from maxmargin.problems.optimality import Certificate
+from maxmargin.runtime.control import Status
+from maxmargin.runtime.validation import Array
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """The account of one fit.
+
+    A fit may solve several problems (one-vs-one, one-vs-rest). Then objectives, evaluations and iterations are sums,
+    and so is the gap; the violation is the worst, and ``margins`` has one entry a problem; ``margin`` is the smallest.
+
+    Attributes
+    ----------
+    machine : str
+        What was fitted, e.g. ``"SVC, one-vs-one, 45 machines"``.
+    solver, solver_reason : str
+        The solver and why it was chosen.
+    kernel : Kernel
+        The kernel with its resolved parameters.
+    parameters : str
+        C, nu, epsilon: what the machine has.
+    status : Status
+        How the fit ended; ``status.value`` says it in words.
+    n_iter, kernel_evaluations, n_support : int
+    n_samples, n_features : int
+    margins : array
+        2 / |w| of each machine.
+    training_error : float
+        Share of training samples that are misclassified (or, one-class, outside); for regression the root mean
+        squared error. NaN if a large fit was stopped before this was known.
+    primal_objective, dual_objective, duality_gap, relative_gap, kkt_violation : float
+        The certificate, computed in float64 apart from the solver.
+    stationarity, primal_infeasibility, dual_infeasibility, complementarity : float
+        The KKT conditions one by one; 0 is perfect.
+    kernel_valid : bool or None
+        False if the kernel is known not to be positive semidefinite (the gap then proves nothing), None if unknown.
+    tol, seconds : float
+    dtype : str
+    threads : int
+    """
+
+    machine: str
+    solver: str
+    solver_reason: str
+    kernel: Kernel
+    parameters: str
+    status: Status
+    n_iter: int
+    kernel_evaluations: int
+    n_support: int
+    n_samples: int
+    n_features: int
+    margins: Array
+    training_error: float
+    error_name: str
+    primal_objective: float
+    dual_objective: float
+    relative_gap: float
+    kkt_violation: float
+    stationarity: float
+    primal_infeasibility: float
+    dual_infeasibility: float
+    complementarity: float
+    kernel_valid: bool | None
+    tol: float
+    seconds: float
+    dtype: str
+    threads: int
+
+    @property
+    def duality_gap(self) -> float:
+        return self.primal_objective - self.dual_objective
+
+    @property
+    def margin(self) -> float:
+        return float(np.min(self.margins, initial=math.inf))
+
+    @property
+    def converged(self) -> bool:
+        return self.status.converged
+
+    def _lines(self) -> list[tuple[str, str]]:
+        share = f" ({self.n_support / self.n_samples:.0%} of {self.n_samples:,} samples)" if self.n_samples else ""
+        error = f"{self.training_error:.4g}" if self.error_name.startswith("root") else f"{self.training_error:.2%}"
+        if math.isnan(self.training_error):
+            error = "not computed: the fit was stopped"
+        gap = f"{self.duality_gap:.3g} (relative {self.relative_gap:.1e})"
+        if self.kernel_valid is False:
+            gap = "proves nothing: the kernel is indefinite (not positive semidefinite)"
+        many = len(self.margins) > 1
+        return [
+            ("machine", self.machine),
+            ("kernel", " ".join(str(self.kernel).split())),
+            ("parameters", self.parameters),
+            ("solver", f"{self.solver} ({self.solver_reason})"),
+            ("status", self.status.value),
+            ("iterations", f"{self.n_iter:,}"),
+            ("kernel evaluations", f"{self.kernel_evaluations:,}"),
+            ("support vectors", f"{self.n_support:,}{share}"),
+            ("smallest margin" if many else "margin", f"{self.margin:.6g}"),
+            (self.error_name, error),
+            ("objective", f"primal {self.primal_objective:.8g}, dual {self.dual_objective:.8g}"),
+            ("duality gap", gap),
+            ("KKT violation", f"{self.kkt_violation:.2e} (tolerance {self.tol:.0e})"),
+            ("time", f"{self.seconds:.3g} s, {self.dtype}, {self.threads} thread{'s' if self.threads != 1 else ''}"),
+        ]
+
+    def __str__(self) -> str:
+        lines = self._lines()
+        width = max(len(name) for name, _ in lines)
+        return "\n".join(f"{name:<{width}}  {value}" for name, value in lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in self._lines()
+        )
+        return f"<table>{rows}</table>"
+
+
+def combine(certificates: list[Certificate]) -> dict[str, float]:
+    """The fields of a report from the certificates of its problems: sums of objectives, the worst of the rest."""
+    primal = sum(c.primal for c in certificates)
+    dual = sum(c.dual for c in certificates)
+    gap = primal - dual
+    size = max(abs(primal), abs(dual))
+    worst = {
+        name: max((getattr(c, name) for c in certificates), default=0.0)
+        for name in ("stationarity", "primal_infeasibility", "dual_infeasibility", "complementarity")
+    }
+    return {
+        "primal_objective": primal,
+        "dual_objective": dual,
+        "relative_gap": gap / size if size and math.isfinite(gap) else (0.0 if gap == 0 else math.inf),
+        "kkt_violation": max((c.violation for c in certificates), default=0.0),
+        **worst,
+    }

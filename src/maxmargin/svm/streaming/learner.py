@@ -1,0 +1,372 @@
+"""Learning from a stream: every row is seen once, in its turn, and forgotten.
+
+Rows (x_t, y_t) of weight omega_t, t = 1, 2, ..., arrive one by one. With n the rows that the price counts (the sum of
+their weights), the machine of :mod:`maxmargin.solvers.linear.problem` divided by C n is a mean over rows,
+
+    lambda/2 |w|^2 + mean_t of r_t loss(y_t (w'x_t + b)),     lambda = 1 / (C n),     r_t = c_t omega_t / mean omega,
+
+c_t being the weight of the row's class, and a row is a sample of it: the setting of Pegasos (Shalev-Shwartz, Singer,
+Srebro & Cotter 2011). n is given, or grows with the stream; then the goal after t rows is the machine of these t rows.
+
+A step. Both terms are stepped implicitly (Kulis & Bartlett 2010), w <- argmin_v term(v) + |v - w|^2 / 2 eta: first
+w <- w / (1 + eta lambda), then w <- w + alpha eta y x and b <- b + alpha eta_b kappa^2 y, with xi = 1 - y (w'x + b) > 0
+and
+
+    hinge            alpha = min(r, xi / (eta |x|^2 + eta_b kappa^2)),
+    squared hinge    alpha = xi / (eta |x|^2 + eta_b kappa^2 + 1 / 2r).
+
+No step leads past its own row's margin, however badly the rows are scaled: that is what the projection of Pegasos is
+for, and it is not needed here. A free intercept is a column of size kappa that does not shrink, kappa^2 being a typical
+square of the entries met so far (zeros apart), so that its steps are like those of the others; a penalised one is a
+column of size kappa = s that does.
+
+The length of a step is that of Pegasos, 1 / (lambda t), once this is the shorter one; before, it is limited by the
+typical |x|^2 so far and by the 1/sqrt(t) of functions that are hardly curved:
+
+    eta_t = 1 / (lambda t + g_t),     g_t = h c (|x|^2 + kappa^2) sqrt(1 + t / 100),
+
+c being the mean of c_t so far, and h = 1, or 2 for the squared hinge, which is curved that much. A free intercept has
+no lambda, which would stop it too early: eta_b = 1 / g_t. A penalised one has eta_b = eta.
+
+Typical is the geometric mean over rows (of |x|^2, and of |x|^2 over the number of entries), since a few long rows, such
+as a book among letters, would make every step of an arithmetic one too short.
+
+The result is the average of the iterates with weights t^3: polynomial-decay averaging (Shamir & Zhang 2013), which
+forgets the start and needs no length of the stream beforehand. It is formed lazily. With w = s u, the shrinking costs
+one product; with T = sum_t t^3 s_t, a change of u at some T counts for what T gains afterwards, so
+sum_t t^3 w_t = T u - z where z += T du.
+
+Several classes are one machine each against the rest, columns of one U and one Z, and one visit of a row serves all. A
+class that is met late begins, up to rounding, as what it would be had it been announced: the machine to which all rows
+before were negative. With a free intercept that is w = 0, b = -1, which has no loss: the first row of a stream sets b
+to +1 for its own class and to -1 for the others. With another intercept one more column learns it from the rows. The
+machines of two classes are opposite, and only the second is kept.
+
+The state advances row by row. How rows are cut into batches changes nothing, not even the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.runtime.validation import Array, Points
+from maxmargin.svm.streaming.rows import row_add, row_add_all, row_dot, row_size, row_values
+
+WARM_UP = 100.0  # rows after which steps become shorter
+WORK = 4_000_000  # entries of X times machines between two looks at the clock: well under 0.2 s
+TINY = 1e-6  # the factor s below which it is multiplied out
+SMALLEST = 1e-200  # squares below which steps would overflow
+# places in Stream.numbers
+ROWS, SIZE, GROWS, WEIGHT, PRICE, SCALE, LATE, TOTAL, SQUARES, ENTRIES, LOOKED = range(11)
+
+
+@numba.njit(cache=True, nogil=True)
+def _averages(m: int, U: Array, Z: Array, late: float, total: float, coef: Array) -> None:
+    """(T u - z) / sum t^3 of the first machines: ``coef`` has a row for each."""
+    machines, d = coef.shape
+    share = 1.0 / total
+    for block in range(0, d, 64):  # read and written where it is in the cache
+        for c in range(machines):
+            for j in range(block, min(block + 64, d)):
+                at = j * m + c
+                coef[c, j] = (late * U[at] - Z[at]) * share
+
+
+@numba.njit(cache=True, nogil=True)
+def _learn(
+    sparse: bool,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    d: int,
+    start: int,
+    stop: int,
+    codes: Array,
+    weights: Array,
+    C: float,
+    squared: bool,
+    free: bool,
+    s2: float,
+    balanced: bool,
+    factor: Array,
+    totals: Array,
+    m: int,
+    U: Array,
+    Z: Array,
+    numbers: Array,
+) -> None:
+    """Learn from rows start, ..., stop - 1. ``U`` and ``Z`` are flat, of shape (d + 1, m); the last row is b."""
+    values, which, move = np.empty(m), np.empty(m, np.uint64), np.empty(m)
+    k = len(totals)
+    for i in range(start, stop):
+        if weights[i] == 0.0:
+            continue
+        first, last = (indptr[i], indptr[i + 1]) if sparse else (i * d, i * d + d)
+        x, at = data[first:last], indices[first:last]
+        square, entries = row_size(x)
+        if m == 1:
+            values[0] = row_dot(sparse, x, at, U)
+        else:
+            row_values(sparse, x, at, m, U, values)
+        numbers[ROWS] += 1.0
+        numbers[WEIGHT] += weights[i]
+        numbers[SIZE] += weights[i] * numbers[GROWS]
+        if square > 0.0:
+            numbers[SQUARES] += np.log(square)
+            numbers[ENTRIES] += np.log(entries)
+            numbers[LOOKED] += 1.0
+        totals[codes[i]] += weights[i]
+        if balanced:  # as many weights a class as if all classes were equally frequent so far
+            present = 0
+            for c in range(k):
+                present += totals[c] > 0.0
+            mean = totals.sum() / present
+            for c in range(k):
+                factor[c] = mean / totals[c] if totals[c] > 0.0 else 0.0
+        numbers[PRICE] += weights[i] * factor[codes[i]]
+        t, price = numbers[ROWS], numbers[PRICE] / numbers[WEIGHT]
+        if k > 2 and price < 1.0:  # the rest have weight one
+            price = 1.0
+        looked = max(1.0, numbers[LOOKED])
+        kappa2 = np.exp((numbers[SQUARES] - numbers[ENTRIES]) / looked) if free else s2
+        size = price * (np.exp(numbers[SQUARES] / looked) + kappa2)
+        rough = (2.0 if squared else 1.0) * size * np.sqrt(1.0 + t / WARM_UP)
+        shrink = 1.0 / (C * numbers[SIZE])  # lambda
+        eta = 1.0 / max(shrink * t + rough, SMALLEST)
+        eta_b = 1.0 / max(rough, SMALLEST) if free else eta
+        reach = eta * square + eta_b * kappa2
+        numbers[SCALE] /= 1.0 + eta * shrink
+        if numbers[SCALE] < TINY:
+            for j in range((d if free else d + 1) * m):
+                U[j] *= numbers[SCALE]
+            values *= numbers[SCALE]
+            numbers[LATE] /= numbers[SCALE]
+            numbers[SCALE] = 1.0
+        scale = numbers[SCALE]
+        b_scale, b_late = (1.0, numbers[TOTAL]) if free else (scale, numbers[LATE])
+        hits, relative = 0, weights[i] * numbers[ROWS] / numbers[WEIGHT]
+        for c in range(m):
+            own = codes[i] == 1 and c == 0 if k <= 2 else codes[i] == c
+            sign = 1.0 if own else -1.0
+            if free and t == 1.0:
+                U[d * m + c] = sign
+            slack = 1.0 - sign * (scale * values[c] + b_scale * U[d * m + c])
+            if slack <= 0.0 or reach == 0.0:
+                continue
+            r = relative * (factor[codes[i]] if k <= 2 or own else 1.0)
+            if r == 0.0:
+                continue
+            alpha = slack / (reach + 0.5 / r) if squared else min(r, slack / reach)
+            which[hits], move[hits] = c, sign * alpha * eta / scale
+            hits += 1
+            b_move = sign * alpha * eta_b * kappa2 / b_scale
+            U[d * m + c] += b_move
+            Z[d * m + c] += b_late * b_move
+        if m == 1 and hits == 1:
+            row_add(sparse, x, at, move[0], numbers[LATE] * move[0], U, Z)
+        elif hits > 0:
+            row_add_all(sparse, x, at, m, which[:hits], move[:hits], numbers[LATE], U, Z)
+        numbers[LATE] += t * t * t * scale
+        numbers[TOTAL] += t * t * t
+
+
+@dataclass(frozen=True)
+class Stream:
+    """All that is kept of the rows so far; the arrays change as rows are learnt.
+
+    Attributes
+    ----------
+    U, Z : arrays of shape (n_features + 1, n_machines)
+        u and z of every machine; the last row is that of the intercept. Two classes have one machine, more one each,
+        and where classes are still met, and the intercept is not free, there is one for a class that nobody has met.
+    totals : array of shape (n_classes,)
+        Weight met of each class.
+    numbers : array
+        Rows, n, whether it grows, the rows' weight, the same times that of their classes, s, T, sum_t t^3, and the
+        sums of log |x|^2, of the log of the number of entries, and of the rows that have any.
+    is_open : bool
+        Whether new classes may be met.
+    intercept : {"free", "penalised", "none"}
+    scaling : float
+        s of a penalised intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.svm.streaming.learner import Stream
+    >>> X, codes = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+    >>> stream = Stream.begun(n_features=1, n_classes=2, size=4.0)
+    >>> for _ in range(1000):
+    ...     stream.learn(X, codes, np.ones(4), C=1.0)
+    >>> coef, intercept = stream.mean()
+    >>> bool(abs(coef[0, 0] - 0.8) < 0.02)  # the minimum of 1/2 w^2 + 2 (1 - w)^2
+    True
+    """
+
+    U: Array
+    Z: Array
+    totals: Array
+    numbers: Array
+    is_open: bool = False
+    intercept: str = "free"
+    scaling: float = 1.0
+
+    @classmethod
+    def begun(
+        cls,
+        n_features: int,
+        n_classes: int,
+        *,
+        is_open: bool = False,
+        intercept: str = "free",
+        scaling: float = 1.0,
+        size: float | None = None,
+    ) -> Stream:
+        """Nothing learnt yet; ``size`` is n, None where it grows."""
+        machines = cls.n_machines(n_classes, is_open, intercept)
+        U, numbers = np.zeros((n_features + 1, machines)), np.zeros(11)
+        numbers[[GROWS, SCALE]] = 1.0
+        stream = cls(U, np.zeros_like(U), np.zeros(n_classes), numbers, is_open, intercept, scaling)
+        stream.set_size(size)
+        return stream
+
+    @classmethod
+    def after(
+        cls,
+        coef: Array,
+        intercept: Array,
+        totals: Array,
+        class_weight: Array,
+        *,
+        kind: str = "free",
+        scaling: float = 1.0,
+    ) -> Stream:
+        """As if so many rows of the classes had been learnt, and the iterates had been this machine all along."""
+        stream = cls.begun(coef.shape[1], len(totals), intercept=kind, scaling=scaling)
+        stream.U[:-1], stream.U[-1] = coef.T, intercept
+        stream.totals[:] = totals
+        rows = totals.sum()
+        stream.numbers[[ROWS, SIZE, WEIGHT]] = rows
+        stream.numbers[PRICE] = totals @ class_weight
+        stream.numbers[[LATE, TOTAL]] = (rows * (rows + 1) / 2) ** 2  # sum of cubes
+        return stream
+
+    @staticmethod
+    def n_machines(n_classes: int, is_open: bool, intercept: str) -> int:
+        """Columns of U and Z; one class only has that of a class that nobody has met."""
+        unmet = is_open and intercept != "free" and n_classes > 1
+        return (1 if n_classes <= 2 else n_classes) + unmet
+
+    @property
+    def n_features(self) -> int:
+        return len(self.U) - 1
+
+    @property
+    def t(self) -> int:
+        """Rows learnt, those without weight apart."""
+        return int(self.numbers[ROWS])
+
+    @property
+    def size(self) -> float:
+        """n."""
+        return float(self.numbers[SIZE])
+
+    @property
+    def weight(self) -> float:
+        """Weight of the rows learnt."""
+        return float(self.numbers[WEIGHT])
+
+    def set_size(self, size: float | None) -> None:
+        """Fix n; None: it grows with the rows from here on."""
+        self.numbers[GROWS] = float(size is None)
+        if size is not None:
+            self.numbers[SIZE] = size
+
+    def _machines(self, array: Array) -> Array:
+        """The columns of U or Z, one a class; two classes have opposite machines."""
+        k = len(self.totals)
+        return np.column_stack((-array[:, 0], array[:, 0]))[:, -k:] if k == 2 else array[:, :k] * (-1 if k == 1 else 1)
+
+    def with_class(self, at: int) -> Stream:
+        """With one more class, at this place among the others; only where classes may still be met."""
+        k, arrays = len(self.totals), []
+        for array, b in ((self.U, -1.0), (self.Z, 0.0)):
+            unmet = array[:, -1:]
+            if self.intercept == "free":  # no row has moved it since the first one
+                unmet = np.zeros((len(array), 1))
+                unmet[-1] = b * (self.t > 0)
+            machines = np.insert(self._machines(array), [at], unmet, axis=1)
+            machines = machines[:, 1:] if k == 1 else machines
+            arrays.append(machines if self.intercept == "free" else np.column_stack((machines, unmet)))
+        U, Z = map(np.ascontiguousarray, arrays)
+        return replace(self, U=U, Z=Z, totals=np.insert(self.totals, at, 0.0))
+
+    def closed(self) -> Stream:
+        """With the classes known now, and no others to come."""
+        k = len(self.totals)
+        U, Z = (np.ascontiguousarray(array[:, : 1 if k == 2 else k]) for array in (self.U, self.Z))
+        return replace(self, U=U, Z=Z, is_open=False)
+
+    def learn(
+        self,
+        X: Points,
+        codes: Array,
+        weights: Array,
+        *,
+        C: float,
+        squared: bool = True,
+        class_weight: Array | None = None,
+        balanced: bool = False,
+        stop: Callable[[], object] | None = None,
+    ) -> None:
+        """Learn from rows, in their order.
+
+        Parameters
+        ----------
+        X : array or CSR matrix
+            Used as it is, float32 or float64.
+        codes : array of int
+            The class of each row.
+        weights : array of float64
+        C : float
+        squared : bool
+            The squared hinge, or the hinge.
+        class_weight : array, optional
+            Of each class.
+        balanced : bool
+            Weights of the classes by their frequencies so far.
+        stop : callable, optional
+            Asked between strips of rows; anything but None ends the learning there.
+        """
+        sparse = sp.issparse(X)
+        none = np.zeros(0, np.int32)
+        rows = (X.indptr, X.indices, X.data) if sparse else (none, none, X.reshape(-1))
+        machines = self.U.shape[1]
+        factor = np.ones(len(self.totals)) if class_weight is None else class_weight.astype(np.float64)
+        entries = max(1.0, (X.nnz if sparse else X.size) / X.shape[0]) * (1 + machines)
+        strip = max(1, int(WORK / entries))
+        for start in range(0, X.shape[0], strip):
+            if start and stop is not None and stop() is not None:
+                return
+            _learn(
+                sparse, *rows, X.shape[1], start, min(start + strip, X.shape[0]), codes, weights, float(C), squared,
+                self.intercept == "free", self.scaling**2 if self.intercept == "penalised" else 0.0, balanced, factor,
+                self.totals, machines, self.U.reshape(-1), self.Z.reshape(-1), self.numbers,
+            )  # fmt: skip
+
+    def mean(self) -> tuple[Array, Array]:
+        """``coef_`` and ``intercept_``: the averages over all rows so far, in the form of the classes known now."""
+        k = len(self.totals)
+        if k == 1:  # whoever knows one class only always predicts it
+            return np.zeros((1, self.n_features)), -np.ones(1)
+        total = self.numbers[TOTAL] or 1.0
+        machines, late = 1 if k == 2 else k, float(self.numbers[LATE])
+        coef = np.empty((machines, self.n_features))
+        _averages(self.U.shape[1], self.U.reshape(-1), self.Z.reshape(-1), late, float(total), coef)
+        late = float(self.numbers[TOTAL]) if self.intercept == "free" else late
+        return coef, (late * self.U[-1, :machines] - self.Z[-1, :machines]) * (1.0 / total)

@@ -1,0 +1,402 @@
+"""Learning from streams, as methods of an estimator: batches are checked, learnt from by
+:class:`~maxmargin.svm.streaming.learner.Stream`, and forgotten.
+
+A batch is checked before anything is learnt from it, and one that is refused leaves the model as it was. Batches that
+are held out are never learnt from, and tell how good the model is; see :mod:`maxmargin.svm.streaming.report`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from maxmargin.runtime.batches import batch_weights, labels, named, opened, passes, places, ready
+from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.validation import (
+    Array,
+    Points,
+    callers_level,
+    check_class_weights,
+    check_labels,
+    check_new_points,
+    check_number,
+    check_targets,
+    check_training,
+    scaling_hint,
+)
+from maxmargin.svm.streaming.learner import Stream
+from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate
+from maxmargin.svm.streaming.run import StreamRun, kept_apart, nothing_learnt, streams
+
+LARGEST = 1e100  # entries whose squares are still far from overflow
+
+
+class StreamingMixin:
+    """``partial_fit`` and ``fit_stream`` of a linear classifier with the parameters of ``LinearSVC``."""
+
+    _stream: Stream
+    classes_: Array
+
+    @contextmanager
+    def _unharmed(self) -> Iterator[None]:
+        """An exception leaves the estimator as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _check_streaming(self: Any) -> None:
+        self._check_parameters()
+        if math.isinf(self.C):
+            raise ValueError("C=inf, the hard margin, cannot be learnt from a stream: give a finite C, or use fit.")
+
+    def _ongoing(self: Any) -> Stream | None:
+        """The stream so far; that of the last fit, if there was one since."""
+        if "report_" not in vars(self):
+            return vars(self).get("_stream")
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        share = self._present.astype(float)
+        if isinstance(self.class_weight, str):  # balanced weights are those of the frequencies
+            share[self._present] = 1.0 / self.class_weight_[self._present]
+        totals = float(self.report_.n_samples) * share / share.sum()
+        kind, scaling = self._intercept()
+        return Stream.after(coef, self.intercept_, totals, self.class_weight_, kind=kind, scaling=scaling)
+
+    def _admit(self: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Points, Array, Array]:
+        """Check a batch and make room for its classes: points, labels and weights."""
+        stream = self._ongoing()
+        if stream is None:
+            X, y = check_training(self, X, y)
+        else:
+            if hasattr(self, "feature_names_in_") or not ready(X, stream.n_features):
+                X = check_new_points(self, X)
+            if not (type(y) is np.ndarray and y.shape == X.shape[:1]):  # most are
+                y = check_targets(y, X.shape[0])
+            if X.shape[1] != stream.n_features:
+                raise ValueError(f"X has {X.shape[1]} columns, and the stream has {stream.n_features}.")
+        values = X.data if sp.issparse(X) else X
+        if X.dtype == np.float64 and values.size and max(values.max(), -values.min()) > LARGEST:
+            raise ValueError(f"X has entries beyond {LARGEST:.0e}, whose squares overflow: scale the columns of X.")
+        y, weights = labels(y), batch_weights(sample_weight, X.shape[0])
+        kind, scaling = self._intercept()
+        if stream is not None and not stream.is_open and np.array_equal(classes, self.classes_):
+            classes = None  # said again
+        announced = None if classes is None else check_labels(labels(np.asarray(classes)))[0]
+        if stream is None:
+            self.classes_ = np.unique(y) if announced is None else announced
+            size = {"n_features": X.shape[1], "n_classes": len(self.classes_)}
+            stream = Stream.begun(**size, is_open=announced is None, intercept=kind, scaling=scaling)
+        if (stream.intercept, stream.scaling) != (kind, scaling):
+            raise ValueError(
+                "fit_intercept and intercept_scaling cannot change within a stream: begin a new one with "
+                "clone(estimator), or set them back."
+            )
+        self._stream = self._with_classes(stream, y, announced)
+        vars(self).pop("report_", None)  # from here on the stream is the model, not the last fit
+        return X, y, weights
+
+    def _with_classes(self, stream: Stream, y: Array, announced: Array | None) -> Stream:
+        """The stream with the classes of y, and those announced now; an error for classes it was not told of."""
+        names = self.classes_
+        if announced is not None:
+            lost = names[~places(announced, names)[1]]
+            more = announced[~places(names, announced)[1]]
+            if len(lost) or (len(more) and not stream.is_open):
+                raise ValueError(
+                    f"classes={announced.tolist()} are not those of the stream, {names.tolist()}: "
+                    + (f"{lost.tolist()} have been met." if len(lost) else f"{more.tolist()} were not announced.")
+                )
+        for these in (y,) if announced is None else (announced, y):
+            known = places(names, these)[1]
+            new = these[:0] if known.all() else np.unique(these[~known])
+            if len(new) and not stream.is_open:
+                raise ValueError(
+                    f"y has labels that are not among the classes, {names.tolist()}: {new.tolist()}. Announce all "
+                    "classes in the first call, or none: then new ones are taken in as they are met."
+                )
+            for label in new:
+                stream = stream.with_class(int(np.searchsorted(names, label)))
+                names = np.union1d(names, np.array([label]))
+            stream = stream if announced is None else stream.closed()
+        self.classes_ = names
+        return stream
+
+    def _factors(self: Any) -> Array:
+        """Weights of the classes known now; of the stream so far, if they are to be balanced."""
+        totals, given = self._stream.totals, self.class_weight
+        if isinstance(given, dict) and self._stream.is_open:  # its other classes may still be met
+            known = set(self.classes_.tolist())
+            check_class_weights(given, np.array(list(given)), np.arange(len(given)), totals)
+            given = {label: weight for label, weight in given.items() if label in known}
+        if isinstance(given, str) and not totals.any():
+            totals = np.ones(len(totals))
+        return check_class_weights(given, self.classes_, np.arange(len(totals)), totals)
+
+    def _learn(self: Any, X: Points, y: Array, weights: Array, stop: Callable[[], object] | None = None) -> None:
+        self._stream.learn(
+            X,
+            places(self.classes_, y)[0],
+            weights,
+            C=float(self.C),
+            squared=self.loss == "squared_hinge",
+            class_weight=self._factors(),
+            balanced=isinstance(self.class_weight, str),
+            stop=stop,
+        )
+
+    def _publish(self: Any, n_iter: int) -> None:
+        """The model as others see it. What was said of an earlier one is no longer true, and goes."""
+        for name in ("report_", "history_", "stream_report_"):
+            vars(self).pop(name, None)
+        self.coef_, self.intercept_ = self._stream.mean()
+        vars(self).pop("calibration_", None)  # a stream has no folds
+        self.class_weight_ = self._factors()
+        self._present = self._stream.totals > 0
+        self.n_iter_, self.t_ = n_iter, self._stream.t
+
+    def _forget_stream(self) -> None:
+        """Nothing is left of a stream once there is another fit."""
+        for name in ("_stream", "stream_report_", "t_"):
+            vars(self).pop(name, None)
+
+    @available_if(streams)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, stream_size: float | None = None
+    ) -> Self:
+        """Learn from a batch of a stream, each row once, and go on from there with the next call.
+
+        How the rows are cut into batches changes nothing. A batch that is refused leaves the model as it was. After
+        ``fit``, learning goes on from its solution, as if that had been learnt from as many rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows in an order that tells nothing: not sorted by class or time of day, for instance. Columns of about the
+            same size are learnt much faster.
+        y : array-like of shape (n_samples,)
+            Class labels: numbers, strings or booleans.
+        classes : array-like of shape (n_classes,), optional
+            All labels there will be; others are then refused. Without it, classes are taken in as they are met: a new
+            one gets the machine that it would have, had it been announced, for all rows before were negative to it.
+            (That costs one more machine.)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of two counts like giving the row twice.
+        stream_size : float, optional
+            n: the rows, or their total weight, that C is the price for. The machine comes near that of ``fit`` on a
+            stream of this length, however often it is replayed. Without it n is the weight of all rows so far, each
+            time counted: the machine comes near that of ``fit`` on all of them. Remembered from call to call.
+
+        Returns
+        -------
+        self : object
+            The estimator, with ``t_`` (rows learnt) besides the usual attributes.
+
+        Examples
+        --------
+        >>> from maxmargin import LinearSVC
+        >>> machine = LinearSVC().partial_fit([[-1.0], [1.0]], ["left", "right"])
+        >>> machine.partial_fit([[-2.0], [2.0]], ["left", "right"]).predict([[3.0]]), machine.t_
+        (array(['right'], dtype='<U5'), 4)
+        """
+        with self._unharmed():
+            self._check_streaming()
+            if stream_size is not None:
+                check_number("stream_size", stream_size, above=0)
+            X, y, weights = self._admit(X, y, classes, sample_weight)
+            self._factors()
+        if stream_size is not None:
+            self._stream.set_size(float(stream_size))
+        try:
+            self._learn(X, y, weights)
+        finally:
+            self._publish(1)
+        return self
+
+    @available_if(streams)
+    def fit_stream(
+        self: Any,
+        batches: Any,
+        *,
+        epochs: int = 1,
+        classes: Any = None,
+        held_out: Any = 0.1,
+        stream_size: float | None = None,
+    ) -> Any:
+        """Learn from a stream of batches, once or several times through, and say how good the model is.
+
+        The weights are averages over all rows so far, of which late ones count most, so no epoch is picked out. Time
+        limit and Ctrl-C leave the model of the rows so far; so does an error in some batch, which is named. With
+        ``warm_start=True`` learning goes on from the present model.
+
+        Parameters
+        ----------
+        batches : iterable or callable
+            Of (X, y) or (X, y, sample_weight): a list, an object whose ``__iter__`` begins anew, a function that
+            returns an iterator, or, for one epoch, a generator.
+        epochs : int, default=1
+            Times through the batches.
+        classes : array-like, optional
+            All labels there will be; see :meth:`partial_fit`.
+        held_out : float, None, (X, y) or (X, y, sample_weight), default=0.1
+            The share of the batches, at least the first one, that are not learnt from (up to 256 MB: they are kept in
+            memory), or rows given for that purpose; None or 0 for no estimates.
+        stream_size : float, optional
+            n: the rows, or their total weight, that C is the price for. Without it the rows so far, and after the first
+            epoch those learnt in it: the machine of ``fit`` on these rows is approached.
+
+        Returns
+        -------
+        self : object
+            With ``stream_report_`` (a :class:`~maxmargin.svm.streaming.report.StreamReport`), ``history_`` (the
+            estimated objective per row after each epoch), ``n_iter_`` (epochs begun) and ``t_`` (rows learnt).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from maxmargin import LinearSVC
+        >>> X, y = load_iris(return_X_y=True)
+        >>> batches = [(X[i::10], y[i::10]) for i in range(10)]
+        >>> machine = LinearSVC().fit_stream(batches, epochs=20)
+        >>> machine.score(X, y) > 0.9, machine.n_iter_, machine.t_
+        (True, 20, 2700)
+        """
+        self._check_streaming()
+        check_number("epochs", epochs, least=1, integer=True)
+        if stream_size is not None:
+            check_number("stream_size", stream_size, above=0)
+        share, given = kept_apart(held_out)
+        begin = passes(batches, int(epochs))
+        run = StreamRun(Control(max_seconds=self.max_seconds), share)
+        before = dict(vars(self))
+        if not self.warm_start:
+            for name in [name for name in vars(self) if name.endswith("_") or name in ("_stream", "_present")]:
+                del vars(self)[name]
+        try:
+            if given is not None:
+                with named("held_out"):
+                    run.keep(*self._admit(given[0], given[1], classes, given[2]))
+            with run.control.catching_interrupts():
+                status = self._epochs(run, begin, int(epochs), classes, stream_size)
+        except BaseException:
+            if run.rows:
+                self._stream.set_size(stream_size)
+                self._publish(run.epoch)
+            else:
+                vars(self).clear()
+                vars(self).update(before)
+            raise
+        self._conclude(run, status)
+        return self
+
+    def _epochs(
+        self: Any, run: StreamRun, begin: Callable[[], Iterator[Any]], epochs: int, classes: Any, size: float | None
+    ) -> Status | None:
+        """Go through the batches; the reason to stop before the end, if there was one."""
+        status = None
+        while run.epoch < epochs and status is None:
+            run.epoch, rows, weight, i = run.epoch + 1, run.rows, 0.0, -1
+            for i, batch in enumerate(begin()):
+                with named(f"batch {i + 1} of epoch {run.epoch}"), self._unharmed():
+                    X, y, weights = self._admit(*opened(batch)[:2], classes, opened(batch)[2])
+                    self._factors()
+                if run.holds(i):
+                    if run.epoch == 1:
+                        run.keep(X, y, weights)
+                    continue
+                if size is not None or run.epoch == 1:
+                    self._stream.set_size(size)
+                before = self._stream.t, self._stream.weight
+                self._learn(X, y, weights, run.control.stop)
+                run.rows += self._stream.t - before[0]
+                weight += self._stream.weight - before[1]
+                status = run.control.stop()
+                if status is not None:
+                    break
+                if self.verbose:
+                    run.tell(i)
+            if run.rows == rows and status is None:
+                raise ValueError(nothing_learnt(i + 1, run.epoch))
+            if size is None and run.epoch == 1 and epochs > 1 and status is None:
+                self._stream.set_size(weight)
+            self._publish(run.epoch)
+            self._look(run)
+        if size is None:
+            self._stream.set_size(None)
+        return status
+
+    def _look(self: Any, run: StreamRun) -> None:
+        """The estimate at the end of an epoch."""
+        square = float((self.coef_**2).sum())
+        if self._stream.intercept == "penalised":
+            square += float((self.intercept_**2).sum()) / self._stream.scaling**2
+        found = Estimate(math.nan, math.nan, math.nan)
+        if run.held:
+            values = np.concatenate([self._values(X) for X, _, _ in run.held])
+            found = estimate(
+                values,
+                np.concatenate([places(self.classes_, y)[0] for _, y, _ in run.held]),
+                self._codes(values),
+                np.concatenate([weights for _, _, weights in run.held]),
+                self.class_weight_,
+                squared=self.loss == "squared_hinge",
+                penalty=0.5 * square / (float(self.C) * self._stream.size),
+            )
+        norm = math.sqrt(float((self.coef_**2).sum(axis=1).max()))
+        run.estimates.append(found)
+        run.history.append(
+            iteration=run.epoch,
+            objective=found.objective,
+            margin=2.0 / norm if norm > 0 else math.inf,
+            seconds=run.control.seconds,
+        )
+        run.control.report(run.epoch, math.nan, 0, primal=found.objective, norm=norm)
+        if self.verbose:
+            print_note(
+                f"{run.control.seconds:8.2f} s  epoch {run.epoch}, rows learnt {run.rows:,}"
+                + (
+                    f", held out: objective {found.objective:.5g} +- {found.standard_error:.2g} a row, error "
+                    f"{found.error_rate:.2%}"
+                    if run.held
+                    else ""
+                )
+            )
+
+    def _conclude(self: Any, run: StreamRun, status: Status | None) -> None:
+        """The account of the run, and the warning if it was cut short."""
+        epochs = f"{run.epoch} epoch{'s' if run.epoch > 1 else ''}"
+        columns = zip(*run.estimates, strict=True)
+        objectives, standard_errors, error_rates = (np.array(column) for column in columns)
+        dense = run.held and not sp.issparse(run.held[0][0])  # rare columns of sparse rows are not badly scaled
+        self.history_ = run.history
+        self.stream_report_ = StreamReport(
+            machine=f"{self._machine()}, from a stream",
+            parameters=self._parameters(),
+            ended=f"the stream ended after {epochs}" if status is None else f"{status.value} (in epoch {run.epoch})",
+            complete=status is None,
+            rows=run.rows,
+            size=self._stream.size,
+            held_out=sum(X.shape[0] for X, _, _ in run.held),
+            objectives=objectives,
+            standard_errors=standard_errors,
+            error_rates=error_rates,
+            seconds=run.control.seconds,
+            advice=scaling_hint(run.held[0][0], getattr(self, "feature_names_in_", None)).strip() if dense else "",
+        )
+        if status is not None:
+            warnings.warn(
+                f"fit_stream was cut short in epoch {run.epoch}, after {run.rows:,} rows: {status.value}. The model is "
+                "the average over these rows.",
+                ConvergenceWarning,
+                stacklevel=callers_level(),
+            )

@@ -1,0 +1,76 @@
+"""The bar of a fit: how far it is, what is left, and that it only shows on a terminal."""
+
+import io
+import sys
+
+import pytest
+
+from maxmargin import SVC
+from maxmargin.cli._progress import Way, showing_progress
+from maxmargin.runtime.control import Progress
+
+
+def at(violation, seconds=1.0):
+    return Progress(iteration=1, violation=violation, n_support=3, seconds=seconds)
+
+
+class TestWay:
+    def test_equal_factors_are_equal_steps(self):
+        way = Way(tol=1e-3)
+        shares = []
+        for violation in (1.0, 1e-1, 1e-2, 1e-3):
+            way.see(at(violation))
+            shares.append(way.share)
+        assert shares == pytest.approx([0, 1 / 3, 2 / 3, 1])
+
+    def test_never_goes_back(self):
+        way = Way(tol=1e-3)
+        for violation in (1.0, 1e-2, 1e-1):
+            way.see(at(violation))
+        assert way.share == pytest.approx(2 / 3)
+
+    def test_time_left(self):
+        way = Way(tol=1e-4)
+        way.see(at(1.0))
+        assert way.left(2.0) is None
+        way.see(at(1e-1))
+        assert way.left(2.0) == pytest.approx(6.0)
+
+    def test_a_limit_of_time(self):
+        assert Way(tol=1e-3, machines=3, max_seconds=5).left(2.0) == 3.0
+        way = Way(tol=1e-3, max_seconds=5)
+        way.see(at(1.0))
+        way.see(at(1e-1))
+        assert way.left(4.0) == 1.0
+
+    @pytest.mark.parametrize("violation", [float("nan"), float("inf"), 0.0, -1.0])
+    def test_odd_violations(self, violation):
+        way = Way(tol=1e-3)
+        way.see(at(violation))
+        assert way.share == 0.0
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def fit():
+    SVC(solver="smo").fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("machines", [1, 3])
+def test_shown_on_a_terminal(monkeypatch, machines):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with showing_progress(1e-3, machines):
+        fit()
+    assert "support vectors" in sys.stderr.getvalue()
+
+
+def test_silent_elsewhere(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with showing_progress(1e-3):
+        fit()
+    assert sys.stderr.getvalue() == ""

@@ -1,0 +1,227 @@
+"""Kernel values as an operator: blocks and products are those of the matrix, for every kind of points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from maxmargin.kernels import RBF, Linear, Polynomial
+from maxmargin.kernels.gram.operator import (
+    TILE_COLS,
+    TILE_ROWS,
+    KernelGram,
+    StoredGram,
+    computing_form,
+    kernel_product,
+    precomputed_gram,
+)
+from maxmargin.kernels.gram.tiled import TiledGram, make_gram
+
+rng = np.random.default_rng(0)
+N = max(TILE_ROWS, TILE_COLS) + 90  # more than one tile both ways, and a ragged end
+POINTS = np.round(rng.standard_normal((N, 4)), 2)
+POINTS[rng.random(POINTS.shape) < 0.5] = 0.0
+KERNELS = {"linear": Linear(), "rbf": RBF(gamma=0.3), "poly": Polynomial(degree=2, gamma=0.5, coef0=1.0)}
+FORMS = {
+    "dense": lambda X: X,
+    "float32": lambda X: X.astype(np.float32),
+    "csr_matrix": sp.csr_matrix,
+    "csr_array": sp.csr_array,
+    "csr_float32": lambda X: sp.csr_matrix(X.astype(np.float32)),
+}
+ROWS = np.array([5, 0, 300, 7, 7, N - 1])
+COLS = np.array([2, N - 1, 5])
+
+
+def reference(kernel):
+    """The matrix from scratch."""
+    P = POINTS @ POINTS.T
+    if kernel == "linear":
+        return P
+    if kernel == "rbf":
+        return np.exp(-0.3 * ((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
+    return (0.5 * P + 1) ** 2
+
+
+def operators(kernel, form):
+    """The same matrix computed on demand, by tiles, and stored, whole and by index."""
+    X = FORMS[form](POINTS)
+    fresh = KernelGram(KERNELS[kernel].resolve(X), X)
+    K = fresh.block(np.arange(N), np.arange(N))
+    shuffled = np.random.default_rng(1).permutation(N)
+    back = np.argsort(shuffled)
+    return {
+        "on demand": KernelGram(KERNELS[kernel].resolve(X), X),
+        "tiled": TiledGram(KERNELS[kernel].resolve(X), X),
+        "stored": StoredGram(K),
+        "stored, by index": StoredGram(K[np.ix_(shuffled, shuffled)], back),
+    }
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("form", FORMS)
+def test_diagonal_block_and_product_are_those_of_the_matrix(kernel, form):
+    K = reference(kernel)
+    tolerance = {"rtol": 1e-5, "atol": 1e-5} if "32" in form else {"rtol": 1e-10, "atol": 1e-10}
+    vector, table = rng.standard_normal(len(COLS)), rng.standard_normal((len(COLS), 3))
+    for gram in operators(kernel, form).values():
+        assert gram.n == N
+        np.testing.assert_allclose(gram.diagonal(), K.diagonal(), **tolerance)
+        block = gram.block(ROWS, COLS)
+        np.testing.assert_allclose(block, K[np.ix_(ROWS, COLS)], **tolerance)
+        np.testing.assert_allclose(gram.product(COLS, vector), K[:, COLS] @ vector, **tolerance)
+        np.testing.assert_allclose(gram.product(COLS, table), K[:, COLS] @ table, **tolerance)
+        np.testing.assert_allclose(gram.product(COLS, table, ROWS), K[np.ix_(ROWS, COLS)] @ table, **tolerance)
+        for values in (gram.diagonal(), block, gram.product(COLS, vector)):
+            assert values.dtype == np.float64
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_product_over_all_columns_crosses_every_tile(kernel):
+    K, coefficients = reference(kernel), rng.standard_normal(N)
+    for gram in operators(kernel, "dense").values():
+        np.testing.assert_allclose(gram.product(np.arange(N), coefficients), K @ coefficients, atol=1e-9)
+
+
+def test_subset_is_the_operator_of_some_rows_and_so_is_its_subset():
+    K = reference("rbf")
+    first, second = np.array([9, 3, 400, 11, 2]), np.array([4, 0, 2])
+    for gram in operators("rbf", "dense").values():
+        inner = gram.subset(first).subset(second)
+        assert inner.n == 3
+        every = np.arange(3)
+        expected = K[np.ix_(first[second], first[second])]
+        np.testing.assert_allclose(inner.block(every, every), expected, atol=1e-12)
+        np.testing.assert_allclose(inner.diagonal(), expected.diagonal(), atol=1e-12)
+        np.testing.assert_allclose(inner.product(every, np.ones(3)), expected.sum(axis=1), atol=1e-12)
+
+
+def test_blocks_are_new_arrays():
+    K = np.eye(4)
+    gram = StoredGram(K)
+    every = np.arange(4)
+    gram.block(every, every)[:] = 7.0
+    gram.diagonal()[:] = 7.0
+    assert (np.eye(4) == K).all()
+
+
+def test_empty_blocks_and_products():
+    none = np.empty(0, int)
+    for gram in operators("rbf", "dense").values():
+        assert gram.block(none, COLS).shape == (0, 3)
+        assert not gram.product(none, np.empty(0)).any()
+        assert gram.product(COLS, np.ones((3, 2)), none).shape == (0, 2)
+
+
+@pytest.mark.parametrize("operator", ["on demand", "tiled"])
+def test_every_kernel_value_is_counted_once(operator):
+    gram = operators("rbf", "dense")[operator]
+    assert gram.evaluations == 0
+    gram.diagonal()
+    assert gram.evaluations == N
+    gram.block(ROWS, COLS)
+    assert gram.evaluations == N + 18
+    gram.product(COLS, np.ones(3))
+    assert gram.evaluations == N + 18 + 3 * N
+    gram.product(COLS, np.ones((3, 5)), ROWS)
+    assert gram.evaluations == N + 18 + 3 * N + 18
+    assert gram.subset(ROWS).evaluations == 0
+
+
+def test_stored_values_are_not_counted_again():
+    gram = StoredGram(np.eye(5), evaluations=25)
+    gram.block(np.arange(5), np.arange(5))
+    gram.product(np.arange(5), np.ones(5))
+    assert gram.evaluations == 25
+    assert gram.subset(np.arange(3)).evaluations == 0  # the sum over subsets counts nothing twice
+
+
+def test_make_gram_stores_what_fits_the_budget_where_there_are_no_tiles():
+    X = POINTS[:50]
+    kernel = (RBF(gamma=0.3) + Linear()).resolve(X)
+    stored = make_gram(kernel, X, budget=8 * 50 * 50)
+    assert isinstance(stored, StoredGram)
+    assert stored.evaluations == 2500
+    assert type(make_gram(kernel, X, budget=8 * 50 * 50 - 1)) is KernelGram
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("form", FORMS)
+def test_single_precision_is_close_and_sums_stay_double(kernel, form):
+    """``single`` allows an error of float32's size in each kernel value, relative to the largest one."""
+    K, every, coefficients = reference(kernel), np.arange(N), rng.standard_normal(N)
+    for gram in operators(kernel, form).values():
+        values = gram.product(every, coefficients, single=True)
+        assert values.dtype == np.float64
+        np.testing.assert_allclose(values, K @ coefficients, atol=2e-6 * np.abs(K).max() * np.abs(coefficients).sum())
+        if gram.single_is_exact and "32" not in form:
+            np.testing.assert_allclose(values, K @ coefficients, atol=1e-9)
+        out = np.full((len(ROWS) + 8, len(ROWS) + 64), np.nan, np.float32)
+        gram.fill(ROWS, out)
+        np.testing.assert_allclose(
+            out[: len(ROWS), : len(ROWS)], K[np.ix_(ROWS, ROWS)], rtol=1e-5, atol=1e-5 * np.abs(K).max()
+        )
+
+
+@pytest.mark.parametrize("form", ["dense", "float32", "csr_matrix"])
+def test_precomputed_gram_is_the_user_s_matrix_at_the_used_rows(form):
+    K = reference("rbf")[:40, :40]
+    given = FORMS[form](K)
+    used = np.array([3, 1, 30])
+    gram = precomputed_gram(given, used)
+    every = np.arange(3)
+    assert gram.n == 3
+    np.testing.assert_allclose(gram.block(every, every), K[np.ix_(used, used)], atol=1e-6)
+    assert gram.block(every, every).dtype == np.float64
+    whole = precomputed_gram(given, np.arange(40))
+    assert whole.n == 40
+    np.testing.assert_allclose(whole.diagonal(), K.diagonal(), atol=1e-6)
+
+
+def test_precomputed_gram_does_not_copy_a_dense_matrix():
+    K = np.eye(6)
+    assert precomputed_gram(K, np.arange(6)).K is K
+    assert precomputed_gram(K, np.array([1, 0])).K is K
+
+
+@pytest.mark.parametrize("operator", [KernelGram, TiledGram])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("form", FORMS)
+def test_bits_do_not_depend_on_the_number_of_threads(operator, kernel, form):
+    X = FORMS[form](POINTS)
+    resolved, every = KERNELS[kernel].resolve(X), np.arange(N)
+    vector, table = rng.standard_normal(N), rng.standard_normal((N, 3))
+    results = []
+    for threads in (1, 2, 4):
+        gram = operator(resolved, X, threads)
+        out = np.zeros((N + 80, N + 80), np.float32)
+        gram.fill(every, out)
+        results.append(
+            [
+                out[:N, :N].tobytes(),
+                gram.product(every, vector, single=True).tobytes(),
+                gram.block(every, COLS).tobytes(),
+                gram.product(every, vector).tobytes(),
+                gram.product(every, table).tobytes(),
+                gram.product(COLS, table[: len(COLS)], ROWS).tobytes(),
+                kernel_product(resolved, X, X, table, threads).tobytes(),
+            ]
+        )
+    assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d", "density"), [(50, 4, 0.5), (3000, 400, 0.001), (3000, 400, 0.6)])
+def test_computing_form_depends_on_the_values_and_not_on_the_form_they_came_in(n, d, density, dtype):
+    sparse = sp.random(n, d, density=density, format="csr", random_state=0, dtype=dtype)
+    dense = sparse.toarray()
+    forms = [computing_form(dense), computing_form(sparse)]
+    assert sp.issparse(forms[0]) == sp.issparse(forms[1])
+    for form in forms:
+        assert form.dtype == dtype
+        assert ((form.toarray() if sp.issparse(form) else form) == dense).all()
+
+
+def test_computing_form_leaves_dense_points_alone():
+    assert computing_form(POINTS) is POINTS

@@ -1,0 +1,252 @@
+"""The Digits tab: the renderer against its definition, pictures good and bad, and the machine behind it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import itertools
+import json
+import math
+import struct
+import sys
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.datasets import load_digits
+
+from maxmargin import SVC
+from maxmargin.digits.pictures import load_picture
+from maxmargin.lab import drawn_digits
+from maxmargin.lab.drawn_digits import RADIUS, SIDE, digit_weights, digits, rendered, script
+from maxmargin.lab.requests import RequestError
+
+CIRCLE = [[0.5 + 0.3 * math.sin(t), 0.5 - 0.42 * math.cos(t)] for t in np.linspace(0, 2 * math.pi, 40)]
+DRAWINGS = {
+    0: [CIRCLE],
+    1: [[[0.4, 0.25], [0.55, 0.1], [0.55, 0.9]]],
+    2: [[[0.25, 0.3], [0.35, 0.12], [0.6, 0.1], [0.72, 0.28], [0.6, 0.5], [0.25, 0.88], [0.75, 0.88]]],
+    4: [[[0.6, 0.9], [0.6, 0.1], [0.2, 0.62], [0.8, 0.62]]],
+    5: [[[0.7, 0.1], [0.32, 0.1], [0.3, 0.45], [0.55, 0.4], [0.72, 0.58], [0.68, 0.82], [0.45, 0.9], [0.26, 0.84]]],
+    7: [[[0.25, 0.12], [0.75, 0.12], [0.45, 0.9]]],
+}
+
+
+def data_url(image, kind="PNG", **how):
+    out = io.BytesIO()
+    image.save(out, kind, **how)
+    return f"data:image/{kind.lower()};base64,{base64.b64encode(out.getvalue()).decode()}"
+
+
+def drawn(strokes, dark=True, size=200):
+    """A picture of a drawing, dark on light or the reverse."""
+    ink = rendered([np.array(stroke) for stroke in strokes])
+    ink = np.pad(ink, 24)
+    values = 255 * (1 - ink if dark else ink)
+    return Image.fromarray(values.astype(np.uint8)).resize((size, size))
+
+
+@pytest.mark.parametrize("digit", sorted(DRAWINGS))
+def test_drawings_are_read(digit):
+    answer = digits({"strokes": DRAWINGS[digit]})
+    assert answer["label"] == digit == int(np.argmax(answer["scores"])) == int(np.argmax(answer["votes"]))
+    assert sum(answer["votes"]) == 45
+    seen = np.array(answer["seen"])
+    assert seen.shape == (8, 8)
+    assert seen.dtype.kind == "i"
+    assert seen.min() >= 0
+    assert 8 <= seen.max() <= 16
+    json.dumps(answer, allow_nan=False)
+
+
+@pytest.mark.parametrize("digit", sorted(DRAWINGS))
+def test_size_and_place_do_not_matter(digit):
+    small = [[[0.05 + 0.1 * x, 0.8 + 0.1 * y] for x, y in stroke] for stroke in DRAWINGS[digit]]
+    assert digits({"strokes": small})["seen"] == digits({"strokes": DRAWINGS[digit]})["seen"]
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+@pytest.mark.parametrize("dark", [True, False], ids=["dark", "light"])
+def test_pictures_are_read(kind, dark):
+    image = drawn(DRAWINGS[2], dark)
+    answer = digits({"image": data_url(image, kind)})
+    assert answer["label"] == 2
+    if kind == "PNG":
+        assert answer["seen"] == np.rint(load_picture(image)).astype(int).tolist()
+
+
+def test_the_machine_is_that_of_the_library():
+    X, y = load_digits(return_X_y=True)
+    machine = SVC(kernel="rbf", gamma=0.001, C=3, multiclass="ovr").fit(X, y)
+    request = {"strokes": DRAWINGS[5], "machine": {"kernel": "rbf", "gamma": 0.001, "C": 3, "multiclass": "ovr"}}
+    answer = digits(request)
+    row = np.array(answer["seen"]).reshape(1, -1)
+    assert answer["scores"] == pytest.approx(machine.decision_function(row)[0].tolist(), abs=1e-2)
+    assert answer["votes"] is None
+    for one in answer["support"]:
+        assert one["image"] == X[one["index"]].reshape(8, 8).astype(int).tolist()
+        assert one["label"] == y[one["index"]]
+    shares = [one["share"] for one in answer["support"]]
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < sum(shares) <= 1
+
+
+def test_a_machine_is_trained_once(monkeypatch):
+    request = {"strokes": DRAWINGS[1], "machine": {"kernel": "linear", "C": 0.02}}
+    digits(request)
+    monkeypatch.setattr(SVC, "fit", lambda *_: pytest.fail("trained again"))
+    assert digits(request)["label"] == 1
+
+
+def test_only_some_machines_are_kept(monkeypatch):
+    monkeypatch.setattr(drawn_digits, "_machines", {})
+    monkeypatch.setattr(drawn_digits, "KEPT", 2)
+    for C in (0.01, 0.02, 0.03):
+        digits({"strokes": DRAWINGS[1], "machine": {"kernel": "linear", "C": C}})
+    assert len(drawn_digits._machines) == 2
+
+
+def test_ink_is_the_distance_from_the_line():
+    """Every pixel of a bent stroke against a slow search along it."""
+    stroke = np.array([[0.1, 0.2], [0.7, 0.5], [0.3, 0.9]])
+    ink = rendered([stroke])
+    low, high = stroke.min(axis=0), stroke.max(axis=0)
+    scale = (SIDE - 2 * (RADIUS + 2)) / (high - low).max()
+    corners = (stroke - (low + high) / 2) * scale + SIDE / 2
+    line = np.concatenate([a + np.linspace(0, 1, 2001)[:, None] * (b - a) for a, b in itertools.pairwise(corners)])
+    for row, column in np.random.default_rng(0).integers(0, SIDE, (300, 2)):
+        distance = np.sqrt(((line - [column + 0.5, row + 0.5]) ** 2).sum(axis=1).min())
+        assert ink[row, column] == pytest.approx(np.clip(RADIUS + 0.5 - distance, 0, 1), abs=0.05)
+
+
+def test_weights_are_those_of_ten_linear_machines():
+    X, y = load_digits(return_X_y=True)
+    weights = np.array(digit_weights({"C": 0.01})["weights"])
+    machine = SVC(kernel="linear", C=0.01, multiclass="ovr", tol=1e-6).fit(X, y)
+    assert weights.reshape(10, 64) == pytest.approx(machine.coef_, abs=5e-3)
+
+
+def test_the_script_reproduces_the_digit(capsys):
+    state = {"strokes": DRAWINGS[7], "machine": {"kernel": "poly", "degree": 2, "C": 1}}
+    names = {}
+    exec(script(state), names)
+    assert names["label"] == digits(state)["label"] == 7
+    assert "This looks like 7" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"strokes": []},
+        {"strokes": [[], []]},
+        {"strokes": None},
+        {"strokes": [[[0.5, 0.5]]]},
+        {"strokes": [[[0.5, 0.5]] * 50]},
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_an_empty_drawing(request_):
+    with pytest.raises(RequestError, match="Draw a digit first") as caught:
+        digits(request_)
+    assert caught.value.field == "strokes"
+
+
+@pytest.mark.parametrize(
+    "strokes",
+    [
+        "abc",
+        3,
+        [1, 2],
+        [[1, 2]],
+        [[[0, 0, 0], [1, 1, 1]]],
+        [[["a", 0]]],
+        [[[math.nan, 0], [1, 1]]],
+        [[]] * 200,
+        [[[0, 0]] * 20_000],
+    ],
+    ids=["text", "number", "numbers", "no places", "three", "letters", "nan", "many", "long"],
+)
+def test_wrong_strokes(strokes):
+    with pytest.raises(RequestError) as caught:
+        digits({"strokes": strokes})
+    assert caught.value.field == "strokes"
+
+
+def _png_header(width, height):
+    """A PNG that only claims to be so large."""
+
+    def chunk(name, body):
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    body = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+    body += chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+    return f"data:image/png;base64,{base64.b64encode(body).decode()}"
+
+
+@pytest.mark.parametrize(("width", "height"), [(10_000, 6_000), (100_000, 100_000)], ids=lambda value: str(value)[:50])
+def test_a_huge_picture_is_refused_before_it_is_decoded(width, height, monkeypatch):
+    monkeypatch.setattr(Image.Image, "load", lambda *_: pytest.fail("decoded"))
+    with pytest.raises(RequestError, match="megapixels"):
+        digits({"image": _png_header(width, height)})
+
+
+PICTURE = data_url(drawn(DRAWINGS[4]))
+HALF = PICTURE[: len("data:image/png;base64,") + 4 * (len(PICTURE) // 8)]
+
+
+@pytest.mark.parametrize(
+    ("image", "words"),
+    [
+        (5, "data URL"),
+        ("", "data URL"),
+        ("https://example.org/4.png", "data URL"),
+        ("data:text/html;base64,AAAA", "data URL"),
+        ("data:image/png;base64,@@@", "whole"),
+        ("data:image/png;base64,AAAA", "no picture"),
+        (HALF, "damaged"),
+        (_png_header(20, 20), "damaged"),
+        (data_url(Image.new("RGB", (60, 60), "white")), "ink"),
+        ("data:image/png;base64," + base64.b64encode(b"GIF89a" + bytes(60)).decode(), "no picture"),
+    ],
+    ids=["number", "empty", "address", "page", "letters", "noise", "half", "no data", "blank", "another format"],
+)
+def test_bad_pictures_get_a_sentence(image, words):
+    with pytest.raises(RequestError, match=words) as caught:
+        digits({"image": image})
+    assert caught.value.field == "image"
+    assert str(caught.value).endswith((".", "..."))
+
+
+def test_drawing_needs_no_pillow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    assert digits({"strokes": DRAWINGS[1]})["label"] == 1
+    with pytest.raises(RequestError, match="Pillow"):
+        digits({"image": PICTURE})
+
+
+@pytest.mark.parametrize(
+    ("machine", "field"),
+    [
+        ({"kernel": "cubic"}, "kernel"),
+        ({"kernel": {"name": 3}}, "kernel"),
+        ({"C": 0}, "C"),
+        ({"C": "inf", "kernel": "linear", "multiclass": "ovr"}, "C"),
+        ({"gamma": -1}, "gamma"),
+        ({"multiclass": "all"}, "multiclass"),
+        ("svm", "machine"),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_wrong_machines_name_the_field(machine, field):
+    with pytest.raises(RequestError) as caught:
+        digits({"strokes": DRAWINGS[1], "machine": machine})
+    assert caught.value.field == field
+
+
+def test_warm_up_trains_the_machine_that_the_page_begins_with(monkeypatch):
+    monkeypatch.setattr(drawn_digits, "_machines", {})
+    drawn_digits.warm_up()
+    digits({"strokes": DRAWINGS[1], "machine": {"kernel": "rbf", "gamma": 0.001, "C": 1, "multiclass": "ovo"}})
+    assert len(drawn_digits._machines) == 1

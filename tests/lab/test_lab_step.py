@@ -1,0 +1,438 @@
+"""The lab's tab "Step by step" in a real browser, against the runs of :mod:`maxmargin.lab.traces`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import lab_browser
+import numpy as np
+import pytest
+from lab_browser import PHONE, Requests, Tab, excused, expect, idle, link, painted, until
+
+from maxmargin.lab.traces import trace
+
+browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
+
+
+class Step(Tab):
+    id = "step"
+
+    def __init__(self, page: Any) -> None:
+        super().__init__(page)
+        page.locator("#tab-step").click()
+        self.panel.get_by_label("Example").wait_for()
+        self.at_step(0)
+
+    def place(self, pane: int = 0) -> Any:
+        return self.panel.locator(".place").nth(pane)
+
+    def note(self, pane: int = 0) -> Any:
+        return self.panel.locator(".sentence").nth(pane)
+
+    def at_step(self, step: int, of: int | None = None, pane: int = 0) -> None:
+        expect(self.place(pane)).to_have_text(re.compile(rf"^step {step:,} of {'' if of is None else f'{of:,}'}"))
+
+    def press(self, key: str) -> None:
+        """A key while no control has the focus."""
+        self.page.evaluate("document.activeElement?.blur()")
+        self.page.keyboard.press(key)
+
+    def run(self, **changes: Any) -> dict[str, Any]:
+        """The same run, computed here."""
+        asked = {key: self.state[key] for key in ("points", "kernel", "C", "solver", "seed")}
+        return trace({**asked, **changes})
+
+
+@pytest.fixture(scope="module")
+def shared(opening: Callable[..., Any], lab: SimpleNamespace) -> Step:
+    return Step(opening(link(lab, "step"), reduced_motion="reduce"))
+
+
+@pytest.fixture
+def step(shared: Step, quiet: None) -> Step:
+    """The tab as it begins; one page for all tests that need no more."""
+    shared.go({})
+    shared.at_step(0)
+    return shared
+
+
+# ---- a run ----------------------------------------------------------------------------------------------------------
+
+
+def test_steps_forth_and_back(step: Step) -> None:
+    run = step.run()
+    frames = run["frames"]
+    assert run["steps"] > 10
+    step.at_step(0, of=run["steps"])
+    expect(step.note()).to_have_text(frames[0]["note"])
+    for k in (1, 2, 3):
+        step.press("ArrowRight")
+        expect(step.note()).to_have_text(frames[k]["note"])
+    step.press("ArrowLeft")
+    expect(step.note()).to_have_text(frames[2]["note"])
+    step.press("End")
+    expect(step.note()).to_have_text(f"{frames[-1]['note']} {run['ended']}")
+    figures = step.panel.locator(".figures tr", has_text="primal objective").locator("td").all_inner_texts()
+    assert [float(text) for text in figures] == pytest.approx([frames[-1]["primal"], run["final"]["primal"]], rel=1e-3)
+    step.press("Home")
+    step.at_step(0)
+    step.panel.get_by_label("Step of the run").fill("7")
+    expect(step.note()).to_have_text(frames[7]["note"])
+
+
+@pytest.mark.parametrize(
+    "solver", ["coordinate_descent", "active_set", "barrier", "newton", "subgradient", "perceptron"]
+)
+def test_every_solver(step: Step, solver: str) -> None:
+    step.choose("Solver", solver)
+    expect(step.panel.locator(".solver").first).not_to_have_text("SMO")
+    run = step.run()
+    assert run["solver"] == solver
+    step.press("End")
+    expect(step.note()).to_have_text(f"{run['frames'][-1]['note']} {run['ended']}")
+
+
+def test_pegasos_draws_again(step: Step) -> None:
+    step.choose("Solver", "pegasos")
+    step.at_step(0, of=1001)
+    step.press("ArrowRight")
+    first = step.run()["frames"][1]["note"]
+    expect(step.note()).to_have_text(first)
+    for _ in range(3):  # one of three other draws begins with another point
+        step.panel.get_by_role("button", name="Draw again").click()
+    seed = step.state["seed"]
+    assert seed == 3
+    step.press("Home")
+    step.press("ArrowRight")
+    expect(step.note()).to_have_text(step.run(seed=3)["frames"][1]["note"])
+
+
+def test_plays_to_the_end(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    step = Step(opened(link(lab, "step")))
+    play = step.panel.get_by_role("button", name=re.compile("^(Play|Pause)"))
+    step.choose("Speed", "16")
+    expect(step.note()).to_have_attribute("aria-live", "polite")
+    step.press("Space")
+    expect(play).to_have_text("Pause")
+    expect(step.note()).to_have_attribute("aria-live", "off")
+    step.press("Space")
+    expect(play).to_have_text("Play")
+    assert not step.place().inner_text().startswith("step 22 ")
+    step.press("Space")
+    step.at_step(22, of=22)
+    expect(play).to_have_text("Play")
+    expect(step.note()).to_have_attribute("aria-live", "polite")
+    step.choose("Speed", "2")
+    play.click()  # from the end it begins again
+    expect(step.place()).to_have_text(re.compile("^step [1-9] "))
+    step.press("ArrowLeft")  # a step by hand pauses
+    expect(play).to_have_text("Play")
+
+
+def test_nothing_moves_by_itself(step: Step) -> None:
+    """With less motion asked for, steps jump: after a key there is no picture in between."""
+    counting = """() => {
+        window.painted = 0;
+        const whole = CanvasRenderingContext2D.prototype.strokeRect;
+        CanvasRenderingContext2D.prototype.strokeRect = function (...a) { window.painted += 1; whole.apply(this, a); };
+    }"""
+    idle(step.page)
+    painted(step.page)
+    step.page.evaluate(counting)
+    painted(step.page, 10)
+    assert step.page.evaluate("window.painted") == 0
+    step.press("ArrowRight")
+    step.at_step(1)
+    idle(step.page)
+    painted(step.page)
+    assert 0 < step.page.evaluate("window.painted") <= 4 * 4  # four charts, for the frame and the finer grid
+
+
+def test_values_are_fetched_once_and_of_the_frame(step: Step) -> None:
+    asked = Requests(step.page, "/api/trace-values").asked
+    step.choose("Example", "circles")
+    step.choose("Kernel", "rbf")
+    expect(step.place()).to_have_text(re.compile("^step 0"))
+    run = step.run()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowRight"):
+        step.press(key)
+        idle(step.page)
+    seen = [(tuple(body["alphas"]), tuple(body["grid"])) for body in asked if body["kernel"]["name"] == "rbf"]
+    assert len(seen) == len(set(seen))
+    signed = [tuple(s * a for s, a in zip(run["signs"], frame["alpha"], strict=True)) for frame in run["frames"]]
+    for k in (1, 2):
+        assert any(alphas == pytest.approx(signed[k]) for alphas, _ in seen)
+    for body in asked:
+        for frame, alphas in zip(run["frames"], signed, strict=True):
+            if any(alphas) and tuple(body["alphas"]) == alphas:
+                assert body["intercept"] == frame["b"]
+
+
+def test_boundary_is_painted_where_it_is(step: Step) -> None:
+    """Left of w'x + b = 0 the plane has the colour of one class, right of it of the other."""
+    step.choose("Example", "six")
+    step.at_step(0, of=3)
+    step.press("End")
+    idle(step.page)
+    painted(step.page)
+    frame = step.run()["frames"][-1]
+    (w, b), half = (np.array(frame["w"]), frame["b"]), 0.9
+    colours = step.page.evaluate(
+        """([places]) => {
+            const canvas = document.querySelector("#panel-step .plot canvas");
+            const g = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+            g.drawImage(canvas, 0, 0);
+            const unit = Math.min(canvas.width, canvas.height) / 2;
+            const [cx, cy] = [canvas.width / 2, canvas.height / 2];
+            return places.map(([x, y]) => [...g.getImageData(cx + x * unit, cy - y * unit, 1, 1).data]);
+        }""",
+        [[[x, y] for x in (-half, half) for y in (-0.85, 0.6)]],
+    )
+    for (x, y), (red, _, blue, _) in zip([(x, y) for x in (-half, half) for y in (-0.85, 0.6)], colours, strict=True):
+        f = w @ [x, y] + b
+        assert abs(f) > 0.5
+        assert (red > blue) == (f > 0)  # orange is class 2
+
+
+# ---- two of them ----------------------------------------------------------------------------------------------------
+
+
+def test_two_solvers_by_step_and_by_share(step: Step) -> None:
+    step.choose("Beside it", "active_set")
+    first, second = step.run(), step.run(solver="active_set")
+    assert first["steps"] < second["steps"]
+    step.at_step(0, of=second["steps"], pane=1)
+    for _ in range(5):
+        step.press("ArrowRight")
+    step.at_step(5)
+    step.at_step(5, pane=1)
+    expect(step.note(1)).to_have_text(second["frames"][5]["note"])
+    step.press("End")
+    step.at_step(first["steps"])
+    step.at_step(second["steps"], pane=1)
+    step.press("ArrowLeft")
+    step.at_step(first["steps"])  # the shorter run waits at its end
+    step.at_step(second["steps"] - 1, pane=1)
+    step.panel.get_by_role("radio", name=re.compile("by share")).click()
+    half = second["steps"] // 2
+    step.panel.get_by_label("Step of the run").fill(str(half))
+    step.at_step(half, pane=1)
+    step.at_step(round(half * first["steps"] / second["steps"]))
+    step.choose("Beside it", "")
+    expect(step.panel.locator(".pane").nth(1)).to_be_hidden()
+
+
+def test_timeline(modules: Any) -> None:
+    found = modules.evaluate("""import('/static/js/step/run.js').then(({ Run, timeline }) => {
+        const run = (iterations) => Object.assign(Object.create(Run.prototype), {
+            frames: iterations.map((iteration) => ({ iteration })), last: iterations.length - 1 });
+        const both = [run([0, 1, 2, 3]), run([0, 2, 5, 9, 20])];
+        return { one: timeline(both.slice(0, 1), "iteration"), step: timeline(both, "iteration"),
+                 share: timeline(both, "share"), none: timeline([], "share") };
+    })""")
+    assert found["one"] == [[0], [1], [2], [3]]
+    assert found["step"] == [[0, 0], [1, 0], [2, 1], [3, 1], [3, 2], [3, 3], [3, 4]]  # at 0, 1, 2, 3, 5, 9, 20
+    assert [pair[1] for pair in found["share"]] == [0, 1, 2, 3, 4]
+    assert found["share"][0] == [0, 0]
+    assert found["share"][-1] == [3, 4]
+    assert found["none"] == []
+
+
+@pytest.mark.parametrize("solver", ["smo", "newton", "perceptron", "active_set"])
+def test_no_condition_is_violated_at_the_end(modules: Any, solver: str) -> None:
+    """``broken`` against the conditions of optimality, written out here for the points in the middle of the run too."""
+    points = [[-0.7, 0.5, 0], [-0.5, -0.45, 0], [-0.15, 0.05, 0], [0.2, 0.45, 1], [0.3, -0.35, 1], [0.75, 0.2, 1]]
+    asked = {"points": points, "kernel": {"name": "linear"}, "C": 10, "solver": solver, "tol": 1e-6}
+    answer = trace(asked)
+    broken = modules.evaluate(
+        """([answer, asked]) => import('/static/js/step/run.js').then(({ Run }) => {
+            const run = new Run(answer, asked);
+            return run.frames.map((_, k) => asked.points.map((_, i) => run.broken(k, i)));
+        })""",
+        [answer, asked],
+    )
+    assert not any(broken[-1])
+    assert any(broken[0])
+    if solver not in ("smo", "active_set"):
+        return
+    y = np.array(answer["signs"])
+    for frame, found in zip(answer["frames"], broken, strict=True):
+        alpha, room = np.array(frame["alpha"]), np.array(frame["gradient"]) + y * frame["b"]
+        wrong = np.where(alpha == 0, room < -1e-3, np.where(alpha == 10, room > 1e-3, np.abs(room) > 1e-3))
+        assert found == wrong.tolist()
+
+
+def test_between_two_frames(modules: Any) -> None:
+    """f is linear in the coefficients: half way between them it is the mean of both, on grids of any two sizes."""
+    values = modules.evaluate("""Promise.all([import('/static/js/step/run.js'), import('/static/js/grid.js')]).then(
+        ([{ between }, { valueAt }]) => {
+            const view = { x0: -1, x1: 1, y0: -1, y1: 1 };
+            const make = (n, f) => ({ view, nx: n, ny: n, values: Float32Array.from({ length: n * n }, (_, k) =>
+                f(-1 + (2 * (k % n)) / (n - 1), -1 + (2 * Math.floor(k / n)) / (n - 1))) });
+            const mean = between(make(7, (x, y) => x + 1), make(11, (x, y) => 3 * y - x), 0.5);
+            return [[0.2, 0.4], [-1, -1], [0.8, -0.2]].map(([x, y]) => valueAt(mean, x, y));
+        })""")
+    assert values == pytest.approx([(0.2 + 1 + 1.2 - 0.2) / 2, (0 - 2) / 2, (1.8 - 1.4) / 2], abs=1e-5)
+
+
+def test_logarithmic_axis(modules: Any) -> None:
+    found = modules.evaluate("""import('/static/js/step/curves.js').then(({ decades, span }) => ({
+        decades: decades(0.5, 2000, 9), few: decades(1e-8, 1e4, 4), span: span([0, null, 1e-30, 5, 200]),
+        flat: span([3, 3]) }))""")
+    assert found["decades"] == [3, 2, 1, 0]
+    assert len(found["few"]) <= 4
+    low, high = found["span"]
+    assert low < 200 / 1e8
+    assert 200 < high < 2000
+    assert found["flat"][0] < 3 / 2
+    assert found["flat"][1] > 3 * 2
+
+
+# ---- points ---------------------------------------------------------------------------------------------------------
+
+
+def test_points_are_moved_added_and_taken_back(step: Step) -> None:
+    before = step.state["points"]
+    step.click(0.5, 0.02)  # with the tool "move" a press on free ground does nothing
+    assert step.state["points"] == before
+    step.press("2")
+    step.click(0.9, 0.9)
+    step.at_step(0)
+    after = step.state["points"]
+    assert after[:-1] == before
+    assert after[-1][2] == 1
+    assert after[-1][0] > 0.5 > -0.5 > after[-1][1]
+    step.press("Control+z")
+    assert step.state["points"] == before
+    step.press("e")
+    x, y, _ = before[0]
+    box = step.panel.locator(".plot canvas").first.bounding_box()
+    unit = min(box["width"], box["height"]) / 2
+    step.click(0.5 + x * unit / box["width"], 0.5 - y * unit / box["height"])
+    assert step.state["points"] == before[1:]
+    step.press("m")
+
+
+def test_empty_plane_says_what_to_do(step: Step) -> None:
+    step.panel.get_by_role("button", name="Clear").click()
+    hint = step.panel.locator(".hint").first
+    expect(hint).to_contain_text("choose an example")
+    expect(step.panel.get_by_role("button", name=re.compile("^Play"))).to_be_disabled()
+    step.click(0.3, 0.5)  # clearing has chosen class 1
+    expect(hint).to_contain_text("All points are of class 1")
+    step.press("2")
+    step.click(0.7, 0.5)
+    expect(hint).to_be_hidden()
+    step.at_step(0)
+
+
+def test_points_of_classify(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    page = opened(link(lab, "classify"))
+    page.locator("#panel-classify").get_by_label("Example").select_option("three")
+    page.locator("#panel-classify").get_by_text("kernel evaluations").wait_for()
+    step = Step(page)
+    step.panel.get_by_role("button", name="From Classify").click()
+    expect(page.locator("#toast")).to_contain_text("of classes 1 and 2: this tab shows two")
+    assert len(step.state["points"]) == 28
+    step.at_step(0)
+
+
+# ---- manners --------------------------------------------------------------------------------------------------------
+
+
+def test_errors_stand_where_they_belong(step: Step, watch: SimpleNamespace) -> None:
+    step.choose("Beside it", "pegasos")
+    step.at_step(0, pane=1)
+    step.type("C", "inf")
+    expect(step.panel.locator(".hint").nth(1)).to_contain_text("needs a finite C")
+    expect(step.panel.locator(".field.wrong .error")).to_contain_text("needs a finite C")
+    step.type("C", "10")
+    expect(step.panel.locator(".field.wrong")).to_have_count(0)
+    step.at_step(0, pane=1)
+    excused(watch, "400")  # the browser notes refusals by itself
+
+
+def test_keys_of_other_controls_stay_theirs(step: Step) -> None:
+    slider = step.panel.get_by_label("C", exact=True)
+    before = step.state["C"]
+    slider.focus()
+    step.page.keyboard.press("ArrowRight")
+    expect(step.place()).to_have_text(re.compile("^step 0"))
+    assert step.state["C"] > before
+    step.panel.get_by_label("Step of the run").focus()
+    step.page.keyboard.press("ArrowRight")
+    step.at_step(1)
+
+
+def test_link_holds_the_step(step: Step, opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    step.choose("Beside it", "barrier")
+    step.at_step(0, pane=1)
+    for _ in range(4):
+        step.press("ArrowRight")
+    step.at_step(4)
+    until(step.page, lambda: step.state["at"] == 4)
+    other = opened(lab.link + step.page.evaluate("location.hash"))
+    expect(other.locator("#panel-step .place").nth(0)).to_have_text(re.compile("^step 4 "))
+    expect(other.locator("#panel-step .place").nth(1)).to_have_text(re.compile("^step 4 "))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"points": "no", "solver": "<b>", "at": -3, "speed": 1e9, "sync": 4, "seed": 0.5},
+        {"points": [[0, 0, 0], [1, 1, 7], [None, 2, 1], [0.5, 0.5, 1]], "C": -1, "view": 3, "second": {}, "at": 1e30},
+    ],
+    ids=["all wrong", "half wrong"],
+)
+def test_links_of_strangers(step: Step, state: dict[str, Any]) -> None:
+    step.go(state)
+    step.at_step(0)
+    step.press("ArrowRight")
+    step.at_step(1)
+    assert step.state["solver"] == "smo"
+    assert step.state["C"] > 0
+    assert {point[2] for point in step.state["points"]} == {0, 1}
+
+
+def test_web_page_of_a_run(step: Step, opened: Callable[..., Any], tmp_path: Path) -> None:
+    step.choose("Example", "six")
+    step.at_step(0, of=3)
+    with step.page.expect_download() as download:
+        step.panel.get_by_role("button", name="Web page").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name == "maxmargin-smo.html"
+    player = step.page.context.new_page()
+    player.goto(file.as_uri())
+    player.get_by_label("one step on").click()
+    expect(player.locator("#note")).to_have_text(step.run()["frames"][1]["note"])
+    player.close()
+
+
+def test_picture_is_saved(step: Step) -> None:
+    with step.page.expect_download() as download:
+        step.page.get_by_role("button", name="Share").click()
+        step.page.get_by_role("button", name="Save picture (PNG)").click()
+    assert download.value.suggested_filename == "maxmargin-step.png"
+    assert Path(download.value.path()).read_bytes()[:4] == b"\x89PNG"
+
+
+def test_everything_has_a_name(step: Step) -> None:
+    assert step.nameless() == []
+
+
+def test_phone(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    page = opened(link(lab, "step"), **PHONE, device_scale_factor=2)
+    step = Step(page)
+    page.evaluate("window.shifts = 0")
+    step.panel.get_by_label("One step on (→)").tap()
+    step.at_step(1)
+    idle(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("window.shifts") < 0.01
+    bar = step.panel.locator(".transport").bounding_box()
+    assert bar["y"] + bar["height"] <= 845  # in reach, without scrolling

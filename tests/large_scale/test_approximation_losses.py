@@ -1,0 +1,148 @@
+"""Losses: derivatives against differences, multipliers against Fenchel, all four against their definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maxmargin.large_scale.losses import HINGES, NO_CENTRE, TUBES, Loss, along_line, first_order, multipliers
+from maxmargin.large_scale.rows.targets import Labels, Values
+
+NAMES = [*HINGES, *TUBES]
+
+
+def points(loss, seed=0):
+    rng = np.random.default_rng(seed)
+    f = rng.normal(size=300) * 2
+    return f, rng.normal(size=300) if loss.tube else rng.choice([-1.0, 1.0], 300)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_are_the_definitions(name):
+    loss = Loss.named(name, 0.3)
+    f, y = points(loss)
+    expected = {
+        "hinge": np.maximum(0, 1 - y * f),
+        "squared_hinge": np.maximum(0, 1 - y * f) ** 2,
+        "epsilon_insensitive": np.maximum(0, np.abs(y - f) - 0.3),
+        "squared_epsilon_insensitive": np.maximum(0, np.abs(y - f) - 0.3) ** 2,
+        "squares": np.maximum(0, np.abs(y - f) - 0.3) ** 2,
+    }[name]
+    np.testing.assert_allclose(loss.value(f, y), expected)
+
+
+def test_squares_without_a_tube():
+    f, y = points(Loss(tube=True))
+    f[0] = y[0]
+    np.testing.assert_array_equal(Loss.named("squares").curvature(f, y), 2.0)
+    np.testing.assert_allclose(Loss.named("squares").value(f, y), (y - f) ** 2)
+    assert Loss.named("squares").quadratic
+    assert not Loss.named("squared_hinge").quadratic
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_derivatives_are_limits_of_differences(name):
+    loss = Loss.named(name, 0.3).rounded(0.5)
+    f, y = points(loss, 1)
+    h = 1e-6
+    numeric = (loss.smooth_value(f + h, y) - loss.smooth_value(f - h, y)) / (2 * h)
+    np.testing.assert_allclose(loss.derivative(f, y), numeric, atol=1e-6)
+    second = (loss.derivative(f + h, y) - loss.derivative(f - h, y)) / (2 * h)
+    kinks = np.abs(second - loss.curvature(f, y)) > 1e-4  # a difference may straddle an end of the parabola
+    assert kinks.sum() <= 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_conjugate_is_the_supremum(name):
+    loss = Loss.named(name, 0.2)
+    grid = np.linspace(-60, 60, 240_001)
+    for y in (-1.0, 1.0) if not loss.tube else (-0.7, 2.0):
+        for a in (0.0, 0.3, 0.9):
+            g = -a if loss.tube else -a * y
+            best = np.max(g * grid - loss.value(grid, np.full(len(grid), y)))
+            np.testing.assert_allclose(loss.conjugate(np.array([g]), np.array([y]))[0], best, atol=1e-3)
+    if not loss.squared:
+        assert loss.conjugate(np.array([2.5]), np.array([1.0]))[0] == np.inf
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(NAMES), st.floats(0.01, 3.0), st.integers(0, 10**6))
+def test_fenchel_holds_and_the_parabola_misses_it_by_little(name, width, seed):
+    loss = Loss.named(name, 0.25).rounded(width)
+    f, y = points(loss, seed)
+    g = loss.derivative(f, y)
+    missing = loss.value(f, y) + loss.conjugate(g, y) - g * f
+    assert (missing > -1e-9).all()
+    if loss.squared:
+        assert missing.max() < 1e-9
+    elif not loss.tube:
+        assert missing.max() <= width / 16 + 1e-12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sums_of_a_tile(name):
+    loss = Loss.named(name, 0.3).rounded(0.7)
+    rng = np.random.default_rng(3)
+    F, c = rng.normal(size=(50, 3)), rng.uniform(0.1, 2, (50, 3))
+    y = rng.normal(size=(50, 3)) if loss.tube else rng.choice([-1.0, 1.0], (50, 3))
+    g, sums = np.empty((50, 3)), np.zeros((10, 3))
+    support = first_order(F, y, c, NO_CENTRE, *loss.numbers, g, sums)
+    for k in range(3):
+        d = c[:, k] * loss.derivative(F[:, k], y[:, k])
+        np.testing.assert_allclose(g[:, k], d)
+        np.testing.assert_allclose(sums[0, k], c[:, k] @ loss.value(F[:, k], y[:, k]))
+        np.testing.assert_allclose([sums[2, k], sums[5, k]], [d[d > 0].sum(), d[d < 0].sum()])
+        conjugate = c[:, k] @ loss.conjugate(d / c[:, k], y[:, k])
+        np.testing.assert_allclose(sums[[3, 4, 6, 7], k].sum(), conjugate)
+        np.testing.assert_allclose(sums[9, k], c[:, k] @ loss.curvature(F[:, k], y[:, k]))
+    np.testing.assert_allclose(sums[8], c.sum(axis=0))
+    assert support == np.count_nonzero(g.any(axis=1))
+
+
+def test_centres_move_the_parabola():
+    """With a centre a0 the multiplier at the kink is a0, and a0 + s / d around it."""
+    loss = Loss.named("hinge").rounded(0.5)
+    s = np.linspace(-1, 1, 41)
+    F, y, centre, a = (1 - s)[:, None], np.ones((41, 1)), np.full((41, 1), 0.8), np.empty((41, 1))
+    multipliers(F, y, centre, *loss.numbers, a)
+    np.testing.assert_allclose(a[:, 0], np.clip(0.8 + s / 0.5, 0, 1), atol=1e-12)
+
+
+def test_along_a_line_is_the_loss_there():
+    loss = Loss.named("epsilon_insensitive", 0.1).rounded(0.4)
+    rng = np.random.default_rng(4)
+    F, G, y, c = rng.normal(size=(4, 30, 2))
+    c = np.abs(c)
+    steps, values, slopes = np.array([[0.0, 0.5], [1.0, 2.0]]), np.zeros((2, 2)), np.zeros((2, 2))
+    along_line(F, G, y, c, NO_CENTRE, *loss.numbers, steps, values, slopes)
+    for q in range(2):
+        for k in range(2):
+            f = F[:, k] + steps[q, k] * G[:, k]
+            np.testing.assert_allclose(values[q, k], c[:, k] @ loss.smooth_value(f, y[:, k]))
+            np.testing.assert_allclose(slopes[q, k], (c[:, k] * G[:, k]) @ loss.derivative(f, y[:, k]))
+
+
+def test_unknown_name():
+    with pytest.raises(ValueError, match="loss must be one of"):
+        Loss.named("hing")
+
+
+def test_labels_of_two_and_of_three_classes():
+    two = Labels.one_vs_rest(np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0]), 2.0, np.array([1.0, 10.0]))
+    y, c = two.tile(slice(0, 3))
+    np.testing.assert_array_equal(y.ravel(), [-1, 1, 1])
+    np.testing.assert_array_equal(c.ravel(), [2, 40, 60])
+    three = Labels.one_vs_rest(np.array([2, 0]), np.ones(2), 1.0, np.array([5.0, 6.0, 7.0]))
+    y, c = three.tile(np.array([1, 0]))
+    np.testing.assert_array_equal(y, [[1, -1, -1], [-1, -1, 1]])
+    np.testing.assert_array_equal(c, [[5, 1, 1], [1, 1, 7]])
+    assert three.error(slice(0, 2), np.array([[0.0, 0, 1], [0, 2, 1]])) == 1
+    assert two.error(slice(0, 3), np.array([[1.0], [1.0], [-1.0]])) == 2
+
+
+def test_values_of_several_targets():
+    values = Values(np.arange(6.0).reshape(3, 2), np.array([1.0, 0.0, 2.0]), 3.0)
+    y, c = values.tile(slice(1, 3))
+    np.testing.assert_array_equal(y, [[2, 3], [4, 5]])
+    np.testing.assert_array_equal(c, [[0, 0], [6, 6]])
+    assert values.error(slice(0, 3), np.zeros((3, 2))) == 0 + 1 + 16 + 25

@@ -1,0 +1,74 @@
+"""One output in one look at the rows: the same sums as those of several outputs, which BLAS forms."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maxmargin.kernels import RBF
+from maxmargin.large_scale.losses import Loss
+from maxmargin.large_scale.rows.local import LocalRounds
+from maxmargin.large_scale.rows.one_output import TOGETHER, end_to_end
+from maxmargin.large_scale.rows.targets import Values
+from maxmargin.large_scale.rows.tiles import KernelRows, StoredRows, stored
+
+LOSSES = {
+    "hinge": Loss.named("hinge").rounded(0.8),
+    "squared_hinge": Loss.named("squared_hinge"),
+    "tube": Loss.named("epsilon_insensitive", 0.2).rounded(0.5),
+    "squares": Loss.named("squares"),
+}
+
+
+def targets_of(loss, rng, n, outputs):
+    """Targets and prices of several outputs, of which the first one is looked at."""
+    y = rng.normal(size=(n, outputs)) if loss.tube else rng.choice([-1.0, 1.0], (n, outputs))
+    return y, rng.uniform(0.1, 2.0, (n, outputs))
+
+
+@pytest.mark.parametrize("sides", [False, True])
+@pytest.mark.parametrize("name", list(LOSSES))
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 3 * TOGETHER), m=st.integers(1, 40), single=st.booleans())
+def test_sums_are_those_of_several_outputs(name, sides, seed, n, m, single):
+    rng, loss = np.random.default_rng(seed), LOSSES[name]
+    room = rng.normal(size=(n, m + 5)).astype(np.float32 if single else np.float64)
+    K = room[:, :m]  # rows with padding between them
+    y, c = targets_of(loss, rng, n, 2)
+    B, b = rng.normal(size=(m, 2)), rng.normal(size=2)
+    one = LocalRounds(StoredRows(K, 7), Values(y[:, :1], c[:, :1]))
+    two = LocalRounds(StoredRows(K, 7), Values(y, c))
+    for given_B, given_b in ((B, b), (None, None)):
+        own = [None if part is None else part[..., :1] for part in (given_B, given_b)]
+        found = one.evaluate(*own, loss, sides=sides)
+        expected = two.evaluate(given_B, given_b, loss, sides=sides)
+        np.testing.assert_allclose(one.F, two.F[:, :1], rtol=1e-12, atol=1e-12)
+        for part in ("loss", "smooth", "gradient", "slope", "linear", "quadratic", "price", "bend"):
+            np.testing.assert_allclose(
+                getattr(found, part), getattr(expected, part)[..., :1], rtol=1e-11, atol=1e-11, err_msg=part
+            )
+
+
+def test_kernel_values_with_padded_columns():
+    """Tiles round the number of columns up: what lies there is not looked at."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(100, 3)), rng.normal(size=(13, 3))
+    kernel = RBF(gamma=0.5).resolve(X)
+    y, B = rng.choice([-1.0, 1.0], (100, 1)), rng.normal(size=(13, 1))
+    K, loss = kernel.matrix(X, Z), LOSSES["squared_hinge"]
+    slack = np.maximum(0.0, 1.0 - y * (K @ B + 0.3))
+    for rows in (KernelRows(kernel, X, Z), stored(KernelRows(kernel, X, Z))):
+        sums = LocalRounds(rows, Values(y, np.ones(100))).evaluate(B, np.array([0.3]), loss)
+        np.testing.assert_allclose(sums.loss, (slack**2).sum(), rtol=1e-5)
+        np.testing.assert_allclose(sums.gradient[0], K.T @ (-2 * y * slack), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "K",
+    [np.ones((3, 4))[:, :2], np.ones((3, 4)), np.ones((4, 3)).T, np.ones((3, 8))[:, ::2], np.ones((0, 3))],
+    ids=["padded", "whole", "by columns", "every second", "empty"],
+)
+def test_rows_that_lie_end_to_end(K):
+    found = end_to_end(K)
+    assert found.flags.c_contiguous or found is K
+    np.testing.assert_array_equal(found[:, : K.shape[1]], K)
