@@ -34,7 +34,7 @@ from maxmargin.runtime.validation import check_choice, check_flag
 
 __all__ = ["patch_sklearn", "sklearn_is_patched", "unpatch_sklearn"]
 
-NAMES = [name for name in svm.__all__ if hasattr(_classes, name)]
+NAMES = ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR"]
 REQUESTS = {"_metadata_request", "_skl_callbacks"}  # what scikit-learn keeps in an object besides its parameters
 
 _lock = threading.RLock()
