@@ -30,6 +30,7 @@ from sklearn.svm import _classes
 
 from maxmargin import svm
 from maxmargin.runtime.logging import logger, show
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import check_choice, check_flag
 
 __all__ = ["patch_sklearn", "sklearn_is_patched", "unpatch_sklearn"]
@@ -72,6 +73,7 @@ class StandIn:
         self._settle()
         return self
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit the machine to training data.
 
