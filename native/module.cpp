@@ -10,7 +10,12 @@ using nb::literals::operator""_a;
 
 // One line per idea, in alphabetical order, as in CMakeLists.txt.
 #define EACH_IDEA(DO) \
-  DO(rows)            \
+  DO(coordinate_sums)  \
+  DO(nearest)          \
+  DO(row_hashes)       \
+  DO(rows)             \
+  DO(subsequences)     \
+  DO(word_products)    \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);
