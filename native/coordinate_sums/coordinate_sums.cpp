@@ -59,6 +59,15 @@ template <CoordinateTerm TERM> void dense_of(const DenseSums& s) {
   }
 }
 
+// The value, or zero; without a branch.
+INLINE double kept_if(bool keep, double value) {
+  uint64_t bits;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  bits &= -uint64_t(keep);
+  __builtin_memcpy(&value, &bits, sizeof bits);
+  return value;
+}
+
 template <CoordinateTerm TERM, class I> void sparse_of(const SparseSums<I>& s) {
   const auto &A = s.A, &B = s.B;
   for (int64_t i = 0; i < A.rows; i++)
@@ -68,9 +77,10 @@ template <CoordinateTerm TERM, class I> void sparse_of(const SparseSums<I>& s) {
       double total = 0.0;
       while (p < p_end && q < q_end) {
         const I a = A.indices[p], b = B.indices[q];
-        total += term_of<TERM>(a <= b ? A.data[p] : 0.0, b <= a ? B.data[q] : 0.0);
-        p += a <= b;
-        q += b <= a;
+        const bool left = a <= b, right = b <= a;  // no branch: it would be guessed wrong every other time
+        total += term_of<TERM>(kept_if(left, A.data[p]), kept_if(right, B.data[q]));
+        p += left;
+        q += right;
       }
       for (; p < p_end; p++) total += term_of<TERM>(A.data[p], 0.0);
       for (; q < q_end; q++) total += term_of<TERM>(0.0, B.data[q]);

@@ -23,8 +23,8 @@ from maxmargin.runtime.validation import Array, Points
 MANHATTAN, CHI_SQUARED, INTERSECTION = 0, 1, 2
 
 # Per call, so that Ctrl-C is obeyed within a tenth of a second: a dense term takes up to a nanosecond (a division),
-# a step of a merge a few.
-DENSE_MAX_TERMS, SPARSE_MAX_TERMS = 2**26, 2**23
+# a step of a merge ten.
+DENSE_MAX_TERMS, SPARSE_MAX_TERMS = 2**26, 2**22
 DENSE_MAX_ROWS = 1024  # of B per call: with fewer rows of A its transposition would be repeated too often
 
 
