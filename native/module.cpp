@@ -12,6 +12,12 @@ using nb::literals::operator""_a;
 #define EACH_IDEA(DO) \
   DO(rows)            \
   DO(tiles)           \
+  DO(coordinate_sums)  \
+  DO(nearest)          \
+  DO(row_hashes)       \
+  DO(rows)             \
+  DO(subsequences)     \
+  DO(word_products)    \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);

@@ -7,9 +7,32 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+_Csr = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # indptr, indices, data
+
 def cpu_level() -> str: ...
 def available_levels() -> list[str]: ...
 def _use_level(name: str) -> None: ...
+
+# coordinate_sums (float64)
+def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
+def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
+
+# nearest (float64)
+def keep_nearest(
+    K: NDArray[Any],
+    k_xx: NDArray[Any],
+    k_zz: NDArray[Any],
+    first: int,
+    excluded: int,
+    rounding: float,
+    clip: bool,
+    squares: NDArray[Any],
+    indices: NDArray[Any],
+) -> None: ...
+
+# row_hashes
+def hash_rows(X: NDArray[Any], out: NDArray[Any]) -> None: ...
+def hash_rows_csr(X: _Csr, columns: int, out: NDArray[Any]) -> None: ...
 
 # rows
 def transpose(A: NDArray[Any], out: NDArray[Any]) -> None: ...
@@ -85,3 +108,22 @@ def kernel_block_csr(
     start: int,
     stop: int,
 ) -> None: ...
+# subsequences (float64)
+SUBSEQUENCE_LANES: int
+
+def read_subsequences(
+    letters: NDArray[Any],
+    starts: NDArray[Any],
+    lanes: NDArray[Any],
+    decay: float,
+    P: NDArray[Any],
+    total: NDArray[Any],
+    place: NDArray[Any],
+    out: NDArray[Any],
+    max_operations: int,
+) -> bool: ...
+
+# word_products (float64, int64)
+def add_word_products(
+    F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
+) -> int: ...
