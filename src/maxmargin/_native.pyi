@@ -37,6 +37,21 @@ def hash_rows_csr(X: _Csr, columns: int, out: NDArray[Any]) -> None: ...
 # rows
 def transpose(A: NDArray[Any], out: NDArray[Any]) -> None: ...
 
+# subsequences (float64)
+SUBSEQUENCE_LANES: int
+
+def read_subsequences(
+    letters: NDArray[Any],
+    starts: NDArray[Any],
+    lanes: NDArray[Any],
+    decay: float,
+    P: NDArray[Any],
+    total: NDArray[Any],
+    place: NDArray[Any],
+    out: NDArray[Any],
+    max_operations: int,
+) -> bool: ...
+
 # tiles
 EXP2: int
 POWER: int
@@ -108,20 +123,6 @@ def kernel_block_csr(
     start: int,
     stop: int,
 ) -> None: ...
-# subsequences (float64)
-SUBSEQUENCE_LANES: int
-
-def read_subsequences(
-    letters: NDArray[Any],
-    starts: NDArray[Any],
-    lanes: NDArray[Any],
-    decay: float,
-    P: NDArray[Any],
-    total: NDArray[Any],
-    place: NDArray[Any],
-    out: NDArray[Any],
-    max_operations: int,
-) -> bool: ...
 
 # word_products (float64, int64)
 def add_word_products(
