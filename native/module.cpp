@@ -13,6 +13,7 @@ using nb::literals::operator""_a;
   DO(coordinate_sums) \
   DO(nearest)         \
   DO(row_hashes)      \
+  DO(predictor)       \
   DO(rows)            \
   DO(subsequences)    \
   DO(tiles)           \

@@ -33,6 +33,24 @@ def keep_nearest(
 # row_hashes
 def hash_rows(X: NDArray[Any], out: NDArray[Any]) -> None: ...
 def hash_rows_csr(X: _Csr, columns: int, out: NDArray[Any]) -> None: ...
+# predictor
+class Predictor:
+    def __init__(
+        self,
+        kind: int,
+        g: float,
+        coef0: float,
+        degree: int,
+        Z: NDArray[Any],
+        coefficients: NDArray[Any] | None,
+        intercept: NDArray[Any],
+        rule: int,
+        present: NDArray[Any],
+    ) -> None: ...
+    def decision(self, X: NDArray[Any]) -> NDArray[Any]: ...
+    def codes(self, X: NDArray[Any]) -> Any: ...
+    @property
+    def n_features(self) -> int: ...
 
 # rows
 def transpose(A: NDArray[Any], out: NDArray[Any]) -> None: ...

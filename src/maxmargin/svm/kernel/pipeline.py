@@ -46,6 +46,7 @@ from maxmargin.svm.kernel.hard_margin import solve_hard_margin
 from maxmargin.svm.kernel.training import ABREAST, TrainingSet
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion
+from maxmargin.svm.models.predictor import PredictorMixin
 from maxmargin.svm.report import FitReport, combine
 
 SMALL = 1000  # rows up to which threads cost more than they bring
@@ -53,7 +54,7 @@ LARGE = 30_000  # rows from which a fit may take so long that its user should kn
 REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
 
 
-class KernelMachine(CallbackSupport, KernelInput):
+class KernelMachine(CallbackSupport, PredictorMixin, KernelInput):
     """The estimators' common part: shared parameters, the pipeline, and what every fit leaves behind."""
 
     def _check_shared(self) -> None:
