@@ -12,8 +12,8 @@ using nb::literals::operator""_a;
 #define EACH_IDEA(DO) \
   DO(coordinate_sums) \
   DO(nearest)         \
-  DO(row_hashes)      \
   DO(predictor)       \
+  DO(row_hashes)      \
   DO(rows)            \
   DO(subsequences)    \
   DO(tiles)           \
