@@ -56,6 +56,64 @@ def hash_rows_csr(X: _Csr, columns: int, out: NDArray[Any]) -> None: ...
 # rows
 def transpose(A: NDArray[Any], out: NDArray[Any]) -> None: ...
 
+# smoothed_losses (float64); loss = (tube, squared, epsilon, width)
+LOSS_SUMS: int
+_Loss = tuple[bool, bool, float, float]
+
+def loss_first_order(
+    loss: _Loss,
+    F: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    g: NDArray[Any],
+    sums: NDArray[Any],
+) -> int: ...
+def loss_second_order(
+    loss: _Loss,
+    F: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    D: NDArray[Any],
+) -> None: ...
+def loss_multipliers(
+    loss: _Loss, F: NDArray[Any], y: NDArray[Any], centre: NDArray[Any] | None, a: NDArray[Any]
+) -> None: ...
+def loss_along_line(
+    loss: _Loss,
+    F: NDArray[Any],
+    G: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    steps: NDArray[Any],
+    values: NDArray[Any],
+    slopes: NDArray[Any],
+) -> None: ...
+def hinge_changes(
+    F: NDArray[Any], y: NDArray[Any], c: NDArray[Any], output: int, inside: NDArray[Any], change: NDArray[Any]
+) -> tuple[int, int]: ...
+
+# stored_rows: K and X float32 or float64, with the entries of a row side by side; the rest float64
+def evaluate_rows(
+    K: NDArray[Any],
+    B: NDArray[Any] | None,
+    b: float,
+    loss: _Loss,
+    F: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    g: NDArray[Any],
+    sums: NDArray[Any],
+    gradient: NDArray[Any],
+) -> int: ...
+def take_rows(K: NDArray[Any], keep: NDArray[Any], out: NDArray[Any]) -> None: ...
+def add_weighted_rows(
+    X: NDArray[Any], w: NDArray[Any], mean: NDArray[Any], squared: bool, sums: NDArray[Any]
+) -> None: ...
+
 # subsequences (float64)
 SUBSEQUENCE_LANES: int
 
