@@ -15,17 +15,11 @@ using nb::literals::operator""_a;
   DO(predictor)       \
   DO(row_hashes)      \
   DO(rows)            \
+  DO(smoothed_losses) \
+  DO(stored_rows)     \
   DO(subsequences)    \
   DO(tiles)           \
   DO(word_products)   \
-  DO(coordinate_sums)      \
-  DO(nearest)              \
-  DO(row_hashes)           \
-  DO(rows)                 \
-  DO(smoothed_losses)      \
-  DO(stored_rows)          \
-  DO(subsequences)         \
-  DO(word_products)        \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);
