@@ -12,6 +12,7 @@ using nb::literals::operator""_a;
 #define EACH_IDEA(DO) \
   DO(batch)           \
   DO(rows)            \
+  DO(tiles)           \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);

@@ -30,7 +30,7 @@ from maxmargin.large_scale.training import Rows, Trained, budget_of, missed, row
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.batches import batch_weights, named, opened, passes
 from maxmargin.runtime.callbacks import CallbackSupport
-from maxmargin.runtime.control import Control, Status, print_note, print_progress
+from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import (
     Array,
@@ -104,13 +104,6 @@ class LandmarkMachine(CallbackSupport, KernelInput):
         check_flag("fit_intercept", self.fit_intercept)
         _check_unless_auto("n_components", self.n_components, "an integer >= 1", least=1, integer=True)
         _check_unless_auto("cache_size", self.cache_size, "a number of megabytes", least=0, infinite=True)
-
-    def _control(self) -> Control:
-        return Control(
-            max_iter=int(self.max_iter),
-            max_seconds=self.max_seconds,
-            callback=print_progress if self.verbose else None,
-        )
 
     # ---- fitting
 

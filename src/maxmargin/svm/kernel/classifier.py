@@ -21,6 +21,7 @@ from maxmargin.problems.dual import DualProblem, JointProblem
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.threads import effective_threads, single_threaded_blas
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -74,6 +75,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
     def _parameters(self) -> str:
         """C, nu: what the machine has, in words."""
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the machine to training data.

@@ -25,7 +25,7 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.callbacks import CallbackSupport
 from maxmargin.runtime.canonical_rows import canonical_rows
-from maxmargin.runtime.control import Control, Status, print_note, print_progress
+from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.history import History
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import (
@@ -76,11 +76,7 @@ class KernelMachine(CallbackSupport, KernelInput):
 
     def _prepare(self, X: Points, target: Array, weights: Array, pairs: bool = False) -> TrainingSet:
         """Canonical rows, the resolved kernel and its operator; ``pairs`` says that pairs of classes will be solved."""
-        control = Control(
-            max_iter=int(self.max_iter),
-            max_seconds=self.max_seconds,
-            callback=print_progress if self.verbose else None,
-        )
+        control = Control.of(self)
         if self.verbose and not solve_pairs.signatures:
             print_note("loading compiled code; the first fit on a machine compiles it, which takes some seconds")
         threads = effective_threads(self.n_jobs) if X.shape[0] > SMALL or X.dtype == object else 1
