@@ -58,7 +58,7 @@ Ended solve_blocks(State<T>& z, double goal, const Stop* stop, int64_t& steps, A
 template <class T> void solve_stored(const Batch& s, const Layout& layout, int64_t p, const Stop* stop, Arena* arena) {
   State<T> z(s, layout, p, arena);
   const T* none[2] = {nullptr, nullptr};
-  auto rows = made_rows<T>(z, none, none, s.row_bytes, arena);
+  auto rows = made_rows<T>(z, none, none, false, arena);
   for (int64_t v = 0; v < layout.size; v++) {
     const int64_t at = layout.real(v) ? layout.row(v) * (s.points.stride + 1) : -1;
     z.x.diagonal[v] = at < 0 ? T(0) : s.points.stored64 ? T(s.points.stored64[at]) : T(s.points.stored32[at]);
@@ -86,10 +86,10 @@ void solve_exactly(const Batch& s, const Layout& layout, State<float>& from, int
   State<double> z(s, layout, from.problem, arena);
   for (int64_t t = 0; t < layout.size; t++) z.x.a[t] = from.x.a[t];
   if (!ones(s.points.form.kind)) diagonal_of<double>(s, layout, panels, v, z.x.diagonal);
-  auto rows = made_rows<double>(z, panels, v, s.row_bytes, arena);
+  auto rows = made_rows<double>(z, panels, v, false, arena);
   const int64_t limit = minimum(s.problems.max_steps, steps + step_limit(s, layout));
   const Ended ended = solve_with<double>(z, rows, s.problems.tol, limit, stop, steps);
-  publish(z, ended, steps, evaluations + rows.made * layout.kernel_size);
+  publish(z, ended, steps, evaluations + rows.made);
 }
 
 template <class T>
@@ -109,9 +109,9 @@ void solve_tiles(const Batch& s, const Layout& layout, int64_t p, const Stop* st
   if (s.source == BLOCKS) {
     ended = solve_blocks<T>(z, goal, stop, steps, arena);
   } else {
-    auto rows = made_rows<T>(z, panels, v, s.row_bytes, arena);
+    auto rows = made_rows<T>(z, panels, v, s.shared.own != nullptr, arena);
     ended = solve_with<T>(z, rows, goal, step_limit(s, layout), stop, steps);
-    evaluations = rows.made * layout.kernel_size;
+    evaluations = rows.made;
   }
   arena->used = before;
   if constexpr (sizeof(T) == sizeof(float)) {
@@ -128,7 +128,9 @@ void solve_tiles(const Batch& s, const Layout& layout, int64_t p, const Stop* st
 void solve(const Batch* s, int64_t p, const Stop* stop, Arena* arena) {
   arena->used = 0;
   const Layout layout(*s, p);
-  if (stop_asked(stop)) {
+  if (stop_asked(stop)) {  // where the start is zero, so is f
+    State<double> z(*s, layout, p, arena);
+    publish(z, ASKED, 0, 0);
     s->results.status[p] = NOT_BEGUN;
     return;
   }

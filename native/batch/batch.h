@@ -81,6 +81,14 @@ struct Blocks {
   double **own64, **cross64;
 };
 
+// K of each segment with itself, row by row as problems need it, for all problems.
+enum SharedRow : uint8_t { SHARED_MISSING, SHARED_CLAIMED, SHARED_READY };
+struct SharedRows {
+  void** own;      // float or double, as the panels; null where nothing is shared
+  uint8_t* state;  // of each slot
+  void (*yield)();
+};
+
 enum Rule : int32_t { C_SVC, NU_SVC, EPS_SVR, NU_SVR, ONE_CLASS };
 enum Status : int8_t { OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN };
 
@@ -123,6 +131,7 @@ struct Batch {
   Packed packed;
   Columns columns;
   Blocks blocks;
+  SharedRows shared;
   Problems problems;
   Results results;
   Source source;

@@ -45,22 +45,26 @@ template <class T> struct BlockRows {
 constexpr int MADE_ROWS_MAX = 24;  // at a time
 
 // Rows made when they are needed: the one asked for, and with it the worst violators that have none, a tile at a time.
+// Where segments are shared, K of a row with its own segment is made once for all problems, by whichever thread needs it
+// first, and only the rest of the row is the problem's own.
 template <class T> struct MadeRows {
   const Batch& s;
   const Layout& layout;
   const Variables<T>& x;
   const T *panels[2], *v[2];  // of each run's segment; null for a stored matrix
-  int64_t at_once, capacity, next, made, work;
+  int64_t at_once, width, capacity, next, made, work;
   T *memory, *points;
-  T** of;          // row of each kernel slot, or null
+  T** of;          // own memory's row of each kernel slot, or null
   int64_t* owner;  // kernel slot of each place in memory, or -1
   int64_t recent[2];
+  bool shared;
 
   INLINE const T* operator()(int64_t variable, int run) {
     const int64_t slot = layout.kernel_slot(variable);
     if (slot != recent[0]) recent[1] = recent[0], recent[0] = slot;
-    const T* row = of[slot] ? of[slot] : make(slot);
-    return row - (run && layout.twins ? layout.padded[0] : 0);
+    if (!of[slot]) make(slot);
+    if (!shared) return of[slot] - (run && layout.twins ? layout.padded[0] : 0);
+    return (run == layout.run(slot) ? shared_row(slot) : of[slot]) - (run ? layout.padded[0] : 0);
   }
   INLINE int64_t take_work() {
     const int64_t done = work;
@@ -68,12 +72,80 @@ template <class T> struct MadeRows {
     return done;
   }
 
-  T* make(int64_t wanted) {
-    if (s.source == STORED) return gather(wanted);
-    return at_once <= 1 ? make_one(wanted) : make_several(wanted);
+  INLINE T* shared_row(int64_t slot) const {
+    const int run = layout.run(slot);
+    return static_cast<T*>(s.shared.own[layout.segment[run]]) + layout.local(slot) * layout.padded[run];
+  }
+  INLINE uint8_t* shared_state(int64_t slot) const {
+    return s.shared.state + s.segments.slot[layout.segment[layout.run(slot)]] + layout.local(slot);
   }
 
-  T* gather(int64_t wanted) {
+  void make(int64_t wanted) {
+    if (s.source == STORED) return gather(wanted);
+    int64_t chosen[MADE_ROWS_MAX];
+    T u[MADE_ROWS_MAX];
+    const int64_t count = at_once <= 1 ? (chosen[0] = wanted, 1) : choose(wanted, chosen), d = s.points.d;
+    for (int64_t t = 0; t < count; t++) {
+      const int run = layout.run(chosen[t]);
+      unpack(panels[run], d, layout.local(chosen[t]), points + t * d);
+      u[t] = u_of<T>(s.points.form, v[run][layout.local(chosen[t])]);
+      place(chosen[t]);
+    }
+    for (int k = 0; k < (layout.twins ? 1 : layout.runs); k++) {
+      int64_t at[MADE_ROWS_MAX], m = 0;
+      T* to[MADE_ROWS_MAX];
+      for (int64_t t = 0; t < count; t++) {
+        const int64_t slot = chosen[t];
+        if (shared && layout.run(slot) == k) {
+          uint8_t missing = SHARED_MISSING;
+          if (!__atomic_compare_exchange_n(shared_state(slot), &missing, uint8_t(SHARED_CLAIMED), false,
+                                           __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+            continue;
+          to[m] = shared_row(slot);
+        } else {
+          to[m] = of[slot] + (shared || k == 0 ? 0 : layout.padded[0]);
+        }
+        at[m++] = t;
+      }
+      for_kind(s.points.form.kind, [&](auto kind) { fill<kind>(k, at, u, to, m); });
+      for (int64_t r = 0; r < m && shared; r++)
+        if (layout.run(chosen[at[r]]) == k)
+          __atomic_store_n(shared_state(chosen[at[r]]), uint8_t(SHARED_READY), __ATOMIC_RELEASE);
+      work += m * layout.padded[k] * (1 + d / 16), made += m * layout.padded[k];
+    }
+    while (shared && __atomic_load_n(shared_state(wanted), __ATOMIC_ACQUIRE) != SHARED_READY) s.shared.yield();
+  }
+
+  // to[r][0:padded] = k(point at[r], segment of run k), a tile of rows at a time; rows that fill up a tile are repeated.
+  template <int KIND> void fill(int k, const int64_t* at, const T* u, T* const* to, int64_t m) {
+    const int64_t d = s.points.d, wide = layout.padded[k];
+    const int degree = s.points.form.degree;
+    int64_t p = 0;
+    if (m == 1) {
+      const T* row = points + at[0] * d;
+      for (; p + STRIP_PANELS * WIDTH<T> <= wide; p += STRIP_PANELS * WIDTH<T>)
+        strip<T, KIND>(row, u[at[0]], panels[k] + p * d, v[k] + p, d, degree, to[0] + p);
+      for (; p < wide; p += WIDTH<T>) {
+        T* here = to[0] + p;
+        tile<T, KIND, 1>(&row, u + at[0], panels[k] + p * d, v[k] + p, d, degree, static_cast<const T*>(nullptr),
+                         [=](auto, auto c, Vec<T> value) { store(here + c * LANES<T>, value); });
+      }
+      return;
+    }
+    for (; m > 0 && p < wide; p += WIDTH<T>)
+      for (int64_t t = 0; t < m; t += TILE_ROWS) {
+        const T* rows[TILE_ROWS];
+        T shift[TILE_ROWS], *out[TILE_ROWS];
+        for (int r = 0; r < TILE_ROWS; r++) {
+          const int64_t which = minimum(t + r, m - 1);
+          rows[r] = points + at[which] * d, shift[r] = u[at[which]], out[r] = to[which] + p;
+        }
+        tile<T, KIND, TILE_ROWS>(rows, shift, panels[k] + p * d, v[k] + p, d, degree, static_cast<const T*>(nullptr),
+                                 [=](auto r, auto c, Vec<T> value) { store(out[r] + c * LANES<T>, value); });
+      }
+  }
+
+  void gather(int64_t wanted) {
     place(wanted);
     T* to = of[wanted];
     const int64_t row = layout.row(wanted) * s.points.stride;
@@ -89,60 +161,6 @@ template <class T> struct MadeRows {
       to += layout.padded[k];
     }
     work += layout.kernel_size;
-    return of[wanted];
-  }
-
-  T* make_one(int64_t wanted) {
-    const int64_t d = s.points.d;
-    const int run = layout.run(wanted), degree = s.points.form.degree;
-    unpack(panels[run], d, layout.local(wanted), points);
-    place(wanted);
-    const T* at[1] = {points};
-    const T u[1] = {u_of<T>(s.points.form, v[run][layout.local(wanted)])};
-    for_kind(s.points.form.kind, [&](auto kind) {
-      T* to = of[wanted];
-      for (int k = 0; k < (layout.twins ? 1 : layout.runs); to += layout.padded[k], k++) {
-        int64_t p = 0;
-        for (; p + STRIP_PANELS * WIDTH<T> <= layout.padded[k]; p += STRIP_PANELS * WIDTH<T>)
-          strip<T, kind>(points, u[0], panels[k] + p * d, v[k] + p, d, degree, to + p);
-        for (; p < layout.padded[k]; p += WIDTH<T>) {
-          T* here = to + p;
-          tile<T, kind, 1>(at, u, panels[k] + p * d, v[k] + p, d, degree, static_cast<const T*>(nullptr),
-                           [=](auto, auto c, Vec<T> value) { store(here + c * LANES<T>, value); });
-        }
-      }
-    });
-    made++, work += layout.kernel_size * (1 + d / 8);
-    return of[wanted];
-  }
-
-  T* make_several(int64_t wanted) {
-    int64_t chosen[MADE_ROWS_MAX];
-    T u[MADE_ROWS_MAX];
-    const int64_t count = choose(wanted, chosen), d = s.points.d, padded = rounded_up(count, TILE_ROWS);
-    for (int64_t t = 0; t < padded; t++) {
-      const int64_t at = chosen[minimum(t, count - 1)];
-      const int run = layout.run(at);
-      unpack(panels[run], d, layout.local(at), points + t * d);
-      u[t] = u_of<T>(s.points.form, v[run][layout.local(at)]);
-      if (t < count) place(at);
-    }
-    for_kind(s.points.form.kind, [&](auto kind) {
-      int64_t begin = 0;
-      for (int k = 0; k < (layout.twins ? 1 : layout.runs); begin += layout.padded[k], k++)
-        for (int64_t p = 0; p < layout.padded[k]; p += WIDTH<T>)
-          for (int64_t t = 0; t < padded; t += TILE_ROWS) {
-            const T* at[TILE_ROWS];
-            T* to[TILE_ROWS];
-            for (int r = 0; r < TILE_ROWS; r++)
-              at[r] = points + (t + r) * d, to[r] = of[chosen[minimum(t + r, count - 1)]] + begin + p;
-            tile<T, kind, TILE_ROWS>(at, u + t, panels[k] + p * d, v[k] + p, d, s.points.form.degree,
-                                     static_cast<const T*>(nullptr),
-                                     [=](auto r, auto c, Vec<T> value) { store(to[r] + c * LANES<T>, value); });
-          }
-    });
-    made += count, work += count * layout.kernel_size * (1 + d / 16);
-    return of[wanted];
   }
 
   // The oldest row makes way, but none in use.
@@ -150,7 +168,7 @@ template <class T> struct MadeRows {
     while (owner[next] >= 0 && (owner[next] == recent[0] || owner[next] == recent[1])) next = (next + 1) % capacity;
     if (owner[next] >= 0) of[owner[next]] = nullptr;
     owner[next] = slot;
-    of[slot] = memory + next * layout.kernel_size;
+    of[slot] = memory + next * width;
     next = (next + 1) % capacity;
   }
 

@@ -131,16 +131,18 @@ void diagonal_of(const Batch& s, const Layout& layout, const T* const* panels, c
 INLINE bool ones(int kind) { return kind == EXP2 || kind == DECAY; }
 
 template <class T>
-MadeRows<T> made_rows(State<T>& z, const T* const* panels, const T* const* v, double bytes, Arena* arena) {
+MadeRows<T> made_rows(State<T>& z, const T* const* panels, const T* const* v, bool shared, Arena* arena) {
   const int64_t n = z.layout.kernel_size, d = z.s.points.d;
-  int64_t capacity = int64_t(bytes / double(n * int64_t(sizeof(T))));
+  shared = shared && z.layout.runs == 2 && !z.layout.twins;
+  const int64_t width = shared ? maximum(z.layout.padded[0], z.layout.padded[1]) : n;
+  int64_t capacity = int64_t(z.s.row_bytes / double(width * int64_t(sizeof(T))));
   capacity = minimum(maximum<int64_t>(capacity, 2 * MADE_ROWS_MAX), n + 2 * MADE_ROWS_MAX);
-  MadeRows<T> rows{z.s, z.layout, z.x, {panels[0], panels[1]}, {v[0], v[1]}, z.s.rows_at_once, capacity, 0, 0, 0,
-                         nullptr, nullptr, nullptr, nullptr, {-1, -1}};
+  MadeRows<T> rows{z.s,     z.layout, z.x,     {panels[0], panels[1]}, {v[0], v[1]}, z.s.rows_at_once, width, capacity, 0, 0, 0,
+                   nullptr, nullptr,  nullptr, nullptr,                {-1, -1},     shared};
   rows.points = take<T>(arena, MADE_ROWS_MAX * d);
   rows.of = take<T*>(arena, n);
   rows.owner = take<int64_t>(arena, capacity);
-  rows.memory = take<T>(arena, capacity * n);
+  rows.memory = take<T>(arena, capacity * width);
   for (int64_t t = 0; t < n; t++) rows.of[t] = nullptr;
   for (int64_t t = 0; t < capacity; t++) rows.owner[t] = -1;
   return rows;

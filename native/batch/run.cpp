@@ -15,6 +15,7 @@ namespace {
 
 constexpr auto POLL_INTERVAL = std::chrono::milliseconds(50);  // a quarter of the 0.2 s in which a stop is promised
 constexpr int64_t PRODUCT_ROWS = 16;                           // sparse products: rows of one task
+constexpr double SHARED_MAX_SHARE = 0.8;  // of the memory for kernel values; the rest is for the problems' own rows
 constexpr double STAGE_BYTES = 32e6;  // blocks computed before they are used: little new memory is touched
 constexpr double DENSE_COLUMN_SHARE = 0.15;  // columns fuller than this: tiles beat running through them (measured on text)
 
@@ -172,6 +173,17 @@ class BlockStages {
   size_t held_ = 0;
 };
 
+// Bytes of K of each segment with itself, if several problems of two segments each use them; otherwise 0.
+size_t shareable_bytes(const Batch& s) {
+  if (s.source != TILES || s.segments.count < 3) return 0;
+  for (int64_t p = 0; p < s.problems.count; p++)
+    if (s.problems.segments[2 * p + 1] < 0 || s.problems.segments[2 * p + 1] == s.problems.segments[2 * p]) return 0;
+  size_t sum = 0;
+  for (int64_t c = 0; c < s.segments.count; c++)
+    sum += size_t(s.segments.padded[c]) * size_t(s.segments.padded[c]) * (s.twice ? 8 : 4);
+  return sum;
+}
+
 }  // namespace
 
 void run(Batch& s, const RunOptions& options) {
@@ -209,7 +221,19 @@ void run(Batch& s, const RunOptions& options) {
 
   std::unique_ptr<BlockStages> stages;
   if (s.source == BLOCKS) stages = std::make_unique<BlockStages>(s);
-  s.row_bytes = options.budget / options.threads;
+  std::vector<void*> own;
+  Memory<char> shared;
+  std::vector<uint8_t> state;
+  s.shared = {};
+  const size_t shared_bytes = shareable_bytes(s);
+  if (shared_bytes > 0 && double(shared_bytes) <= SHARED_MAX_SHARE * options.budget) {
+    shared = memory<char>(shared_bytes);
+    state.assign(size_t(s.segments.slots), uint8_t(SHARED_MISSING));
+    char* to = shared.get();
+    for (int64_t c = 0; c < n; c++) own.push_back(to), to += size_t(padded[c]) * size_t(padded[c]) * (s.twice ? 8 : 4);
+    s.shared = {own.data(), state.data(), [] { std::this_thread::yield(); }};
+  }
+  s.row_bytes = (options.budget - (own.empty() ? 0.0 : double(shared_bytes))) / options.threads;
   size_t bytes = level.arena_bytes(&s, largest);
   if (s.points.indptr) bytes = std::max(bytes, size_t(s.segments.slots) * 8);
   Crew crew(options.threads, bytes, options.stop_asked);
@@ -252,9 +276,9 @@ void run(Batch& s, const RunOptions& options) {
     });
   };
   const auto rows_of = [&](int64_t a) { return s.segments.start[a + 1] - s.segments.start[a]; };
-  std::vector<Piece> own;
-  for (int64_t a = 0; a < n; a++) own.push_back({a, 0, rows_of(a), a, a + 1});
-  fill(own);
+  std::vector<Piece> diagonal;
+  for (int64_t a = 0; a < n; a++) diagonal.push_back({a, 0, rows_of(a), a, a + 1});
+  fill(diagonal);
   const double left = std::min(STAGE_BYTES, std::max(0.0, options.budget - double(stages->own_bytes())));
   for (int64_t first = 0; first < n;) {
     const int64_t last = stages->begin_stage(first, left);

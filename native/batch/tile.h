@@ -2,68 +2,16 @@
 //
 //     s_ij = u_i + v_j + sum_k a_ik b_jk        (Laplacian: sum_k |a_ik - b_jk|),        value = function(s_ij)
 //
-//     EXP2   min(1, 2^s)          RBF: a = sqrt(2 gamma log2 e) x, u = v = -|a|^2 / 2
-//     POWER  s^degree             linear, polynomial: a = sqrt(gamma) x, u = coef0
-//     TANH   1 - 2 / (1 + 2^s)    sigmoid: a = sqrt(2 gamma log2 e) x, u = 2 log2(e) coef0
-//     DECAY  2^-s                 Laplacian: a = gamma log2(e) x
-//
-// 2^t = 2^round(t) p(t - round(t)): adding 1.5 * 2^mantissa leaves round(t) in the low bits, from where it is shifted
-// into the exponent; p has least relative error on [-1/2, 1/2] with p(0) = 1.
+// as in tiles/tiles.h; here sums may begin with given values, and one row may meet several panels at once.
 #pragma once
 #include "batch/batch.h"
-#include "core/simd.h"
+#include "tiles/tile.h"
 
 namespace LEVEL::batch_code {
 using namespace batch;
 
-constexpr int TILE_ROWS = 6, TILE_VECTORS = REGISTERS == 32 ? 4 : 2;  // 24 or 12 sums leave registers for the operands
-template <class T> constexpr int WIDTH = TILE_VECTORS * LANES<T>;
-
-template <class T> struct Exponential;
-template <> struct Exponential<float> {
-  static constexpr int degree = 6, mantissa = 23;
-  static constexpr float lowest = -100.0f;  // as good as zero, and sums of it are no slow subnormal numbers
-  static constexpr float coefficients[] = {1.0f,           0.6931472055770995f, 0.24022648462281218f, 0.05550329035153784f,
-                                           0.009618373251353281f, 0.0013399848290628f, 0.00015370704815769604f};
-};
-template <> struct Exponential<double> {
-  static constexpr int degree = 12, mantissa = 52;
-  static constexpr double lowest = -1000.0;
-  static constexpr double coefficients[] = {1.0,
-                                            0.6931471805599457,
-                                            0.2402265069591023,
-                                            0.05550410866479766,
-                                            0.009618129107528638,
-                                            0.0013333558152070699,
-                                            0.000154035305918657,
-                                            1.5252728390834948e-05,
-                                            1.321531513067591e-06,
-                                            1.018034643926382e-07,
-                                            7.1217946569896405e-09,
-                                            4.1062259441195653e-10,
-                                            -7.068576522446367e-11};
-};
-
-template <class T> INLINE Vec<T> exp2(Vec<T> t) {
-  using E = Exponential<T>;
-  const Vec<T> magic = splat<T>(T(3) * T(int64_t(1) << (E::mantissa - 1)));
-  t = maximum(minimum(t, splat<T>(-E::lowest)), splat<T>(E::lowest));
-  const Vec<T> shifted = t + magic, rest = t - (shifted - magic);
-  Vec<T> p = splat<T>(E::coefficients[E::degree]);
-  unrolled<E::degree>([&](auto k) { p = p * rest + splat<T>(E::coefficients[E::degree - 1 - k]); });
-  return (Vec<T>)((Ints<T>)p + ((Ints<T>)shifted << E::mantissa));
-}
-
-template <class T, int KIND> INLINE Vec<T> kernel_function(Vec<T> s, int degree) {
-  if constexpr (KIND == EXP2) return exp2<T>(minimum(s, Vec<T>{}));
-  if constexpr (KIND == DECAY) return exp2<T>(-s);
-  if constexpr (KIND == TANH) return T(1) - T(2) / (T(1) + exp2<T>(s));
-  if constexpr (KIND == POWER) {
-    Vec<T> power = s;
-    for (int k = 1; k < degree; k++) power *= s;
-    return power;
-  }
-}
+template <class T> constexpr int WIDTH = PANEL_WIDTH<T>;
+static_assert(EXP2 == int(TILE_EXP2) && POWER == int(TILE_POWER) && TANH == int(TILE_TANH) && DECAY == int(TILE_DECAY));
 
 // use(r, k, value) takes vector k of row r. Sums begin with `begin` (rows x WIDTH values) where it is given.
 // Not inlined: GCC would hoist the exponential's constants out of the caller's loops and spill sums for them.

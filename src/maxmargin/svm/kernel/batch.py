@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -137,31 +137,47 @@ def one_problem(problem: DualProblem) -> Posed | None:
     )
 
 
+@lru_cache(maxsize=64)
+def _pair_table(n_classes: int) -> tuple[Array, Array]:
+    """Pairs i < j in LIBSVM's order, and the signs of their two runs: the first class is the positive one, except that
+    of two classes alone it is the second."""
+    runs = np.column_stack(np.triu_indices(n_classes, 1))
+    signs = np.tile([1.0, -1.0] if n_classes > 2 else [-1.0, 1.0], len(runs))
+    return runs, signs
+
+
 def pairs_of_classes(codes: Array, bound: Array, n_classes: int) -> Posed:
-    """C-SVC of every pair of classes i < j that have rows, in LIBSVM's order; class i is the positive one."""
+    """C-SVC of every pair of classes that have rows; ``runs`` count those classes only."""
     order = np.argsort(codes, kind="stable")
     counts = np.bincount(codes, minlength=n_classes)
-    present = np.flatnonzero(counts)
-    counts = counts[present]
-    start = np.concatenate(([0], np.cumsum(counts)))
-    first, second = np.triu_indices(len(present), 1)
-    runs = np.column_stack((first, second))
-    lengths = counts[runs].ravel()
-    at = np.concatenate(([0], np.cumsum(lengths)))
-    place = np.arange(at[-1]) + np.repeat(start[:-1][runs].ravel() - at[:-1], lengths)
-    y = np.repeat(np.tile([1.0, -1.0], len(runs)), lengths)
-    c = bound[order][place]
-    zero = np.zeros(len(c))
+    if not counts.all():
+        counts = counts[counts > 0]
+    start = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=start[1:])
+    runs, signs = _pair_table(len(counts)) if len(counts) == n_classes else (_pair_table(len(counts))[0], None)
+    if signs is None:  # of more than two classes two are left: the first stays the positive one
+        signs = np.tile([1.0, -1.0], len(runs))
+    lengths = counts[runs.ravel()]
+    at = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=at[1:])
+    y = np.repeat(signs, lengths)
+    if len(runs) == 1:
+        place = np.arange(at[-1])
+        c = bound[order]
+    else:
+        place = np.arange(at[-1]) + np.repeat(start[runs.ravel()] - at[:-1], lengths)
+        c = bound[order][place]
+    signed = c * y
     return Posed(
         "c_svc",
         order,
         start,
         runs,
         place,
-        at[::2].copy(),
+        np.ascontiguousarray(at[::2]),
         -y,
-        np.where(y > 0, zero, -c),
-        np.where(y > 0, c, zero),
+        np.minimum(signed, 0.0),
+        np.maximum(signed, 0.0),
         y,
         np.zeros((len(runs), 2)),
         joined=True,
@@ -294,6 +310,11 @@ def suits(posed: Posed, values: KernelValues | None, budget: float) -> bool:
     return values.bytes_needed(posed) <= budget
 
 
+def products(posed: Posed, values: KernelValues) -> float:
+    """Multiplications that all kernel values of the problems would take."""
+    return float(posed.largest) * posed.largest * posed.n_problems * max(1, values.features)
+
+
 def solve_posed(
     posed: Posed,
     values: KernelValues,
@@ -303,22 +324,23 @@ def solve_posed(
     budget: float,
     threads: int,
     start: Array | None = None,
+    index: Array | None = None,
 ) -> Solved:
-    """Solve all problems in one compiled call, from ``start`` (feasible variables) or from zero."""
+    """Solve all problems in one compiled call, from ``start`` (feasible variables) or from zero; ``index`` gives the
+    rows of the kernel values that the problems' rows are."""
     count, n = posed.n_problems, posed.at[-1]
     a, f = np.zeros(n) if start is None else start.copy(), np.zeros(n)
     table, counts, status = np.zeros(9 * count), np.zeros((3, count), np.int64), np.full(count, NOT_BEGUN, np.int8)
-    products = float(posed.largest) * posed.largest * count * max(1, values.features)
     at_once = 1 if 4.0 * posed.largest * values.features < ROW_CACHE_BYTES else ROWS_AT_ONCE
     max_steps = control.max_iter if control.max_iter >= 0 else 2**62
     _native.solve_batch(
         values.points,
         values.form,
-        (posed.order, posed.start),
+        (posed.order if index is None else index[posed.order], posed.start),
         (posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f),
         (table, counts, status),
         (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps),
-        (1 if products < SERIAL_MAX_PRODUCTS else threads, float(budget), False, not values.single, at_once),
+        (1 if products(posed, values) < SERIAL_MAX_PRODUCTS else threads, float(budget), False, not values.single, at_once),
         lambda: control.stop() is not None,
     )
     offset, rest = table[: 2 * count].reshape(count, 2), table[2 * count :].reshape(7, count)

@@ -126,10 +126,11 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
             )
         self._present = np.bincount(data.target, weights=effective, minlength=n_classes) > 0
         given = InputRows(X, codes, weights)
-        with data.control.catching_interrupts():
-            if self._scheme == "crammer_singer":
+        if self._scheme == "crammer_singer":
+            with data.control.catching_interrupts():
                 self._fit_joint(given, data, effective)
-            elif not self._fit_batch(given, data, effective):
+        elif not self._fit_batch(given, data, effective):
+            with data.control.catching_interrupts():
                 self._fit_tasks(given, data, effective)
         return self
 
@@ -141,38 +142,44 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
 
     def _fit_batch(self, given: InputRows, data: TrainingSet, effective: Array) -> bool:
         """One-vs-one as one batch; False where it must be fitted task by task."""
-        n_classes = len(self.classes_)
-        if self._scheme != "ovo" or n_classes == 2 or self.warm_start or not self._poses_pairs():
+        n_classes, present = len(self.classes_), np.flatnonzero(self._present)
+        if self._scheme != "ovo" or self.solver != "auto" or self.warm_start or not self._poses_pairs():
+            return False
+        if len(present) < 2 or (self.max_seconds is not None and data.control.stop() is not None):
             return False
         active = np.flatnonzero(effective > 0)
-        if np.count_nonzero(self._present) < 2 or data.control.stop() is not None:
-            return False
         posed = pairs_of_classes(data.target[active], self._bounds(effective[active]), n_classes)
-        posed = replace(posed, order=active[posed.order])
+        if len(active) < data.n:
+            posed = replace(posed, order=active[posed.order])
         found = solve_classes(data, self._method(), posed)
         if found is None:
             return False
         solved, status, used = found
         self.__dict__.pop("_last_fit", None)
-        present = np.flatnonzero(self._present)
-        tasks = task_of_pair(present[posed.runs], n_classes)
-        table = pairs(n_classes)
-        intercept = np.array([float(self._present[i]) - float(self._present[j]) for i, j in table])
-        intercept[tasks] = solved.intercept
-        listed = self._publish_pairs(given, data, solved, present, intercept)
-        iterations = np.zeros(len(table), np.int32)
-        iterations[tasks] = solved.steps
-        self.n_iter_ = iterations
         self.__dict__.pop("calibration_", None)
+        intercept, tasks = solved.intercept, np.arange(posed.n_problems)
+        iterations = solved.steps.astype(np.int32)
+        if len(present) < n_classes:  # a class without rows loses against every other
+            tasks = task_of_pair(present[posed.runs], n_classes)
+            there = self._present.astype(np.float64)
+            first, second = np.triu_indices(n_classes, 1)
+            intercept, iterations = there[first] - there[second], np.zeros(len(first), np.int32)
+            intercept[tasks], iterations[tasks] = solved.intercept, solved.steps
+        self.n_iter_ = iterations
+        n_used = self._publish_pairs(given, data, solved, present, intercept)
         if self.calibration is not None:
-            models = models_of(solved)
-            with single_threaded_blas():
-                evaluations = self._calibrate(data, models, tasks.tolist(), len(table), None)
+            with data.control.catching_interrupts(), single_threaded_blas():
+                evaluations = self._calibrate(data, models_of(solved), tasks.tolist(), len(intercept), None)
             used = replace(used, evaluations=used.evaluations + evaluations)
-        lost = ~self._present[data.target]
         value = solved.f + np.repeat(solved.intercept, np.diff(posed.at))
+        lost = ~self._present[data.target]
         lost[posed.order[posed.place[(value > 0) != (posed.target > 0)]]] = True
-        predicted = self._predicted_later(data, np.flatnonzero(lost), listed)
+        predicted: Callable[[], Array] | None
+        if n_classes == 2:
+            target = data.target
+            predicted = lambda: np.where(lost, 1 - target, target)  # noqa: E731
+        else:
+            predicted = self._predicted_later(data, np.flatnonzero(lost), n_used)
         self._report(data, FitOutcome.of_batch(solved, status), used, given.codes, predicted)
         return True
 
@@ -182,37 +189,44 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
         """scikit-learn's attributes from the variables of all pairs, in LIBSVM's layout; the number of support
         vectors."""
         posed, n_classes, n = solved.posed, len(self.classes_), data.n
-        lengths = np.diff(posed.start)[posed.runs].ravel()
-        other = (present[posed.runs[:, ::-1]] - np.array([1, 0])).ravel()  # class i is listed against j in row j - 1
+        rows = posed.order[posed.place]
         layout = np.zeros((n_classes - 1, n))
-        layout[np.repeat(other, lengths), posed.order[posed.place]] = solved.a
-        used = np.flatnonzero(layout.any(axis=0))
+        if n_classes == 2:
+            layout[0, rows] = solved.a
+            used = np.flatnonzero(layout[0])
+        else:  # class i is listed against j in row j - 1, class j against i in row i
+            lengths = np.diff(posed.start)[posed.runs.ravel()]
+            other = (present[posed.runs[:, ::-1]] - np.array([1, 0])).ravel()
+            layout[np.repeat(other, lengths), rows] = solved.a
+            used = np.flatnonzero(layout.any(axis=0))
         if data.merged:
             dual, filled = layout[:, used].T, np.zeros((len(used), n_classes - 1))
             bound = np.zeros(n)
-            bound[posed.order[posed.place]] = posed.upper - posed.lower
+            bound[rows] = posed.upper - posed.lower
             np.divide(np.abs(dual), bound[used][:, None], out=filled, where=bound[used][:, None] > 0)
             bounds = self._bounds(given.weights * self.class_weight_[given.codes])
-            bounds = np.broadcast_to(bounds[:, None], (len(bounds), n_classes - 1))
-            support, listed = divided(data, used, dual, filled, given.weights, np.ascontiguousarray(bounds))
+            bounds = np.repeat(bounds[:, None], n_classes - 1, axis=1)
+            support, listed = divided(data, used, dual, filled, given.weights, bounds)
+            order = np.argsort(given.codes[support], kind="stable")
         else:
             support = data.rows.representative[used]
-            order = np.argsort(support)
-            support, listed = support[order], layout[:, used[order]].T
-        order = np.argsort(given.codes[support], kind="stable")
-        support, listed = support[order], listed[order]
-        self._publish_support(given.X, data.kernel, support)
+            order, listed = np.lexsort((support, given.codes[support])), layout[:, used].T
+        support, dual = support[order], np.ascontiguousarray(listed[order].T)
         counts = np.bincount(given.codes[support], minlength=n_classes)
-        self._n_support = counts
+        self._publish_support(given.X, data.kernel, support)
+        self._n_support, self.intercept_ = counts, intercept
+        self.dual_coef_ = sp.csr_matrix(dual) if self._sparse else dual
         if len(support) == len(used):
-            anchors, dual = self._anchors(given.X, data, support), listed.T
+            anchors = self._anchors(given.X, data, support)
         else:
             used = used[np.argsort(data.target[used], kind="stable")]
-            anchors, dual, counts = data.X[used], layout[:, used], np.bincount(data.target[used], minlength=n_classes)
-        self._expansion = KernelExpansion.of_pairs(data.kernel, anchors, np.ascontiguousarray(dual), counts, intercept)
-        published = np.ascontiguousarray(listed.T)
-        self.dual_coef_ = sp.csr_matrix(published) if self._sparse else published
-        self.intercept_ = intercept
+            counts = np.bincount(data.target[used], minlength=n_classes)
+            at = data.rows.representative[used]
+            anchors, dual = at if self._is_precomputed() else data.X[used], layout[:, used]
+        if n_classes == 2:
+            self._expansion = KernelExpansion(data.kernel, anchors, dual.T.copy(), intercept)
+        else:
+            self._expansion = KernelExpansion.of_pairs(data.kernel, anchors, dual.copy(), counts, intercept)
         return len(used)
 
     # ------------------------------------------------------------ task by task

@@ -79,7 +79,7 @@ def divided(
 
     Equal rows were one variable, whose bound is the sum of theirs. Its coefficient is given to the first of them up to
     that row's own bound, then to the next, so that no more of them are support vectors than need be."""
-    place = np.full(data.gram.n + 1, -1)  # the last entry serves rows that are in no merged row
+    place = np.full(data.n + 1, -1)  # the last entry serves rows that are in no merged row
     place[used] = np.arange(len(used))
     of = place[data.rows.member_of]
     members = np.flatnonzero(of >= 0)

@@ -10,6 +10,7 @@ Whoever solves, the certificate is computed from float64 values of f; a solver t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +31,7 @@ from maxmargin.svm.kernel.training import ABREAST, TrainingSet
 
 SERIAL_MAX_ROWS = 500  # rows of a problem up to which threads cost more than they bring
 CERTIFICATE_ATTEMPTS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
+UNCAUGHT_MAX_PRODUCTS = 2e7  # multiplications of a batch that is over in milliseconds: Ctrl-C raises as before the fit
 BATCH_REASON = "small problems are solved together in one compiled call"
 
 
@@ -198,20 +200,25 @@ def untouched(sub: Subproblem, status: Status) -> Machine:
 
 
 def solve_classes(data: TrainingSet, method: Method, posed: Posed) -> tuple[Solved, Status, SolverUsed] | None:
-    """C-SVC problems of one fit as one batch; None where another way is better. What the batch leaves unfinished is
-    solved one by one; ``posed.order`` are canonical rows."""
-    if method.solver != "auto" or not np.isfinite(posed.upper).all() or not np.isfinite(posed.lower).all():
-        return None
+    """C-SVC problems with finite bounds as one batch; None where another way is better. What the batch leaves
+    unfinished is solved one by one; ``posed.order`` are canonical rows."""
     values, index = kernel_values(data, posed.largest)
     if not batch.suits(posed, values, data.budget):
         return None
     assert values is not None
-    call = posed if index is None else replace(posed, order=index[posed.order])
-    solved = batch.solve_posed(
-        call, values, tol=method.tol, control=data.control, budget=data.budget, threads=data.threads
-    )
-    solved = replace(solved, posed=posed)
-    _report_batch(data.control, solved)
+    with data.control.catching_interrupts() if batch.products(posed, values) > UNCAUGHT_MAX_PRODUCTS else nullcontext():
+        solved = batch.solve_posed(
+            posed, values, tol=method.tol, control=data.control, budget=data.budget, threads=data.threads, index=index
+        )
+        _report_batch(data.control, solved)
+        status = Status.OPTIMAL
+        if solved.status.any():
+            status = _finish_batch(data, method, solved)
+    return solved, status, SolverUsed("batch", BATCH_REASON, data.evaluations + int(solved.evaluations.sum()))
+
+
+def _finish_batch(data: TrainingSet, method: Method, solved: Solved) -> Status:
+    """Solve what the batch left unfinished, one by one; the status of the fit."""
     left = np.flatnonzero((solved.status != batch.OPTIMAL) & (solved.status != batch.MAX_STEPS))
     status = Status.MAX_ITER if (solved.status == batch.MAX_STEPS).any() else Status.OPTIMAL
     for p in left:
@@ -223,7 +230,7 @@ def solve_classes(data: TrainingSet, method: Method, posed: Posed) -> tuple[Solv
             model = _finished(data, method, solved, int(p))
         if not model.solution.status.converged:
             status = model.solution.status
-    return solved, status, SolverUsed("batch", BATCH_REASON, data.evaluations + int(solved.evaluations.sum()))
+    return status
 
 
 def _report_batch(control: Control, solved: Solved) -> None:

@@ -35,6 +35,10 @@ ROUGH_MIN_PRODUCTS = 2e8  # multiplications from which float32 with a check of d
 KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one call to the next
 
 
+def _dense(K: Points) -> Array:
+    return K.toarray() if sp.issparse(K) else K
+
+
 @dataclass(frozen=True)
 class PairTable:
     """Coefficients of one-vs-one in LIBSVM's layout: row j - 1 of an anchor of class i < j is its coefficient in the
@@ -151,7 +155,7 @@ class KernelExpansion:
         if self.anchors.shape[0] == 0:
             return np.tile(self.intercept, (X.shape[0], 1))
         if isinstance(self.kernel, Precomputed):
-            return self._strips(X, lambda part: self._product(part[:, self.anchors]), TILE_ROWS)
+            return self._strips(X, lambda part: self._product(_dense(part[:, self.anchors])), TILE_ROWS)
         if isinstance(self.kernel, Linear) and not (by_pairs and self.anchors.shape[1] > self.anchors.shape[0]):
             right = self.weights.T
             return self._strips(X, lambda part: part @ right, TILE_ROWS)
