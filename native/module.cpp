@@ -10,6 +10,8 @@ using nb::literals::operator""_a;
 
 // One line per idea, in alphabetical order, as in CMakeLists.txt.
 #define EACH_IDEA(DO) \
+  DO(batch)           \
+  DO(batch_rows)      \
   DO(coordinate_sums) \
   DO(nearest)         \
   DO(predictor)       \

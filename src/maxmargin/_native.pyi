@@ -3,6 +3,7 @@
 A wrong type, order or number of dimensions raises TypeError, a wrong length, range or a read-only output ValueError.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import NDArray
@@ -12,6 +13,29 @@ _Csr = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # indptr, indices, data
 def cpu_level() -> str: ...
 def available_levels() -> list[str]: ...
 def _use_level(name: str) -> None: ...
+
+# batch: dense points (X, shift or None), CSR (int64 indptr, int32 indices, float64 data, columns), or a matrix (K,)
+def solve_batch(
+    points: tuple[Any, ...],
+    form: tuple[int, int, float, float, bool],
+    segments: tuple[NDArray[Any], NDArray[Any]],
+    problems: tuple[NDArray[Any], ...],
+    results: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    rule: tuple[int, bool, float, float, int],
+    options: tuple[int, float, bool, bool, int],
+    stop: Callable[[], bool] | None,
+) -> None: ...
+
+# batch_rows: dense points (X,) or CSR (indptr, indices, data, columns); returns the number of groups
+def merge_rows(
+    points: tuple[Any, ...],
+    target: NDArray[Any],
+    weight: NDArray[Any],
+    member_of: NDArray[Any],
+    representative: NDArray[Any],
+    group_weight: NDArray[Any],
+    group_key: NDArray[Any],
+) -> int: ...
 
 # coordinate_sums (float64)
 def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
@@ -204,4 +228,3 @@ def kernel_block_csr(
 # word_products (float64, int64)
 def add_word_products(
     F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
-) -> int: ...

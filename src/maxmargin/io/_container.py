@@ -274,7 +274,9 @@ def _json(raw: bytes, what: str) -> dict[str, Any]:
             )
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ModelFileError(f"is not a maxmargin model file, or it is damaged: its {what} is not JSON ({error}).") from error
+        raise ModelFileError(
+            f"is not a maxmargin model file, or it is damaged: its {what} is not JSON ({error})."
+        ) from error
     except ModelFileError:
         raise
     except ValueError as error:  # an integer of thousands of digits

@@ -14,6 +14,7 @@ whatever their number.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,13 +24,58 @@ import scipy.sparse as sp
 
 from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
-from maxmargin.kernels.gram.tiled import Panels, Side, form_of, tileable, tiled_product
+from maxmargin.kernels.gram.tiled import Form, Panels, Side, form_of, store_tiles, tileable, tiled_product
 from maxmargin.kernels.gram.tiles.products import DECAY, EXP2
-from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
-STRIP = 4096  # rows that are brought into tile form at a time
+STRIP_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
+CHUNK_ROWS = 192  # rows whose kernel values are multiplied by the coefficients of all pairs at a time
+ROUGH_MIN_PRODUCTS = 2e8  # multiplications from which float32 with a check of doubtful rows is faster
 KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one call to the next
+
+
+def _dense(K: Points) -> Array:
+    return K.toarray() if sp.issparse(K) else K
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Coefficients of one-vs-one in LIBSVM's layout: row j - 1 of an anchor of class i < j is its coefficient in the
+    model of the pair (i, j), and row i that of an anchor of class j."""
+
+    dual: Array
+    counts: Array
+
+    def blocks(self) -> Iterator[tuple[int, slice]]:
+        """Classes that have anchors, and where these are."""
+        stops = np.cumsum(self.counts)
+        for i, count in enumerate(self.counts):
+            if count:
+                yield i, slice(int(stops[i] - count), int(stops[i]))
+
+    def as_type(self, dtype: type) -> PairTable:
+        """The same with values of this type."""
+        return PairTable(self.dual.astype(dtype, copy=False), self.counts)
+
+    def product(self, K: Array) -> Array:
+        """K @ coefficients, without the columns that are zero."""
+        n_classes = len(self.counts)
+        first, second = np.triu_indices(n_classes, 1)
+        parts = np.zeros((n_classes, K.shape[0], n_classes - 1), self.dual.dtype)
+        for i, members in self.blocks():
+            np.matmul(K[:, members], self.dual[:, members].T, out=parts[i])
+        return parts[first, :, second - 1].T + parts[second, :, first].T
+
+    def coefficients(self) -> Array:
+        """One column per pair."""
+        n_classes = len(self.counts)
+        first, second = np.triu_indices(n_classes, 1)
+        out = np.zeros((self.dual.shape[1], len(first)))
+        for i, members in self.blocks():
+            out[members, np.flatnonzero(first == i)] = self.dual[i:, members].T
+            out[members, np.flatnonzero(second == i)] = self.dual[:i, members].T
+        return out
 
 
 @dataclass(frozen=True)
@@ -51,38 +97,84 @@ class KernelExpansion:
     coefficients: Array
     intercept: Array
 
+    @classmethod
+    def of_pairs(cls, kernel: Kernel, anchors: Points, dual: Array, counts: Array, intercept: Array) -> KernelExpansion:
+        """One-vs-one over class by class support vectors, given in LIBSVM's layout.
+
+        An anchor of class i has a coefficient against every other class only, k - 1 of the k (k - 1) / 2 columns. So
+        values are products with ``dual``, class by class, and ``coefficients`` is filled when it is read.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        anchors : array or CSR matrix of shape (n_support, d)
+            Class after class.
+        dual : array of shape (n_classes - 1, n_support)
+            As ``dual_coef_``.
+        counts : array of shape (n_classes,)
+            Anchors of each class.
+        intercept : array of shape (n_pairs,)
+        """
+        expansion = object.__new__(cls)
+        expansion.__dict__.update(kernel=kernel, anchors=anchors, intercept=intercept, _pairs=PairTable(dual, counts))
+        return expansion
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "coefficients" and "_pairs" in self.__dict__:
+            self.__dict__["coefficients"] = self._pairs.coefficients()
+            return self.__dict__["coefficients"]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+
     def __getstate__(self) -> dict[str, Any]:
         """What is kept in a pickle: the function, without what can be computed from it."""
+        if "_pairs" in self.__dict__:
+            return {name: self.__dict__[name] for name in ("kernel", "anchors", "_pairs", "intercept")}
         return {name: self.__dict__[name] for name in ("kernel", "anchors", "coefficients", "intercept")}
 
     @property
     def weights(self) -> Array:
-        """w of each machine, for the linear kernel only; shape (T, d)."""
+        """w of each binary model, for the linear kernel only; shape (T, d)."""
         return np.asarray(self.anchors.T.astype(np.float64) @ self.coefficients).T
+
+    @property
+    def absolute_sums(self) -> Array:
+        """Sum of the absolute coefficients of each output: bounds the error that errors of kernel values make."""
+        table = self.__dict__.get("_pairs")
+        if table is None:
+            return np.abs(self.coefficients).sum(axis=0)
+        return PairTable(np.abs(table.dual), table.counts).product(np.ones((1, table.dual.shape[1])))[0]
+
+    def _product(self, K: Array) -> Array:
+        """K @ coefficients, for rows of kernel values with the anchors."""
+        table = self.__dict__.get("_pairs")
+        return K @ self.coefficients if table is None else table.product(K)
 
     def decision(self, X: Points, threads: int = 1) -> Array:
         """f(x) of each row, shape (n, T)."""
-        if len(self.coefficients) == 0:
+        by_pairs = "_pairs" in self.__dict__
+        if self.anchors.shape[0] == 0:
             return np.tile(self.intercept, (X.shape[0], 1))
         if isinstance(self.kernel, Precomputed):
-            return self._strips(X, lambda part: part[:, self.anchors] @ self.coefficients, TILE_ROWS)
-        if isinstance(self.kernel, Linear):
+            return self._strips(X, lambda part: self._product(_dense(part[:, self.anchors])), TILE_ROWS)
+        if isinstance(self.kernel, Linear) and not (by_pairs and self.anchors.shape[1] > self.anchors.shape[0]):
             right = self.weights.T
             return self._strips(X, lambda part: part @ right, TILE_ROWS)
         if self._explicit is not None:
             return self._strips(X, self._explicit, TILE_ROWS)
-        if not tileable(self.kernel, self.anchors):
-            return kernel_product(self.kernel, X, self.anchors, self.coefficients, threads) + self.intercept
-        return self._tiled(X, np.float64, threads)
+        if tileable(self.kernel, self.anchors):
+            return self._tiled(X, np.float64, threads)
+        if by_pairs:
+            return self._row_tiles(X, lambda part: self._product(self.kernel.matrix(part, self.anchors)), threads)
+        return kernel_product(self.kernel, X, self.anchors, self.coefficients, threads) + self.intercept
 
     def rough_decision(self, X: Points, threads: int = 1) -> tuple[Array, Array] | None:
         """f(x) from float32 kernel values, and a bound of each output's error; None where that would not be faster,
         or where float32 does not suffice."""
+        work = X.shape[0] * float(self.anchors.shape[0]) * (X.shape[1] if X.ndim > 1 else 1)
+        if work < ROUGH_MIN_PRODUCTS:
+            return None
         form = form_of(self.kernel)
         if form is None or form.kind != EXP2 or not tileable(self.kernel, self.anchors):
-            return None
-        work = X.shape[0] * float(self.anchors.shape[0]) * X.shape[1]
-        if work < 2e8:
             return None
         longest = [0.0]
         values = self._tiled(X, np.float32, threads, longest)
@@ -90,7 +182,19 @@ class KernelExpansion:
             return None
         # A value's exponent errs by a few units in the last place of its largest part, a sum by a few of its own.
         unit = 2.0**-24 * (32 + 4 * longest[0])
-        return values, unit * np.abs(self.coefficients).sum(axis=0)
+        return values, unit * self.absolute_sums
+
+    def _row_tiles(self, X: Points, function: Any, threads: int) -> Array:
+        """``function`` of tiles of rows, on several threads."""
+        out = np.empty((X.shape[0], len(self.intercept)))
+        starts = range(0, X.shape[0], TILE_ROWS)
+
+        def work(t: int) -> None:
+            out[starts[t] : starts[t] + TILE_ROWS] = function(X[starts[t] : starts[t] + TILE_ROWS])
+
+        with single_threaded_blas():
+            run_tiles(work, len(starts), threads)
+        return out + self.intercept
 
     def _strips(self, X: Points, function: Any, size: int) -> Array:
         out = np.empty((X.shape[0], len(self.intercept)))
@@ -127,15 +231,46 @@ class KernelExpansion:
         panels = self._panels(dtype)
         if longest is not None:
             longest[0] = float(-2.0 * panels.v[: panels.n].min(initial=0.0))
-        coefficients = self.coefficients if self.coefficients.shape[1] > 1 else self.coefficients[:, 0]
+        if X.shape[0] <= TILE_ROWS // 2 and longest is None:
+            return self._few_rows(X, panels, form)
+        table = self.__dict__.get("_pairs")
+        table = None if table is None else table.as_type(dtype)
         out = np.empty((X.shape[0], len(self.intercept)))
-        for start in range(0, X.shape[0], STRIP):
-            side = self._side(X[start : start + STRIP], dtype)
+        for start in range(0, X.shape[0], STRIP_ROWS):
+            side = self._side(X[start : start + STRIP_ROWS], dtype)
             if longest is not None:
                 longest[0] = max(longest[0], side.longest)
+            part = out[start : start + STRIP_ROWS]
+            if table is not None:
+                self._pairs_of_side(side, panels, form, table, part, threads)
+                continue
+            coefficients = self.coefficients if self.coefficients.shape[1] > 1 else self.coefficients[:, 0]
             values = tiled_product(side, panels, coefficients, form, threads)
-            out[start : start + STRIP] = values if values.ndim > 1 else values[:, None]
+            part[:] = values if values.ndim > 1 else values[:, None]
         return out + self.intercept
+
+    def _pairs_of_side(
+        self, side: Side, panels: Panels, form: Form, table: PairTable, out: Array, threads: int
+    ) -> None:
+        """Kernel values of a chunk of rows, then a product per class, chunk by chunk."""
+        starts = range(0, side.n, CHUNK_ROWS)
+
+        def work(t: int) -> None:
+            rows = np.arange(starts[t], min(starts[t] + CHUNK_ROWS, side.n))
+            part = side.part(rows)
+            values = np.empty((part.padded, len(panels.v)), panels.v.dtype)
+            store_tiles(part, panels, form, values, 1)
+            out[rows] = table.product(values[: len(rows), : panels.n])
+
+        with single_threaded_blas():
+            run_tiles(work, len(starts), threads)
+
+    def _few_rows(self, X: Points, panels: Panels, form: Form) -> Array:
+        """One strip of float64 values, without threads."""
+        side = self._side(X, np.float64)
+        values = np.empty((side.padded, len(panels.v)))
+        store_tiles(side, panels, form, values, 1)
+        return self._product(values[: side.n, : panels.n]) + self.intercept
 
     @cached_property
     def _explicit(self) -> Any:

@@ -43,6 +43,12 @@ def pairs(n_classes: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
 
 
+def task_of_pair(classes: Array, n_classes: int) -> Array:
+    """Places of pairs i < j, the rows of ``classes``, in the list of :func:`pairs`."""
+    i, j = classes[:, 0], classes[:, 1]
+    return i * (2 * n_classes - i - 1) // 2 + j - i - 1
+
+
 def one_vs_one(codes: Array, n_classes: int) -> list[Task]:
     """A task a pair i < j; positive means class i, except that two classes alone have class 1 as the positive one."""
     if n_classes == 2:
