@@ -10,8 +10,15 @@ using nb::literals::operator""_a;
 
 // One line per idea, in alphabetical order, as in CMakeLists.txt.
 #define EACH_IDEA(DO) \
+  DO(block_steps)     \
+  DO(coefficients)    \
+  DO(conditions)      \
+  DO(pair_steps)      \
+  DO(path)            \
   DO(rows)            \
+  DO(small_dense)     \
   DO(tiles)           \
+  DO(working_set)     \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);
