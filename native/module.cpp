@@ -19,6 +19,16 @@ using nb::literals::operator""_a;
   DO(small_dense)     \
   DO(tiles)           \
   DO(working_set)     \
+  DO(coordinate_sums) \
+  DO(nearest)         \
+  DO(predictor)       \
+  DO(row_hashes)      \
+  DO(rows)            \
+  DO(smoothed_losses) \
+  DO(stored_rows)     \
+  DO(subsequences)    \
+  DO(tiles)           \
+  DO(word_products)   \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -84,6 +85,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.handle_unknown = handle_unknown
         self.sparse_output = sparse_output
 
+    fit_transform = all_or_nothing(TransformerMixin.fit_transform)
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Learn which columns are text, and their categories.
 

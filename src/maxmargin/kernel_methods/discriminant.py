@@ -33,6 +33,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_labels, check_memory, check_number, check_weights
 from maxmargin.svm.kernel_input import KernelInput, gram_of
 from maxmargin.svm.models.expansion import KernelExpansion
@@ -110,6 +111,9 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         self.priors = priors
         self.n_jobs = n_jobs
 
+    fit_transform = all_or_nothing(TransformerMixin.fit_transform)
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Find the directions.
 

@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.kernel_methods.neighbors.search import FeatureSpace
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -170,6 +171,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     array(['now', 'past'], dtype='<U4')
     """
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Any:
         """Keep the training points and their labels.
 
@@ -252,6 +254,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
     array([0.5, 2.5])
     """
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Any:
         """Keep the training points and their targets.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin import problems
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import callers_level, check_number, check_weights
 from maxmargin.svm.kernel.pipeline import KernelMachine
 from maxmargin.svm.kernel.region import RegionMixin
@@ -83,6 +84,7 @@ class OneClassSVM(RegionMixin, KernelMachine):
         self._check_shared()
         check_number("nu", self.nu, above=0, most=1)
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the region of the training points.

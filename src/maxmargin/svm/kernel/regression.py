@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from maxmargin import problems
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_flag, check_number, check_weights
 from maxmargin.svm.kernel.coefficients import Machine
 from maxmargin.svm.kernel.pipeline import KernelMachine
@@ -33,6 +34,7 @@ class KernelRegressor(RegressorMixin, KernelMachine, abc.ABC):
     def _parameters(self, machine: Machine) -> str:
         """C, nu, epsilon: what the machine has, in words."""
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the machine to training data.

@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin.kernels import Linear
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
-from maxmargin.runtime.control import Control, Status, print_progress
+from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import effective_threads, single_threaded_blas
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     callers_level,
@@ -174,6 +175,7 @@ class LinearSVC(
         check_linear_parameters(self)
         self._check_calibration()
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the machine to training data.
@@ -200,11 +202,7 @@ class LinearSVC(
         if not effective.any():
             raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
         self._forget_stream()
-        control = Control(
-            max_iter=int(self.max_iter),
-            max_seconds=self.max_seconds,
-            callback=print_progress if self.verbose else None,
-        )
+        control = Control.of(self)
         self._present = np.bincount(codes, weights=effective, minlength=len(self.classes_)) > 0
         if len(self.classes_) == 2 or self.multi_class == "crammer_singer":
             weights = effective

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -24,7 +26,6 @@ from maxmargin.svm.kernel.region import RegionMixin
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.regression_fit import (
     RegressionMemory,
-    control_of,
     regression_rows,
     report_of,
     solve_regression,
@@ -125,6 +126,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearOneClassSVM:
         """Find the halfspace of the training points.
 
@@ -146,7 +148,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
         check_regression_solver(self.solver)
         X = check_training_points(self, X)
         weights = check_weights(sample_weight, X.shape[0])
-        control, threads = control_of(self), threads_of(self, X.shape[0])
+        control, threads = Control.of(self), threads_of(self, X.shape[0])
         rows, _ = regression_rows(X, np.zeros(X.shape[0]), weights, keys=bool(self.warm_start))
         problem = one_class_problem(rows.X, rows.weight, float(self.nu), threads)
         solver, reason = choose_regression_solver(self.solver, problem)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     check_choice,
@@ -23,16 +25,16 @@ from maxmargin.solvers.linear.regression_solvers import check_regression_solver,
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
 from maxmargin.svm.linear.regression_fit import (
     RegressionMemory,
-    control_of,
     regression_rows,
     report_of,
     solve_regression,
     threads_of,
     warn_unless_converged,
 )
+from maxmargin.svm.models.predictor import PredictorMixin
 
 
-class LinearSVR(RegressorMixin, BaseEstimator):
+class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
     """Linear support vector regression, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(|y_i - w'x_i - b| - epsilon).
@@ -149,6 +151,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
         check_dual_and_intercept(self)
         check_regression_solver(self.solver)
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Fit the machine to training data.
 
@@ -169,7 +172,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
         X, y = check_training(self, X, y, numeric=True)
         target = y.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
-        control, threads = control_of(self), threads_of(self, X.shape[0])
+        control, threads = Control.of(self), threads_of(self, X.shape[0])
         rows, targets = regression_rows(X, target, weights, keys=bool(self.warm_start))
         price = float(self.C) * rows.weight
         kind, scaling = self._intercept()

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin.kernels import Linear
 from maxmargin.runtime.canonical_rows import row_hashes
-from maxmargin.runtime.control import Control, Status, print_progress
+from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import effective_threads, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, callers_level, scaling_hint
 from maxmargin.solvers.linear.base import LinearSolution, Start
@@ -82,15 +82,6 @@ def solve_regression(
     status = Status.OPTIMAL if met else Status.STALLED if solution.status is Status.OPTIMAL else solution.status
     solution = replace(solution, status=status, n_iter=n_iter)
     return RegressionMachine(problem, solution, certificate, solver.name, reason)
-
-
-def control_of(estimator: Any) -> Control:
-    """The run control that an estimator's parameters ask for."""
-    return Control(
-        max_iter=int(estimator.max_iter),
-        max_seconds=estimator.max_seconds,
-        callback=print_progress if estimator.verbose else None,
-    )
 
 
 def threads_of(estimator: Any, n_rows: int) -> int:
