@@ -12,6 +12,15 @@ using nb::literals::operator""_a;
 #define EACH_IDEA(DO) \
   DO(batch)           \
   DO(batch_rows)      \
+  DO(block_steps)     \
+  DO(coefficients)    \
+  DO(conditions)      \
+  DO(pair_steps)      \
+  DO(path)            \
+  DO(rows)            \
+  DO(small_dense)     \
+  DO(tiles)           \
+  DO(working_set)     \
   DO(coordinate_sums) \
   DO(nearest)         \
   DO(predictor)       \
