@@ -5,7 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types docs browser clean
+SOURCES := $(shell find native -name '*.cpp' -o -name '*.h' -o -name '*.cmake' -o -name CMakeLists.txt)
+CMAKE = PATH="$(dir $(PYTHON)):$$PATH" cmake -S native -G Ninja -DPython_EXECUTABLE="$(shell command -v $(PYTHON))" -DMAXMARGIN_WERROR=ON
+
+.PHONY: demo test lint types docs browser native-dev sanitize clean
 
 demo: $(READY)
 	$(BIN)/maxmargin digits --out demo
@@ -32,12 +35,30 @@ browser:
 	    apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
 	  echo "no Chromium: the tests of the lab's page are skipped"
 
-$(READY): pyproject.toml
+# Without build isolation the objects stay in build/, and only what changed is compiled again.
+$(READY): pyproject.toml $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	$(BIN)/python -m pip install --quiet --group build
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[all]' --group dev
 	touch $(READY)
 
+# The extension module in the source tree, for PYTHONPATH=src: PYTHON=... needs the `build` dependency group and NumPy.
+native-dev:
+	@$(CMAKE) -B build/dev -DMAXMARGIN_OUTPUT="$(CURDIR)/src/maxmargin" --log-level=WARNING
+	@PATH="$(dir $(PYTHON)):$$PATH" cmake --build build/dev -j 2
+
+# The native tests with address and undefined-behaviour sanitizers, on a copy of the package.
+sanitize:
+	@$(CMAKE) -B build/sanitize -DMAXMARGIN_SANITIZE=ON -DMAXMARGIN_OUTPUT="$(CURDIR)/build/sanitize/package/maxmargin" \
+	  --log-level=WARNING
+	@mkdir -p build/sanitize/package && cp -R src/maxmargin build/sanitize/package/
+	@rm -f build/sanitize/package/maxmargin/_native*.so
+	@PATH="$(dir $(PYTHON)):$$PATH" cmake --build build/sanitize -j 2
+	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize/package PYTHONDONTWRITEBYTECODE=1 \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  $(PYTHON) -m pytest -q -p no:cacheprovider tests/native
+
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build src/maxmargin/_native*.so demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf docs/_build docs/_gallery docs/_pictures docs/gallery docs/api/generated

@@ -1,0 +1,5 @@
+"""NumPy twins of native/rows."""
+
+
+def transpose(A, out):
+    out[:] = A.T
