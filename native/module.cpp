@@ -10,7 +10,15 @@ using nb::literals::operator""_a;
 
 // One line per idea, in alphabetical order, as in CMakeLists.txt.
 #define EACH_IDEA(DO) \
-  DO(rows)            \
+  DO(columns)        \
+  DO(descent)        \
+  DO(design)         \
+  DO(interior)       \
+  DO(lanes)          \
+  DO(losses)         \
+  DO(rows)           \
+  DO(stochastic)     \
+  DO(stream)         \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);
