@@ -729,7 +729,7 @@ def test_the_deadline_leaves_the_model_so_far():
 
 
 def test_the_deadline_is_obeyed_inside_a_large_batch(monkeypatch):
-    monkeypatch.setattr("maxmargin.svm.streaming.learner.WORK", 100)
+    monkeypatch.setattr("maxmargin.svm.streaming.learner.CALL_MAX_ENTRIES", 100)
     X, y = clouds(2)
     with pytest.warns(ConvergenceWarning, match="cut short in epoch 1, after 10 rows"):
         LinearSVC(max_seconds=1e-9).fit_stream([(X, y)], held_out=None)
