@@ -139,7 +139,8 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
 
     def _poses_pairs(self) -> bool:
         """Whether the problem of a task is C-SVC with an intercept and a finite C, so that pairs can be posed at
-        once.""" return False
+        once."""
+        return False
 
     def _fit_batch(self, given: InputRows, data: TrainingSet, effective: Array) -> bool:
         """One-vs-one as one batch; False where it must be fitted task by task."""

@@ -265,7 +265,8 @@ def _report_batch(control: Control, solved: Solved) -> None:
 
 def _finished(data: TrainingSet, method: Method, solved: Solved, p: int) -> Machine:
     """A problem that the batch left unfinished, by the general solver; the result is written into the batch's
-    arrays.""" posed = solved.posed
+    arrays."""
+    posed = solved.posed
     variables = slice(posed.at[p], posed.at[p + 1])
     y = posed.target[variables]
     rows = posed.rows(p)
