@@ -27,6 +27,7 @@ using nb::literals::operator""_a;
   DO(path)            \
   DO(predictor)       \
   DO(row_hashes)      \
+  DO(pair_sums)       \
   DO(rows)            \
   DO(small_dense)     \
   DO(smoothed_losses) \
