@@ -10,8 +10,16 @@ using nb::literals::operator""_a;
 
 // One line per idea, in alphabetical order, as in CMakeLists.txt.
 #define EACH_IDEA(DO) \
+  DO(coordinate_sums) \
+  DO(nearest)         \
+  DO(predictor)       \
+  DO(row_hashes)      \
   DO(rows)            \
+  DO(smoothed_losses) \
+  DO(stored_rows)     \
+  DO(subsequences)    \
   DO(tiles)           \
+  DO(word_products)   \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);

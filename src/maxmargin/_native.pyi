@@ -7,12 +7,127 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+_Csr = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # indptr, indices, data
+
 def cpu_level() -> str: ...
 def available_levels() -> list[str]: ...
 def _use_level(name: str) -> None: ...
 
+# coordinate_sums (float64)
+def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
+def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
+
+# nearest (float64)
+def keep_nearest(
+    K: NDArray[Any],
+    k_xx: NDArray[Any],
+    k_zz: NDArray[Any],
+    first: int,
+    excluded: int,
+    rounding: float,
+    clip: bool,
+    squares: NDArray[Any],
+    indices: NDArray[Any],
+) -> None: ...
+
+# predictor
+class Predictor:
+    def __init__(
+        self,
+        kind: int,
+        g: float,
+        coef0: float,
+        degree: int,
+        Z: NDArray[Any],
+        coefficients: NDArray[Any] | None,
+        intercept: NDArray[Any],
+        rule: int,
+        present: NDArray[Any],
+    ) -> None: ...
+    def decision(self, X: NDArray[Any]) -> NDArray[Any]: ...
+    def codes(self, X: NDArray[Any]) -> Any: ...
+    @property
+    def n_features(self) -> int: ...
+
+# row_hashes
+def hash_rows(X: NDArray[Any], out: NDArray[Any]) -> None: ...
+def hash_rows_csr(X: _Csr, columns: int, out: NDArray[Any]) -> None: ...
+
 # rows
 def transpose(A: NDArray[Any], out: NDArray[Any]) -> None: ...
+
+# smoothed_losses (float64); loss = (tube, squared, epsilon, width)
+LOSS_SUMS: int
+_Loss = tuple[bool, bool, float, float]
+
+def loss_first_order(
+    loss: _Loss,
+    F: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    g: NDArray[Any],
+    sums: NDArray[Any],
+) -> int: ...
+def loss_second_order(
+    loss: _Loss,
+    F: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    D: NDArray[Any],
+) -> None: ...
+def loss_multipliers(
+    loss: _Loss, F: NDArray[Any], y: NDArray[Any], centre: NDArray[Any] | None, a: NDArray[Any]
+) -> None: ...
+def loss_along_line(
+    loss: _Loss,
+    F: NDArray[Any],
+    G: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    steps: NDArray[Any],
+    values: NDArray[Any],
+    slopes: NDArray[Any],
+) -> None: ...
+def hinge_changes(
+    F: NDArray[Any], y: NDArray[Any], c: NDArray[Any], output: int, inside: NDArray[Any], change: NDArray[Any]
+) -> tuple[int, int]: ...
+
+# stored_rows: K and X float32 or float64, with the entries of a row side by side; the rest float64
+def evaluate_rows(
+    K: NDArray[Any],
+    B: NDArray[Any] | None,
+    b: float,
+    loss: _Loss,
+    F: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    g: NDArray[Any],
+    sums: NDArray[Any],
+    gradient: NDArray[Any],
+) -> int: ...
+def take_rows(K: NDArray[Any], keep: NDArray[Any], out: NDArray[Any]) -> None: ...
+def add_weighted_rows(
+    X: NDArray[Any], w: NDArray[Any], mean: NDArray[Any], squared: bool, sums: NDArray[Any]
+) -> None: ...
+
+# subsequences (float64)
+SUBSEQUENCE_LANES: int
+
+def read_subsequences(
+    letters: NDArray[Any],
+    starts: NDArray[Any],
+    lanes: NDArray[Any],
+    decay: float,
+    P: NDArray[Any],
+    total: NDArray[Any],
+    place: NDArray[Any],
+    out: NDArray[Any],
+    max_operations: int,
+) -> bool: ...
 
 # tiles
 EXP2: int
@@ -85,3 +200,8 @@ def kernel_block_csr(
     start: int,
     stop: int,
 ) -> None: ...
+
+# word_products (float64, int64)
+def add_word_products(
+    F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
+) -> int: ...

@@ -23,6 +23,7 @@ from maxmargin.kernels.gram.tiled import make_gram
 from maxmargin.kernels.gram.tiles.selection import solve_pairs
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.verification import settled, verified
 from maxmargin.runtime.callbacks import CallbackSupport
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
@@ -45,6 +46,7 @@ from maxmargin.svm.kernel.hard_margin import solve_hard_margin
 from maxmargin.svm.kernel.training import ABREAST, TrainingSet
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion
+from maxmargin.svm.models.predictor import PredictorMixin
 from maxmargin.svm.report import FitReport, combine
 
 SMALL = 1000  # rows up to which threads cost more than they bring
@@ -52,7 +54,7 @@ LARGE = 30_000  # rows from which a fit may take so long that its user should kn
 REPEATS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
 
 
-class KernelMachine(CallbackSupport, KernelInput):
+class KernelMachine(CallbackSupport, PredictorMixin, KernelInput):
     """The estimators' common part: shared parameters, the pipeline, and what every fit leaves behind."""
 
     def _check_shared(self) -> None:
@@ -146,29 +148,28 @@ class KernelMachine(CallbackSupport, KernelInput):
     def _solve_one(
         self, data: TrainingSet, rows: Array, problem: DualProblem, solver: Solver, gram: Gram, start: Array | None
     ) -> Machine:
-        """Solve one problem; a certificate that misses tol sends the solver on."""
-        n_iter = 0
+        """Solve one problem; a certificate that misses tol sends the solver on, with half the tol it had."""
+        n_iter, tol, goal = 0, float(self.tol), self.tol * problem.tol_scale
         control = data.control.of_one()
+        values = data.defined_values(rows)
         for attempt in range(REPEATS):
             if problem.hard_margin:
                 own, classes = replace(data, control=control), getattr(self, "classes_", None)
-                solution = solve_hard_margin(solver, problem, gram, self.tol, own, rows, start, classes)
+                solution = solve_hard_margin(solver, problem, gram, tol, own, rows, start, classes)
             else:
-                solution = solver.solve(problem, gram, tol=self.tol, control=control, start=start)
+                solution = solver.solve(problem, gram, tol=tol, control=control, start=start)
             n_iter += solution.n_iter
-            f = solution.f
+            f, a = solution.f, solution.a
             if not solution.fresh:
-                finished = solution.status.converged
-                f = optimality.audited(problem, solution.a, f, gram, finished=finished)
-            offset = optimality.offsets(problem, solution.a, problem.gradient(f, solution.a))
-            certificate = optimality.certify(problem, solution.a, f, offset)
-            missed = certificate.violation > self.tol * problem.tol_scale
-            if not (solution.status.converged and missed) or solver.name == "qp_dual":
+                f = optimality.audited(problem, a, f, gram, finished=solution.status.converged)
+            f = verified(problem, a, f, values)
+            offset = optimality.offsets(problem, a, problem.gradient(f, a))
+            certificate = optimality.certify(problem, a, f, offset)
+            status = settled(solution.status, certificate, float(np.abs(a).sum()), goal)
+            if status is solution.status or status.converged or attempt == REPEATS - 1:
                 break
-            start = solution.a
-            if attempt == REPEATS - 1:
-                solution = replace(solution, status=Status.STALLED)
-        solution = replace(solution, n_iter=n_iter)
+            start, tol = a, 0.5 * tol
+        solution = replace(solution, n_iter=n_iter, status=status)
         return Machine(rows, problem, solution, certificate, f, *problem.intercept(offset), control.seen)
 
     def _scale(self, machine: Machine) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.kernels.definition import DefinedValues
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.runtime.canonical_rows import CanonicalRows
 from maxmargin.runtime.control import Control
@@ -25,3 +26,8 @@ class TrainingSet:
     gram: Gram
     control: Control
     threads: int
+
+    def defined_values(self, rows: Array) -> DefinedValues:
+        """Fitted values of some of the canonical rows, by definition: what certificates are computed from."""
+        places = self.rows.representative[rows] if isinstance(self.kernel, Precomputed) else rows
+        return DefinedValues(self.kernel, self.X, places, self.threads)

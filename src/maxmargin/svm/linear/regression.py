@@ -31,9 +31,10 @@ from maxmargin.svm.linear.regression_fit import (
     threads_of,
     warn_unless_converged,
 )
+from maxmargin.svm.models.predictor import PredictorMixin
 
 
-class LinearSVR(RegressorMixin, BaseEstimator):
+class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
     """Linear support vector regression, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(|y_i - w'x_i - b| - epsilon).
