@@ -24,10 +24,10 @@ using nb::literals::operator""_a;
   DO(losses)          \
   DO(nearest)         \
   DO(pair_steps)      \
+  DO(pair_sums)       \
   DO(path)            \
   DO(predictor)       \
   DO(row_hashes)      \
-  DO(pair_sums)       \
   DO(rows)            \
   DO(small_dense)     \
   DO(smoothed_losses) \

@@ -32,7 +32,7 @@ static void pair_sums_dense(nb::handle A_, nb::handle rows_, nb::handle B_, nb::
     const auto a = A.array<T, 2>(), b = B.array<T, 2>();
     const auto o = out.array<double, 2>();
     border::check_length(b, 1, a.shape[1], "columns of A");
-    DenseRows<T> left{a.data, a.shape[1], nullptr, 0}, right{b.data, b.shape[1], nullptr, 0};
+    PairRows<T> left{a.data, a.shape[1], nullptr, 0}, right{b.data, b.shape[1], nullptr, 0};
     left.index = index_of(rows, a.shape[0], left.count);
     right.index = index_of(cols, b.shape[0], right.count);
     border::check_length(o, 0, left.count, "rows");

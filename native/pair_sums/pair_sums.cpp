@@ -55,13 +55,13 @@ INLINE void block(const T* const (&a)[R], int64_t d, const double* panel, const 
 
 // ------------------------------------------------------------------------------------------------ dense rows
 
-template <class T> INLINE const T* row_of(const DenseRows<T>& rows, int64_t i) {
+template <class T> INLINE const T* row_of(const PairRows<T>& rows, int64_t i) {
   return rows.data + (rows.index ? rows.index[i] : i) * rows.columns;
 }
 
 // panel[k, j] = coordinate k of row first + j; where there are no more rows, the last one again. A few coordinates of
 // all rows at a time: what is written then stays in the first-level cache.
-template <class T> INLINE void lay_out(const DenseRows<T>& B, int64_t first, int64_t width, double* panel) {
+template <class T> INLINE void lay_out(const PairRows<T>& B, int64_t first, int64_t width, double* panel) {
   constexpr int64_t AT_A_TIME = 8;
   const T* rows[W];
   for (int64_t j = 0; j < W; j++) rows[j] = row_of(B, first + minimum(j, width - 1));
@@ -74,7 +74,7 @@ template <class T> INLINE void lay_out(const DenseRows<T>& B, int64_t first, int
 }
 
 template <int KIND, class T>
-void dense_of(const DenseRows<T>& A, const DenseRows<T>& B, double* panel, double* out) {
+void dense_of(const PairRows<T>& A, const PairRows<T>& B, double* panel, double* out) {
   for (int64_t j = 0; j < B.count; j += W) {
     const int64_t width = minimum(W, B.count - j);
     lay_out(B, j, width, panel);
@@ -121,7 +121,7 @@ void sparse_of(const Csr<T, I>& A, const Csr<T, I>& B, PairSumsScratch scratch, 
 
 // ------------------------------------------------------------------------------------------------ the table
 
-template <class T> void dense(int kind, const DenseRows<T>& A, const DenseRows<T>& B, double* panel, double* out) {
+template <class T> void dense(int kind, const PairRows<T>& A, const PairRows<T>& B, double* panel, double* out) {
   switch (kind) {
     case PRODUCT: return dense_of<PRODUCT>(A, B, panel, out);
     case SQUARED: return dense_of<SQUARED>(A, B, panel, out);

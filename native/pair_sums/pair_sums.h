@@ -20,7 +20,7 @@ enum PairSum { PRODUCT, SQUARED, ABSOLUTE, CHI_SQUARED, MINIMUM, PAIR_SUMS };
 constexpr int64_t PAIR_PANEL_COLUMNS = 32;
 
 // Rows of a matrix, named by `index` (row `index[i]` is the i-th) or in order where index is null.
-template <class T> struct DenseRows {
+template <class T> struct PairRows {
   const T* data;
   int64_t columns;
   const int64_t* index;
@@ -37,7 +37,7 @@ struct PairSumsScratch {
 
 template <class T> struct PairSumsFunctions {
   // out is (A.count, B.count); the panel has room for PAIR_PANEL_COLUMNS rows.
-  void (*dense)(int kind, const DenseRows<T>& A, const DenseRows<T>& B, double* panel, double* out);
+  void (*dense)(int kind, const PairRows<T>& A, const PairRows<T>& B, double* panel, double* out);
   // out is (A.rows, B.rows); a row has no column twice.
   void (*sparse32)(int kind, const Csr<T, int32_t>& A, const Csr<T, int32_t>& B, PairSumsScratch scratch, double* out);
   void (*sparse64)(int kind, const Csr<T, int64_t>& A, const Csr<T, int64_t>& B, PairSumsScratch scratch, double* out);

@@ -251,6 +251,27 @@ def solve_pairs(
     max_steps: int,
 ) -> int: ...
 
+# pair_sums; out is float64, rows and cols are int64 or None, kind is of maxmargin.kernels.pair_sums
+def pair_sums_dense(
+    A: NDArray[Any],
+    rows: NDArray[Any] | None,
+    B: NDArray[Any],
+    cols: NDArray[Any] | None,
+    kind: int,
+    out: NDArray[Any],
+) -> None: ...
+def pair_sums_csr(
+    a_indptr: NDArray[Any],
+    a_indices: NDArray[Any],
+    a_data: NDArray[Any],
+    b_indptr: NDArray[Any],
+    b_indices: NDArray[Any],
+    b_data: NDArray[Any],
+    columns: int,
+    kind: int,
+    out: NDArray[Any],
+) -> None: ...
+
 # path
 def advance_path(
     K: Array,
@@ -287,27 +308,6 @@ class Predictor:
 # row_hashes
 def hash_rows(X: NDArray[Any], out: NDArray[Any]) -> None: ...
 def hash_rows_csr(X: _Csr, columns: int, out: NDArray[Any]) -> None: ...
-
-# pair_sums; out is float64, rows and cols are int64 or None, kind is of maxmargin.kernels.pair_sums
-def pair_sums_dense(
-    A: NDArray[Any],
-    rows: NDArray[Any] | None,
-    B: NDArray[Any],
-    cols: NDArray[Any] | None,
-    kind: int,
-    out: NDArray[Any],
-) -> None: ...
-def pair_sums_csr(
-    a_indptr: NDArray[Any],
-    a_indices: NDArray[Any],
-    a_data: NDArray[Any],
-    b_indptr: NDArray[Any],
-    b_indices: NDArray[Any],
-    b_data: NDArray[Any],
-    columns: int,
-    kind: int,
-    out: NDArray[Any],
-) -> None: ...
 
 # rows
 def transpose(A: Array, out: Array) -> None: ...

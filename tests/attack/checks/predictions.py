@@ -140,7 +140,8 @@ def bandwidth(trial):
     """gamma="scale" is 1 / (columns times the weighted variance of all entries), "auto" is 1 / columns, and
     the chi-squared kernel has 1 for both."""
     case, model = trial.case, trial.model
-    gamma = case.params.get("gamma", "scale")
+    gamma = model.get_params().get("gamma", "scale")
+    gamma = "auto" if gamma is None else gamma
     need(not case.precomputed and hasattr(model.kernel_, "gamma") and isinstance(case.params.get("kernel", "rbf"), str))
     need(not case.params.get("kernel", "rbf").startswith("="))
     if case.params.get("kernel") == "chi2" and isinstance(gamma, str):
