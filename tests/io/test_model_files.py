@@ -517,6 +517,26 @@ def test_long_names(length, tmp_path):
     assert load(path).kernel == "linear"
 
 
+NAMED = [
+    case
+    for case in CASES
+    if isinstance(case[1], np.ndarray) and case[1] is X and isinstance(case[0], BaseEstimator)
+]
+
+
+@pytest.mark.parametrize("case", NAMED[::3], ids=lambda case: " ".join(repr(case[0]).split())[:60])
+def test_a_loaded_model_checks_the_names_of_columns(case, path):
+    estimator, _, targets, _ = case
+    model = fitted((sklearn.base.clone(estimator), TABLE, targets, None))
+    save(model, path)
+    again = load(path)
+    assert list(again.feature_names_in_) == list(TABLE.columns)
+    method = next(name for name in ("predict", "transform") if hasattr(again, name))
+    getattr(again, method)(TABLE)
+    with pytest.raises(ValueError, match="feature names should match"):
+        getattr(again, method)(TABLE[["b", "a", "c", "d"]])
+
+
 def test_shared_points_are_stored_once_and_shared_again(path):
     machine = SVC().fit(X, Y3)
     assert machine.support_vectors_ is machine._expansion.anchors

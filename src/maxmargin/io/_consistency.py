@@ -179,6 +179,12 @@ def table_encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
     _require(named, "columns do not suit categories_")
 
 
+def name_columns(encoder: Any, allowance: Allowance) -> None:
+    """Earlier versions stored the names of the columns of an array as a parameter only."""
+    if hasattr(encoder, "categories_") and encoder.columns is not None and not hasattr(encoder, "feature_names_in_"):
+        encoder.feature_names_in_ = np.array(list(encoder.columns), dtype=object)
+
+
 def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Perceptron: a run for each machine, ready to go on."""
     linear(parameters, state, lengths)
