@@ -14,7 +14,6 @@ whatever their number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,6 +30,8 @@ from maxmargin.runtime.validation import Array, Points
 
 STRIP_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
 CHUNK_ROWS = 192  # rows whose kernel values are multiplied by the coefficients of all pairs at a time
+FEW_ROWS_MAX = 24  # rows up to which preparing a side of tiles and threads costs more than the values
+TILE_HEIGHT = 6  # rows of a tile
 ROUGH_MIN_PRODUCTS = 2e8  # multiplications from which float32 with a check of doubtful rows is faster
 KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one call to the next
 
@@ -47,32 +48,39 @@ class PairTable:
     dual: Array
     counts: Array
 
-    def blocks(self) -> Iterator[tuple[int, slice]]:
-        """Classes that have anchors, and where these are."""
-        stops = np.cumsum(self.counts)
-        for i, count in enumerate(self.counts):
-            if count:
-                yield i, slice(int(stops[i] - count), int(stops[i]))
+    @cached_property
+    def blocks(self) -> list[tuple[int, slice, Array]]:
+        """Classes that have anchors, where these are, and their coefficients, one row each."""
+        stops = np.cumsum(self.counts).tolist()
+        places = [(i, slice(stop - int(n), stop)) for i, (n, stop) in enumerate(zip(self.counts, stops, strict=True)) if n]
+        return [(i, members, np.ascontiguousarray(self.dual[:, members].T)) for i, members in places]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"dual": self.dual, "counts": self.counts}
 
     def as_type(self, dtype: type) -> PairTable:
         """The same with values of this type."""
         return PairTable(self.dual.astype(dtype, copy=False), self.counts)
 
+    @cached_property
+    def pairs(self) -> tuple[Array, Array]:
+        """First and second class of each pair."""
+        return np.triu_indices(len(self.counts), 1)
+
     def product(self, K: Array) -> Array:
         """K @ coefficients, without the columns that are zero."""
         n_classes = len(self.counts)
-        first, second = np.triu_indices(n_classes, 1)
+        first, second = self.pairs
         parts = np.zeros((n_classes, K.shape[0], n_classes - 1), self.dual.dtype)
-        for i, members in self.blocks():
-            np.matmul(K[:, members], self.dual[:, members].T, out=parts[i])
+        for i, members, dual in self.blocks:
+            np.matmul(K[:, members], dual, out=parts[i])
         return parts[first, :, second - 1].T + parts[second, :, first].T
 
     def coefficients(self) -> Array:
         """One column per pair."""
-        n_classes = len(self.counts)
-        first, second = np.triu_indices(n_classes, 1)
+        first, second = self.pairs
         out = np.zeros((self.dual.shape[1], len(first)))
-        for i, members in self.blocks():
+        for i, members, _ in self.blocks:
             out[members, np.flatnonzero(first == i)] = self.dual[i:, members].T
             out[members, np.flatnonzero(second == i)] = self.dual[:i, members].T
         return out
@@ -231,7 +239,7 @@ class KernelExpansion:
         panels = self._panels(dtype)
         if longest is not None:
             longest[0] = float(-2.0 * panels.v[: panels.n].min(initial=0.0))
-        if X.shape[0] <= TILE_ROWS // 2 and longest is None:
+        if X.shape[0] <= FEW_ROWS_MAX and longest is None and not sp.issparse(X):
             return self._few_rows(X, panels, form)
         table = self.__dict__.get("_pairs")
         table = None if table is None else table.as_type(dtype)
@@ -265,12 +273,16 @@ class KernelExpansion:
         with single_threaded_blas():
             run_tiles(work, len(starts), threads)
 
-    def _few_rows(self, X: Points, panels: Panels, form: Form) -> Array:
-        """One strip of float64 values, without threads."""
-        side = self._side(X, np.float64)
-        values = np.empty((side.padded, len(panels.v)))
-        store_tiles(side, panels, form, values, 1)
-        return self._product(values[: side.n, : panels.n]) + self.intercept
+    def _few_rows(self, X: Array, panels: Panels, form: Form) -> Array:
+        """Dense rows that are one strip of float64 values, without threads."""
+        n, d = X.shape
+        shift = getattr(self.kernel, "shift_", None)
+        rows = np.zeros((-(-n // TILE_HEIGHT) * TILE_HEIGHT, d))
+        np.multiply(X if shift is None else X - shift, form.root, out=rows[:n])
+        u = -0.5 * np.einsum("ij,ij->i", rows, rows) if form.norms else np.full(len(rows), form.bias)
+        values = np.empty((len(rows), len(panels.v)))
+        store_tiles(Side(n, d, u, 0.0, 0.0, rows), panels, form, values, 1)
+        return self._product(values[:n, : panels.n]) + self.intercept
 
     @cached_property
     def _explicit(self) -> Any:
