@@ -39,7 +39,13 @@ PACK = {
 
 def originals():
     """Valid files of every format, by name."""
-    found = {"table.csv": CSV, "numbers.csv": NUMBERS, "table.tsv": CSV.replace(b",", b"\t"), "points.svm": SVM, "quoted.csv": QUOTED}
+    found = {
+        "table.csv": CSV,
+        "numbers.csv": NUMBERS,
+        "table.tsv": CSV.replace(b",", b"\t"),
+        "points.svm": SVM,
+        "quoted.csv": QUOTED,
+    }
     found |= {f"points.svm{end}": pack(SVM) for end, pack in PACK.items()}
     found |= {f"table.csv{end}": pack(CSV) for end, pack in PACK.items()} | {"points": SVM, "rows.txt": NUMBERS}
     X, y = np.arange(12.0).reshape(4, 3), np.array([0, 1, 0, 1])

@@ -30,7 +30,19 @@ ORIGINALS = [
 ]
 WORDS = ["", "0", "1", "-1", "2", "nan", "inf", "1e999", "99999999999", "2147483647", "2147483647:1", "0:1", "1:", ":"]
 WORDS += ["\n", " ", "\t", "SV", "SV\n", "rho", "label", "nr_sv", "gamma", "degree", "total_sv 0", "1_0", "\0", "\x85"]
-WORDS += ["c_svc", "nu_svc", "one_class", "epsilon_svr", "precomputed", "rbf", "linear", "100000", "\r\n", "-0", "1e-320"]
+WORDS += [
+    "c_svc",
+    "nu_svc",
+    "one_class",
+    "epsilon_svr",
+    "precomputed",
+    "rbf",
+    "linear",
+    "100000",
+    "\r\n",
+    "-0",
+    "1e-320",
+]
 
 
 def mutated(text, rng):

@@ -136,7 +136,7 @@ def originals():
     from maxmargin.data.table_encoder import TableEncoder
     from maxmargin.io import save
     from maxmargin.kernels import RBF, Centered, Columns, Jaccard, Linear, Spectrum
-    from maxmargin.model_selection import OneClassSVMCV, SVCCV
+    from maxmargin.model_selection import SVCCV, OneClassSVMCV
 
     rng = np.random.default_rng(0)
     X, y = np.abs(rng.normal(size=(24, 3))), np.arange(24) % 3

@@ -18,6 +18,7 @@ from maxmargin.data.source import Source
 from maxmargin.runtime.validation import Array
 
 ARROW_MIN_BYTES = 8 << 20  # of a file: reading less takes NumPy's reader less time than importing pyarrow
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 ARROW_MAX_COLUMNS = 10_000  # pyarrow takes some microseconds for each column of a block
 
 
@@ -40,6 +41,8 @@ def read_block(
     import pyarrow as pa
 
     quotes = block.count(b'"')
+    if block.startswith(BYTE_ORDER_MARK):  # pyarrow leaves it out, and within a file it is a letter
+        return None
     if quotes and not _quotes_whole_fields(block, delimiter, quotes):
         return None
     names = [str(i) for i in range(width)]

@@ -150,7 +150,7 @@ class DelimitedTable:
         try:
             if dtype == np.float64:
                 table = np.loadtxt(lines, dtype, **{**options, "ndmin": 2})
-                if table.shape[1] != self.all_width or not np.isfinite(table.sum()):
+                if table.shape[1] != self.all_width or not np.isfinite(table).all():
                     return None
                 X = table if layout.target is None else table[:, layout.features]
                 if layout.target is None and layout.features != list(range(self.all_width)):

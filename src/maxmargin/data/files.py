@@ -23,7 +23,6 @@ from maxmargin.data.source import DataFileError, Source
 from maxmargin.data.sparse_text import SparseText
 from maxmargin.runtime.validation import Array, Points
 
-
 FLOAT_OBJECT_BYTES = 24  # of a number in a table with text, beside its place in the array
 
 

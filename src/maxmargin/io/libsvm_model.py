@@ -102,7 +102,9 @@ def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = Non
         beginning = file.read(4096)
         first = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         if first in (b"\0", b"{", b"\x80"):
-            raise ModelFileError(f"{name} is no model of LIBSVM: it does not begin with an entry such as svm_type c_svc.")
+            raise ModelFileError(
+                f"{name} is no model of LIBSVM: it does not begin with an entry such as svm_type c_svc."
+            )
         raw = beginning + file.read()
     try:
         text = raw.removeprefix(b"\xef\xbb\xbf").decode("ascii").replace("\r\n", "\n")
