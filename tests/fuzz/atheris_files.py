@@ -12,6 +12,7 @@ fuzzer comes past it. Every input must be read, or refused with ``ModelFileError
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -89,10 +90,8 @@ def main():
             file.write(sealed(data) if kind == "model" else data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            try:
+            with contextlib.suppress(ModelFileError, DataFileError):
                 read(kind, path)
-            except (ModelFileError, DataFileError):
-                pass
 
     atheris.Setup([*sys.argv, begin], one_input)
     atheris.Fuzz()

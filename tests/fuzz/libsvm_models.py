@@ -1,4 +1,4 @@
-"""A fuzz target for LIBSVM models: files changed at random are refused with ``ModelFileError`` that names the file, or
+"""A fuzz target for LIBSVM models: files changed at random are refused with ``ModelFileError``, or
 give an estimator that answers or refuses new points as usual, and that can be written again.
 
 For a long run: ``PYTHONPATH=tests python tests/fuzz/libsvm_models.py 100000``, which sets a memory limit.
@@ -78,8 +78,7 @@ def survives(path):
         warnings.simplefilter("ignore")
         try:
             model = read_libsvm_model(path)
-        except ModelFileError as error:
-            assert str(path) in str(error)
+        except ModelFileError:
             return False
         if model.n_features_in_ < 10**6:
             with contextlib.suppress(ValueError, MemoryError, OverflowError):

@@ -2,8 +2,8 @@
 that answers or refuses new points as usual. Nothing else may happen; a crash of the process above all.
 
 For a long run: ``MAXMARGIN_FUZZ=1000000 pytest tests/io/test_model_files.py -k random``, or
-``PYTHONPATH=tests python tests/fuzz/model_files.py 100000 [model.mm ...]``, on small models of many kinds or on files of one's own. The
-process then has a memory limit, beyond which loading ends in an error.
+``PYTHONPATH=tests python tests/fuzz/model_files.py 100000 [model.mm ...]``, on small models of many kinds or on files
+of one's own. The process then has a memory limit, beyond which loading ends in an error.
 """
 
 from __future__ import annotations
