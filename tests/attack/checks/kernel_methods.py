@@ -18,14 +18,17 @@ def _stable(n, gram_error=0.0):
 
 def _relative_error(K):
     """What rounding of the kernel values adds, relative to the matrix's norm."""
-    return float(np.linalg.norm(K.error)) / max(float(np.linalg.norm(np.asarray(K.values, np.float64))), 1e-300)
+    largest = float(np.abs(K.values).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    return float(np.linalg.norm(K.error / largest)) / float(np.linalg.norm(np.asarray(K.values / largest, np.float64)))
 
 
 def ridge_equations(trial):
     """Kernel ridge regression: alpha c_i = w_i (y_i - f(x_i)), and sum c_i = 0 with an intercept."""
     case, model = trial.case, trial.model
     alpha = float(getattr(model, "alpha_", model.get_params().get("alpha", 1.0)))
-    need(alpha > 0)
+    need(alpha > 0 and not any("singular to working precision" in message for message in trial.messages))
     w = sample_weights(case)
     used = np.flatnonzero(w > 0)
     K = trial.kernel(case.X[used], case.X if case.precomputed else case.X[used])
@@ -40,6 +43,7 @@ def ridge_equations(trial):
             # Solved by columns: c is w (y - f) / alpha, and its rounding is that of f, over alpha.
             bound *= 1 + float(np.linalg.norm(np.asarray(K.values, np.float64))) * w.max() / alpha
         got = float(np.linalg.norm(residual))
+        need(math.isfinite(bound))
         assert got <= bound, f"the equations are off by {got:.3g}, where a stable solver leaves {bound:.3g}"
         if model.fit_intercept:
             allowed = bound * math.sqrt(w.max()) / alpha * math.sqrt(len(used)) + UNIT * len(used) * np.abs(c).sum() * 8
@@ -69,9 +73,11 @@ def blended(trial):
     size = np.abs(B) @ np.abs(case.y) + np.abs(want)
     alpha = float(getattr(model, "alpha_", model.get_params().get("alpha", 1.0)))
     need(alpha > 1e-3)
-    K = np.abs(np.asarray(trial.kernel(case.X, case.X).values, np.float64)).sum(axis=1).max()
-    condition = 1 + K * sample_weights(case).max() / alpha
-    within(got, want, _stable(len(case.X)) * condition * size.max() + 1e-300, "blend_weights @ y")
+    K = trial.kernel(case.X, case.X)
+    norm = np.abs(np.asarray(K.values, np.float64)).sum(axis=1).max()
+    condition = 1 + norm * sample_weights(case).max() / alpha
+    error = _stable(len(case.X), _relative_error(K)) + float(trial.kernel(case.new, case.X).error.max()) / norm
+    within(got, want, error * condition * size.max() + 1e-300, "blend_weights @ y")
 
 
 def left_out(trial):
