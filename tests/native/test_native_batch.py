@@ -52,7 +52,8 @@ def check(posed: Posed, solved, K, tol, problems):
         variables = slice(posed.at[p], posed.at[p + 1])
         a, f = solved.a[variables], solved.f[variables]
         rows = posed.order[posed.place[variables]]
-        assert (a >= posed.lower[variables]).all() and (a <= posed.upper[variables]).all()
+        assert (a >= posed.lower[variables]).all()
+        assert (a <= posed.upper[variables]).all()
         full = np.zeros(len(K))
         np.add.at(full, rows, a)
         exact = (K @ full)[rows]
@@ -197,7 +198,9 @@ def test_an_error_of_the_stop_function_is_raised():
         solve(posed, values, tol=1e-9, control=Stop())
 
 
-@given(n=st.integers(0, 40), d=st.integers(0, 4), seed=st.integers(0, 50), dtype=st.sampled_from([np.float32, np.float64]))
+@given(
+    n=st.integers(0, 40), d=st.integers(0, 4), seed=st.integers(0, 50), dtype=st.sampled_from([np.float32, np.float64])
+)
 def test_merge_rows(level, n, d, seed, dtype):
     rng = np.random.default_rng(seed)
     X = rng.integers(-1, 2, (n, d)).astype(dtype) * dtype(0.5)

@@ -6,9 +6,9 @@ Rows lie in segments (classes, or all rows); a problem has one run of variables 
     one-vs-rest          all rows: one run; the problems differ in their targets
     regression           alpha and -alpha* of all rows: two runs over one segment
 
-:class:`Posed` is that list of problems, :func:`solve_posed` the call, :class:`Solved` what comes back: variables, values
-f = K a and the certificate of every problem. A problem that creeps, or that the time did not reach, has a status that
-says so; :meth:`Posed.problem` poses it alone, for a solver that knows more.
+:class:`Posed` is that list of problems, :func:`solve_posed` the call, :class:`Solved` what comes back: variables,
+values f = K a and the certificate of every problem. A problem that creeps, or that the time did not reach, has a status
+that says so; it goes on to a general solver from where it is (:mod:`maxmargin.svm.kernel.solving`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ RULES = {"c_svc": 0, "nu_svc": 1, "eps_svr": 2, "nu_svr": 3, "one_class": 4}
 OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN = range(5)
 
 FLOAT64_MAX_ROWS = 256  # of the largest problem: up to here float64 throughout costs less than float32 and its check
-PROBLEM_MAX_ROWS = 6_000  # of the largest problem: beyond, working sets on all cores are faster (measured on mnist, magic)
+PROBLEM_MAX_ROWS = (
+    6_000  # of the largest problem: beyond, working sets on all cores are faster (measured on mnist, magic)
+)
 # (bytes of the largest problem's points, rows of K made at a time): points in the first-level or second-level cache are
 # read again for every row; from further away as many rows as possible share a pass (measured on letter, usps, mnist).
 ROWS_AT_ONCE = ((400_000, 1), (4_000_000, 12), (math.inf, 24))
@@ -342,7 +344,13 @@ def solve_posed(
         (posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f),
         (table, counts, status),
         (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps),
-        (1 if products(posed, values) < SERIAL_MAX_PRODUCTS else threads, float(budget), False, not values.single, at_once),
+        (
+            1 if products(posed, values) < SERIAL_MAX_PRODUCTS else threads,
+            float(budget),
+            False,
+            not values.single,
+            at_once,
+        ),
         lambda: control.stop() is not None,
     )
     offset, rest = table[: 2 * count].reshape(count, 2), table[2 * count :].reshape(7, count)

@@ -1,8 +1,8 @@
 """Solve and certify the problems of a fit.
 
     batch      small problems with a finite C and an intercept: one compiled call (:mod:`maxmargin.svm.kernel.batch`)
-    solver     everything else, and what a batch leaves unfinished, from where it is: one problem after the other, several
-               at a time, each over its own part of the Gram operator
+    solver     everything else, and what a batch leaves unfinished, from where it is: problem by problem, several at a
+               time, each over its own part of the Gram operator
 
 Whoever solves, the certificate is computed from float64 values of f; a solver that misses tol by it is sent on.
 """
@@ -90,7 +90,9 @@ def solve_subproblems(
                 models[t], batched[t] = model, True
                 return
             sub = replace(sub, start=start)
-        gram = gram_of(t) if gram_of is not None else data.gram if len(sub.rows) == data.n else data.gram.subset(sub.rows)
+        gram = (
+            gram_of(t) if gram_of is not None else data.gram if len(sub.rows) == data.n else data.gram.subset(sub.rows)
+        )
         before, gram.budget = gram.evaluations, share
         with single_threaded_blas():
             models[t] = solve_one(data, method, sub, solver, gram, control)
@@ -124,7 +126,7 @@ def _solved_alone(
     """A problem as a batch of one: the model, the kernel values computed, and where another solver should go on."""
     problem = sub.problem
     posed = batch.one_problem(problem) if problem.n_variables <= batch.PROBLEM_MAX_ROWS else None
-    if posed is None:
+    if posed is None or control.stop() is not None:
         return None, 0, sub.start
     values, index = kernel_values(data, posed.largest)
     if not batch.suits(posed, values, budget):
@@ -136,7 +138,13 @@ def _solved_alone(
     permuted = posed.kind == "nu_svc"
     begin = None if sub.start is None and not problem.totals.any() else start[order] if permuted else start
     solved = batch.solve_posed(
-        replace(posed, order=at), values, tol=method.tol, control=control, budget=budget, threads=data.threads, start=begin
+        replace(posed, order=at),
+        values,
+        tol=method.tol,
+        control=control,
+        budget=budget,
+        threads=data.threads,
+        start=begin,
     )
     a, f = solved.a, solved.f[: problem.n_rows]
     if permuted:
@@ -158,7 +166,11 @@ def _solved_alone(
     )
     offset = solved.offset[0, : len(problem.totals)]
     solution = Solution(a, f, status, steps, fresh=True)
-    return Machine(sub.rows, problem, solution, certificate, f, *problem.intercept(offset), control.seen), evaluations, None
+    return (
+        Machine(sub.rows, problem, solution, certificate, f, *problem.intercept(offset), control.seen),
+        evaluations,
+        None,
+    )
 
 
 def solve_one(
@@ -250,7 +262,7 @@ def _report_batch(control: Control, solved: Solved) -> None:
 
 
 def _finished(data: TrainingSet, method: Method, solved: Solved, p: int) -> Machine:
-    """A problem that the batch left unfinished, by the general solver; the result is written into the batch's arrays."""
+    """A problem that the batch left unfinished, by the general solver; the batch's arrays take the result."""
     posed = solved.posed
     variables = slice(posed.at[p], posed.at[p + 1])
     y = posed.target[variables]
