@@ -135,7 +135,7 @@ template <class A> void check_at_least(const A& array, int axis, int64_t expecte
 // The entries of a row lie side by side; rows may have any distance.
 void refuse_row_order(const char* name);
 template <class T> void check_row_order(const Strided<T, 2>& array) {
-  if (array.shape[1] > 1 && array.strides[1] != 1) refuse_row_order(array.name);
+  if (array.shape[0] > 0 && array.shape[1] > 1 && array.strides[1] != 1) refuse_row_order(array.name);
 }
 // 0 <= start <= stop <= size
 void check_range(int64_t start, int64_t stop, int64_t size, const char* what);

@@ -24,6 +24,16 @@ ODD = [0, 1, -1, 2, 255, 2**31, 2**63, -(2**63), 10**30, 0.5, 1e308, "", "x", "S
 ODD += [{"float": "nan"}, {"object": 0}, {"object": 3}, {"array": [0, "C"]}, {"array": [1, "F"]}, {"list": []}]
 
 
+def limit_memory(extra):
+    """From here on this process may take ``extra`` bytes more than it has; past that there is a MemoryError. Code that
+    grows the process without asking (compiled code is loaded, threads are started) must have run before."""
+    import resource
+
+    with open("/proc/self/statm") as file:
+        held = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (held + extra, resource.RLIM_INFINITY))
+
+
 def resealed(header, text, arrays):
     """The bytes of a file with this header, text and array bytes, and the right digest."""
     text["sha256"] = "0" * 64

@@ -131,6 +131,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         self : object
             The fitted estimator.
         """
+        self._threads(0)  # refuses a bad n_jobs
         check_number("alpha", self.alpha, above=0, remedy="The scatter within classes is singular in feature space.")
         X, y = self._training_points(X, y, supervised=True)
         self.classes_, codes = check_labels(y)

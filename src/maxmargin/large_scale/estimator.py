@@ -46,6 +46,7 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion
+from maxmargin.svm.models.predictor import PredictorMixin
 from maxmargin.svm.report import combine
 
 HEAVY = 48.0  # bytes an entry of K_mm takes while it is factorised and used
@@ -90,7 +91,7 @@ def _check_unless_auto(name: str, value: Any, wanted: str, **bounds: Any) -> Non
         raise ValueError(f"{name} must be {wanted} or 'auto'; got {str(value)!r}.")
 
 
-class LandmarkMachine(CallbackSupport, KernelInput):
+class LandmarkMachine(CallbackSupport, PredictorMixin, KernelInput):
     """The base of the estimators. An author says what the problem of some rows is (``make``, given to ``_fit_rows``),
     and how rows that are held out are judged (``judge``)."""
 

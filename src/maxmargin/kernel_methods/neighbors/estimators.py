@@ -51,6 +51,7 @@ class _KernelNeighbors(KernelInput):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
+        self._threads(0)  # refuses a bad n_jobs
         check_number("n_neighbors", self.n_neighbors, least=1, integer=True)
         if not callable(self.weights):
             check_choice("weights", self.weights, ["uniform", "distance"], extra=" or a function of the distances")

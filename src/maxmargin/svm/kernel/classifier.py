@@ -19,6 +19,7 @@ from maxmargin.kernels.gram.shared import ClassBlocks
 from maxmargin.kernels.gram.tiled import TiledGram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem, JointProblem
+from maxmargin.problems.verification import settled, verified_joint
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.threads import effective_threads, single_threaded_blas
@@ -357,7 +358,10 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
         with single_threaded_blas():
             solution = CrammerSinger().solve(problem, gram, tol=self.tol, control=control, start=start)
             F = gram.product(np.arange(gram.n), solution.a)
+        F = verified_joint(problem, solution.a, F, data.defined_values(active))
         certificate = optimality.certify_joint(problem, solution.a, F)
+        status = settled(solution.status, certificate, np.inf, self.tol)
+        solution = replace(solution, status=status)
         if problem.hard_margin and solution.status is Status.INSEPARABLE:
             raise InseparableError(
                 "C=inf asks for a hard margin, but the classes cannot be separated jointly with this kernel. "

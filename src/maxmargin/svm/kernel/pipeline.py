@@ -44,6 +44,7 @@ from maxmargin.svm.kernel.solving import Method, SolverUsed, Subproblem, solve_s
 from maxmargin.svm.kernel.training import TrainingSet
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion
+from maxmargin.svm.models.predictor import PredictorMixin
 from maxmargin.svm.report import FitReport
 
 SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring
@@ -51,7 +52,7 @@ FORECAST_MIN_ROWS = 30_000  # rows from which a fit may take so long that its us
 STORED_MATRIX_CHECK_BYTES = 5e5  # matrices up to this size are allocated without a check of the free memory
 
 
-class KernelMachine(CallbackSupport, KernelInput):
+class KernelMachine(CallbackSupport, PredictorMixin, KernelInput):
     """The estimators' common part: shared parameters, the ends of the pipeline, and what every fit leaves behind."""
 
     def _check_shared(self) -> None:

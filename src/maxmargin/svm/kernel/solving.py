@@ -19,6 +19,7 @@ from maxmargin.kernels import Precomputed
 from maxmargin.kernels.gram.operator import Gram, StoredGram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem, c_svc
+from maxmargin.problems.verification import settled, verified
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
@@ -176,27 +177,27 @@ def _solved_alone(
 def solve_one(
     data: TrainingSet, method: Method, sub: Subproblem, solver: Solver, gram: Gram, control: Control
 ) -> Machine:
-    """Solve one problem; a certificate that misses tol sends the solver on."""
-    problem, start, n_iter = sub.problem, sub.start, 0
+    """Solve one problem; a certificate that misses tol sends the solver on, with half the tol it had."""
+    problem, start, n_iter, tol = sub.problem, sub.start, 0, method.tol
+    values = data.defined_values(sub.rows)
     for attempt in range(CERTIFICATE_ATTEMPTS):
         if problem.hard_margin:
             own = replace(data, control=control)
-            solution = solve_hard_margin(solver, problem, gram, method.tol, own, sub.rows, start, method.classes)
+            solution = solve_hard_margin(solver, problem, gram, tol, own, sub.rows, start, method.classes)
         else:
-            solution = solver.solve(problem, gram, tol=method.tol, control=control, start=start)
+            solution = solver.solve(problem, gram, tol=tol, control=control, start=start)
         n_iter += solution.n_iter
-        f = solution.f
+        f, a = solution.f, solution.a
         if not solution.fresh:
-            f = optimality.audited(problem, solution.a, f, gram, finished=solution.status.converged)
-        offset = optimality.offsets(problem, solution.a, problem.gradient(f, solution.a))
-        certificate = optimality.certify(problem, solution.a, f, offset)
-        missed = certificate.violation > method.tol * problem.tol_scale
-        if not (solution.status.converged and missed) or solver.name == "qp_dual":
+            f = optimality.audited(problem, a, f, gram, finished=solution.status.converged)
+        f = verified(problem, a, f, values)
+        offset = optimality.offsets(problem, a, problem.gradient(f, a))
+        certificate = optimality.certify(problem, a, f, offset)
+        status = settled(solution.status, certificate, float(np.abs(a).sum()), method.tol * problem.tol_scale)
+        if status is solution.status or status.converged or attempt == CERTIFICATE_ATTEMPTS - 1:
             break
-        start = solution.a
-        if attempt == CERTIFICATE_ATTEMPTS - 1:
-            solution = replace(solution, status=Status.STALLED)
-    solution = replace(solution, n_iter=n_iter)
+        start, tol = a, 0.5 * tol
+    solution = replace(solution, n_iter=n_iter, status=status)
     return Machine(sub.rows, problem, solution, certificate, f, *problem.intercept(offset), control.seen)
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.kernels.definition import DefinedValues
 from maxmargin.kernels.gram.operator import Gram, precomputed_gram
 from maxmargin.kernels.gram.tiled import make_gram
 from maxmargin.runtime.canonical_rows import CanonicalRows
@@ -74,3 +75,8 @@ class TrainingSet:
     def evaluations(self) -> int:
         """Kernel values computed by the operator so far."""
         return self.gram.evaluations if "gram" in self.__dict__ else 0
+
+    def defined_values(self, rows: Array) -> DefinedValues:
+        """Fitted values of some of the canonical rows, by definition: what certificates are computed from."""
+        places = self.rows.representative[rows] if isinstance(self.kernel, Precomputed) else rows
+        return DefinedValues(self.kernel, self.X, places, self.threads)

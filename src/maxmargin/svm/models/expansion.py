@@ -194,7 +194,7 @@ class KernelExpansion:
     def decision(self, X: Points, threads: int = 1) -> Array:
         """f(x) of each row, shape (n, T)."""
         by_pairs = self._table() is not None
-        if self.anchors.shape[0] == 0:
+        if self.anchors.shape[0] == 0 or len(self.intercept) == 0:
             return np.tile(self.intercept, (X.shape[0], 1))
         if isinstance(self.kernel, Precomputed):
             return self._strips(X, lambda part: self._product(_dense(part[:, self.anchors])), TILE_ROWS)
@@ -337,7 +337,7 @@ class KernelExpansion:
             )
 
         def evaluate(X: Points) -> Array:
-            X = root * (X.toarray() if sp.issparse(X) else X)
+            X = root * (X.toarray().astype(np.float64, copy=False) if sp.issparse(X) else X)
             quadratic = np.stack([np.einsum("ij,ij->i", X @ Q, X) for Q in M], axis=1)
             if degree == 2:
                 return quadratic + 2 * r * (X @ m) + r * r * s
