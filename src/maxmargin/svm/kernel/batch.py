@@ -34,12 +34,10 @@ RULES = {"c_svc": 0, "nu_svc": 1, "eps_svr": 2, "nu_svr": 3, "one_class": 4}
 OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN = range(5)
 
 FLOAT64_MAX_ROWS = 256  # of the largest problem: up to here float64 throughout costs less than float32 and its check
-<<<<<<< HEAD
 PROBLEM_MAX_ROWS = 6_000  # of the largest problem: beyond, working sets on all cores are faster (mnist, magic)
 # (bytes of the largest problem's points, rows of K made at a time): points in the first-level or second-level cache are
 # read again for every row; from further away as many rows as possible share a pass (measured on letter, usps, mnist).
 ROWS_AT_ONCE = ((400_000, 1), (4_000_000, 12), (math.inf, 24))
->>>>>>> batch
 SERIAL_MAX_PRODUCTS = 5e6  # multiplications up to which a second thread costs more than it brings
 BLOCK_PADDING_ROWS = 64  # a segment's rows are padded to whole panels of at most this width
 
