@@ -63,7 +63,8 @@ def check(posed: Posed, solved, K, tol, problems):
         group = np.zeros(len(a), int) if posed.joined else run.astype(int)
         found = batch.violation(gradient, a, posed.lower[variables], posed.upper[variables], group)
         assert solved.status[p] == OPTIMAL
-        assert found <= tol * (1 + 1e-6) + 1e-9
+        assert found <= tol * (1 + 1e-9) + 1e-12
+        assert solved.violation[p] == pytest.approx(found, abs=1e-9 * (1 + np.abs(full).sum()))
         if problem is not None:
             n = problem.n_rows
             certificate = optimality.look(problem, a, exact[:n])
