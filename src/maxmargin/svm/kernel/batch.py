@@ -8,7 +8,7 @@ Rows lie in segments (classes, or all rows); a problem has one run of variables 
 
 :class:`Posed` is that list of problems, :func:`solve_posed` the call, :class:`Solved` what comes back: variables,
 values f = K a and the certificate of every problem. A problem that creeps, or that the time did not reach, has a status
-that says so; :meth:`Posed.problem` poses it alone, for a solver that knows more.
+that says so; it goes on to a general solver from where it is (:mod:`maxmargin.svm.kernel.solving`).
 """
 
 from __future__ import annotations

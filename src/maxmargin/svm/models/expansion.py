@@ -52,11 +52,37 @@ class PairTable:
     def blocks(self) -> list[tuple[int, slice, Array]]:
         """Classes that have anchors, where these are, and their coefficients, one row each."""
         stops = np.cumsum(self.counts).tolist()
-        places = [(i, slice(stop - int(n), stop)) for i, (n, stop) in enumerate(zip(self.counts, stops, strict=True)) if n]
+        places = [
+            (i, slice(stop - int(n), stop)) for i, (n, stop) in enumerate(zip(self.counts, stops, strict=True)) if n
+        ]
         return [(i, members, np.ascontiguousarray(self.dual[:, members].T)) for i, members in places]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"dual": self.dual, "counts": self.counts}
+
+    @classmethod
+    def of_coefficients(cls, coefficients: Array) -> PairTable | None:
+        """The table of a matrix with a column per pair of classes; None if it is none: a row of class i has entries in
+        the columns of its own class only, positive ones against later classes and negative ones against earlier ones,
+        and rows are sorted by class."""
+        n, columns = coefficients.shape
+        n_classes = (1 + math.isqrt(1 + 8 * columns)) // 2
+        if columns < 3 or n_classes * (n_classes - 1) // 2 != columns or n == 0:
+            return None
+        first, second = np.triu_indices(n_classes, 1)
+        rows = np.arange(n)
+        column = (coefficients != 0).argmax(axis=1)
+        value = coefficients[rows, column]
+        of_class = np.where(value > 0, first[column], second[column])
+        if (value == 0).any() or (np.diff(of_class) < 0).any():
+            return None
+        counts = np.bincount(of_class, minlength=n_classes)
+        dual = np.zeros((n_classes - 1, n))
+        for i in range(n_classes):
+            members = rows[of_class == i]
+            dual[i:, members] = coefficients[np.ix_(members, np.flatnonzero(first == i))].T
+            dual[:i, members] = coefficients[np.ix_(members, np.flatnonzero(second == i))].T
+        return cls(dual, counts) if np.count_nonzero(dual) == np.count_nonzero(coefficients) else None
 
     def as_type(self, dtype: type) -> PairTable:
         """The same with values of this type."""
@@ -128,14 +154,14 @@ class KernelExpansion:
         return expansion
 
     def __getattr__(self, name: str) -> Any:
-        if name == "coefficients" and "_pairs" in self.__dict__:
-            self.__dict__["coefficients"] = self._pairs.coefficients()
+        if name == "coefficients" and self.__dict__.get("_pairs") is not None:
+            self.__dict__["coefficients"] = self.__dict__["_pairs"].coefficients()
             return self.__dict__["coefficients"]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
 
     def __getstate__(self) -> dict[str, Any]:
         """What is kept in a pickle: the function, without what can be computed from it."""
-        if "_pairs" in self.__dict__:
+        if self.__dict__.get("_pairs") is not None:
             return {name: self.__dict__[name] for name in ("kernel", "anchors", "_pairs", "intercept")}
         return {name: self.__dict__[name] for name in ("kernel", "anchors", "coefficients", "intercept")}
 
@@ -147,19 +173,27 @@ class KernelExpansion:
     @property
     def absolute_sums(self) -> Array:
         """Sum of the absolute coefficients of each output: bounds the error that errors of kernel values make."""
-        table = self.__dict__.get("_pairs")
+        table = self._table()
         if table is None:
             return np.abs(self.coefficients).sum(axis=0)
         return PairTable(np.abs(table.dual), table.counts).product(np.ones((1, table.dual.shape[1])))[0]
 
+    def _table(self) -> PairTable | None:
+        """The coefficients as those of pairs of classes, where they are: found once, so that a function that was saved
+        and loaded computes as it did before."""
+        if "_pairs" not in self.__dict__:
+            self.__dict__["_pairs"] = PairTable.of_coefficients(self.coefficients)
+        table: PairTable | None = self.__dict__["_pairs"]
+        return table
+
     def _product(self, K: Array) -> Array:
         """K @ coefficients, for rows of kernel values with the anchors."""
-        table = self.__dict__.get("_pairs")
+        table = self._table()
         return K @ self.coefficients if table is None else table.product(K)
 
     def decision(self, X: Points, threads: int = 1) -> Array:
         """f(x) of each row, shape (n, T)."""
-        by_pairs = "_pairs" in self.__dict__
+        by_pairs = self._table() is not None
         if self.anchors.shape[0] == 0 or len(self.intercept) == 0:
             return np.tile(self.intercept, (X.shape[0], 1))
         if isinstance(self.kernel, Precomputed):
@@ -241,7 +275,7 @@ class KernelExpansion:
             longest[0] = float(-2.0 * panels.v[: panels.n].min(initial=0.0))
         if X.shape[0] <= FEW_ROWS_MAX and longest is None and not sp.issparse(X):
             return self._few_rows(X, panels, form)
-        table = self.__dict__.get("_pairs")
+        table = self._table()
         table = None if table is None else table.as_type(dtype)
         out = np.empty((X.shape[0], len(self.intercept)))
         for start in range(0, X.shape[0], STRIP_ROWS):
