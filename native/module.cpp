@@ -13,22 +13,20 @@ using nb::literals::operator""_a;
   DO(block_steps)     \
   DO(coefficients)    \
   DO(conditions)      \
-  DO(pair_steps)      \
-  DO(path)            \
-  DO(rows)            \
-  DO(small_dense)     \
-  DO(tiles)           \
-  DO(working_set)     \
   DO(coordinate_sums) \
   DO(nearest)         \
+  DO(pair_steps)      \
+  DO(path)            \
   DO(predictor)       \
   DO(row_hashes)      \
   DO(rows)            \
+  DO(small_dense)     \
   DO(smoothed_losses) \
   DO(stored_rows)     \
   DO(subsequences)    \
   DO(tiles)           \
   DO(word_products)   \
+  DO(working_set)     \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);
