@@ -10,16 +10,23 @@ using nb::literals::operator""_a;
 
 // One line per idea, in alphabetical order, as in CMakeLists.txt.
 #define EACH_IDEA(DO) \
+  DO(block_steps)     \
+  DO(coefficients)    \
+  DO(conditions)      \
   DO(coordinate_sums) \
   DO(nearest)         \
+  DO(pair_steps)      \
+  DO(path)            \
   DO(predictor)       \
   DO(row_hashes)      \
   DO(rows)            \
+  DO(small_dense)     \
   DO(smoothed_losses) \
   DO(stored_rows)     \
   DO(subsequences)    \
   DO(tiles)           \
   DO(word_products)   \
+  DO(working_set)     \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);
