@@ -522,7 +522,7 @@ def kernel_block_csr(
 # word_products (float64, int64)
 def add_word_products(
     F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
-def transpose(A: NDArray[Any], out: NDArray[Any]) -> None: ...
+) -> int: ...
 
 # working_set
 def group_sides(
@@ -543,3 +543,4 @@ def choose_working_set(
     middle: Array,
     start: int,
     W: Array,
+) -> int: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
 from attack.apart import dense, sample_weights
 from attack.case import handed, need, precomputed, within
 from reference import kernel_methods
@@ -142,7 +143,9 @@ def projections(trial):
     got = model.transform(handed(case, case.new))
     assert not got[:, ~positive].any(), "a component without variance has projections"
     got = got[:, positive].astype(np.float64)
-    single = np.finfo(np.float32).eps * np.abs(got) if model.transform(handed(case, case.new)).dtype == np.float32 else 0.0
+    single = (
+        np.finfo(np.float32).eps * np.abs(got) if model.transform(handed(case, case.new)).dtype == np.float32 else 0.0
+    )
     within(got, np.asarray(want, np.float64), 4 * error + single + 1e-300, "transform")
 
 
