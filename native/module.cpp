@@ -14,16 +14,19 @@ using nb::literals::operator""_a;
   DO(coefficients)    \
   DO(conditions)      \
   DO(coordinate_sums) \
+  DO(coupling)        \
   DO(nearest)         \
   DO(pair_steps)      \
   DO(path)            \
   DO(predictor)       \
   DO(row_hashes)      \
   DO(rows)            \
+  DO(sigmoid_fits)    \
   DO(small_dense)     \
   DO(smoothed_losses) \
   DO(stored_rows)     \
   DO(subsequences)    \
+  DO(temperature)     \
   DO(tiles)           \
   DO(word_products)   \
   DO(working_set)     \

@@ -73,9 +73,13 @@ def advance_path(
     goal: float,
     max_steps: int,
 ) -> tuple[int, float, float]: ...
+
 # coordinate_sums (float64)
 def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
 def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
+
+# coupling (float64, columns int64)
+def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
 
 # nearest (float64)
 def keep_nearest(
@@ -119,6 +123,19 @@ def gather(K: Array, rows: Array, columns: Array, out: Array) -> None: ...
 def gather_product(K: Array, rows: Array, columns: Array, coef: Array, out: Array) -> None: ...
 def add_rows(K: Array, rows: Array, coef: Array, out: Array) -> None: ...
 def add_columns(K: Array, columns: Array, coef: Array, out: Array) -> None: ...
+
+# sigmoid_fits (float64, positive bool, starts and steps int64)
+def fit_sigmoids(
+    values: NDArray[Any],
+    positive: NDArray[Any],
+    weight: NDArray[Any],
+    starts: NDArray[Any],
+    slope: NDArray[Any],
+    offset: NDArray[Any],
+    steps: NDArray[Any],
+    first: int,
+    max_rows: int,
+) -> int: ...
 
 # small_dense
 def solve_small_dense(
@@ -211,6 +228,11 @@ def read_subsequences(
     max_operations: int,
 ) -> bool: ...
 
+# temperature (float64)
+def temperature_derivatives(
+    scores: NDArray[Any], own: NDArray[Any], weight: NDArray[Any], slope: float
+) -> tuple[float, float]: ...
+
 # tiles
 EXP2: int
 POWER: int
@@ -300,6 +322,8 @@ def choose_working_set(
     middle: Array,
     start: int,
     W: Array,
+) -> int: ...
+
 # word_products (float64, int64)
 def add_word_products(
     F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
