@@ -22,6 +22,7 @@ using nb::literals::operator""_a;
   DO(interior)        \
   DO(lanes)           \
   DO(losses)          \
+  DO(coupling)        \
   DO(nearest)         \
   DO(pair_steps)      \
   DO(pair_sums)       \
@@ -29,12 +30,14 @@ using nb::literals::operator""_a;
   DO(predictor)       \
   DO(row_hashes)      \
   DO(rows)            \
+  DO(sigmoid_fits)    \
   DO(small_dense)     \
   DO(smoothed_losses) \
   DO(stochastic)      \
   DO(stored_rows)     \
   DO(stream)          \
   DO(subsequences)    \
+  DO(temperature)     \
   DO(tiles)           \
   DO(word_products)   \
   DO(working_set)     \

@@ -286,6 +286,26 @@ def advance_path(
     max_steps: int,
 ) -> tuple[int, float, float]: ...
 
+# coordinate_sums (float64)
+def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
+def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
+
+# coupling (float64, columns int64)
+def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
+
+# nearest (float64)
+def keep_nearest(
+    K: NDArray[Any],
+    k_xx: NDArray[Any],
+    k_zz: NDArray[Any],
+    first: int,
+    excluded: int,
+    rounding: float,
+    clip: bool,
+    squares: NDArray[Any],
+    indices: NDArray[Any],
+) -> None: ...
+
 # predictor
 class Predictor:
     def __init__(
@@ -315,6 +335,19 @@ def gather(K: Array, rows: Array, columns: Array, out: Array) -> None: ...
 def gather_product(K: Array, rows: Array, columns: Array, coef: Array, out: Array) -> None: ...
 def add_rows(K: Array, rows: Array, coef: Array, out: Array) -> None: ...
 def add_columns(K: Array, columns: Array, coef: Array, out: Array) -> None: ...
+
+# sigmoid_fits (float64, positive bool, starts and steps int64)
+def fit_sigmoids(
+    values: NDArray[Any],
+    positive: NDArray[Any],
+    weight: NDArray[Any],
+    starts: NDArray[Any],
+    slope: NDArray[Any],
+    offset: NDArray[Any],
+    steps: NDArray[Any],
+    first: int,
+    max_rows: int,
+) -> int: ...
 
 # small_dense
 def solve_small_dense(
@@ -449,6 +482,11 @@ def read_subsequences(
     max_operations: int,
 ) -> bool: ...
 
+# temperature (float64)
+def temperature_derivatives(
+    scores: NDArray[Any], own: NDArray[Any], weight: NDArray[Any], slope: float
+) -> tuple[float, float]: ...
+
 # tiles
 EXP2: int
 POWER: int
@@ -543,4 +581,9 @@ def choose_working_set(
     middle: Array,
     start: int,
     W: Array,
+) -> int: ...
+
+# word_products (float64, int64)
+def add_word_products(
+    F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
 ) -> int: ...
