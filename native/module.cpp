@@ -10,15 +10,34 @@ using nb::literals::operator""_a;
 
 // One line per idea, in alphabetical order, as in CMakeLists.txt.
 #define EACH_IDEA(DO) \
-  DO(columns)        \
-  DO(descent)        \
-  DO(design)         \
-  DO(interior)       \
-  DO(lanes)          \
-  DO(losses)         \
-  DO(rows)           \
-  DO(stochastic)     \
-  DO(stream)         \
+  DO(batch)           \
+  DO(batch_rows)      \
+  DO(block_steps)     \
+  DO(coefficients)    \
+  DO(columns)         \
+  DO(conditions)      \
+  DO(coordinate_sums) \
+  DO(descent)         \
+  DO(design)          \
+  DO(interior)        \
+  DO(lanes)           \
+  DO(losses)          \
+  DO(nearest)         \
+  DO(pair_steps)      \
+  DO(pair_sums)       \
+  DO(path)            \
+  DO(predictor)       \
+  DO(row_hashes)      \
+  DO(rows)            \
+  DO(small_dense)     \
+  DO(smoothed_losses) \
+  DO(stochastic)      \
+  DO(stored_rows)     \
+  DO(stream)          \
+  DO(subsequences)    \
+  DO(tiles)           \
+  DO(word_products)   \
+  DO(working_set)     \
   /* end */
 
 #define DECLARE_BINDING(idea) void bind_##idea(nb::module_& m);

@@ -1,16 +1,19 @@
 """The reference: a page for every public name, made from the library's own lists.
 
-``maxmargin.__all__`` names what is public: objects, which ``maxmargin._WHERE`` places in modules, and modules, which
-have lists of their own. The pages of ``docs/api/generated`` follow from these; nothing is listed by hand. Each object
-has one page, under its shortest name. References in docstrings may use any name that leads to it.
+``maxmargin/__init__.pyi`` is the table of what is public: objects, with the modules they come from, and modules, which
+have lists of their own and may list further modules. The pages of ``docs/api/generated`` follow from these; nothing is
+listed by hand. Each object has one page, under its shortest name. References in docstrings may use any name that leads
+to it.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import textwrap
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from docutils import nodes
@@ -19,45 +22,58 @@ from sphinx.util.nodes import make_refnode
 
 import maxmargin
 
-TITLES = {  # a module that is not here is its own title
-    "svm": "Machines",
-    "report": "What a fit did",
-    "history": "What a fit did",
-    "solvers": "Hard margin and separability",
-    "separation": "Hard margin and separability",
+TITLES = {  # of names by their package; one that is not here is its own title
+    "data": "Tables and files",
+    "inspection": "Understanding a model",
+    "io": "Tables and files",
+    "kernel_methods": "The kernel trick elsewhere",
     "kernels": "Tools",
-    "scalings": "Tools",
-    "patching": "Tools",
-    "comparisons": "Tools",
-    "map_and_kernel": "Tools",
-    "margins": "What a fit did",
-    "regression": "Regression",
-    "decomposition": "The kernel trick elsewhere",
-    "neighbors": "The kernel trick elsewhere",
-    "cluster": "The kernel trick elsewhere",
-    "discriminant": "The kernel trick elsewhere",
-    "two_sample": "The kernel trick elsewhere",
-    "io": "Files",
+    "large_scale": "Many rows",
+    "model_selection": "Choosing parameters",
+    "problems": "Hard margin, separability, scalings of C",
+    "runtime": "What a fit did",
+    "solvers": "Hard margin, separability, scalings of C",
+    "svm": "Support vector machines",
 }
 
 
+def public_objects() -> dict[str, str]:
+    """The public objects of the package by name, and the package each comes from."""
+    stub = Path(maxmargin.__file__).with_suffix(".pyi")
+    return {
+        alias.name: node.module.split(".")[0]
+        for node in ast.parse(stub.read_text("utf-8")).body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+
+
 def modules() -> list[str]:
-    """The public modules."""
-    return [name for name in maxmargin.__all__ if name not in maxmargin._WHERE]
+    """The public modules, with those that they list: "svm", "svm.calibration", ..."""
+    objects = public_objects()
+    found = [name for name in maxmargin.__all__ if name not in objects]
+    for module in found:  # grows on the way
+        where = importlib.import_module(f"maxmargin.{module}")
+        found += [f"{module}.{name}" for name in _listed(where) if isinstance(getattr(where, name), ModuleType)]
+    return found
 
 
-def names_of(module: str) -> list[str]:
-    """The public names of a public module."""
-    where = importlib.import_module(f"maxmargin.{module}")
+def _listed(where: ModuleType) -> list[str]:
     if hasattr(where, "__all__"):
         return list(where.__all__)
     mine = [name for name, value in vars(where).items() if getattr(value, "__module__", None) == where.__name__]
     return [name for name in mine if not name.startswith("_")]
 
 
+def names_of(module: str) -> list[str]:
+    """The public objects of a public module."""
+    where = importlib.import_module(f"maxmargin.{module}")
+    return [name for name in _listed(where) if not isinstance(getattr(where, name), ModuleType)]
+
+
 def documented() -> dict[str, Any]:
     """Every public object by the name its page has."""
-    found = {f"maxmargin.{name}": getattr(maxmargin, name) for name in maxmargin._WHERE}
+    found = {f"maxmargin.{name}": getattr(maxmargin, name) for name in public_objects()}
     seen = {id(value) for value in found.values()}
     for module in modules():
         where = importlib.import_module(f"maxmargin.{module}")
@@ -113,8 +129,7 @@ def _module_page(module: str, home: dict[int, str]) -> str:
 
 def _index_page() -> str:
     groups: dict[str, list[str]] = {}
-    for name, where in maxmargin._WHERE.items():
-        module = where.split(".")[1]
+    for name, module in public_objects().items():
         groups.setdefault(TITLES.get(module, f"maxmargin.{module}"), []).append(name)
     parts = [
         _heading("Names of the package"),
@@ -183,7 +198,7 @@ def resolve(app: Sphinx, env: Any, node: Any, contnode: nodes.Element) -> nodes.
         if known is value:
             page = f"api/generated/{name}"
             if isinstance(value, dict):
-                page = f"api/generated/module-{name.split('.')[1]}"
+                page = f"api/generated/module-{name.rpartition('.')[0].removeprefix('maxmargin.')}"
             return make_refnode(app.builder, node["refdoc"], page, name, contnode, name)
     return contnode
 

@@ -59,6 +59,10 @@ void refuse_length(const char* name, int axis, int64_t length, int64_t expected,
                what + "), got " + std::to_string(length));
 }
 
+void refuse_row_order(const char* name) {
+  refuse_type(std::string(name) + " must have the entries of a row side by side, got an array in another order");
+}
+
 void check_range(int64_t start, int64_t stop, int64_t size, const char* what) {
   if (0 <= start && start <= stop && stop <= size) return;
   refuse_value("start and stop must satisfy 0 <= start <= stop <= " + std::to_string(size) + " (" + what + "), got " +

@@ -132,6 +132,11 @@ template <class A> void check_at_least(const A& array, int axis, int64_t expecte
     refuse_value(std::string(array.name) + ".shape[" + std::to_string(axis) + "] must be at least " +
                  std::to_string(expected) + " (" + what + "), got " + std::to_string(array.shape[axis]));
 }
+// The entries of a row lie side by side; rows may have any distance.
+void refuse_row_order(const char* name);
+template <class T> void check_row_order(const Strided<T, 2>& array) {
+  if (array.shape[0] > 0 && array.shape[1] > 1 && array.strides[1] != 1) refuse_row_order(array.name);
+}
 // 0 <= start <= stop <= size
 void check_range(int64_t start, int64_t stop, int64_t size, const char* what);
 // A condition on a scalar: ValueError "<name> must be <rule>, got <value>".
@@ -158,6 +163,14 @@ template <class I> void check_indices(const Array<const I, 1>& array, int64_t bo
   check_indices(array.data, array.shape[0], bound, array.name, what);
 }
 
+// Are all values in [low, bound)?
+template <class I> void check_between(const Array<const I, 1>& array, int64_t low, int64_t bound, const char* what) {
+  for (int64_t k = 0; k < array.shape[0]; k++)
+    if (int64_t(array.data[k]) < low || int64_t(array.data[k]) >= bound)
+      refuse_value(std::string(array.name) + " must lie in [" + std::to_string(low) + ", " + std::to_string(bound) +
+                   ") (" + what + "), got " + std::to_string(array.data[k]) + " at " + std::to_string(k));
+}
+
 // ---- CSR: indptr never falls and stays inside indices and data, columns lie in [0, columns). Only the rows of
 // [first, last) are checked (all by default), so that a call per range of rows does not scan the whole matrix.
 template <class T, class I>
@@ -174,6 +187,27 @@ Csr<T, I> csr(const Input& indptr, const Input& indices, const Input& data, int6
     refuse_value(std::string(indptr.name) + " must rise from 0 to at most " + std::to_string(i.shape[0]) +
                  " (entries of " + indices.name + ")");
   check_indices(i.data + p.data[first], int64_t(p.data[last] - p.data[first]), columns, indices.name, "columns");
+  return matrix;
+}
+
+// The same for the rows at[first..last) of the matrix only, in any order; `at` is checked, too.
+template <class T, class I>
+Csr<T, I> csr_at(const Input& indptr, const Input& indices, const Input& data, int64_t columns,
+                 const Array<const int64_t, 1>& at, int64_t first, int64_t last) {
+  const auto p = indptr.array<I, 1>(), i = indices.array<I, 1>();
+  const auto x = data.array<T, 1>();
+  check_at_least(p, 0, 1, "rows + 1");
+  check_length(x, 0, i.shape[0], "entries of indices");
+  check_range(first, last, at.shape[0], "rows");
+  const Csr<T, I> matrix{p.data, i.data, x.data, p.shape[0] - 1, columns};
+  check_indices(at.data + first, last - first, matrix.rows, at.name, "rows of the matrix");
+  for (int64_t t = first; t < last; t++) {
+    const int64_t begin = p.data[at.data[t]], end = p.data[at.data[t] + 1];
+    if (!(0 <= begin && begin <= end && end <= i.shape[0]))
+      refuse_value(std::string(indptr.name) + " must rise from 0 to at most " + std::to_string(i.shape[0]) +
+                   " (entries of " + indices.name + ")");
+    check_indices(i.data + begin, end - begin, columns, indices.name, "columns");
+  }
   return matrix;
 }
 

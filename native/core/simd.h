@@ -72,19 +72,19 @@ template <class T> INLINE Ints<T> splat_integer(int64_t x) {
 template <class V> INLINE V minimum(V a, V b) { return a < b ? a : b; }
 template <class V> INLINE V maximum(V a, V b) { return a > b ? a : b; }
 #if defined(__x86_64__) && !defined(__clang__)  // GCC would need -ffinite-math-only to see one instruction in a < b ? a : b
-#define MINIMUM_AND_MAXIMUM(Scalar, bytes, prefix, suffix)                                                  \
-  typedef Scalar Scalar##bytes __attribute__((vector_size(bytes)));                                         \
-  template <> INLINE Scalar##bytes minimum(Scalar##bytes a, Scalar##bytes b) { return prefix##_min_##suffix(a, b); } \
-  template <> INLINE Scalar##bytes maximum(Scalar##bytes a, Scalar##bytes b) { return prefix##_max_##suffix(a, b); }
-MINIMUM_AND_MAXIMUM(float, 16, _mm, ps)
-MINIMUM_AND_MAXIMUM(double, 16, _mm, pd)
+#define MINIMUM_AND_MAXIMUM(Scalar, bytes, least, most)                                         \
+  typedef Scalar Scalar##bytes __attribute__((vector_size(bytes)));                              \
+  template <> INLINE Scalar##bytes minimum(Scalar##bytes a, Scalar##bytes b) { return least; }   \
+  template <> INLINE Scalar##bytes maximum(Scalar##bytes a, Scalar##bytes b) { return most; }
+MINIMUM_AND_MAXIMUM(float, 16, _mm_min_ps(a, b), _mm_max_ps(a, b))
+MINIMUM_AND_MAXIMUM(double, 16, _mm_min_pd(a, b), _mm_max_pd(a, b))
 #if defined(__AVX__)
-MINIMUM_AND_MAXIMUM(float, 32, _mm256, ps)
-MINIMUM_AND_MAXIMUM(double, 32, _mm256, pd)
+MINIMUM_AND_MAXIMUM(float, 32, _mm256_min_ps(a, b), _mm256_max_ps(a, b))
+MINIMUM_AND_MAXIMUM(double, 32, _mm256_min_pd(a, b), _mm256_max_pd(a, b))
 #endif
-#if defined(__AVX512F__)
-MINIMUM_AND_MAXIMUM(float, 64, _mm512, ps)
-MINIMUM_AND_MAXIMUM(double, 64, _mm512, pd)
+#if defined(__AVX512F__)  // with a full mask: GCC 12 warns of an uninitialised operand in its header otherwise
+MINIMUM_AND_MAXIMUM(float, 64, _mm512_mask_min_ps(a, __mmask16(-1), a, b), _mm512_mask_max_ps(a, __mmask16(-1), a, b))
+MINIMUM_AND_MAXIMUM(double, 64, _mm512_mask_min_pd(a, __mmask8(-1), a, b), _mm512_mask_max_pd(a, __mmask8(-1), a, b))
 #endif
 #undef MINIMUM_AND_MAXIMUM
 #endif

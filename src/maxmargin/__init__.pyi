@@ -41,6 +41,7 @@ from .model_selection import SVCCV, SVRCV, LinearSVCCV, NuSVCCV, OneClassSVMCV
 from .problems.scalings import convert_regularization
 from .problems.separability import InseparabilityProof, Separability, separability
 from .runtime.history import History
+from .runtime.interrupts import FitInterrupted, interrupts, set_interrupts
 from .solvers.hulls import InseparableError
 from .svm import SVC, SVR, LinearOneClassSVM, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Perceptron
 from .svm.kernel.forecast import LongFitWarning
@@ -60,6 +61,7 @@ __all__ = [
     "CompressionReport",
     "DataFileError",
     "Explanation",
+    "FitInterrupted",
     "FitReport",
     "History",
     "InseparabilityProof",
@@ -102,6 +104,7 @@ __all__ = [
     "displays",
     "explain",
     "inspection",
+    "interrupts",
     "io",
     "kernel_methods",
     "kernels",
@@ -116,6 +119,7 @@ __all__ = [
     "read_data",
     "save",
     "separability",
+    "set_interrupts",
     "sklearn_is_patched",
     "solvers",
     "svm",

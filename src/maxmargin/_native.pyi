@@ -3,16 +3,116 @@
 A wrong type, order or number of dimensions raises TypeError, a wrong length, range or a read-only output ValueError.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import NDArray
+
+Array = NDArray[Any]
+_Csr = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # indptr, indices, data
 
 def cpu_level() -> str: ...
 def available_levels() -> list[str]: ...
 def _use_level(name: str) -> None: ...
 
-# rows
-def transpose(A: NDArray[Any], out: NDArray[Any]) -> None: ...
+# batch: dense points (X, shift or None), CSR (int64 indptr, int32 indices, float64 data, columns), or a matrix (K,)
+def solve_batch(
+    points: tuple[Any, ...],
+    form: tuple[int, int, float, float, bool],
+    segments: tuple[NDArray[Any], NDArray[Any]],
+    problems: tuple[NDArray[Any], ...],
+    results: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    rule: tuple[int, bool, float, float, int],
+    options: tuple[int, float, bool, bool, int],
+    stop: Callable[[], bool] | None,
+) -> None: ...
+
+# batch_rows: dense points (X,) or CSR (indptr, indices, data, columns); returns the number of groups
+def merge_rows(
+    points: tuple[Any, ...],
+    target: NDArray[Any],
+    weight: NDArray[Any],
+    member_of: NDArray[Any],
+    representative: NDArray[Any],
+    group_weight: NDArray[Any],
+    group_key: NDArray[Any],
+) -> int: ...
+
+# block_steps
+def solve_block_pairs(
+    Q: Array,
+    g: Array,
+    a: Array,
+    lower: Array,
+    upper: Array,
+    group: Array,
+    groups: int,
+    goal: float,
+    max_steps: int,
+) -> int: ...
+def solve_block_coordinates(
+    Q: Array, g: Array, a: Array, lower: Array, upper: Array, goal: float, max_steps: int
+) -> int: ...
+
+# coefficients
+def distribute_coefficients(
+    of: Array, share: Array, coefficients: Array, filled: Array, bounds: Array, out: Array
+) -> None: ...
+
+# columns
+def l1_descend(
+    X: LinearRows,
+    order: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    w: NDArray[Any],
+    slack: NDArray[Any],
+) -> float: ...
+def l1_model(H: NDArray[Any], v: NDArray[Any], q: NDArray[Any], goal: float, passes: int, rested: int) -> None: ...
+
+# conditions
+def scan_conditions(gradient: Array, a: Array, lower: Array, upper: Array, group: Array, out: Array) -> None: ...
+def slackness(
+    gradient: Array, a: Array, lower: Array, upper: Array, group: Array, offset: Array
+) -> tuple[float, float]: ...
+
+# coordinate_sums (float64)
+def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
+def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
+
+# descent
+class Descent:
+    eps: float
+    rho: float
+    t: float
+    free: bool
+    b0: float
+    missing: float
+    limit: float
+    pull: float
+    gap: float
+    dual: float
+    met: float
+    active: int
+    seed: int
+    def __init__(
+        self,
+        X: LinearRows,
+        y: NDArray[Any],
+        q: NDArray[Any],
+        ridge: NDArray[Any],
+        lower: NDArray[Any],
+        upper: NDArray[Any],
+        beta: NDArray[Any],
+        w: NDArray[Any],
+        order: NDArray[Any],
+    ) -> None: ...
+    @property
+    def place(self) -> int: ...
+    def sweep(self, epochs: int, steps: int, gap: float, pull: float, shrinking: bool) -> int: ...
+    def free_step(self, free: NDArray[Any], most: int) -> float: ...
+
+def rows_combine(X: LinearRows, rows: NDArray[Any], factors: NDArray[Any], out: NDArray[Any]) -> None: ...
 
 # design: the rows of X, float32 or float64, dense or CSR; all else is float64
 class LinearRows:
@@ -48,52 +148,6 @@ def csc_tile(
     indices: NDArray[Any],
     values: NDArray[Any],
 ) -> None: ...
-
-# losses
-class RowLosses:
-    def __init__(
-        self, y: NDArray[Any], above: NDArray[Any], below: NDArray[Any], epsilon: float, squared: bool
-    ) -> None: ...
-    def survey(
-        self, f: NDArray[Any], b: float, beta: NDArray[Any] | None, centre: float, hard: float
-    ) -> tuple[float, float, float, float, float, float, float, float]: ...
-    def derivative(self, f: NDArray[Any], b: float, beta: NDArray[Any], theta: NDArray[Any] | None) -> None: ...
-    def slope(self, r: NDArray[Any], u: NDArray[Any] | None, t: float) -> tuple[float, float]: ...
-    def after_step(self, r: NDArray[Any], beta: NDArray[Any], hard: float, out: NDArray[Any]) -> int: ...
-
-# descent
-class Descent:
-    eps: float
-    rho: float
-    t: float
-    free: bool
-    b0: float
-    missing: float
-    limit: float
-    pull: float
-    gap: float
-    dual: float
-    met: float
-    active: int
-    seed: int
-    def __init__(
-        self,
-        X: LinearRows,
-        y: NDArray[Any],
-        q: NDArray[Any],
-        ridge: NDArray[Any],
-        lower: NDArray[Any],
-        upper: NDArray[Any],
-        beta: NDArray[Any],
-        w: NDArray[Any],
-        order: NDArray[Any],
-    ) -> None: ...
-    @property
-    def place(self) -> int: ...
-    def sweep(self, epochs: int, steps: int, gap: float, pull: float, shrinking: bool) -> int: ...
-    def free_step(self, free: NDArray[Any], most: int) -> float: ...
-
-def rows_combine(X: LinearRows, rows: NDArray[Any], factors: NDArray[Any], out: NDArray[Any]) -> None: ...
 
 # interior
 class InteriorRows:
@@ -153,6 +207,172 @@ class LanesSingle:
 
 class LanesDouble(LanesSingle): ...
 
+# losses
+class RowLosses:
+    def __init__(
+        self, y: NDArray[Any], above: NDArray[Any], below: NDArray[Any], epsilon: float, squared: bool
+    ) -> None: ...
+    def survey(
+        self, f: NDArray[Any], b: float, beta: NDArray[Any] | None, centre: float, hard: float
+    ) -> tuple[float, float, float, float, float, float, float, float]: ...
+    def derivative(self, f: NDArray[Any], b: float, beta: NDArray[Any], theta: NDArray[Any] | None) -> None: ...
+    def slope(self, r: NDArray[Any], u: NDArray[Any] | None, t: float) -> tuple[float, float]: ...
+    def after_step(self, r: NDArray[Any], beta: NDArray[Any], hard: float, out: NDArray[Any]) -> int: ...
+
+# nearest (float64)
+def keep_nearest(
+    K: NDArray[Any],
+    k_xx: NDArray[Any],
+    k_zz: NDArray[Any],
+    first: int,
+    excluded: int,
+    rounding: float,
+    clip: bool,
+    squares: NDArray[Any],
+    indices: NDArray[Any],
+) -> None: ...
+
+# pair_steps
+SLOT_UNIT: int
+PAIR_BARRIER: float
+
+def solve_pairs(
+    K: Array,
+    g: Array,
+    a: Array,
+    lower: Array,
+    upper: Array,
+    rise: Array,
+    fall: Array,
+    diagonal: Array,
+    starts: Array,
+    stops: Array,
+    goal: float,
+    max_steps: int,
+) -> int: ...
+
+# pair_sums; out is float64, rows and cols are int64 or None, kind is of maxmargin.kernels.pair_sums
+def pair_sums_dense(
+    A: NDArray[Any],
+    rows: NDArray[Any] | None,
+    B: NDArray[Any],
+    cols: NDArray[Any] | None,
+    kind: int,
+    out: NDArray[Any],
+) -> None: ...
+def pair_sums_csr(
+    a_indptr: NDArray[Any],
+    a_indices: NDArray[Any],
+    a_data: NDArray[Any],
+    b_indptr: NDArray[Any],
+    b_indices: NDArray[Any],
+    b_data: NDArray[Any],
+    columns: int,
+    kind: int,
+    out: NDArray[Any],
+) -> None: ...
+
+# path
+def advance_path(
+    K: Array,
+    y: Array,
+    bound: Array,
+    a: Array,
+    f: Array,
+    W: Array,
+    held: Array,
+    M: Array,
+    goal: float,
+    max_steps: int,
+) -> tuple[int, float, float]: ...
+
+# predictor
+class Predictor:
+    def __init__(
+        self,
+        kind: int,
+        g: float,
+        coef0: float,
+        degree: int,
+        Z: NDArray[Any],
+        coefficients: NDArray[Any] | None,
+        intercept: NDArray[Any],
+        rule: int,
+        present: NDArray[Any],
+    ) -> None: ...
+    def decision(self, X: NDArray[Any]) -> NDArray[Any]: ...
+    def codes(self, X: NDArray[Any]) -> Any: ...
+    @property
+    def n_features(self) -> int: ...
+
+# row_hashes
+def hash_rows(X: NDArray[Any], out: NDArray[Any]) -> None: ...
+def hash_rows_csr(X: _Csr, columns: int, out: NDArray[Any]) -> None: ...
+
+# rows
+def transpose(A: Array, out: Array) -> None: ...
+def gather(K: Array, rows: Array, columns: Array, out: Array) -> None: ...
+def gather_product(K: Array, rows: Array, columns: Array, coef: Array, out: Array) -> None: ...
+def add_rows(K: Array, rows: Array, coef: Array, out: Array) -> None: ...
+def add_columns(K: Array, columns: Array, coef: Array, out: Array) -> None: ...
+
+# small_dense
+def solve_small_dense(
+    K: Array,
+    at: Array,
+    row: Array,
+    sign: Array,
+    linear: Array,
+    lower: Array,
+    upper: Array,
+    group: Array,
+    groups: int,
+    in_place: bool,
+    a: Array,
+    f: Array,
+    goal: float,
+    max_steps: int,
+) -> tuple[int, float]: ...
+
+# smoothed_losses (float64); loss = (tube, squared, epsilon, width)
+LOSS_SUMS: int
+_Loss = tuple[bool, bool, float, float]
+
+def loss_first_order(
+    loss: _Loss,
+    F: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    g: NDArray[Any],
+    sums: NDArray[Any],
+) -> int: ...
+def loss_second_order(
+    loss: _Loss,
+    F: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    D: NDArray[Any],
+) -> None: ...
+def loss_multipliers(
+    loss: _Loss, F: NDArray[Any], y: NDArray[Any], centre: NDArray[Any] | None, a: NDArray[Any]
+) -> None: ...
+def loss_along_line(
+    loss: _Loss,
+    F: NDArray[Any],
+    G: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    steps: NDArray[Any],
+    values: NDArray[Any],
+    slopes: NDArray[Any],
+) -> None: ...
+def hinge_changes(
+    F: NDArray[Any], y: NDArray[Any], c: NDArray[Any], output: int, inside: NDArray[Any], change: NDArray[Any]
+) -> tuple[int, int]: ...
+
 # stochastic
 class StochasticSteps:
     eps: float
@@ -177,6 +397,25 @@ class StochasticSteps:
     def last(self, w: NDArray[Any], beta: NDArray[Any]) -> None: ...
     def mean(self, weights: float, w: NDArray[Any], beta: NDArray[Any]) -> None: ...
 
+# stored_rows: K and X float32 or float64, with the entries of a row side by side; the rest float64
+def evaluate_rows(
+    K: NDArray[Any],
+    B: NDArray[Any] | None,
+    b: float,
+    loss: _Loss,
+    F: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    centre: NDArray[Any] | None,
+    g: NDArray[Any],
+    sums: NDArray[Any],
+    gradient: NDArray[Any],
+) -> int: ...
+def take_rows(K: NDArray[Any], keep: NDArray[Any], out: NDArray[Any]) -> None: ...
+def add_weighted_rows(
+    X: NDArray[Any], w: NDArray[Any], mean: NDArray[Any], squared: bool, sums: NDArray[Any]
+) -> None: ...
+
 # stream
 class StreamModels:
     C: float
@@ -195,13 +434,113 @@ class StreamModels:
     def learn(self, X: LinearRows, codes: NDArray[Any], weights: NDArray[Any], start: int, stop: int) -> None: ...
     def averages(self, late: float, total: float, coef: NDArray[Any]) -> None: ...
 
-# columns
-def l1_descend(
-    X: LinearRows,
-    order: NDArray[Any],
-    y: NDArray[Any],
-    c: NDArray[Any],
-    w: NDArray[Any],
-    slack: NDArray[Any],
+# subsequences (float64)
+SUBSEQUENCE_LANES: int
+
+def read_subsequences(
+    letters: NDArray[Any],
+    starts: NDArray[Any],
+    lanes: NDArray[Any],
+    decay: float,
+    P: NDArray[Any],
+    total: NDArray[Any],
+    place: NDArray[Any],
+    out: NDArray[Any],
+    max_operations: int,
+) -> bool: ...
+
+# tiles
+EXP2: int
+POWER: int
+TANH: int
+DECAY: int
+
+def panel_width(dtype: Any) -> int: ...
+def pack_dense(A: Array, own_v: Array | None, at: Array, P: Array, v: Array) -> None: ...
+def pack_csr(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    own_v: Array | None,
+    at: Array,
+    P: Array,
+    v: Array,
+) -> None: ...
+def kernel_matvec_dense(
+    A: Array,
+    u: Array,
+    P: Array,
+    v: Array,
+    coef: Array,
+    kind: int,
+    degree: int,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None: ...
+def kernel_block_dense(
+    A: Array,
+    u: Array,
+    P: Array,
+    v: Array,
+    kind: int,
+    degree: int,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None: ...
+def kernel_matvec_csr(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    rows: Array,
+    u: Array,
+    P: Array,
+    v: Array,
+    coef: Array,
+    kind: int,
+    degree: int,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None: ...
+def kernel_block_csr(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    rows: Array,
+    u: Array,
+    P: Array,
+    v: Array,
+    kind: int,
+    degree: int,
+    out: Array,
+    start: int,
+    stop: int,
+) -> None: ...
+
+# word_products (float64, int64)
+def add_word_products(
+    F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
+) -> int: ...
+
+# working_set
+def group_sides(
+    g: Array, a: Array, lower: Array, upper: Array, group: Array, ids: Array, zero_offset: bool, middle: Array
 ) -> float: ...
-def l1_model(H: NDArray[Any], v: NDArray[Any], q: NDArray[Any], goal: float, passes: int, rested: int) -> None: ...
+def side_excess(
+    g: Array, a: Array, lower: Array, upper: Array, group: Array, ids: Array, middle: Array, out: Array
+) -> None: ...
+def choose_working_set(
+    g: Array,
+    a: Array,
+    lower: Array,
+    upper: Array,
+    group: Array,
+    ids: Array,
+    previous: Array,
+    size: int,
+    middle: Array,
+    start: int,
+    W: Array,
+) -> int: ...

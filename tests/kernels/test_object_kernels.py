@@ -240,7 +240,7 @@ def test_words_longer_than_an_integer():
 @pytest.mark.parametrize("kernel", [Spectrum(2), Mismatch(3, 1), Mismatch(4, 2, "acgt")], ids=repr)
 def test_small_pieces_change_nothing(kernel, monkeypatch):
     K, diagonal = kernel(STRINGS, OTHERS), kernel.diagonal(STRINGS)
-    monkeypatch.setattr("maxmargin.kernels.strings._PIECE", 30)
+    monkeypatch.setattr("maxmargin.kernels.strings.WORD_PATTERNS_MAX_HELD", 30)
     monkeypatch.setattr("maxmargin.kernels._words._TABLE", 1)
     np.testing.assert_array_equal(kernel(STRINGS, OTHERS), K)
     np.testing.assert_array_equal(kernel.diagonal(STRINGS), diagonal)

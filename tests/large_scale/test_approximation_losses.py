@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin.large_scale.losses import HINGES, NO_CENTRE, TUBES, Loss, along_line, first_order, multipliers
+from maxmargin.large_scale.losses import HINGES, LOSS_SUMS, TUBES, Loss
 from maxmargin.large_scale.rows.targets import Labels, Values
 
 NAMES = [*HINGES, *TUBES]
@@ -85,8 +85,8 @@ def test_sums_of_a_tile(name):
     rng = np.random.default_rng(3)
     F, c = rng.normal(size=(50, 3)), rng.uniform(0.1, 2, (50, 3))
     y = rng.normal(size=(50, 3)) if loss.tube else rng.choice([-1.0, 1.0], (50, 3))
-    g, sums = np.empty((50, 3)), np.zeros((10, 3))
-    support = first_order(F, y, c, NO_CENTRE, *loss.numbers, g, sums)
+    g, sums = np.empty((50, 3)), np.zeros((LOSS_SUMS, 3))
+    support = loss.first_order(F, y, c, None, g, sums)
     for k in range(3):
         d = c[:, k] * loss.derivative(F[:, k], y[:, k])
         np.testing.assert_allclose(g[:, k], d)
@@ -104,7 +104,7 @@ def test_centres_move_the_parabola():
     loss = Loss.named("hinge").rounded(0.5)
     s = np.linspace(-1, 1, 41)
     F, y, centre, a = (1 - s)[:, None], np.ones((41, 1)), np.full((41, 1), 0.8), np.empty((41, 1))
-    multipliers(F, y, centre, *loss.numbers, a)
+    loss.multipliers(F, y, centre, a)
     np.testing.assert_allclose(a[:, 0], np.clip(0.8 + s / 0.5, 0, 1), atol=1e-12)
 
 
@@ -114,7 +114,7 @@ def test_along_a_line_is_the_loss_there():
     F, G, y, c = rng.normal(size=(4, 30, 2))
     c = np.abs(c)
     steps, values, slopes = np.array([[0.0, 0.5], [1.0, 2.0]]), np.zeros((2, 2)), np.zeros((2, 2))
-    along_line(F, G, y, c, NO_CENTRE, *loss.numbers, steps, values, slopes)
+    loss.along_line(F, G, y, c, None, steps, values, slopes)
     for q in range(2):
         for k in range(2):
             f = F[:, k] + steps[q, k] * G[:, k]

@@ -487,7 +487,7 @@ def test_the_local_machine_is_an_ordinary_one(client, tmp_path):
     dX = da.from_array(X, chunks=(90, 5))
     for machine in (LinearSVC(C=0.5, client=client).fit(dX, y), NystroemSVC(n_components=30, client=client).fit(dX, y)):
         local = machine.to_local()
-        assert type(local).__module__.split(".")[1] in ("svm", "approximation")
+        assert type(local).__module__.split(".")[1] in ("svm", "large_scale")
         assert "client" not in local.get_params()
         again = pickle.loads(pickle.dumps(local))
         np.testing.assert_array_equal(again.predict(X), machine.predict(X))

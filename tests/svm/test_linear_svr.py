@@ -19,9 +19,9 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SVR, FitReport
+from maxmargin import SVR, FitInterrupted, FitReport
 from maxmargin.problems.losses import EpsilonInsensitive
-from maxmargin.runtime.control import watching
+from maxmargin.runtime.control import Status, watching
 from maxmargin.runtime.history import History
 from maxmargin.solvers.linear import CoordinateDescent, PrimalProblem, certify
 from maxmargin.svm.linear.regression import LinearSVR
@@ -394,8 +394,14 @@ def test_an_interrupt_leaves_the_best_model_so_far():
         if progress.iteration == 3:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.warns(ConvergenceWarning, match="interrupted by the user"), watching(interrupt):
-        model = LinearSVR(solver="coordinate_descent", tol=1e-12, max_iter=-1).fit(X, y)
+    model = LinearSVR(solver="coordinate_descent", tol=1e-12, max_iter=-1)
+    with (
+        pytest.raises(FitInterrupted),
+        pytest.warns(ConvergenceWarning, match="interrupted by the user"),
+        watching(interrupt),
+    ):
+        model.fit(X, y)
+    assert model.report_.status is Status.INTERRUPTED
     assert model.report_.primal_objective < objective(model, X, y, 2.0)
 
 

@@ -63,8 +63,11 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
+        from maxmargin.runtime.interrupts import interrupts
+
         try:
-            return super().invoke(ctx)
+            with interrupts("keep"):  # a command saves the best model so far
+                return super().invoke(ctx)
         except click.UsageError as error:
             told = "" if error.ctx is None else f" See {error.ctx.command_path} --help."
             raise UserError(one_line_of(error.format_message()) + told) from error

@@ -1,7 +1,8 @@
-"""A file is there as it was, or as it shall be, and never in between.
+"""Atomic writes: a file has its old content or its new content, and never something in between.
 
-What is new goes into a second file in the same folder, which then takes the name of the first in one step. The bytes
-are on the disk before the name changes, and the change of name before the call returns.
+The new content goes into a temporary file in the same folder, which then takes the name of the target in one step. The
+bytes are on the disk before the name changes, and the change of name before the call returns. Whoever can check the new
+content does so before the name changes.
 """
 
 from __future__ import annotations
@@ -9,17 +10,22 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
-def write_atomically(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
-    """Write bytes under a name. A file that is there keeps its permissions; one that must not be written is refused."""
+def write_atomically(
+    path: str | os.PathLike[str], pieces: Iterable[Any], check: Callable[[str], None] | None = None
+) -> None:
+    """Write bytes under a name. An existing file keeps its permissions; one that must not be written is refused.
+
+    ``check`` is called with the name of the complete temporary file; what it raises leaves the target as it was."""
     target = os.path.realpath(path)  # a link stays a link
     mode = _mode_of(target)
-    folder, name = os.path.split(target)
+    folder = os.path.dirname(target)
     while True:
-        temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
+        # short, and not made of the target's name, which may be as long as the file system allows
+        temporary = os.path.join(folder, f".{secrets.token_hex(6)}.tmp")
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
             break
@@ -31,6 +37,8 @@ def write_atomically(path: str | os.PathLike[str], pieces: Iterable[Any]) -> Non
                 file.write(piece)
             file.flush()
             os.fsync(file.fileno())
+        if check is not None:
+            check(temporary)
         if mode is not None:
             os.chmod(temporary, mode)
         os.replace(temporary, target)
@@ -46,7 +54,7 @@ def write_atomically(path: str | os.PathLike[str], pieces: Iterable[Any]) -> Non
 
 
 def _mode_of(target: str) -> int | None:
-    """The permissions of the file that is there, if one is."""
+    """The permissions of the existing file, or None."""
     try:
         status = os.stat(target)
     except FileNotFoundError:
@@ -54,7 +62,7 @@ def _mode_of(target: str) -> int | None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(f"{target} is a folder: give the name of a file.")
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(f"{target} is not a plain file, and would be replaced by one: give another name.")
+        raise OSError(f"{target} is not a regular file, and would be replaced by one: give another name.")
     if not os.access(target, os.W_OK):
         raise PermissionError(f"{target} must not be written: change its permissions, or give another name.")
     return stat.S_IMODE(status.st_mode)

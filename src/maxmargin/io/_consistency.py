@@ -1,6 +1,6 @@
 """What the attributes of a fitted estimator must agree on, beyond the shapes that the schema compares.
 
-A k-class machine has, with t functions over s support vectors and r rows in ``dual_coef_``,
+A k-class estimator has, with t functions over s support vectors and r rows in ``dual_coef_``,
 
     two classes, one function    t = 1              r = 1
     one-vs-one                   t = k (k - 1) / 2  r = k - 1
@@ -9,18 +9,23 @@ A k-class machine has, with t functions over s support vectors and r rows in ``d
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.io._container import BLOCK_ENTRIES, all_in_blocks
+from maxmargin.io._decoder import rises
 from maxmargin.io._errors import ModelFileError
-from maxmargin.io._schema import Lengths
+from maxmargin.io._schema import Lengths, all_rising, check_points_of
 from maxmargin.io._tree import Allowance
 from maxmargin.kernels import Precomputed
 from maxmargin.kernels.feature_space import _row_keys
 
 Values = dict[str, Any]
+ROW_KEY_BYTES = 200  # of a digest and a mean in the table by which the Centered kernel finds its reference points
+ROWS_AT_ONCE = 1000  # whose digests are computed together
 
 
 def _require(held: Any, what: str) -> None:
@@ -55,11 +60,30 @@ def machine(parameters: Values, state: Values, lengths: Lengths) -> None:
     _require(
         len(support) == 0 or (support.min() >= 0 and support.max() < shape[0]), "support_ is not within shape_fit_"
     )
-    _require(len(np.unique(support)) == len(support), "support_ lists a row twice")
+    _require(_all_different(support), "support_ lists a row twice")
     if isinstance(state["kernel_"], Precomputed):
         _require(state["support_vectors_"].shape == (0, 0), "a precomputed kernel has no support vectors")
     else:
         _require(state["support_vectors_"].shape[0] == len(support), "support_vectors_ and support_ differ in length")
+
+
+def _all_different(values: Any) -> bool:
+    """Whether integers >= 0 occur once each, counted for a range of values at a time."""
+    if len(values) <= BLOCK_ENTRIES:
+        return len(np.unique(values)) == len(values)
+    if all_rising(values):
+        return True
+    for begin in range(int(values.min()), int(values.max()) + 1, 8 * BLOCK_ENTRIES):
+        found = np.zeros(8 * BLOCK_ENTRIES, np.uint8)
+        count = 0
+        for at in range(0, len(values), BLOCK_ENTRIES):
+            part = values[at : at + BLOCK_ENTRIES].astype(np.int64) - begin
+            part = part[(part >= 0) & (part < len(found))]
+            found[part] = 1
+            count += len(part)
+        if count != np.count_nonzero(found):
+            return False
+    return True
 
 
 def classifier(parameters: Values, state: Values, lengths: Lengths) -> None:
@@ -76,9 +100,7 @@ def classifier(parameters: Values, state: Values, lengths: Lengths) -> None:
     _require(counts.min() >= 0 and counts.sum() == lengths["s"], "n_support_ does not add up")
     _require(state["_present"].any(), "no class is present")
     ends = np.cumsum(counts)
-    rising = np.diff(state["support_"]) > 0
-    rising[[end - 1 for end in ends if 0 < end < lengths["s"]]] = True
-    _require(rising.all(), "support_ is not in order")
+    _require(rises(state["support_"], ends, least=1), "support_ is not in order")
     _calibrated(state, lengths)
 
 
@@ -94,7 +116,7 @@ def calibration(parameters: Values, state: Values, lengths: Lengths) -> None:
 def isotonic_map(parameters: Values, state: Values, lengths: Lengths) -> None:
     """IsotonicMap: a function that does not fall, with values that are probabilities."""
     knots, levels = state["knots"], state["levels"]
-    _require(len(knots) > 0 and (np.diff(knots) > 0).all() and (np.diff(levels) >= 0).all(), "the knots do not rise")
+    _require(len(knots) > 0 and all_rising(knots) and rises(levels, np.empty(0, int), least=0), "the knots do not rise")
     _require(levels[0] >= 0 and levels[-1] <= 1, "the levels are no probabilities")
 
 
@@ -117,7 +139,7 @@ def one_function(parameters: Values, state: Values, lengths: Lengths) -> None:
     machine(parameters, state, lengths)
     _require(lengths["t"] == 1 and lengths["r"] == 1, "there is more than one function")
     _require(state["_n_support"] == [lengths["s"]], "n_support_ is not the number of support vectors")
-    _require((np.diff(state["support_"]) > 0).all(), "support_ is not in order")
+    _require(all_rising(state["support_"]), "support_ is not in order")
 
 
 def linear(parameters: Values, state: Values, lengths: Lengths) -> None:
@@ -144,15 +166,23 @@ def table_encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
     categories, columns = state["categories_"], parameters.get("columns")
     _require(lengths.get("d") == len(categories), "categories_ do not suit the columns")
     for part in categories:
-        words = [] if part is None else part.tolist() if isinstance(part, np.ndarray) and part.ndim == 1 else [None]
-        _require(all(isinstance(word, str) for word in words), "a category is no text")
-        _require(part is None or (words and words == sorted(set(words))), "categories_ are not in order")
+        if part is None:
+            continue
+        _require(isinstance(part, np.ndarray) and part.ndim == 1 and len(part), "categories_ are no texts")
+        _require(all(isinstance(word, str) for word in part), "a category is no text")
+        _require(all(a < b for a, b in itertools.pairwise(part)), "categories_ are not in order")
     named = columns is None or (
         isinstance(columns, (list, tuple))
         and len(columns) == len(categories)
         and all(isinstance(name, str) for name in columns)
     )
     _require(named, "columns do not suit categories_")
+
+
+def name_columns(encoder: Any, allowance: Allowance) -> None:
+    """Earlier versions stored the names of the columns of an array as a parameter only."""
+    if hasattr(encoder, "categories_") and encoder.columns is not None and not hasattr(encoder, "feature_names_in_"):
+        encoder.feature_names_in_ = np.array(list(encoder.columns), dtype=object)
 
 
 def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
@@ -211,7 +241,10 @@ def ridge(parameters: Values, state: Values, lengths: Lengths) -> None:
     _require(not single or lengths["q"] == 1, "one target has several functions")
     _require(state["dual_coef_"].ndim == (1 if single else 2), "dual_coef_ does not suit the number of targets")
     _require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
-    _require((state["_weights"] >= 0).all() and state["_weights"].any(), "a weight is negative, or all are zero")
+    _require(
+        all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(),
+        "a weight is negative, or all are zero",
+    )
 
 
 def basis(parameters: Values, state: Values, lengths: Lengths) -> None:
@@ -221,7 +254,10 @@ def basis(parameters: Values, state: Values, lengths: Lengths) -> None:
     single = state["_single"]
     _require(state["coef_"].ndim == (1 if single else 2), "coef_ does not suit the number of targets")
     _require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
-    _require((state["_weights"] >= 0).all() and state["_weights"].any(), "a weight is negative, or all are zero")
+    _require(
+        all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(),
+        "a weight is negative, or all are zero",
+    )
 
 
 def neighbors(parameters: Values, state: Values, lengths: Lengths) -> None:
@@ -230,11 +266,7 @@ def neighbors(parameters: Values, state: Values, lengths: Lengths) -> None:
     codes = state.get("_codes")
     if codes is not None:
         _require(len(codes) and codes.min() >= 0 and codes.max() < lengths["k"], "a training point is of no class")
-    try:
-        if not isinstance(state["kernel_"], Precomputed):
-            state["kernel_"].check_points(state["X_fit_"])
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(f"is damaged: {error}") from error
+    check_points_of(state["kernel_"], state["X_fit_"])
 
 
 def columns(parameters: Values, state: Values, lengths: Lengths) -> None:
@@ -255,17 +287,65 @@ def centered(parameters: Values, state: Values, lengths: Lengths) -> None:
 def known_again(kernel: Any, allowance: Allowance) -> None:
     """The means that the Centered kernel looks up by the points' content."""
     if hasattr(kernel, "reference_"):
-        allowance.take(kernel.reference_.shape[0], 200)
-        keys = _row_keys(kernel.reference_)
-        kernel._known = {} if keys is None else dict(zip(keys, kernel.means_.tolist(), strict=True))
+        n = kernel.reference_.shape[0]
+        allowance.take(n, ROW_KEY_BYTES)
+        kernel._known = {}
+        for begin in range(0, n, ROWS_AT_ONCE):
+            rows = slice(begin, begin + ROWS_AT_ONCE)
+            keys = _row_keys(kernel.reference_[rows])
+            if keys is None:
+                break
+            kernel._known.update(zip(keys, kernel.means_[rows].tolist(), strict=True))
 
 
 def space_again(estimator: Any, allowance: Allowance) -> None:
-    """The search structure of nearest neighbours."""
+    """The search structure of nearest neighbours, computed when the first neighbours are searched: it may hold the
+    training points in another form, and a file is to be read without."""
     from maxmargin.kernel_methods.neighbors.search import FeatureSpace
 
+    class DeferredSpace(FeatureSpace):
+        """A search structure that is computed when one of its attributes is read."""
+
+        def __init__(self, kernel: Any, X: Any) -> None:
+            self._arguments = (kernel, X)
+
+        def __getattr__(self, name: str) -> Any:
+            if "_arguments" not in self.__dict__:
+                raise AttributeError(name)
+            kernel, X = self.__dict__.pop("_arguments")
+            super().__init__(kernel, X)
+            return getattr(self, name)
+
     if hasattr(estimator, "X_fit_"):
-        estimator._space = FeatureSpace(estimator.kernel_, estimator.X_fit_)
+        estimator._space = DeferredSpace(estimator.kernel_, estimator.X_fit_)
+
+
+def search(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """Searches: a table of results with a row for each cell of the grid, and an estimator for the same data."""
+    results, best = state["cv_results_"], state.get("best_estimator_")
+    columns = list(results.values())
+    _require(all(isinstance(name, str) for name in results), "a column of cv_results_ has no name")
+    _require(isinstance(results.get("params"), list), "cv_results_ lists no params")
+    n = len(results["params"])
+    _require(all(isinstance(cell, dict) for cell in results["params"]), "params of cv_results_ are no dicts")
+    arrays = [column for column in columns if not isinstance(column, list)]
+    _require(all(isinstance(a, np.ndarray) and a.shape == (n,) for a in arrays), "cv_results_ has unequal columns")
+    _require(state["best_index_"] < n, "best_index_ is beyond cv_results_")
+    if best is None:
+        return
+    _require(getattr(best, "n_features_in_", None) == state.get("n_features_in_"), "best_estimator_ has other columns")
+    if "classes_" in state:
+        same = getattr(best, "classes_", None)
+        _require(same is not None and np.array_equal(same, state["classes_"]), "best_estimator_ has other classes")
+
+
+def find_scorer(estimator: Any, allowance: Allowance) -> None:
+    """The scorer of a fitted search, by its parameter ``scoring``."""
+    if not hasattr(estimator, "cv_results_") or hasattr(estimator, "scorer_"):
+        return
+    from maxmargin.model_selection.scoring import scorer_of
+
+    estimator.scorer_ = scorer_of(estimator, estimator.scoring)
 
 
 def pipeline(parameters: Values, state: Values, lengths: Lengths) -> None:

@@ -4,10 +4,14 @@
     header    JSON: of each array its type, shape and place; under "__metadata__" the text of the model, itself JSON
     arrays    their bytes, one after the other
 
-The text holds the SHA-256 of the whole file, computed with 64 zeros in its own place, so that no bit can change unseen.
-Anyone can make a file whose digest is right: it tells damage, not malice. So nothing in a file is believed. Lengths are
-compared with that of the file before anything is read or made, and each array is read into memory of its own: what is
-held is never more than the file, and the header, which is capped.
+The text holds the SHA-256 of the whole file, computed with 64 zeros in its own place, so that no changed bit goes
+unnoticed. Anyone can make a file whose digest is right: it detects damage, not malice. So nothing in a file is trusted.
+Lengths are compared with that of the file before anything is read or allocated, and each array is read into memory of
+its own: arrays never take more than the file. The header is limited in bytes and in JSON containers, because parsed
+JSON takes many times the memory of its text.
+
+The letters of texts are the one exception: they become Python strings, so that they are read as a queue of blocks which
+are released one after the other while the strings are made (:class:`Letters`).
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import math
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
@@ -29,11 +34,12 @@ from maxmargin.runtime.validation import Array, available_memory
 
 FORMAT = "maxmargin model"
 VERSION = 1
-MOST_HEADER = 1_000_000  # bytes; parsed JSON takes up to 25 times as much
-DEPTH = 32  # of brackets within brackets
-STRIP = 1 << 20
-LARGEST = 2**48  # a length or count beyond this is forged
-BLANK = "0" * 64
+HEADER_MAX_BYTES = 1_000_000  # some thousand objects; a model with more of them belongs in arrays
+HEADER_MAX_CONTAINERS = 100_000  # JSON lists and objects: parsed, each takes up to 230 bytes, together 23 MB
+HEADER_MAX_DEPTH = 32  # of containers within containers; those of our estimators stay below 10
+BLOCK_ENTRIES = 1 << 20  # entries checked at a time: the temporary arrays of a check take a few megabytes
+COUNT_MAX = 2**48  # lengths beyond the address space of today's processors are forged
+BLANK_DIGEST = "0" * 64
 
 TYPES = {
     "BOOL": np.dtype("?"),
@@ -43,38 +49,60 @@ TYPES = {
 }
 STORABLE = frozenset(TYPES.values())
 
-_FOREIGN = [  # what a file begins with, what it is, what to do
+_FOREIGN = [  # first bytes of a file, what it is, what to do
     (b"svm_type", "a model of LIBSVM", "read it with read_libsvm_model"),
-    (b"\x80", "a pickle, which would run code when read", "save the model with maxmargin.save"),
-    (b"PK", "a zip archive, perhaps of skops or NumPy", "save the model with maxmargin.save"),
+    (b"\x80", "a pickle, which would run code when read", "save the model with maxmargin.io.save"),
+    (b"PK", "a zip archive, perhaps of skops or NumPy", "save the model with maxmargin.io.save"),
     (b"\x1f\x8b", "compressed with gzip", "unpack it first"),
     (b"BZh", "compressed with bzip2", "unpack it first"),
     (b"\xfd7zXZ", "compressed with xz", "unpack it first"),
 ]
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_BRACKETS = re.compile(rb'"[^"]*"|[\[\]{}]')  # in JSON without escapes: a string, or the begin or end of a container
+
+
+class Letters:
+    """The bytes of texts, in blocks that are released while they are taken."""
+
+    def __init__(self, blocks: deque[Any], size: int) -> None:
+        self.blocks, self.size = blocks, size
+        self._at = 0  # in the first block
+
+    def take(self, count: int) -> bytes:
+        """The next bytes; what was taken is no longer held."""
+        parts = []
+        while count:
+            block = self.blocks[0]
+            part = block[self._at : self._at + count]
+            parts.append(part)
+            count -= len(part)
+            self._at += len(part)
+            if self._at == len(block):
+                self.blocks.popleft()
+                self._at = 0
+        return b"".join(parts)
 
 
 def pack(text: dict[str, Any], arrays: list[Array]) -> Iterator[Any]:
     """The pieces of a file; the arrays are C-contiguous and of a type in ``STORABLE``."""
-    told = {"format": FORMAT, "version": VERSION, "sha256": BLANK, **text}
-    written = json.dumps(told, allow_nan=False, separators=(",", ":"))
+    described = {"format": FORMAT, "version": VERSION, "sha256": BLANK_DIGEST, **text}
+    written = json.dumps(described, allow_nan=False, separators=(",", ":"))
     data = memoryview(to_safetensors({str(k): array for k, array in enumerate(arrays)}, {"maxmargin": written}))
     length = int.from_bytes(data[:8], "little")
-    if length > MOST_HEADER:
+    if length > HEADER_MAX_BYTES:
         raise ModelFileError(
             f"The model has too many parts for a model file: its description takes {length / 1e6:.1f} MB, and "
-            f"{MOST_HEADER / 1e6:g} MB are the limit."
+            f"{HEADER_MAX_BYTES / 1e6:g} MB are the limit."
         )
-    at = bytes(data[: 8 + length]).index(BLANK.encode())
+    at = bytes(data[: 8 + length]).index(BLANK_DIGEST.encode())
     digest = hashlib.sha256(data).hexdigest().encode()
     yield from (data[:at], digest, data[at + len(digest) :])
 
 
 def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Array]]:
-    """The text and the arrays of a file, after the digest was found right; their content is not yet looked at."""
+    """The text and the arrays of a file with the right digest; their content is not checked yet. An array that the text
+    uses as letters of texts is a :class:`Letters`."""
     name = os.fspath(path)
-    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for, a device has no end
-        raise ModelFileError(f"{name} is not a plain file.")
+    check_regular(name)
     with open(path, "rb") as file:
         try:
             return _unpacked(file, os.fstat(file.fileno()).st_size)
@@ -82,45 +110,92 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Array]]:
             raise ModelFileError(f"{name} {error}") from error.__cause__
 
 
+def check_regular(name: Any) -> None:
+    """Refuse what is not a regular file: opening a pipe would wait for its writer, a device has no end."""
+    mode = os.stat(name).st_mode
+    if stat.S_ISREG(mode):
+        return
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+    kind = kinds.get(stat.S_IFMT(mode), "a device")
+    raise ModelFileError(f"{os.fsdecode(name)} is {kind}, not a file: give the name of a model file.")
+
+
 def _unpacked(file: BinaryIO, size: int) -> tuple[dict[str, Any], list[Array]]:
     start, brace = file.read(8), file.read(1)
     for beginning, what, remedy in _FOREIGN:
         if brace != b"{" and start.startswith(beginning):
-            raise ModelFileError(f"is {what}: {remedy}.")
+            raise ModelFileError(f"is not a maxmargin model file but {what}: {remedy}.")
     if size < 10:
-        raise ModelFileError(f"is no model file, or damaged: it has {size} bytes.")
+        raise ModelFileError(f"is not a maxmargin model file, or it is cut short: it has {size} bytes.")
     length = int.from_bytes(start, "little")
     if not 2 <= length <= size - 8:
-        raise ModelFileError(f"is no model file, or damaged: its header would take {length:,} of {size:,} bytes.")
-    if length > MOST_HEADER:
-        raise ModelFileError(f"has a header of {length:,} bytes; model files have {MOST_HEADER:,} at most.")
+        raise ModelFileError(
+            f"is not a maxmargin model file, or it is damaged: its header would take {length:,} of {size:,} bytes."
+        )
+    if length > HEADER_MAX_BYTES:
+        raise ModelFileError(
+            f"is not a maxmargin model file, or it is damaged: it has a header of {length:,} bytes, and model files "
+            f"have {HEADER_MAX_BYTES:,} at most."
+        )
     if size > 0.9 * available_memory():
         raise ModelFileError(f"is larger than the free memory: {size / 1e9:.1f} GB.")
     raw = brace + file.read(length - 1)
     text, entries = _header(raw, size - 8 - length)
     hashed = hashlib.sha256(start)
     digest = text["sha256"].encode()
-    hashed.update(raw.replace(digest, BLANK.encode()))
+    hashed.update(raw.replace(digest, BLANK_DIGEST.encode()))
+    of_texts = _letters_of_texts([text.get("objects"), text.get("root")])
     arrays: list[Any] = [None] * len(entries)
     for number, dtype, shape in entries:
+        if number in of_texts and dtype == np.uint8 and len(shape) == 1:
+            arrays[number] = _letters(file, shape[0], hashed)
+            continue
         array = np.empty(shape, dtype)
-        into: Any = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-        if file.readinto(into) != len(into):  # type: ignore[attr-defined]
-            raise ModelFileError("is damaged: it ended while it was read.")
-        hashed.update(into)
+        _fill(file, memoryview(array.reshape(-1).view(np.uint8)), hashed)  # type: ignore[arg-type]
         arrays[number] = array
     if hashed.hexdigest().encode() != digest:
         raise ModelFileError("is damaged: its SHA-256 is not the one written in it.")
     for array in arrays:
-        if array.dtype == bool and not in_strips(lambda part: part.view(np.uint8) <= 1, array):
+        boolean = isinstance(array, np.ndarray) and array.dtype == bool
+        if boolean and not all_in_blocks(lambda part: part.view(np.uint8) <= 1, array):
             raise ModelFileError("is damaged: a truth value is neither 0 nor 1.")
     return text, arrays
 
 
-def in_strips(test: Callable[[Array], Array], array: Array) -> bool:
-    """Whether all entries pass a test, looked at some at a time so that the answers take no memory to speak of."""
+def _fill(file: Any, into: Any, hashed: Any) -> None:
+    if file.readinto(into) != len(into):
+        raise ModelFileError("is damaged: it ended while it was read.")
+    hashed.update(into)
+
+
+def _letters(file: Any, size: int, hashed: Any) -> Letters:
+    blocks: deque[Any] = deque()
+    for begin in range(0, size, BLOCK_ENTRIES):
+        block = bytearray(min(BLOCK_ENTRIES, size - begin))
+        _fill(file, block, hashed)
+        blocks.append(block)
+    return Letters(blocks, size)
+
+
+def _letters_of_texts(tree: Any) -> set[Any]:
+    """The numbers of the arrays that hold letters, as far as the text says; the decoder checks what it says."""
+    found, waiting = set(), [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            content = node.get("texts") if len(node) == 1 else None
+            if isinstance(content, list) and content and type(content[0]) is int:
+                found.add(content[0])
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+    return found
+
+
+def all_in_blocks(test: Callable[[Array], Array], array: Array) -> bool:
+    """Whether all entries pass a test, a block at a time so that the answers take little memory."""
     flat = array.ravel(order="K")
-    return all(bool(test(flat[start : start + STRIP]).all()) for start in range(0, len(flat), STRIP))
+    return all(bool(test(flat[at : at + BLOCK_ENTRIES]).all()) for at in range(0, len(flat), BLOCK_ENTRIES))
 
 
 def _header(raw: bytes, room: int) -> tuple[dict[str, Any], list[tuple[int, Any, tuple[int, ...]]]]:
@@ -128,10 +203,10 @@ def _header(raw: bytes, room: int) -> tuple[dict[str, Any], list[tuple[int, Any,
     outer = _json(raw, "header")
     held = outer.pop("__metadata__", None)
     if not isinstance(held, dict) or set(held) != {"maxmargin"} or not isinstance(held["maxmargin"], str):
-        raise ModelFileError("is no model file: it may be a safetensors file of another program.")
+        raise ModelFileError("is not a maxmargin model file: it may be a safetensors file of another program.")
     text = _json(held["maxmargin"].encode("utf-8", "surrogatepass"), "text")
     if text.get("format") != FORMAT:
-        raise ModelFileError("is no model file of maxmargin.")
+        raise ModelFileError("is not a maxmargin model file: its header names another format.")
     version = text.get("version")
     if type(version) is not int or version < 1:
         raise ModelFileError(f"is damaged: its format version is {version!r}.")
@@ -142,7 +217,7 @@ def _header(raw: bytes, room: int) -> tuple[dict[str, Any], list[tuple[int, Any,
         )
     digest = text.get("sha256")
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest) or raw.count(digest.encode()) != 1:
-        raise ModelFileError("is damaged: its SHA-256 cannot be found.")
+        raise ModelFileError("is damaged: its header does not hold its SHA-256 once.")
     return text, _entries(outer, room)
 
 
@@ -160,7 +235,7 @@ def _entries(outer: dict[str, Any], room: int) -> list[tuple[int, Any, tuple[int
             raise ModelFileError(f"is damaged: array {key} has no proper shape or place.")
         begin, end = place
         items = math.prod(shape)  # Python's integers do not overflow
-        if math.prod(max(extent, 1) for extent in shape) > LARGEST:
+        if math.prod(max(extent, 1) for extent in shape) > COUNT_MAX:
             raise ModelFileError(f"is damaged: array {key} has the impossible shape {tuple(shape)}.")
         if end - begin != items * TYPES[dtype].itemsize:
             raise ModelFileError(f"is damaged: array {key} of shape {tuple(shape)} does not take {end - begin} bytes.")
@@ -178,28 +253,36 @@ def _entries(outer: dict[str, Any], room: int) -> list[tuple[int, Any, tuple[int
 
 def _counts(value: Any, most: int) -> bool:
     """Whether this is a list of at most so many counts."""
-    return isinstance(value, list) and len(value) <= most and all(type(n) is int and 0 <= n <= LARGEST for n in value)
+    return isinstance(value, list) and len(value) <= most and all(type(n) is int and 0 <= n <= COUNT_MAX for n in value)
 
 
 def _json(raw: bytes, what: str) -> dict[str, Any]:
     try:
         text = raw.decode("utf-8")
-        depth = deepest = 0
-        for match in _BRACKETS.finditer(text):
+        depth = deepest = containers = 0
+        for match in _BRACKETS.finditer(raw.replace(b"\\\\", b"").replace(b'\\"', b"")):
             sign = match.group()
-            depth += (sign in ("[", "{")) - (sign in ("]", "}"))
+            opens = sign in (b"[", b"{")
+            containers += opens
+            depth += opens - (sign in (b"]", b"}"))
             deepest = max(deepest, depth)
-        if deepest > DEPTH:
-            raise ModelFileError(f"is no model file: its {what} is nested {deepest} deep.")
+        if deepest > HEADER_MAX_DEPTH:
+            raise ModelFileError(f"is not a maxmargin model file: its {what} is nested {deepest} deep.")
+        if containers > HEADER_MAX_CONTAINERS:
+            raise ModelFileError(
+                f"is damaged: its {what} has {containers:,} lists and objects; {HEADER_MAX_CONTAINERS:,} are the limit."
+            )
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ModelFileError(f"is no model file, or damaged: its {what} is not JSON ({error}).") from error
+        raise ModelFileError(
+            f"is not a maxmargin model file, or it is damaged: its {what} is not JSON ({error})."
+        ) from error
     except ModelFileError:
         raise
     except ValueError as error:  # an integer of thousands of digits
         raise ModelFileError(f"is damaged: its {what} holds an impossible number.") from error
     if not isinstance(value, dict):
-        raise ModelFileError(f"is no model file: its {what} is not a JSON object.")
+        raise ModelFileError(f"is not a maxmargin model file: its {what} is not a JSON object.")
     return value
 
 

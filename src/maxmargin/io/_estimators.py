@@ -1,6 +1,7 @@
-"""Our estimators and transformers, and what each of them leaves behind after a fit.
+"""Our estimators and transformers, and the attributes of each after a fit.
 
-A new estimator is one entry; see :mod:`maxmargin.io._schema` for the words.
+A new estimator is one entry; see :mod:`maxmargin.io._schema` for the words. Searches over hyperparameters are in
+:mod:`maxmargin.io._searches`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from maxmargin.io._schema import Entry
 NAMED = {"n_features_in_?": "size (d)", "feature_names_in_?": "texts (d)"}
 MAP = {**NAMED, "_sklearn_output_config?": "dict"}
 _KERNEL = {**NAMED, "_objects?": "bool", "kernel_": "resolved (d)"}
-_MACHINE = {
+_KERNEL_SVM = {
     **_KERNEL,
     "support_": "int32 (s)",
     "shape_fit_": "shape",
@@ -31,7 +32,7 @@ _MACHINE = {
 }
 _CLASSIFIER = {
     "classes_": "labels (k)",
-    **_MACHINE,
+    **_KERNEL_SVM,
     "class_weight_": "float64 (k)",
     "_scheme": "text",
     "_present": "mask (k)",
@@ -39,7 +40,7 @@ _CLASSIFIER = {
     "calibration_?": "Calibration",
     "compression_report_?": "CompressionReport",
 }
-_ONE_FUNCTION = {**_MACHINE, "_n_support": "list", "compression_report_?": "CompressionReport"}
+_ONE_FUNCTION = {**_KERNEL_SVM, "_n_support": "list", "compression_report_?": "CompressionReport"}
 _LINEAR = {
     "classes_": "labels (k)",
     **NAMED,
@@ -79,7 +80,7 @@ _LANDMARKS = {
 }
 _NEIGHBORS = {**_KERNEL, "X_fit_": "points (n, d)", "n_samples_fit_": "size (n)"}
 
-MACHINES: dict[str, Entry] = {
+ESTIMATORS: dict[str, Entry] = {
     "SVC": Entry("maxmargin.svm", _CLASSIFIER, consistency.classifier),
     "NuSVC": Entry("maxmargin.svm", _CLASSIFIER, consistency.classifier),
     "SVR": Entry("maxmargin.svm", _ONE_FUNCTION, consistency.one_function),
@@ -249,5 +250,6 @@ MACHINES: dict[str, Entry] = {
         "maxmargin.data.table_encoder",
         {**MAP, "categories_": "list", "sparse_output_": "bool"},
         consistency.table_encoder,
+        consistency.name_columns,
     ),
 }

@@ -1,29 +1,32 @@
 """The classes a model file may hold.
 
 The list is closed: a file names a class, and the name is looked up here. Nothing is imported because a file says so.
-Estimators are listed in :mod:`maxmargin.io._estimators`, what they are made of in :mod:`maxmargin.io._records`, the
-steps of scikit-learn in :mod:`maxmargin.io._steps`; kernels list themselves.
+Estimators are listed in :mod:`maxmargin.io._estimators`, searches over hyperparameters in
+:mod:`maxmargin.io._searches`, the parts of a fitted estimator in :mod:`maxmargin.io._records`, the steps of
+scikit-learn in :mod:`maxmargin.io._steps`; kernels list themselves.
 """
 
 from __future__ import annotations
 
 import importlib
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
 from maxmargin import kernels
 from maxmargin.io import _consistency as consistency
-from maxmargin.io._errors import ModelFileError
-from maxmargin.io._estimators import MACHINES
+from maxmargin.io._estimators import ESTIMATORS
 from maxmargin.io._records import RECORDS
 from maxmargin.io._schema import Entry
+from maxmargin.io._searches import SCORERS, SEARCHES, SPLITTERS
 from maxmargin.io._steps import STEPS
 
-# attributes that are not stored: where a warm start would begin, and what is computed again after reading
-FORGOTTEN = {"_last_fit", "_space", "_known", "_skl_callbacks"}
+# Attributes that are not stored: the warm start, what is found or computed again after reading, and which cell of its
+# grid a search refits.
+NOT_STORED = {"_last_fit", "_space", "_known", "_skl_callbacks", "_variant", "_chosen", "scorer_"}
 
-ENTRIES: dict[str, Entry] = {**MACHINES, **RECORDS, **STEPS}
+ENTRIES: dict[str, Entry] = {**ESTIMATORS, **SEARCHES, **SCORERS, **SPLITTERS, **RECORDS, **STEPS}
 
 _KERNEL_STATES: dict[str, dict[str, str]] = {
     "RBF": {"shift_": "float64 (d) | none"},
@@ -59,7 +62,20 @@ def class_of(name: str) -> type:
 
 
 def state_names(name: str) -> list[str]:
+    """The attributes of a class that are stored."""
     return [key.rstrip("?") for key in ENTRIES[name].state]
+
+
+def is_stored(name: str, key: str, value: Any) -> bool:
+    """Whether an attribute of an object is stored. Of scorers only our own are, which hold data and no function."""
+    if key == "scorer_" and not isinstance(value, tuple(class_of(scorer) for scorer in SCORERS)):
+        return False
+    return key in state_names(name)
+
+
+def required_names(name: str) -> list[str]:
+    """The attributes that every fitted object of a class has."""
+    return [key for key in ENTRIES[name].state if not key.endswith("?")]
 
 
 def is_estimator(kind: type) -> bool:
@@ -67,8 +83,7 @@ def is_estimator(kind: type) -> bool:
     return issubclass(kind, BaseEstimator)
 
 
-def field_names(kind: type) -> list[str]:
-    """The fields of a dataclass."""
-    if not is_dataclass(kind):
-        raise ModelFileError(f"is damaged: {kind.__name__} is no plain record.")
-    return [item.name for item in fields(kind)]
+def record_state(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass, or the attributes of another record."""
+    names = [item.name for item in fields(value)] if is_dataclass(value) else list(vars(value))
+    return {name: getattr(value, name) for name in names}

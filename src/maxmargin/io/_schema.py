@@ -1,4 +1,4 @@
-"""What an attribute read from a file must be, said in words like ``"float64 (s, t) | none"``.
+"""What an attribute read from a file must be, in words like ``"float64 (s, t) | none"``.
 
     kind             the value is of this kind
     kind (s, t)      it has this shape: a name stands for one length throughout an object, a number for itself, and
@@ -16,6 +16,7 @@ classes by their names.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import numbers
 import re
@@ -27,12 +28,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from maxmargin.io._container import in_strips
+from maxmargin.io._container import BLOCK_ENTRIES, all_in_blocks
 from maxmargin.io._errors import ModelFileError
 from maxmargin.kernels import Columns, Kernel, Precomputed
+from maxmargin.runtime.validation import Array
 from maxmargin.svm.models.expansion import KernelExpansion
 
 Lengths = dict[str, int]
+UNSORTED_LABELS_MAX_BYTES = 8e6  # of a copy of labels that are not sorted: two million classes of LIBSVM's integers
+CHECKED_ROWS_BYTES = 4e6  # of points that a kernel checks at once
+LABEL_OBJECT_BYTES = 80  # of a Python object's place in a list and in a set
 
 RANGES: dict[str, Callable[[Any], bool]] = {  # of the parameters of resolved kernels
     **dict.fromkeys(("gamma", "degree", "exponent"), lambda value: value >= 0),
@@ -44,7 +49,7 @@ RANGES: dict[str, Callable[[Any], bool]] = {  # of the parameters of resolved ke
 
 @dataclass(frozen=True)
 class Entry:
-    """A class: where it is, what its state must be, what its attributes must agree on, and what to compute again."""
+    """A class: its module, what its state must be, what its attributes must agree on, and what is computed again."""
 
     module: str
     state: dict[str, str] = field(default_factory=dict)
@@ -153,11 +158,21 @@ def check_expansion(state: dict[str, Any]) -> None:
         raise ModelFileError("is damaged: a kernel cannot compare the points it comes with.")
     if not is_resolved(kernel, anchors.shape[1] if anchors.ndim == 2 else None):
         raise ModelFileError("is damaged: a kernel is not ready for the points it comes with.")
-    if not isinstance(kernel, Precomputed):
-        try:
-            kernel.check_points(anchors)
-        except (TypeError, ValueError) as error:
-            raise ModelFileError(f"is damaged: {error}") from error
+    check_points_of(kernel, anchors)
+
+
+def check_points_of(kernel: Kernel, points: Any) -> None:
+    """Refuse points that a kernel is not defined on, some rows at a time: a check may copy what it is given."""
+    if isinstance(kernel, Precomputed):
+        return
+    n = points.shape[0]
+    stored = points.data.nbytes + points.indices.nbytes if sp.issparse(points) else points.nbytes
+    rows = max(1, int(n * min(1.0, CHECKED_ROWS_BYTES / max(stored, 1))))
+    try:
+        for begin in range(0, n, rows):
+            kernel.check_points(points if rows >= n else points[begin : begin + rows])
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"is damaged: {error}") from error
 
 
 def _is_number(value: Any) -> bool:
@@ -168,14 +183,17 @@ def _is_array(dtypes: Callable[[Any], bool], finite: bool = True) -> Callable[[A
     def test(value: Any) -> bool:
         if not isinstance(value, np.ndarray) or not dtypes(value.dtype):
             return False
-        return not finite or value.dtype.kind != "f" or in_strips(np.isfinite, value)
+        return not finite or value.dtype.kind != "f" or all_in_blocks(np.isfinite, value)
 
     return test
 
 
 def _is_csr(value: Any) -> bool:
     return (
-        sp.issparse(value) and value.format == "csr" and value.dtype.kind == "f" and in_strips(np.isfinite, value.data)
+        sp.issparse(value)
+        and value.format == "csr"
+        and value.dtype.kind == "f"
+        and all_in_blocks(np.isfinite, value.data)
     )
 
 
@@ -188,10 +206,32 @@ def _is_points(value: Any) -> bool:
 
 
 def _is_labels(value: Any) -> bool:
-    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "biufUSO":
+    """Two labels or more, all different. Labels of a fit are sorted, which is seen without copies; those of a LIBSVM
+    model need not be."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "biufUSO" or len(value) < 2:
         return False
-    listed = value.tolist()
-    return len(listed) >= 2 and all(label == label for label in listed) and len(set(listed)) == len(listed)
+    if value.dtype == object:
+        try:
+            rising = all(a < b for a, b in itertools.pairwise(value))
+        except TypeError:
+            rising = False
+        if rising:
+            return True
+        if len(value) * LABEL_OBJECT_BYTES > UNSORTED_LABELS_MAX_BYTES:
+            return False
+        return all(label == label for label in value) and len(set(value)) == len(value)
+    if value.dtype.kind == "f" and not all_in_blocks(np.isfinite, value):
+        return False
+    if all_rising(value):
+        return True
+    return value.nbytes <= UNSORTED_LABELS_MAX_BYTES and all_rising(np.sort(value))
+
+
+def all_rising(values: Array) -> bool:
+    """Whether each value is larger than the one before, a block at a time."""
+    step = BLOCK_ENTRIES
+    parts = (values[at : at + step + 1] for at in range(0, len(values) - 1, step))
+    return all(bool((part[1:] > part[:-1]).all()) for part in parts)
 
 
 def _is_integer(value: Any) -> bool:
@@ -224,7 +264,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "int64": _is_array(lambda dtype: dtype == np.int64),
     "integers": _is_array(lambda dtype: dtype.kind in "iu"),
     "indices": lambda value: (
-        _is_array(lambda dtype: dtype.kind in "iu")(value) and in_strips(lambda part: part >= 0, value)
+        _is_array(lambda dtype: dtype.kind in "iu")(value) and all_in_blocks(lambda part: part >= 0, value)
     ),
     "mask": _is_array(lambda dtype: dtype == np.bool_),
     "labels": _is_labels,

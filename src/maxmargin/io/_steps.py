@@ -1,4 +1,4 @@
-"""scikit-learn's classes that may stand in a pipeline with ours, and what each of them leaves behind after a fit."""
+"""scikit-learn's classes that may be in a pipeline with ours, and the attributes of each after a fit."""
 
 from __future__ import annotations
 

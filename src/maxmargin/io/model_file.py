@@ -1,6 +1,6 @@
 """Models as files that hold data and no code.
 
-    save   estimator -> tree of plain values and arrays -> bytes -> a file, in one step
+    save   estimator -> tree of plain values and arrays -> bytes -> a temporary file -> read back -> the file
     load   file -> digest right? -> tree -> every attribute what its class says? -> estimator
 
 A pickle is a program, and loading one from a stranger runs it. A model file is read as data: classes come from a closed
@@ -16,33 +16,47 @@ from typing import Any
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 import maxmargin
 from maxmargin.io import _container
 from maxmargin.io._atomic import write_atomically
+from maxmargin.io._decoder import Decoder
 from maxmargin.io._errors import ModelFileError
-from maxmargin.io._registry import ENTRIES, FORGOTTEN, class_of, field_names, is_estimator, names, state_names
+from maxmargin.io._registry import (
+    ENTRIES,
+    NOT_STORED,
+    class_of,
+    is_estimator,
+    is_stored,
+    names,
+    record_state,
+    required_names,
+)
 from maxmargin.io._schema import check_state
-from maxmargin.io._tree import Allowance, Decoder, Encoder
+from maxmargin.io._tree import Allowance, Encoder
+from maxmargin.kernels import Kernel
 from maxmargin.runtime.history import History, Record
 from maxmargin.runtime.validation import callers_level
 
-RECORD = 400  # bytes of a record of a history
+HISTORY_RECORD_BYTES = 400  # of a record of eight numbers, and of its place in the lists it is made from
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write an estimator, fitted or not, to a file that :func:`load` reads.
+    """Write a fitted estimator to a file that :func:`load` reads.
 
-    All estimators, kernels and feature maps of this package can be saved, and pipelines of them with scikit-learn's
-    scalers, encoders and ``ColumnTransformer``. The file is written beside the old one and then takes its name: at any
-    moment there is a whole file.
+    All estimators, searches, kernels and feature maps of this package can be saved, and pipelines of them with
+    scikit-learn's scalers, encoders and ``ColumnTransformer``. The new file is written beside the old one, read back
+    and compared with the estimator, and then takes the name of the old one: at any moment there is a complete file, and
+    what cannot be loaded never replaces what can.
 
     Parameters
     ----------
     estimator : object
-        The estimator. Its parameters must be values: a kernel that is a Python function cannot be saved. Where a warm
-        start would begin is not kept; the loaded estimator's next fit starts anew.
+        The estimator. Its parameters must be values: a kernel or a scorer that is a Python function cannot be saved.
+        The state of a warm start is not kept; the next fit of the loaded estimator starts from the beginning.
     path : str or path
         Where to write; by custom the name ends in ``.mm``.
 
@@ -50,36 +64,93 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     ------
     ModelFileError
         If the estimator, or something it holds, is not of a kind that can be saved; the message names it.
+    NotFittedError
+        If the estimator is not fitted, or was left half-fitted by a fit that was refused.
 
     Examples
     --------
     >>> import os, tempfile
     >>> from maxmargin import SVC
     >>> from maxmargin.io import load, save
-    >>> machine = SVC().fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
+    >>> model = SVC().fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(machine, os.path.join(folder, "machine.mm"))
-    ...     again = load(os.path.join(folder, "machine.mm"))
-    >>> again.predict([[0.2], [2.9]])
+    ...     save(model, os.path.join(folder, "model.mm"))
+    ...     loaded = load(os.path.join(folder, "model.mm"))
+    >>> loaded.predict([[0.2], [2.9]])
     array(['low', 'high'], dtype='<U4')
     """
     if not isinstance(estimator, BaseEstimator):
         raise ModelFileError(f"An estimator is needed, one of {names()}; got {estimator!r:.80}.")
+    text, arrays = _encoded(estimator)
+    _check_fitted(estimator)
+
+    def check(written: str) -> None:
+        name = type(estimator).__name__
+        try:
+            again, found = _encoded(_decoded(*_container.unpack(written)))
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            reason = str(error).removeprefix(written).strip().removeprefix("is damaged:").strip().rstrip(".")
+            raise ModelFileError(
+                f"{os.fspath(path)} was not written: the attributes of this {name} do not belong together ({reason}). "
+                "Its last fit may have been refused: fit it again, then save it."
+            ) from error
+        if again != text or not all(map(_same_bits, arrays, found)):
+            raise ModelFileError(f"{os.fspath(path)} was not written: this {name} reads back as another one.")
+
+    write_atomically(path, _container.pack(text, arrays), check)
+
+
+def _encoded(estimator: Any) -> tuple[dict[str, Any], list[Any]]:
+    """The text and the arrays of a file."""
     encoder = Encoder(_describe)
     root = encoder.encode(estimator, type(estimator).__name__)
-    text = {
-        "maxmargin": maxmargin.__version__,
-        "scikit-learn": sklearn.__version__,
-        "objects": encoder.objects,
-        "root": root,
-    }
-    write_atomically(path, _container.pack(text, encoder.arrays))
+    versions = {"maxmargin": maxmargin.__version__, "scikit-learn": sklearn.__version__}
+    return {**versions, "objects": encoder.objects, "root": root}, encoder.arrays
+
+
+def _same_bits(a: Any, b: Any) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    left, right = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (a, b))
+    step = _container.BLOCK_ENTRIES
+    return all(np.array_equal(left[at : at + step], right[at : at + step]) for at in range(0, len(left), step))
+
+
+def _check_fitted(estimator: Any) -> None:
+    """Refuse an estimator without a model in it."""
+    if isinstance(estimator, Kernel):
+        return
+    if isinstance(estimator, Pipeline):
+        for _, step in estimator.steps:
+            if isinstance(step, BaseEstimator):
+                _check_fitted(step)
+        return
+    name = type(estimator).__name__
+    required = required_names(name)
+    missing = [key for key in required if key not in vars(estimator)]
+    fitted = [key for key in vars(estimator) if key.endswith("_") and not key.startswith("_")]
+    if missing and fitted:
+        raise NotFittedError(
+            f"This {name} is half-fitted: it has {', '.join(fitted[:3])} and lacks {', '.join(missing[:3])}. Its last "
+            "fit was refused or interrupted: fit it again, then save it."
+        )
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        fitted = []
+    if missing or (not fitted and not required and not _is_stateless(estimator)):
+        raise NotFittedError(f"This {name} is not fitted, so that there is no model to save: call fit first.")
+
+
+def _is_stateless(estimator: Any) -> bool:
+    return bool(getattr(estimator.__sklearn_tags__(), "requires_fit", True)) is False
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator from a file that :func:`save` wrote.
 
-    Nothing in the file is executed, whoever wrote it. Memory stays below the size of the file and 64 MB.
+    Nothing in the file is executed, whoever wrote it. While a file is read, memory grows by less than the size of the
+    file and 64 MB; a single text of more than 16 MB, among points that are texts, counts twice.
 
     Parameters
     ----------
@@ -94,7 +165,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, forged, of another format, or written by a newer version.
+        If the file is not a maxmargin model file, is damaged or forged, or was written by a newer version.
 
     Examples
     --------
@@ -102,8 +173,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> from maxmargin import OneClassSVM
     >>> from maxmargin.io import load, save
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(OneClassSVM(nu=0.2), os.path.join(folder, "machine.mm"))
-    ...     load(os.path.join(folder, "machine.mm"))
+    ...     save(OneClassSVM(nu=0.2).fit([[0.0], [1.0], [2.0]]), os.path.join(folder, "model.mm"))
+    ...     load(os.path.join(folder, "model.mm"))
     OneClassSVM(nu=0.2)
     """
     text, arrays = _container.unpack(path)
@@ -150,13 +221,13 @@ def _describe(value: Any, where: str) -> tuple[str, dict[str, Any], dict[str, An
         columns = {key: getattr(value, key) for key in Record._fields}
         return name, {}, {key: np.asarray(column) for key, column in columns.items()}
     if not is_estimator(kind):
-        return name, {}, {key: getattr(value, key) for key in field_names(kind)}
+        return name, {}, record_state(value)
     parameters = {key: getattr(value, key) for key in kind._get_param_names()}
-    kept, state = set(state_names(name)), {}
+    state = {}
     for key, item in vars(value).items():
-        if key in kept:
+        if is_stored(name, key, item):
             state[key] = item
-        elif key not in parameters and key not in FORGOTTEN:
+        elif key not in parameters and key not in NOT_STORED:
             raise ModelFileError(
                 f"{where} has the attribute {key!r}, which a model file does not hold for {name}: delete it first."
             )
@@ -175,7 +246,7 @@ def _refusal(value: Any, where: str) -> str:
 
 
 def _build(name: str, parameters: dict[str, Any], state: dict[str, Any], allowance: Allowance) -> Any:
-    """An object of a class in the list, after its state was found to be what the class says."""
+    """An object of a class in the list, whose state is what the class says."""
     if name not in ENTRIES:
         raise ModelFileError(f"is damaged, or written by a newer maxmargin: the class {name[:40]!r} is unknown.")
     entry, kind = ENTRIES[name], class_of(name)
@@ -186,7 +257,7 @@ def _build(name: str, parameters: dict[str, Any], state: dict[str, Any], allowan
         if entry.agree is not None:
             entry.agree(parameters, state, lengths)
         if kind is History:
-            allowance.take(lengths["n"], RECORD)
+            allowance.take(lengths["n"], HISTORY_RECORD_BYTES)
             rows = zip(*(state[key].tolist() for key in Record._fields), strict=True)
             return History(Record(*row) for row in rows)
         made: Any = object.__new__(kind)

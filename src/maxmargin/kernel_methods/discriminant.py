@@ -33,6 +33,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_labels, check_memory, check_number, check_weights
 from maxmargin.svm.kernel_input import KernelInput, gram_of
 from maxmargin.svm.models.expansion import KernelExpansion
@@ -110,6 +111,9 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         self.priors = priors
         self.n_jobs = n_jobs
 
+    fit_transform = all_or_nothing(TransformerMixin.fit_transform)
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Find the directions.
 
@@ -127,6 +131,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         self : object
             The fitted estimator.
         """
+        self._threads(0)  # refuses a bad n_jobs
         check_number("alpha", self.alpha, above=0, remedy="The scatter within classes is singular in feature space.")
         X, y = self._training_points(X, y, supervised=True)
         self.classes_, codes = check_labels(y)
@@ -177,7 +182,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         if self._is_precomputed():
             self.kernel_, gram, anchors = self._resolved(X), precomputed_gram(X, used), used
         else:
-            anchors = computing_form(X if n == X.shape[0] else X[used])
+            anchors = computing_form(X[used])  # a copy: the user may change X
             self.kernel_ = self._resolved(anchors, weights)
             gram = gram_of(self.kernel_, anchors, self._threads(n))
         return gram.block(np.arange(n), np.arange(n)), anchors

@@ -28,6 +28,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, callers_level, check_choice, check_number, check_weights
 from maxmargin.svm.kernel_input import KernelInput, gram_of, self_similarity
 from maxmargin.svm.models.expansion import KernelExpansion
@@ -112,6 +113,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    fit_transform = all_or_nothing(TransformerMixin.fit_transform)
+    fit_predict = all_or_nothing(ClusterMixin.fit_predict)
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the clusters.
 
@@ -129,6 +134,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self : object
             The fitted estimator.
         """
+        self._threads(0)  # refuses a bad n_jobs
         for name in ("n_clusters", "n_init", "max_iter"):
             check_number(name, getattr(self, name), least=1, integer=True)
         check_number("tol", self.tol, least=0)

@@ -7,7 +7,8 @@ Every kernel of this package is built from
     K_ij -> K_ij^p                                         power
 
 The expanded distance turns the work into one matrix product, and loses digits where ||a||^2 is much larger than
-||a - b||^2. Distances do not change when both points move, so dense points are first shifted to lie around zero.
+||a - b||^2. Distances do not change when both points move, so dense points are first shifted to lie around zero, and
+where that is not enough, distances are computed from the differences of coordinates.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.kernels.pair_sums import SQUARED, pair_sums
 from maxmargin.runtime.validation import Array, Points, shown
 
 CHUNK = 1 << 20  # entries converted to float64 at a time
 FEWEST, LOOKED_AT = 100, 1_000  # rows that say what a typical one is
 DRAGGED = 10.0  # times as far from the mean as from the median
 FARTHEST = float(np.finfo(np.float64).max)
+FAR_EXPONENT = 20_000.0  # an expanded distance of two nearer points errs by less than 1e-11 in the exponent
+LOST_DIGITS = 1e-6  # of the size of what is subtracted: six digits of sixteen
 LARGEST_SQUARED_POWER = 32  # beyond it np.power is as fast as repeated squaring, and rounds only once
 
 
@@ -43,11 +47,20 @@ def products(A: Points, B: Points) -> Array:
     return np.ascontiguousarray(left @ right.T)
 
 
+def row_sums(data: Array, indptr: Array) -> Array:
+    """The sum of each row's entries, given as in CSR; each row by itself, so that none takes another's digits."""
+    sums = np.zeros(len(indptr) - 1)
+    filled = np.flatnonzero(np.diff(indptr))
+    if len(filled):
+        sums[filled] = np.add.reduceat(data, indptr[filled])
+    return sums
+
+
 def squared_norms(A: Points) -> Array:
     """||a||^2 of each row."""
     if sp.issparse(A):
-        A = as_float64(A)
-        return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()
+        A = sp.csr_array(A)
+        return row_sums(A.data.astype(np.float64) ** 2, A.indptr)
     norms: Array = np.einsum("ij,ij->i", A, A, dtype=np.float64)
     return norms
 
@@ -105,28 +118,47 @@ def _medians(A: Array, weights: Array) -> Array:
     return np.asarray(A[every, order[every, at]])
 
 
-def squared_distances(A: Points, B: Points, shift: Array | None = None) -> Array:
+def squared_distances(A: Points, B: Points, shift: Array | None = None, gamma: float | None = None) -> Array:
     """||a - b||^2 for the rows of A and B, never negative; dense points are moved by ``-shift`` first.
 
-    A point whose squared length overflows is as far from all others as a number can say.
+    The expanded form errs by a few eps (||a||^2 + ||b||^2). Where that is too much the sum of squared differences is
+    computed instead: with ``gamma``, the factor of the distance in an exponent, for points with gamma ||a||^2 and
+    gamma ||b||^2 beyond ``FAR_EXPONENT``; without it, for pairs that keep less than ten digits. A point whose squared
+    length overflows is as far from all others as a number can say, unless they are as long.
     """
     same = B is A
+    P, Q = A, B
     if shift is not None and not sp.issparse(A) and not sp.issparse(B):
-        moved = A - shift
-        A, B = moved, (moved if B is A else B - shift)
+        P = A - shift
+        Q = P if same else B - shift
     with np.errstate(over="ignore", invalid="ignore"):
-        D = products(A, B)
+        D = products(P, Q)
         D *= -2.0
-        norms_a, norms_b = squared_norms(A), squared_norms(B)
+        norms_a, norms_b = squared_norms(P), squared_norms(Q)
         D += norms_a[:, None]
         D += norms_b[None, :]
     D[~np.isfinite(norms_a)] = FARTHEST
     D[:, ~np.isfinite(norms_b)] = FARTHEST
     np.clip(D, 0.0, FARTHEST, out=D)
+    if gamma is None:
+        _mend_pairs(A, B, norms_a, norms_b, D)
+    else:
+        far_a, far_b = (np.flatnonzero(~(gamma * norms <= FAR_EXPONENT)) for norms in (norms_a, norms_b))
+        if len(far_a) and len(far_b):
+            D[np.ix_(far_a, far_b)] = np.minimum(pair_sums(A[far_a], B[far_b], SQUARED), FARTHEST)
     if same:
-        own = np.flatnonzero(np.isfinite(norms_a))
-        D[own, own] = 0.0
+        np.fill_diagonal(D, 0.0)
     return D
+
+
+def _mend_pairs(A: Points, B: Points, norms_a: Array, norms_b: Array, D: Array) -> None:
+    """Compute the distances that lost more than ``LOST_DIGITS`` of theirs from differences of coordinates."""
+    with np.errstate(over="ignore"):
+        lost = LOST_DIGITS * (norms_a[:, None] + norms_b[None, :]) >= D
+    rows = np.flatnonzero(lost.any(axis=1))
+    for i in rows:
+        cols = np.flatnonzero(lost[i])
+        D[i, cols] = np.minimum(pair_sums(A[i : i + 1], B[cols], SQUARED)[0], FARTHEST)
 
 
 def is_integer(value: object) -> bool:

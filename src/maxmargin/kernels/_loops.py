@@ -4,101 +4,56 @@
                                             (a - b)^2 / (a + b)  CHI_SQUARED, with 0/0 = 0
                                             min(a, b)            INTERSECTION
 
-All three terms are symmetric and vanish at a = b = 0. The dense loop therefore runs over k outside and j inside,
-where it is one vector instruction after another, and the sparse loop merges the stored entries of two rows. Both add
-the terms in the order of k: dense and sparse results, and s_ij and s_ji, agree to the last bit. The sparse loops of
-the chi-squared and intersection terms rely on a, b >= 0.
+All three terms are symmetric and vanish at a = b = 0. The dense loop keeps the sums of many pairs in registers, the
+sparse loop merges the stored entries of two rows (``native/coordinate_sums``). Both add the terms in the order of k:
+dense and sparse results, and s_ij and s_ji, agree to the last bit. The sparse loops of the chi-squared and intersection
+terms rely on a, b >= 0.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from maxmargin import _native
 from maxmargin.kernels._arrays import as_float64
+from maxmargin.runtime.csr import csr_arrays
 from maxmargin.runtime.validation import Array, Points
 
 MANHATTAN, CHI_SQUARED, INTERSECTION = 0, 1, 2
 
-_BLOCK_BYTES = 1 << 19  # a block of B that stays in the second-level cache
+# Per call, so that Ctrl-C is obeyed within a tenth of a second: a dense term takes up to a nanosecond (a division),
+# a step of a merge ten.
+DENSE_MAX_TERMS, SPARSE_MAX_TERMS = 2**26, 2**22
+DENSE_MAX_ROWS = 1024  # of B per call: with fewer rows of A its transposition would be repeated too often
 
 
-def coordinate_sums(A: Points, B: Points, kind: int) -> Array:
-    """The sum over the coordinates of the term ``kind`` for every pair of rows, as a new float64 array."""
-    out = np.zeros((A.shape[0], B.shape[0]))
+def coordinate_sums(A: Points, B: Points, term: int) -> Array:
+    """The sum over the coordinates of a term for every pair of rows, as a new float64 array."""
+    out = np.empty((A.shape[0], B.shape[0]))
     if sp.issparse(A) or sp.issparse(B):
-        _sparse_sums(*_csr_arrays(A), *_csr_arrays(B), kind, out)
+        _sparse_sums(sp.csr_array(A), sp.csr_array(B), term, out)
         return out
-    A, B = np.ascontiguousarray(as_float64(A)), as_float64(B)
-    width = min(max(_BLOCK_BYTES // (8 * max(B.shape[1], 1)), 64), 1024)
-    for start in range(0, B.shape[0], width):
-        block = np.ascontiguousarray(B[start : start + width].T)
-        _dense_sums(A, block, kind, out, start)
+    A, B = np.ascontiguousarray(as_float64(A)), np.ascontiguousarray(as_float64(B))
+    width = min(DENSE_MAX_ROWS, B.shape[0])
+    height = max(1, DENSE_MAX_TERMS // max(1, width * A.shape[1]))
+    for i in range(0, A.shape[0], height):
+        for j in range(0, B.shape[0], DENSE_MAX_ROWS):
+            _native.coordinate_sums(
+                A[i : i + height], B[j : j + DENSE_MAX_ROWS], term, out[i : i + height, j : j + DENSE_MAX_ROWS]
+            )
     return out
 
 
-def _csr_arrays(A: Points) -> tuple[Array, Array, Array]:
-    """Row pointers, columns and values, in the one set of types the compiled loop is built for."""
-    A = sp.csr_array(A)
-    return A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data.astype(np.float64)
-
-
-@njit(cache=True, nogil=True)
-def _dense_sums(A: Array, BT: Array, kind: int, out: Array, start: int) -> None:
-    width = BT.shape[1]
-    for i in range(A.shape[0]):
-        sums = out[i, start : start + width]
-        for k in range(A.shape[1]):
-            a = A[i, k]
-            b = BT[k]
-            if kind == 0:
-                for j in range(width):
-                    sums[j] += abs(a - b[j])
-            elif kind == 1:
-                for j in range(width):
-                    total = a + b[j]
-                    difference = a - b[j]
-                    sums[j] += difference * difference / total if total != 0.0 else 0.0
-            else:
-                for j in range(width):
-                    sums[j] += min(a, b[j])
-
-
-@njit(cache=True, nogil=True)
-def _term(a: float, b: float, kind: int) -> float:
-    if kind == 0:
-        return abs(a - b)
-    if kind == 1:
-        return (a - b) * (a - b) / (a + b) if a + b != 0.0 else 0.0
-    return min(a, b)
-
-
-@njit(cache=True, nogil=True)
-def _sparse_sums(
-    pointers_a: Array,
-    columns_a: Array,
-    values_a: Array,
-    pointers_b: Array,
-    columns_b: Array,
-    values_b: Array,
-    kind: int,
-    out: Array,
-) -> None:
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            p, p_end = pointers_a[i], pointers_a[i + 1]
-            q, q_end = pointers_b[j], pointers_b[j + 1]
-            total = 0.0
-            while p < p_end or q < q_end:
-                if q == q_end or (p < p_end and columns_a[p] < columns_b[q]):
-                    total += _term(values_a[p], 0.0, kind)
-                    p += 1
-                elif p == p_end or columns_b[q] < columns_a[p]:
-                    total += _term(0.0, values_b[q], kind)
-                    q += 1
-                else:
-                    total += _term(values_a[p], values_b[q], kind)
-                    p += 1
-                    q += 1
-            out[i, j] = total
+def _sparse_sums(A: sp.csr_array, B: sp.csr_array, term: int, out: Array) -> None:
+    terms_per_pair = 1 + A.nnz // max(1, A.shape[0]) + B.nnz // max(1, B.shape[0])
+    width = max(1, min(B.shape[0], SPARSE_MAX_TERMS // terms_per_pair))
+    height = max(1, SPARSE_MAX_TERMS // (terms_per_pair * width))
+    narrow = A.indices.dtype == np.int32 and B.indices.dtype == np.int32 and max(A.nnz, B.nnz) < 2**31
+    index = np.int32 if narrow else np.int64
+    A, B = as_float64(A), as_float64(B)
+    for j in range(0, B.shape[0], width):
+        right = csr_arrays(B, slice(j, j + width), index)
+        for i in range(0, A.shape[0], height):
+            left = csr_arrays(A, slice(i, i + height), index)
+            _native.coordinate_sums_csr(left, right, A.shape[1], term, out[i : i + height, j : j + width])

@@ -57,7 +57,7 @@ class RBF(Kernel):
         self.sigma = sigma
 
     def matrix(self, A: Points, B: Points) -> Array:
-        K = squared_distances(A, B, self.shift_)
+        K = squared_distances(A, B, self.shift_, float(self.gamma))
         with np.errstate(over="ignore"):  # exp(-inf) = 0
             K *= -self.gamma  # type: ignore[operator]  # a number since resolve
         return np.exp(K, out=K)

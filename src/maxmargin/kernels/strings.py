@@ -35,14 +35,16 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from maxmargin import _native
 from maxmargin.kernels._objects import ObjectKernel
 from maxmargin.kernels._words import Words, code_points, joined, numbered, pieces, words_of
+from maxmargin.runtime.csr import csr_arrays
 from maxmargin.runtime.validation import Array, Points, check_number
 
-_PIECE = 1 << 22  # words with their patterns of holes that are held at a time
-_MOST_PATTERNS = 10_000
+WORD_PATTERNS_MAX_HELD = 1 << 22  # words with their patterns of holes: about 100 MB of features
+MISMATCH_MAX_PATTERNS = 10_000  # of holes in a word; each is a pass over all words
+MAX_OPERATIONS_PER_CALL = 2**25  # products: some hundredths of a second, so that Ctrl-C is obeyed between calls
 
 
 class StringKernel(ObjectKernel):
@@ -55,6 +57,14 @@ class StringKernel(ObjectKernel):
         if isinstance(thing, (bytes, bytearray, np.bytes_)):
             return "Decode bytes first, for example with x.decode()."
         return "Give strings only."
+
+
+def _add_products(F: sp.csr_array, E: sp.csr_array, h: Array, Phi: sp.csr_array, K: Array) -> None:
+    """K += F (E H Phi'), see ``native/word_products``."""
+    left, middle, right = (csr_arrays(M, index=np.int64) for M in (F.T.tocsr(), E, Phi.T.tocsr()))
+    word = 0
+    while word < E.shape[0]:
+        word = _native.add_word_products(left, middle, h, right, K, word, MAX_OPERATIONS_PER_CALL)
 
 
 class _WordKernel(StringKernel):
@@ -79,14 +89,8 @@ class _WordKernel(StringKernel):
                 words = words_of(np.concatenate([A[rows], B[cols]]), int(self.k))
                 split = rows.stop - rows.start
                 E, h = self._features(words)
-                F, phi = words.counts[:split].tocsc(), (words.counts[split:] @ E).tocsc()
                 block = np.zeros((split, cols.stop - cols.start))
-                _add_products(
-                    *(F.indptr, F.indices, F.data),
-                    *(E.indptr, E.indices, h),
-                    *(phi.indptr, phi.indices, phi.data),
-                    block,
-                )
+                _add_products(words.counts[:split], E, h, words.counts[split:] @ E, block)
                 K[rows, cols] = block
         return K
 
@@ -100,36 +104,7 @@ class _WordKernel(StringKernel):
         return values
 
     def _pieces(self, A: Array) -> list[slice]:
-        return pieces(np.fromiter(map(len, A), np.int64, len(A)), _PIECE / self._features_per_word())
-
-
-@njit(cache=True, nogil=True)
-def _add_products(
-    first_string: Array,
-    strings_a: Array,
-    counts: Array,
-    first_feature: Array,
-    features: Array,
-    h: Array,
-    first_b: Array,
-    strings_b: Array,
-    phi: Array,
-    K: Array,
-) -> None:
-    """K += F (E H Phi'), a word at a time; F and Phi are in CSC form and E in CSR form."""
-    to_strings = np.empty(K.shape[1])
-    for w in range(len(first_string) - 1):
-        if first_string[w] == first_string[w + 1]:
-            continue
-        to_strings[:] = 0.0
-        for p in range(first_feature[w], first_feature[w + 1]):
-            f = features[p]
-            for q in range(first_b[f], first_b[f + 1]):
-                to_strings[strings_b[q]] += h[f] * phi[q]
-        for p in range(first_string[w], first_string[w + 1]):
-            count, row = counts[p], K[strings_a[p]]
-            for j in range(len(row)):
-                row[j] += count * to_strings[j]
+        return pieces(np.fromiter(map(len, A), np.int64, len(A)), WORD_PATTERNS_MAX_HELD / self._features_per_word())
 
 
 class Spectrum(_WordKernel):
@@ -230,10 +205,10 @@ class Mismatch(_WordKernel):
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         k = int(check_number("k", self.k, least=1, integer=True))
         m = int(check_number("m", self.m, least=0, most=k - 1, integer=True, remedy=f"Words have k={k} letters."))
-        if _patterns(k, m) > _MOST_PATTERNS:
+        if _patterns(k, m) > MISMATCH_MAX_PATTERNS:
             raise ValueError(
                 f"Mismatch(k={k}, m={m}) compares words with {_patterns(k, m):,} patterns of up to {min(2 * m, k)} "
-                f"holes, more than {_MOST_PATTERNS:,}: lower m or k."
+                f"holes, more than {MISMATCH_MAX_PATTERNS:,}: lower m or k."
             )
         kernel = copy.copy(self)
         if self.alphabet is None:

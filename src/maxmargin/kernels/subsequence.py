@@ -23,14 +23,14 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numba import njit
 
+from maxmargin import _native
 from maxmargin.kernels._words import code_points
 from maxmargin.kernels.base import LARGEST_VALUE
 from maxmargin.kernels.strings import StringKernel
 from maxmargin.runtime.validation import Array, Points, check_number
 
-_LANES = 16
+MAX_OPERATIONS_PER_CALL = 2**25  # steps of P: some hundredths of a second, so that Ctrl-C is obeyed between calls
 
 
 class Subsequence(StringKernel):
@@ -70,23 +70,34 @@ class Subsequence(StringKernel):
         lengths = np.fromiter(map(len, B), np.int64, len(B))
         order = np.argsort(lengths, kind="stable")  # strings of like lengths share their lanes
         K = np.empty((len(A), len(B)))
-        for first in range(0, len(B), _LANES):
-            at = order[first : first + _LANES]
-            K[:, at] = self._sums(A, B[at])
+        letters, starts = code_points(A)
+        text = letters.astype(np.float64), starts.astype(np.int64)
+        for first in range(0, len(B), _native.SUBSEQUENCE_LANES):
+            at = order[first : first + _native.SUBSEQUENCE_LANES]
+            K[:, at] = self._sums(*text, B[at])
         return K
 
     def self_similarity(self, A: Points) -> Array:
-        return np.array([self._sums(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(len(A))], dtype=np.float64)
+        values = np.empty(len(A))
+        for i in range(len(A)):
+            letters, starts = code_points(A[i : i + 1])
+            values[i] = self._sums(letters.astype(np.float64), starts, A[i : i + 1])[0, 0]
+        return values
 
-    def _sums(self, A: Array, B: Array) -> Array:
-        """The matrix, with all strings of B in lanes."""
+    def _sums(self, letters: Array, starts: Array, B: Array) -> Array:
+        """The values of strings, given by their letters, with a few strings B in lanes (``native/subsequences``)."""
         k, decay = int(self.k), float(self.decay)
-        K, lanes = np.zeros((len(A), len(B))), _lanes(B)
+        lanes = _lanes(B)
+        width = lanes.shape[1]
+        out = np.zeros((len(starts) - 1, width))
         if k <= len(lanes):
-            letters, starts = code_points(A)
-            _subsequences(letters.astype(np.int32), starts, lanes, k, decay, K)
-            K *= decay ** (2 * k)
-        return K
+            P, total, place = np.empty((len(lanes) + 1, k, width)), np.empty(width), np.zeros(2, np.int64)
+            while not _native.read_subsequences(
+                letters, starts, lanes, decay, P, total, place, out, MAX_OPERATIONS_PER_CALL
+            ):
+                pass
+            out *= decay ** (2 * k)
+        return out[:, : len(B)]
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         k = int(check_number("k", self.k, least=1, integer=True))
@@ -106,40 +117,14 @@ class Subsequence(StringKernel):
         return copy.copy(self)
 
     def _sizes(self, X: Points) -> None:
-        return None  # looked at above, where the remedy is known
+        return None  # checked in _resolve, where the remedy is known
 
 
 def _lanes(strings: Array) -> Array:
-    """Strings side by side, a column each; -1, which equals no letter, fills up what is shorter than the longest."""
+    """Strings side by side, one per column; -1, which equals no letter, fills up shorter ones and spare columns."""
     letters, starts = code_points(strings)
-    lanes = np.full((int(np.diff(starts).max(initial=0)), len(strings)), -1, dtype=np.int32)
+    lanes = np.full((int(np.diff(starts).max(initial=0)), _native.SUBSEQUENCE_LANES), -1.0)
     for lane in range(len(strings)):
         own = letters[starts[lane] : starts[lane + 1]]
         lanes[: len(own), lane] = own
     return lanes
-
-
-@njit(cache=True, nogil=True)
-def _subsequences(letters: Array, starts: Array, lanes: Array, k: int, decay: float, out: Array) -> None:
-    """k(x, z) / d^2k of the strings x, one after the other in ``letters``, with the strings z in lanes."""
-    length, width = lanes.shape
-    P = np.ones((k, length + 1, width))  # P[n, j]: P_n of what was read of x, with the first j letters of z
-    R = np.empty(width)
-    total = np.empty(width)
-    for i in range(len(starts) - 1):
-        P[1:] = 0.0
-        total[:] = 0.0
-        for p in range(starts[i], starts[i + 1]):
-            a = letters[p]
-            last = P[k - 1]
-            for j in range(length):
-                for w in range(width):
-                    total[w] += last[j, w] if lanes[j, w] == a else 0.0
-            for n in range(k - 1, 0, -1):  # downwards: P[n - 1] is still that of x without a
-                shorter, own = P[n - 1], P[n]
-                R[:] = 0.0
-                for j in range(length):
-                    for w in range(width):
-                        R[w] = decay * R[w] + (shorter[j, w] if lanes[j, w] == a else 0.0)
-                        own[j + 1, w] = decay * own[j + 1, w] + R[w]
-        out[i, :] = total

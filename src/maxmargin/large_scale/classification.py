@@ -14,6 +14,8 @@ from maxmargin.large_scale.rows.targets import Labels
 from maxmargin.large_scale.training import budget_of
 from maxmargin.runtime.batches import labels, places
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -147,6 +149,7 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
         check_choice("loss", self.loss, HINGES)
         self._check_options()
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to training data.
@@ -166,12 +169,13 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
             The fitted estimator.
         """
         self._check_parameters()
-        control = self._control()
+        control = Control.of(self)
         X, y = self._training_points(X, y, supervised=True)
         self.classes_, codes = check_labels(y)
         self._fit_codes(X, codes, check_weights(sample_weight, X.shape[0]), control, "")
         return self
 
+    @all_or_nothing
     def fit_stream(self, source: Any, *, target: Any = None, classes: Any = None) -> Self:
         """Fit the machine to rows that come in batches, from a file or from anywhere.
 
@@ -202,7 +206,7 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
         True
         """
         self._check_parameters()
-        control = self._control()
+        control = Control.of(self)
         with Spool(budget_of(self.cache_size)) as spool:
             parts, weights, said = self._gather(source, target, spool)
             y = np.concatenate([labels(part) for part in parts])

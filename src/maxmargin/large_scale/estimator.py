@@ -30,7 +30,7 @@ from maxmargin.large_scale.training import Rows, Trained, budget_of, missed, row
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.batches import batch_weights, named, opened, passes
 from maxmargin.runtime.callbacks import CallbackSupport
-from maxmargin.runtime.control import Control, Status, print_note, print_progress
+from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import (
     Array,
@@ -46,6 +46,7 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion
+from maxmargin.svm.models.predictor import PredictorMixin
 from maxmargin.svm.report import combine
 
 HEAVY = 48.0  # bytes an entry of K_mm takes while it is factorised and used
@@ -90,7 +91,7 @@ def _check_unless_auto(name: str, value: Any, wanted: str, **bounds: Any) -> Non
         raise ValueError(f"{name} must be {wanted} or 'auto'; got {str(value)!r}.")
 
 
-class LandmarkMachine(CallbackSupport, KernelInput):
+class LandmarkMachine(CallbackSupport, PredictorMixin, KernelInput):
     """The base of the estimators. An author says what the problem of some rows is (``make``, given to ``_fit_rows``),
     and how rows that are held out are judged (``judge``)."""
 
@@ -104,13 +105,6 @@ class LandmarkMachine(CallbackSupport, KernelInput):
         check_flag("fit_intercept", self.fit_intercept)
         _check_unless_auto("n_components", self.n_components, "an integer >= 1", least=1, integer=True)
         _check_unless_auto("cache_size", self.cache_size, "a number of megabytes", least=0, infinite=True)
-
-    def _control(self) -> Control:
-        return Control(
-            max_iter=int(self.max_iter),
-            max_seconds=self.max_seconds,
-            callback=print_progress if self.verbose else None,
-        )
 
     # ---- fitting
 

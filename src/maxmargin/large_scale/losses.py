@@ -1,168 +1,39 @@
-"""The losses of approximate machines as one family: with the hinge of a slack s,
+"""The losses of approximate estimators as one family: with the hinge of a slack s,
 
     h(s) = max(0, s)   or, squared,   max(0, s)^2,
 
-a classifier pays h(1 - y f) for a decision value f, and a regression pays h(y - f - epsilon) + h(f - y - epsilon), the
-tube; squared and with epsilon = 0 that is (y - f)^2. Newton's method wants two derivatives. The hinge has a kink,
+a classifier has the loss h(1 - y f) at a decision value f, and a regression h(y - f - epsilon) + h(f - y - epsilon),
+the tube; squared and with epsilon = 0 that is (y - f)^2. Newton's method wants two derivatives. The hinge has a kink,
 h(s) = max a s over 0 <= a <= 1, and is rounded there by a parabola of a width d around a centre a0:
 
     h_d(s) = max a s - d/2 (a - a0)^2,    so that   h_d'(s) = a = clip(a0 + s/d, 0, 1)   and   h_d''(s) = 1/d or 0.
 
 a is a feasible multiplier of the problem with the kink, which it misses by h(s) + h*(a) - a s >= 0 (Fenchel), not zero
 only where 0 < a < 1. With a0 = 1/2 that is at most d/16, and the sum over the rows falls with d^2. If a0 is the
-multiplier of an earlier round, it goes to zero without a narrow parabola: the method of multipliers. Of the two hinges
-of a tube one has the centre max(0, a0), the other max(0, -a0).
+multiplier of an earlier iterate, it goes to zero without a narrow parabola: the method of multipliers. Of the two
+hinges of a tube one has the centre max(0, a0), the other max(0, -a0).
 
-With the multiplier a of a row that costs c times its loss, c L has the derivative g = -c y a (classifier) or -c a
-(tube), and there the conjugate
+With the multiplier a of a row of weight c, c L has the derivative g = -c y a (classifier) or -c a (tube), and there
+the conjugate
 
     (c L)*(g) = -c a + q                      classifier
                 -c a y + c epsilon |a| + q    tube,                q = c a^2 / 4 for squared losses, else 0.
 
-Scaling g by t scales the first part by t and q by t^2.
+Scaling g by t scales the first part by t and q by t^2. Sums over rows are formed in ``native/smoothed_losses``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numba
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.runtime.validation import Array, check_choice
 
 HINGES = ("hinge", "squared_hinge")
 TUBES = ("epsilon_insensitive", "squared_epsilon_insensitive", "squares")
-
-
-NO_CENTRE = np.empty((0, 0))  # stands for 1/2 everywhere
-
-
-@numba.njit(cache=True, nogil=True, inline="always", error_model="numpy")
-def _hinge(s: float, squared: bool, width: float, centre: float) -> tuple[float, float, float]:
-    """h_d(s) and its two derivatives."""
-    if squared:
-        return (s * s, 2.0 * s, 2.0) if s > 0.0 else (0.0, 0.0, 0.0)
-    if s >= (1.0 - centre) * width:
-        return s - 0.5 * width * (1.0 - centre) ** 2, 1.0, 0.0
-    if s <= -centre * width:
-        return -0.5 * width * centre * centre, 0.0, 0.0
-    return centre * s + 0.5 * s * s / width, centre + s / width, 1.0 / width
-
-
-@numba.njit(cache=True, nogil=True, inline="always", error_model="numpy")
-def _both(
-    f: float, y: float, tube: bool, squared: bool, epsilon: float, width: float, up: float, down: float
-) -> tuple[float, float, float]:
-    """The smooth loss with the centres of its two hinges, its multiplier a, and its second derivative by f."""
-    if not tube:
-        return _hinge(1.0 - y * f, squared, width, up)
-    if squared and epsilon == 0.0:  # both sides are one parabola, at its bottom too
-        return (y - f) * (y - f), 2.0 * (y - f), 2.0
-    above, a, upward = _hinge(y - f - epsilon, squared, width, up)
-    below, z, downward = _hinge(f - y - epsilon, squared, width, down)
-    return above + below, a - z, upward + downward
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def _centres(centre: Array, i: int, k: int) -> tuple[float, float]:
-    if centre.shape[0] == 0:
-        return 0.5, 0.5
-    return max(0.0, centre[i, k]), max(0.0, -centre[i, k])
-
-
-@numba.njit(cache=True, nogil=True, inline="always", error_model="numpy")
-def _kinked(f: float, y: float, tube: bool, squared: bool, epsilon: float) -> float:
-    """The true loss."""
-    s = max(0.0, abs(y - f) - epsilon) if tube else max(0.0, 1.0 - y * f)
-    return s * s if squared else s
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def first_order(
-    F: Array,
-    y: Array,
-    c: Array,
-    centre: Array,
-    tube: bool,
-    squared: bool,
-    epsilon: float,
-    width: float,
-    g: Array,
-    sums: Array,
-) -> int:
-    """g = the derivatives of c L_d at F; ``sums`` grows by the sums over the rows, one line each: the true loss, the
-    smooth one, of the rows with g > 0 and then of those with g < 0 sum g and the two parts of the conjugate, and last
-    the prices and the second derivatives. The number of rows with a first derivative is returned."""
-    support = 0
-    for i in range(F.shape[0]):
-        used = False
-        for k in range(F.shape[1]):
-            up, down = _centres(centre, i, k)
-            smooth, a, bend = _both(F[i, k], y[i, k], tube, squared, epsilon, width, up, down)
-            sums[0, k] += c[i, k] * _kinked(F[i, k], y[i, k], tube, squared, epsilon)
-            sums[1, k] += c[i, k] * smooth
-            sums[8, k] += c[i, k]
-            sums[9, k] += c[i, k] * bend
-            weighted = c[i, k] * a
-            g[i, k] = -weighted if tube else -weighted * y[i, k]
-            if g[i, k] != 0.0:
-                used = True
-                side = 2 if g[i, k] > 0.0 else 5
-                sums[side, k] += g[i, k]
-                sums[side + 1, k] += epsilon * abs(weighted) - weighted * y[i, k] if tube else -weighted
-                if squared:
-                    sums[side + 2, k] += 0.25 * weighted * a
-        support += used
-    return support
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def second_order(
-    F: Array, y: Array, c: Array, centre: Array, tube: bool, squared: bool, epsilon: float, width: float, D: Array
-) -> None:
-    """D = the second derivatives of c L_d at F."""
-    for i in range(F.shape[0]):
-        for k in range(F.shape[1]):
-            up, down = _centres(centre, i, k)
-            D[i, k] = c[i, k] * _both(F[i, k], y[i, k], tube, squared, epsilon, width, up, down)[2]
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def multipliers(
-    F: Array, y: Array, centre: Array, tube: bool, squared: bool, epsilon: float, width: float, out: Array
-) -> None:
-    """out = a at F."""
-    for i in range(F.shape[0]):
-        for k in range(F.shape[1]):
-            up, down = _centres(centre, i, k)
-            out[i, k] = _both(F[i, k], y[i, k], tube, squared, epsilon, width, up, down)[1]
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def along_line(
-    F: Array,
-    G: Array,
-    y: Array,
-    c: Array,
-    centre: Array,
-    tube: bool,
-    squared: bool,
-    epsilon: float,
-    width: float,
-    steps: Array,
-    values: Array,
-    slopes: Array,
-) -> None:
-    """values[q, k] += sum c L_d(F + t G) and slopes += its derivative with respect to t, for t = steps[q, k]."""
-    for i in range(F.shape[0]):
-        for k in range(F.shape[1]):
-            up, down = _centres(centre, i, k)
-            for q in range(steps.shape[0]):
-                f = F[i, k] + steps[q, k] * G[i, k]
-                value, a, _ = _both(f, y[i, k], tube, squared, epsilon, width, up, down)
-                values[q, k] += c[i, k] * value
-                slopes[q, k] -= c[i, k] * a * G[i, k] * (1.0 if tube else y[i, k])
+LOSS_SUMS = _native.LOSS_SUMS  # lines of the sums that ``Loss.first_order`` adds up
 
 
 @dataclass(frozen=True)
@@ -211,13 +82,63 @@ class Loss:
         return self.tube and self.squared and self.epsilon == 0.0
 
     @property
-    def numbers(self) -> tuple[bool, bool, float, float]:
-        """What the compiled loops take."""
-        return self.tube, self.squared, self.epsilon, self.width
+    def _parameters(self) -> tuple[bool, bool, float, float]:
+        return self.tube, self.squared, float(self.epsilon), float(self.width)
 
     def rounded(self, width: float) -> Loss:
         """The same loss with another parabola."""
         return replace(self, width=width)
+
+    # ---- rows of several outputs: F, targets y, weights c and centres of shape (rows, outputs), C-contiguous float64;
+    # without centres they are all 1/2
+
+    def first_order(self, F: Array, y: Array, c: Array, centre: Array | None, g: Array, sums: Array) -> int:
+        """g = the derivatives of c L_d at F. ``sums`` grows by the sums over the rows, one line each: the true loss,
+        the smooth one, of the rows with g > 0 and then of those with g < 0 sum g and the two parts of the conjugate,
+        and last the weights and the second derivatives. Returns the number of rows with a first derivative."""
+        return _native.loss_first_order(self._parameters, F, y, c, centre, g, sums)
+
+    def second_order(self, F: Array, y: Array, c: Array, centre: Array | None, D: Array) -> None:
+        """D = the second derivatives of c L_d at F."""
+        _native.loss_second_order(self._parameters, F, y, c, centre, D)
+
+    def multipliers(self, F: Array, y: Array, centre: Array | None, a: Array) -> None:
+        """a at F."""
+        _native.loss_multipliers(self._parameters, F, y, centre, a)
+
+    def along_line(
+        self,
+        F: Array,
+        G: Array,
+        y: Array,
+        c: Array,
+        centre: Array | None,
+        steps: Array,
+        values: Array,
+        slopes: Array,
+    ) -> None:
+        """values[q, k] += sum c L_d(F + t G) and slopes += its derivative with respect to t, for t = steps[q, k]."""
+        _native.loss_along_line(self._parameters, F, G, y, c, centre, steps, values, slopes)
+
+    def evaluate_rows(
+        self,
+        K: Array,
+        B: Array | None,
+        b: float,
+        F: Array,
+        y: Array,
+        c: Array,
+        centre: Array | None,
+        g: Array,
+        sums: Array,
+        gradient: Array,
+    ) -> int:
+        """One output in one pass over the rows: F = K B + b, if B is given, then :meth:`first_order`; gradient[0] grows
+        by K'g of the rows with g > 0, and the last one by that of the others. K is float32 or float64, and padding may
+        lie between its rows (``native/stored_rows``)."""
+        return _native.evaluate_rows(K, B, b, self._parameters, F, y, c, centre, g, sums, gradient)
+
+    # ---- one output, row by row
 
     def value(self, f: Array, y: Array) -> Array:
         """The true loss."""
@@ -226,18 +147,22 @@ class Loss:
 
     def smooth_value(self, f: Array, y: Array) -> Array:
         """The rounded loss, with centres of 1/2 as all below."""
-        return np.array([_both(*pair, *self.numbers, 0.5, 0.5)[0] for pair in zip(f, y, strict=True)])
+        if self.squared:
+            return self.value(f, y)
+        slacks = (y - f - self.epsilon, f - y - self.epsilon) if self.tube else (1.0 - y * f,)
+        multipliers = [np.clip(0.5 + s / self.width, 0.0, 1.0) for s in slacks]
+        return sum(a * s - 0.5 * self.width * (a - 0.5) ** 2 for a, s in zip(multipliers, slacks, strict=True))
 
     def derivative(self, f: Array, y: Array) -> Array:
         """The derivative of the rounded loss with respect to f."""
         g = np.empty((len(f), 1))
-        first_order(f[:, None], y[:, None], np.ones((len(f), 1)), NO_CENTRE, *self.numbers, g, np.zeros((10, 1)))
+        self.first_order(*_columns(f, y), np.ones((len(f), 1)), None, g, np.zeros((LOSS_SUMS, 1)))
         return g[:, 0]
 
     def curvature(self, f: Array, y: Array) -> Array:
         """Its second derivative."""
         D = np.empty((len(f), 1))
-        second_order(f[:, None], y[:, None], np.ones((len(f), 1)), NO_CENTRE, *self.numbers, D)
+        self.second_order(*_columns(f, y), np.ones((len(f), 1)), None, D)
         return D[:, 0]
 
     def conjugate(self, g: Array, y: Array) -> Array:
@@ -247,3 +172,7 @@ class Loss:
         value = value + 0.25 * a**2 if self.squared else value
         beyond = np.zeros(len(a), bool) if self.tube else a < 0
         return np.where(beyond | (False if self.squared else np.abs(a) > 1), np.inf, value)
+
+
+def _columns(*arrays: Array) -> tuple[Array, ...]:
+    return tuple(np.ascontiguousarray(array, np.float64)[:, None] for array in arrays)

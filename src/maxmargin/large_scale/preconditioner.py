@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from maxmargin.large_scale.losses import NO_CENTRE, Loss, second_order
+from maxmargin.large_scale.losses import Loss
 from maxmargin.large_scale.rows.oracle import Rounds
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
@@ -90,7 +90,7 @@ class Preconditioner:
         """Factorise at (B, b), where the losses have these curvatures; ``rounds`` were evaluated there."""
         D = np.empty((len(self.y), self.y.shape[1]))
         F = self.K @ B + b
-        second_order(F, self.y, self.c, NO_CENTRE, *loss.numbers, D)
+        loss.second_order(F, self.y, self.c, None, D)
         self.factors = {}
         if 8.0 * D.shape[1] * self.V.shape[1] ** 2 > MOST_BYTES:  # many outputs share the mean of their Hessians
             D, damping = np.repeat(D.mean(axis=1, keepdims=True), D.shape[1], axis=1), np.full(len(b), damping.mean())

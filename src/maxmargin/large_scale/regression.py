@@ -15,6 +15,8 @@ from maxmargin.large_scale.rows.disk_buffer import Spool
 from maxmargin.large_scale.rows.targets import Values
 from maxmargin.large_scale.training import budget_of
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_number, check_targets, check_weights
 from maxmargin.svm.models.expansion import KernelExpansion
 
@@ -72,7 +74,7 @@ class ValueMachine(RegressorMixin, LandmarkMachine, abc.ABC):
         )
 
     def _fit_batches(self, source: Any, target: Any) -> None:
-        control = self._control()
+        control = Control.of(self)
         with Spool(budget_of(self.cache_size)) as spool:
             parts, weights, said = self._gather(source, target, spool)
             y = check_targets(np.concatenate(parts), spool.n, numeric=True)
@@ -244,6 +246,7 @@ class NystroemSVR(ValueMachine):
         loss = f"{self.loss.replace('_', ' ')} loss"
         return f"C = {self.C:g}, epsilon = {self.epsilon:g}, {loss}, {self._intercept_in_words()}"
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to training data.
@@ -263,12 +266,13 @@ class NystroemSVR(ValueMachine):
             The fitted estimator.
         """
         self._check_parameters()
-        control = self._control()
+        control = Control.of(self)
         X, y = self._training_points(X, y, supervised=True, numeric=True)
         weights = check_weights(sample_weight, X.shape[0])
         self._fit_values(X, y.astype(np.float64)[:, None], weights, control, "")
         return self
 
+    @all_or_nothing
     def fit_stream(self, source: Any, *, target: Any = None) -> Self:
         """Fit the machine to rows that come in batches, from a file or from anywhere.
 

@@ -9,6 +9,8 @@ from sklearn.base import MultiOutputMixin
 from maxmargin.large_scale.losses import Loss
 from maxmargin.large_scale.regression import ValueMachine
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import check_number, check_outputs, check_weights
 
 
@@ -132,6 +134,7 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
     def _parameters(self) -> str:
         return f"alpha = {self.alpha:g}, squared loss, {self._intercept_in_words()}"
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the function to training data.
@@ -151,12 +154,13 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
             The fitted estimator.
         """
         self._check_parameters()
-        control = self._control()
+        control = Control.of(self)
         X = self._training_points(X)
         Y, self._single = check_outputs(y, X.shape[0])
         self._fit_values(X, Y, check_weights(sample_weight, X.shape[0]), control, "")
         return self
 
+    @all_or_nothing
     def fit_stream(self, source: Any, *, target: Any = None) -> Self:
         """Fit the function to rows that come in batches, from a file or from anywhere.
 

@@ -31,7 +31,9 @@ from maxmargin.model_selection.store import Store
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.interrupts import catching_anew, interrupt_pending
 from maxmargin.runtime.threads import Scratch, effective_threads
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -95,6 +97,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         listed = self.kernel if isinstance(self.kernel, (list, tuple)) else [self.kernel]
         return any(isinstance(k, Precomputed) or (isinstance(k, str) and k == "precomputed") for k in listed)
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Score every cell of the grid, and fit the best machine to all data.
@@ -128,7 +131,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         learnt = self._learnt(y, weights)
         groups = check_groups(groups, X.shape[0])
         splits = splits_of(self.cv, X, y, groups, classifier=len(codes) > 0)
-        control = Control(max_seconds=self.max_seconds)
+        control = Control.of_deadline(self)
         threads = effective_threads(self.n_jobs)
         rows = self._rows(X, codes if len(codes) else np.zeros(X.shape[0]) if y is None else y, weights)
         at = rows.representative
@@ -157,25 +160,21 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
                 print_note("loading compiled code; the first search on a machine compiles it, which takes some seconds")
             print_note(f"{count} cells, {len(folds)} folds, {X.shape[0]:,} samples, {threads} threads")
         with control.catching_interrupts():
-            try:
-                search.run(cells(made, axes), resolved, store)
-                for _ in range(rounds):
-                    search.cut = search.cut or control.stop() is not None
-                    if search.cut or search.table.best() is None:
-                        break
-                    fresh, more = self._finer(search.table.cells, search.table.best(), made, resolved)
-                    if not fresh:
-                        break
-                    resolved += self._resolved_all(X, points, share, more)
-                    made += more
-                    search.run(fresh, resolved, store)
-            except KeyboardInterrupt:  # the second: it ends the fit, but takes nothing that was found
-                if search.table.best() is not None:
-                    self._publish(search, made, resolved)
-                raise
+            search.run(cells(made, axes), resolved, store)
+            for _ in range(rounds):
+                search.cut = search.cut or control.stop() is not None
+                if search.cut or search.table.best() is None:
+                    break
+                fresh, more = self._finer(search.table.cells, search.table.best(), made, resolved)
+                if not fresh:
+                    break
+                resolved += self._resolved_all(X, points, share, more)
+                made += more
+                search.run(fresh, resolved, store)
             self._publish(search, made, resolved)
-        if self.refit:
-            self._refit(given, y, sample_weight if learnt is weights else learnt, machine, made, control)
+            if self.refit and not interrupt_pending():  # after Ctrl-C there is no time for another fit
+                with catching_anew():
+                    self._refit(given, y, sample_weight if learnt is weights else learnt, machine, made, control)
         return self
 
     # ------------------------------------------------------------ before the search

@@ -106,9 +106,12 @@ class SVCCV(ClassifierSearch):
     Notes
     -----
     A kernel that looks at the data (``gamma="scale"``) looks once, at all of X. With ``sample_weight`` machines and
-    scores are weighted; a scorer that knows no weights is given the samples whose weight is not zero. Ctrl-C ends the
-    search with the best cell so far, or with ``KeyboardInterrupt`` if there is no score yet; during the refit it leaves
-    the search's own attributes as they are. A search is not saved to a model file: save ``best_estimator_``.
+    scores are weighted; a scorer that knows no weights is given the samples whose weight is not zero. A search is not
+    saved to a model file: save ``best_estimator_``.
+
+    The first Ctrl-C ends the search: what has been scored so far is in its attributes, there is no refit, and
+    ``KeyboardInterrupt`` is raised; inside ``with maxmargin.interrupts("keep"):`` the best cell so far is refit, and
+    ``fit`` returns. Before there is any score, and at the second Ctrl-C, the search is left as it was.
 
     Examples
     --------

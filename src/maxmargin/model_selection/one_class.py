@@ -14,6 +14,7 @@ from maxmargin.model_selection.jobs import TOLERABLE, precise
 from maxmargin.model_selection.one_class_jobs import RegionJob, RegionMachineJob
 from maxmargin.model_selection.one_class_scores import BothSides, MassVolume, Rejection, reference_points
 from maxmargin.model_selection.scoring import scorer_of
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_targets, shown
 from maxmargin.svm import OneClassSVM
 
@@ -138,6 +139,9 @@ n_features_in_
         self.max_seconds = max_seconds
         self.verbose = verbose
 
+    fit_predict = all_or_nothing(OutlierMixin.fit_predict)
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
         """Score every cell of the grid, and fit the best machine to all data.
 

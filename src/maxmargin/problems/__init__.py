@@ -1,16 +1,5 @@
 """Every support vector machine as data: dual quadratic programs, their optimality conditions, scalings of C."""
 
-from __future__ import annotations
+import lazy_loader
 
-from maxmargin.problems.dual import (
-    DualProblem,
-    JointProblem,
-    c_svc,
-    eps_svr,
-    largest_nu,
-    nu_svc,
-    nu_svr,
-    one_class,
-)
-
-__all__ = ["DualProblem", "JointProblem", "c_svc", "eps_svr", "largest_nu", "nu_svc", "nu_svr", "one_class"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

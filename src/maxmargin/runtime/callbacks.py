@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks (``estimator.set_callbacks(ProgressBar())``, from version 1.9 on) for our machines.
+"""scikit-learn's callbacks (``estimator.set_callbacks(ProgressBar())``, from version 1.9 on) for our estimators.
 
 A fit is a task, and every block of a solver that reports its progress is a task of it:
 
@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from maxmargin.runtime.control import Progress, watching
 
-EVERY = 0.05  # seconds between two tasks of a fit, so that callbacks take no time to speak of
+TASK_SECONDS = 0.05  # between two tasks of a fit: a progress bar takes 0.2 ms per task, which is then below 1 %
 
 
 class CallbackSupport:
@@ -47,22 +47,22 @@ class CallbackSupport:
 
 
 def with_callbacks(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A ``fit`` that tells the estimator's callbacks, if there are any, how it goes."""
+    """A ``fit`` that reports its progress to the estimator's callbacks, if there are any."""
 
     @functools.wraps(fit)
-    def told(self: Any, *args: Any, **kwargs: Any) -> Any:
-        heard = hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
-        if not heard or hasattr(self, "_callback_fit_ctx"):  # nobody listens, or the fit of a derived class tells
+    def reporting(self: Any, *args: Any, **kwargs: Any) -> Any:
+        has_callbacks = hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
+        if not has_callbacks or hasattr(self, "_callback_fit_ctx"):  # the latter: a derived class's fit reports
             return fit(self, *args, **kwargs)
         given = inspect.signature(fit).bind(self, *args, **kwargs).arguments
-        return _told(self, lambda: fit(self, *args, **kwargs), given)
+        return _with_context(self, lambda: fit(self, *args, **kwargs), given)
 
-    return told
+    return reporting
 
 
-def _told(estimator: Any, fit: Callable[[], Any], given: dict[str, Any]) -> Any:
+def _with_context(estimator: Any, fit: Callable[[], Any], given: dict[str, Any]) -> Any:
     from sklearn.callback import CallbackSupportMixin
-    from sklearn.callback import with_callbacks as torn_down
+    from sklearn.callback import with_callbacks as with_teardown
 
     weights = given.get("sample_weight")
     data = {"X": given["X"], "y": given.get("y"), "metadata": None if weights is None else {"sample_weight": weights}}
@@ -75,19 +75,19 @@ def _told(estimator: Any, fit: Callable[[], Any], given: dict[str, Any]) -> Any:
         context.call_on_fit_task_end(estimator=estimator, **data, reconstruction_attributes={})
         return estimator
 
-    return torn_down(run)(estimator)  # whether or not the fit succeeds
+    return with_teardown(run)(estimator)  # whether or not the fit succeeds
 
 
 class _Blocks:
-    """Makes a task of a block of a solver, at most one each ``EVERY`` seconds; blocks come from several threads."""
+    """Makes a task of a block of a solver, at most one each ``TASK_SECONDS``; blocks come from several threads."""
 
     def __init__(self, estimator: Any, context: Any) -> None:
         self.estimator, self.context = estimator, context
-        self.lock, self.last = threading.Lock(), -EVERY
+        self.lock, self.last = threading.Lock(), -TASK_SECONDS
 
     def __call__(self, progress: Progress) -> None:
         with self.lock:
-            if progress.seconds - self.last < EVERY:
+            if progress.seconds - self.last < TASK_SECONDS:
                 return
             self.last = progress.seconds
             task = self.context.subcontext(task_name="solve")

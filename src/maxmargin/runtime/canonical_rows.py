@@ -3,9 +3,9 @@
 A sample of weight two and the same sample given twice describe one problem, so they must give one answer. Equal
 rows with an equal target therefore become one variable with the sum of their weights, rows of weight zero leave, and
 what remains is sorted by a hash of its content. That order looks random, which is also what a working-set method
-wants of its rows. The hash of a row is the sum over its non-zeros of a mixed (column, value) pair: dense and sparse
-rows, float32 and float64 of the same values agree. Strings, sets and what else has its content in plain sight are
-hashed by it; objects of any other kind stay as they are, in the order given.
+wants of its rows. The hash of a row is the sum over its non-zeros of a mixed (column, value) pair, computed in
+``native/row_hashes``: dense and sparse rows, float32 and float64 of the same values agree. Strings, sets, tuples and
+numbers are hashed by their content; objects of any other kind stay as they are, in the order given.
 """
 
 from __future__ import annotations
@@ -15,46 +15,14 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
+from maxmargin.runtime.csr import csr_arrays
 from maxmargin.runtime.validation import Array, Points
 
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def _mix(column: int, bits: np.uint64) -> np.uint64:
-    """SplitMix64's finaliser (Steele, Lea & Flood 2014) on the value's bits, keyed by the column."""
-    z = bits ^ (np.uint64(column + 1) * np.uint64(0x9E3779B97F4A7C15))
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@numba.njit(cache=True, nogil=True)
-def _hash_dense(X: Array, out: Array) -> None:
-    value = np.empty(1)
-    bits = value.view(np.uint64)
-    for i in range(X.shape[0]):
-        total = np.uint64(0)
-        for k in range(X.shape[1]):
-            if X[i, k] != 0:
-                value[0] = X[i, k]
-                total += _mix(k, bits[0])
-        out[i] = total
-
-
-@numba.njit(cache=True, nogil=True)
-def _hash_csr(indptr: Array, indices: Array, data: Array, out: Array) -> None:
-    value = np.empty(1)
-    bits = value.view(np.uint64)
-    for i in range(len(indptr) - 1):
-        total = np.uint64(0)
-        for p in range(indptr[i], indptr[i + 1]):
-            if data[p] != 0:
-                value[0] = data[p]
-                total += _mix(indices[p], bits[0])
-        out[i] = total
+HASH_MAX_ENTRIES = 2**22  # per call: a few milliseconds, so that Ctrl-C is obeyed between calls
 
 
 def object_digests(X: Array) -> list[bytes] | None:
@@ -73,8 +41,8 @@ def _content(thing: Any) -> bytes:
     if isinstance(thing, bytes):
         return b"b" + thing
     if isinstance(thing, (int, float, np.number, np.bool_)) and not isinstance(thing, np.complexfloating):
-        whole = isinstance(thing, int) or float(thing).is_integer()
-        return b"n" + repr(int(thing) if whole else float(thing)).encode()
+        integer = isinstance(thing, int) or float(thing).is_integer()
+        return b"n" + repr(int(thing) if integer else float(thing)).encode()
     if isinstance(thing, (Set, tuple)):
         parts = [_content(part) for part in thing]
         kind = b"(" if isinstance(thing, tuple) else b"{"
@@ -92,12 +60,21 @@ def object_hashes(X: Array) -> Array | None:
 
 def row_hashes(X: Points) -> Array:
     """A 64-bit hash of each row's content."""
-    out = np.empty(X.shape[0], np.uint64)
-    if sp.issparse(X):
-        _hash_csr(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, out)
-    else:
-        _hash_dense(np.ascontiguousarray(X), out)
+    out, (n, columns) = np.empty(X.shape[0], np.uint64), X.shape
+    entries = X.nnz / max(1, n) if sp.issparse(X) else columns
+    rows_per_call = max(1, int(HASH_MAX_ENTRIES / max(1.0, entries)))
+    for start in range(0, n, rows_per_call):
+        rows = slice(start, min(start + rows_per_call, n))
+        if sp.issparse(X):
+            _native.hash_rows_csr(csr_arrays(X, rows), columns, out[rows])
+        else:
+            _native.hash_rows(_real(X[rows]), out[rows])
     return out
+
+
+def _real(X: Array) -> Array:
+    """The same values in C order, float32 or float64."""
+    return np.ascontiguousarray(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
 
 
 @dataclass(frozen=True)
@@ -139,14 +116,25 @@ def _equal_to_previous(X: Points, order: Array) -> Array:
     return np.asarray((A == B).all(axis=1))
 
 
+def _merged_rows(X: Points, target: Array, weights: Array) -> CanonicalRows:
+    """Rows of numbers: hashed, sorted and compared in one compiled call."""
+    n = len(weights)
+    member_of, representative = np.empty(n, np.int64), np.empty(n, np.int64)
+    weight, key = np.empty(n), np.empty(n, np.uint64)
+    points = (X.indptr, X.indices, X.data, X.shape[1]) if sp.issparse(X) else (np.ascontiguousarray(X),)
+    target = np.ascontiguousarray(target, np.float64)
+    count = _native.merge_rows(points, target, weights, member_of, representative, weight, key)
+    return CanonicalRows(representative[:count], member_of, weight[:count], key[:count])
+
+
 def canonical_rows(X: Points, target: Array, weights: Array, *, merge: bool = True) -> CanonicalRows:
     """Merge equal rows of equal target and sort by content; with ``merge=False`` (rows that are not points, as in a
     precomputed matrix, or objects that cannot be compared) only drop rows of weight zero."""
+    if merge and X.dtype != object:
+        return _merged_rows(X, target, weights)
     used = np.flatnonzero(weights > 0)
     member_of = np.full(len(weights), -1)
-    key = None
-    if merge:
-        key = object_hashes(X) if X.dtype == object else row_hashes(X)
+    key = object_hashes(X) if merge else None
     if key is None:
         member_of[used] = np.arange(len(used))
         return CanonicalRows(used, member_of, weights[used], used.astype(np.uint64))

@@ -1,26 +1,28 @@
 """Run control: the deadline, Ctrl-C, and progress, for every loop of every solver.
 
-A solver calls :meth:`Control.stop` between blocks of work that take well under 0.2 s. The first Ctrl-C asks it to
-stop with the best model so far; a second one raises ``KeyboardInterrupt`` as usual.
+A solver calls :meth:`Control.stop` between blocks of work that take well under 0.2 s, and :meth:`Control.report` once
+per block. What Ctrl-C does is in :mod:`maxmargin.runtime.interrupts`.
 """
 
 from __future__ import annotations
 
 import enum
 import math
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
-from maxmargin.runtime.logging import say
+from maxmargin.runtime.interrupts import catching, enclosing_event, started
+from maxmargin.runtime.logging import log_line
+from maxmargin.runtime.thinning import ThinnedList
 
 
 class Status(enum.Enum):
-    """How a run ended; the value is what a user should know or do about it."""
+    """How a run ended; the value is the message for the user, with the remedy."""
 
     OPTIMAL = "optimal within the tolerance"
     MAX_ITER = "stopped at the iteration limit: raise max_iter, scale the columns of X, or lower C"
@@ -36,7 +38,7 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class Progress:
-    """One look at a run, as handed to a progress callback; objectives and |w| where the solver knows them."""
+    """The state of a run after a block of work; objectives and |w| are NaN where the solver does not know them."""
 
     iteration: int
     violation: float
@@ -52,17 +54,17 @@ _watchers: ContextVar[tuple[Callable[[Progress], None], ...]] = ContextVar("watc
 
 @contextmanager
 def watching(callback: Callable[[Progress], None]) -> Iterator[None]:
-    """Every fit that begins inside reports its progress to ``callback`` too, whatever estimator it is in and from
+    """Every fit that begins inside reports its progress to ``callback`` too, whatever estimator it is in and on
     whichever thread it runs.
 
     Examples
     --------
     >>> from maxmargin import SVC
     >>> from maxmargin.runtime.control import watching
-    >>> seen = []
-    >>> with watching(seen.append):
-    ...     machine = SVC(solver="smo").fit([[0.0], [1.0], [3.0]], [0, 0, 1])
-    >>> seen[-1].n_support == len(machine.support_)
+    >>> reports = []
+    >>> with watching(reports.append):
+    ...     model = SVC(solver="smo").fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> reports[-1].n_support == len(model.support_)
     True
     """
     token = _watchers.set((*_watchers.get(), callback))
@@ -74,7 +76,7 @@ def watching(callback: Callable[[Progress], None]) -> Iterator[None]:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Fits that begin inside report to nobody: those that only serve another one."""
+    """Fits that begin inside report to nobody: for those that only serve another one."""
     token = _watchers.set(())
     try:
         yield
@@ -84,7 +86,7 @@ def unwatched() -> Iterator[None]:
 
 @dataclass
 class Control:
-    """When to stop, and whom to tell.
+    """When to stop, and where to report.
 
     Parameters
     ----------
@@ -95,7 +97,7 @@ class Control:
     callback : callable or None
         Called with a :class:`Progress` once per block of work.
     seen : list of Progress
-        All that was reported.
+        What was reported: the first blocks, ever fewer of the later ones, and the last.
     watchers : tuple of callables
         Those of :func:`watching` around the place where the fit began; called like ``callback``.
     """
@@ -104,20 +106,40 @@ class Control:
     max_seconds: float | None = None
     callback: Callable[[Progress], None] | None = None
     started: float = field(default_factory=time.perf_counter)
-    seen: list[Progress] = field(default_factory=list)
+    seen: list[Progress] = field(default_factory=ThinnedList)
     watchers: tuple[Callable[[Progress], None], ...] = field(default_factory=_watchers.get)
-    _interrupted: threading.Event = field(default_factory=threading.Event)
+    _interrupted: threading.Event = field(default_factory=enclosing_event)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.seen, ThinnedList):
+            self.seen = ThinnedList(self.seen)
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """The control that an estimator's ``max_iter``, ``max_seconds`` and ``verbose`` ask for. The clock has been
+        running since ``fit`` was called."""
+        return cls(
+            max_iter=int(estimator.max_iter),
+            max_seconds=estimator.max_seconds,
+            callback=print_progress if estimator.verbose else None,
+            started=started(estimator),
+        )
+
+    @classmethod
+    def of_deadline(cls, estimator: Any) -> Self:
+        """The same for an estimator that counts its own iterations and writes its own lines: only ``max_seconds``."""
+        return cls(max_seconds=estimator.max_seconds, started=started(estimator))
 
     def of_one(self) -> Control:
-        """For one of several problems: the same clock, limits and listener, and its own list of what was seen."""
-        return replace(self, seen=[])
+        """For one of several problems: the same clock, limits and listeners, and its own list of reports."""
+        return replace(self, seen=ThinnedList())
 
     @property
     def seconds(self) -> float:
         return time.perf_counter() - self.started
 
     def stop(self) -> Status | None:
-        """The reason to stop now, if there is one."""
+        """The reason to stop now; None to go on."""
         if self._interrupted.is_set():
             return Status.INTERRUPTED
         if self.max_seconds is not None and self.seconds > self.max_seconds:
@@ -141,36 +163,19 @@ class Control:
 
     @contextmanager
     def catching_interrupts(self) -> Iterator[None]:
-        """Turn the first Ctrl-C into a request to stop. Only the main thread may set handlers, and only Python's own
-        handler is replaced: a program that handles SIGINT itself keeps doing so."""
-        ours = (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
-        if not ours:
+        """Turn the first Ctrl-C into a request to stop; see :func:`maxmargin.runtime.interrupts.catching`."""
+        with catching(self._interrupted):
             yield
-            return
-
-        def handle(number: int, frame: object) -> None:
-            if self._interrupted.is_set():
-                raise KeyboardInterrupt
-            self._interrupted.set()
-
-        signal.signal(signal.SIGINT, handle)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def print_note(text: str) -> None:
     """A line of ``verbose=True`` that is not progress."""
-    say(text)
+    log_line(text)
 
 
 def print_progress(progress: Progress) -> None:
-    """The callback of ``verbose=True``: one line a block."""
-    say(
+    """The callback of ``verbose=True``: one line per block."""
+    log_line(
         f"{progress.seconds:8.2f} s  iterations {progress.iteration:>9,}  "
         f"violation {progress.violation:.3e}  support vectors {progress.n_support:,}"
     )

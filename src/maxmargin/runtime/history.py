@@ -1,23 +1,25 @@
-"""The history of a run: one record an iteration or epoch, as columns ready to plot.
+"""The history of a run: one record per iteration or epoch, as columns ready to plot.
 
-A solver appends a record whenever it has looked at its progress. What a solver does not know is NaN.
+A solver appends a record whenever it has evaluated its progress. What a solver does not know is NaN. Long histories are
+thinned (:mod:`maxmargin.runtime.thinning`): of a million records some 430 are kept, the first and the last among them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from maxmargin.runtime.thinning import ThinnedList
 from maxmargin.runtime.validation import Array
 
-SHOWN = 3  # records at either end of a printed history
+PRINTED_RECORDS = 3  # at either end of a printed history: what a terminal shows without scrolling
 
 
 class Record(NamedTuple):
-    """One look at a run; see :class:`History` for the meaning of the fields."""
+    """The state of a run; see :class:`History` for the meaning of the fields."""
 
     machine: int
     iteration: int
@@ -30,7 +32,7 @@ class Record(NamedTuple):
 
 
 class History:
-    """What a solver saw on its way.
+    """The progress of a solver.
 
     ``history["gap"]`` and ``history.gap`` are columns, ``history[-1]`` is a record, ``history[10:]`` a shorter history;
     iterating gives the records.
@@ -38,7 +40,7 @@ class History:
     Attributes
     ----------
     machine : array of int
-        Which of several machines (one-vs-rest has one a class); 0 where there is one.
+        Which of several binary problems (one-vs-rest has one per class); 0 where there is one.
     iteration : array of int
         Iterations, or epochs of a method that goes through the rows one by one, done so far.
     objective : array
@@ -76,8 +78,25 @@ class History:
     names: tuple[str, ...] = Record._fields
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
-        self._records = list(records)
+        self._records = ThinnedList(records)
         self._columns: dict[str, Array] = {}
+
+    @classmethod
+    def deferred(cls, make: Callable[[], History]) -> History:
+        """A history that is made when it is first read.
+
+        Parameters
+        ----------
+        make : callable
+            Returns the history.
+
+        Returns
+        -------
+        History
+        """
+        history = object.__new__(cls)
+        history.__dict__.update(_make=make, _columns={})
+        return history
 
     def append(
         self,
@@ -90,14 +109,14 @@ class History:
         seconds: float = math.nan,
         machine: int = 0,
     ) -> None:
-        """Add a record; the gap follows from the objectives."""
+        """Add a record; the gap follows from the objectives. Of many records some are dropped."""
         gap = objective - dual
         self._records.append(Record(machine, iteration, objective, dual, gap, margin, n_support, seconds))
         self._columns.clear()
 
     @classmethod
     def joined(cls, histories: Iterable[History]) -> History:
-        """One history of several machines, numbered in the order given.
+        """One history of several binary problems, numbered in the order given.
 
         Parameters
         ----------
@@ -124,7 +143,7 @@ class History:
         return History([*self, *(record._replace(iteration=record.iteration + after) for record in other)])
 
     def of_machine(self, machine: int) -> History:
-        """The records of one machine.
+        """The records of one binary problem.
 
         Parameters
         ----------
@@ -148,7 +167,11 @@ class History:
             self._columns[name] = np.array([record[at] for record in self._records], dtype=kind)
         return self._columns[name]
 
-    def __getattr__(self, name: str) -> Array:
+    def __getattr__(self, name: str) -> Any:
+        if name == "_records" and "_make" in self.__dict__:
+            self._records = self._make()._records
+            del self._make
+            return self._records
         if name in Record._fields:
             return self._column(name)
         raise AttributeError(f"History has no column {name!r}; its columns are {', '.join(self.names)}.")
@@ -202,9 +225,9 @@ class History:
         head = f"History of {len(self)} record{'' if len(self) == 1 else 's'}"
         names = [name for name in self.names if name != "machine" or len({r.machine for r in self._records}) > 1]
         shown: list[Record | None] = list(self._records)
-        if len(shown) > 2 * SHOWN + 1:
-            shown = [*shown[:SHOWN], None, *shown[-SHOWN:]]
-        table = [names, *([_written(name, record) for name in names] for record in shown)]
+        if len(shown) > 2 * PRINTED_RECORDS + 1:
+            shown = [*shown[:PRINTED_RECORDS], None, *shown[-PRINTED_RECORDS:]]
+        table = [names, *([_formatted(name, record) for name in names] for record in shown)]
         if len(table) == 1:
             return head
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -212,7 +235,7 @@ class History:
         return "\n".join([head, *lines])
 
 
-def _written(name: str, record: Record | None) -> str:
+def _formatted(name: str, record: Record | None) -> str:
     if record is None:
         return "..."
     value = getattr(record, name)

@@ -1,12 +1,12 @@
-"""What the library says while it works: records of the logger ``maxmargin``.
+"""Messages while the library works: records of the logger ``maxmargin``.
 
-Nothing is said unless it was asked for (``verbose=True``) or is worth a warning, and nothing is ever printed: a program
-sends the records where it likes,
+There are none unless they were asked for (``verbose=True``) or are worth a warning, and nothing is ever printed: a
+program sends the records where it likes,
 
     logging.getLogger("maxmargin").addHandler(...)     to a file, a window, ...
     logging.getLogger("maxmargin").setLevel("ERROR")   nowhere
 
-and in a program that has set up no logging at all, what was asked for goes to standard error.
+and in a program that has set up no logging at all, they go to standard error.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ logger.addHandler(logging.NullHandler())
 
 
 class _StandardError(logging.Handler):
-    """One line a record on standard error, as long as no handler of the program's own would show it."""
+    """One line per record on standard error, as long as no handler of the program's own would show it."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if _others_listen():
+        if _has_other_handlers():
             return
         try:
-            sys.stderr.write(f"[maxmargin] {record.getMessage()}\n")  # looked up now: it may have been redirected
+            sys.stderr.write(f"[maxmargin] {record.getMessage()}\n")  # it may have been redirected since
             sys.stderr.flush()
         except Exception:
             self.handleError(record)
@@ -34,7 +34,7 @@ class _StandardError(logging.Handler):
 _standard_error = _StandardError()
 
 
-def _others_listen() -> bool:
+def _has_other_handlers() -> bool:
     above = logger.parent.handlers if logger.propagate and logger.parent is not None else []
     return any(not isinstance(handler, (logging.NullHandler, _StandardError)) for handler in [*logger.handlers, *above])
 
@@ -47,7 +47,7 @@ def show() -> None:
     logger.addHandler(_standard_error)  # once: a handler that is there is not added again
 
 
-def say(text: str) -> None:
-    """A line that the user asked for."""
+def log_line(text: str) -> None:
+    """A line of level INFO that the user asked for, made visible."""
     show()
     logger.info("%s", text)

@@ -2,7 +2,8 @@
 
 The same input must give the same bits for any number of threads. So work is cut into tiles whose sizes depend
 on the data only, each tile is computed by one thread with single-threaded BLAS, and no sum crosses a tile's rows.
-A call made from inside a worker runs in that worker: nesting never waits for a pool that waits for it.
+A call made from inside a worker runs in that worker: nesting never waits for a pool that waits for it. Workers see the
+caller's context variables: NumPy's error state, who watches a fit, and the event that Ctrl-C sets.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ _blas: dict[str, Any] = {"users": 0, "before": [], "libraries": None}
 
 
 def _after_fork() -> None:
-    """A child process has none of its parent's threads: forget the pools and the locks they may hold."""
+    """A child process has none of its parent's threads: drop the pools and the locks they may hold."""
     global _lock
     _lock = threading.Lock()
     _pools.clear()
@@ -84,7 +86,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 class Scratch:
-    """Buffers that one fit uses again and again, one set a thread: touching new memory costs more than computing.
+    """Buffers that one fit uses again and again, one set per thread: touching new memory costs more than computing.
 
     A buffer is valid until the same thread asks for the same name again."""
 
@@ -130,9 +132,13 @@ def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None
         if threads not in _pools:
             _pools[threads] = ThreadPoolExecutor(threads - 1, thread_name_prefix="maxmargin")
         pool = _pools[threads]
-    helpers = [pool.submit(worker) for _ in range(threads - 1)]
-    worker()
-    for helper in helpers:
-        helper.result()
+    helpers = [pool.submit(copy_context().run, worker) for _ in range(threads - 1)]
+    try:
+        worker()
+        for helper in helpers:
+            helper.result()
+    except BaseException as error:  # Ctrl-C while waiting: the helpers end after the tile they are at
+        errors.append(error)
+        raise
     if errors:
         raise errors[0]

@@ -96,4 +96,8 @@ def _snapped(x: Array, problem: DualProblem) -> Array:
     box = np.minimum(problem.upper - problem.lower, max(1e-300, float(np.abs(a).max(initial=0.0))))
     a = np.where(a - problem.lower <= SNAP * box, problem.lower, a)
     a = np.where(problem.upper - a <= SNAP * box, problem.upper, a)
+    if problem.kind == "eps_svr":  # only one side of the tube can be active: take away what both multipliers share
+        above, below = a[: problem.n_rows], a[problem.n_rows :]
+        shared = np.minimum(above, -below)
+        a = np.concatenate((above - shared, below + shared))
     return problem.feasible(a)

@@ -1,3 +1,4 @@
+from . import calibration
 from .kernel.classification import SVC, NuSVC
 from .kernel.one_class import OneClassSVM
 from .kernel.regression import SVR, NuSVR
@@ -16,4 +17,5 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
+    "calibration",
 ]

@@ -30,11 +30,12 @@ from sklearn.svm import _classes
 
 from maxmargin import svm
 from maxmargin.runtime.logging import logger, show
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import check_choice, check_flag
 
 __all__ = ["patch_sklearn", "sklearn_is_patched", "unpatch_sklearn"]
 
-NAMES = [name for name in svm.__all__ if hasattr(_classes, name)]
+NAMES = ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR"]
 REQUESTS = {"_metadata_request", "_skl_callbacks"}  # what scikit-learn keeps in an object besides its parameters
 
 _lock = threading.RLock()
@@ -72,6 +73,7 @@ class StandIn:
         self._settle()
         return self
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit the machine to training data.
 

@@ -14,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.thinning import ThinnedList
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -29,6 +31,7 @@ from maxmargin.solvers.perceptron import PerceptronRun, epochs
 from maxmargin.svm.models.multiclass import one_vs_rest, predict_codes
 
 STRIP = 4096  # rows of float32 points that are multiplied in float64 at a time
+Row = tuple[int, int, int, int, float]  # of the history: binary problem, epoch, mistakes, errors, objective
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     mistakes_ : array of shape (1,) or (n_classes,)
         Updates of each machine.
     history_ : dict of arrays
-        An entry for each epoch of each machine: ``machine``, ``epoch``, ``mistakes`` (its updates), ``errors`` (points
-        on the wrong side at its end) and ``objective`` (the mean of max(0, -y f) then).
+        An entry for each epoch of each binary problem, of many epochs some hundred: ``machine`` (its number),
+        ``epoch``, ``mistakes`` (its updates), ``errors`` (points on the wrong side at its end) and ``objective`` (the
+        mean of max(0, -y f) then).
     report_ : PerceptronReport
         The same in words.
 
@@ -201,6 +205,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, above=0, infinite=True)
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Perceptron:
         """Learn from training data.
 
@@ -230,13 +235,15 @@ class Perceptron(ClassifierMixin, BaseEstimator):
                 raise ValueError("warm_start=True needs the classes and columns of the last fit; use a new estimator.")
             starts = last[1]
         random = check_random_state(self.random_state)
-        control = Control(max_seconds=self.max_seconds)
+        control = Control.of_deadline(self)
         runs = [self._run(start) for start in starts]
-        history: list[tuple[int, int, int, int, float]] = []
+        history: list[list[Row]] = []
         ended = []
+        self.mistakes_ = np.zeros(len(runs), np.int64)
         with control.catching_interrupts():
             for m, (run, task) in enumerate(zip(runs, tasks, strict=True)):
-                ended.append(self._learn(m, run, X, task.y, random, control, history))
+                history.append(ThinnedList())
+                ended.append(self._learn(m, run, X, task.y, random, control, history[m]))
         self._publish(runs, np.array([run.best for run in runs]))
         self._account(runs, history, ended, len(y), control)
         return self
@@ -252,13 +259,14 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         y: Array,
         random: np.random.RandomState,
         control: Control,
-        history: list[tuple[int, int, int, int, float]],
+        history: list[Row],
     ) -> str:
         """All epochs of one machine; why they ended, empty if there are no errors."""
         lowest, without_change = np.inf, 0
         order = random if self.shuffle else None
         for number, epoch in enumerate(epochs(run, X, y, order, int(self.max_iter)), start=1):
             history.append((machine, number, epoch.mistakes, epoch.errors, epoch.objective))
+            self.mistakes_[machine] += epoch.mistakes
             if self.verbose:
                 print_note(
                     f"{control.seconds:8.2f} s  machine {machine}  epoch {number:>6,}  mistakes {epoch.mistakes:,}  "
@@ -283,16 +291,16 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     def _account(
         self,
         runs: list[PerceptronRun],
-        history: list[tuple[int, int, int, int, float]],
+        history: list[list[Row]],
         ended: list[str],
         n_samples: int,
         control: Control,
     ) -> None:
         """What the fit did, and the warning if it has not converged."""
         names = ("machine", "epoch", "mistakes", "errors", "objective")
-        self.history_ = {name: np.array(column) for name, column in zip(names, zip(*history, strict=True), strict=True)}
+        columns = zip(*(row for of_one in history for row in of_one), strict=True)
+        self.history_ = {name: np.array(column) for name, column in zip(names, columns, strict=True)}
         self.n_iter_ = int(self.history_["epoch"].max())
-        self.mistakes_ = np.bincount(self.history_["machine"], self.history_["mistakes"], len(runs)).astype(np.int64)
         self.converged_ = not any(ended)
         reason = next((text for text in ended if text), "converged: no point is on the wrong side")
         errors = np.array([run.fewest for run in runs])
@@ -311,6 +319,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
                 stacklevel=callers_level(),
             )
 
+    @all_or_nothing(copies=("_runs", "mistakes_"))
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:
         """Learn from some points once, and go on from there with the next call; nothing is said of convergence.
 

@@ -13,12 +13,16 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_memory, check_new_points, check_training_points
 
 
 class FeatureMap(TransformerMixin, BaseEstimator, abc.ABC):
     """A transformer from points to features."""
 
+    fit_transform = all_or_nothing(TransformerMixin.fit_transform)
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the parameters and look at the training points.
 

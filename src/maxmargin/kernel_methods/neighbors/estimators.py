@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.kernel_methods.neighbors.search import FeatureSpace
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -50,12 +51,13 @@ class _KernelNeighbors(KernelInput):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
+        self._threads(0)  # refuses a bad n_jobs
         check_number("n_neighbors", self.n_neighbors, least=1, integer=True)
         if not callable(self.weights):
             check_choice("weights", self.weights, ["uniform", "distance"], extra=" or a function of the distances")
 
     def _fit_points(self, X: Points) -> None:
-        self.X_fit_ = X
+        self.X_fit_ = X = X.copy()  # the user may change X
         self.n_samples_fit_ = X.shape[0]
         self.kernel_ = self._resolved(X)
         self._space = FeatureSpace(self.kernel_, X)
@@ -170,6 +172,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     array(['now', 'past'], dtype='<U4')
     """
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Any:
         """Keep the training points and their labels.
 
@@ -252,6 +255,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
     array([0.5, 2.5])
     """
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Any:
         """Keep the training points and their targets.
 
@@ -269,7 +273,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
         """
         self._check_parameters()
         X = self._training_points(X)
-        self._targets = _check_outputs(y, X.shape[0])
+        self._targets = _check_outputs(y, X.shape[0]).copy()  # the user may change y
         self._fit_points(X)
         return self
 

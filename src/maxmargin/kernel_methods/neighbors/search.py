@@ -3,7 +3,8 @@
     d(x, z)^2 = |phi(x) - phi(z)|^2 = k(x, x) - 2 k(x, z) + k(z, z)
 
 Rounding leaves an error of about eps (k(x, x) + k(z, z)) in d^2. Distances below it are zero: a point is at distance
-zero from its copies. Distances that differ by less are equal, and ordered by the index of the training point.
+zero from its copies. Distances that differ by less are equal, and ordered by the index of the training point
+(``native/nearest``).
 
 For the Gaussian kernel, d^2 = 2 - 2 exp(-gamma |x - z|^2) grows with |x - z|: the neighbours are the Euclidean ones.
 They are found by |x - z|^2 = x'x - 2 x'z + z'z, that is with the linear kernel, because the exponential of far points
@@ -14,56 +15,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Linear, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel_input import check_finite, self_similarity
 
-TILE_ROWS, TILE_COLS = 256, 2048  # distances of a tile stay in a core's cache
-ROUNDING = 16  # units in the last place that d^2 may be wrong by
-
-
-@numba.njit(cache=True, nogil=True)
-def keep_nearest(
-    K: Array,
-    k_xx: Array,
-    k_zz: Array,
-    first: int,
-    rounding: float,
-    clip: bool,
-    excluded: int,
-    squares: Array,
-    indices: Array,
-) -> None:
-    """Sort the columns of a tile into the nearest so far, ``squares`` and ``indices``; its first column is training
-    point ``first``. Row i is not compared with training point ``excluded`` + i. Columns come in order, and one goes
-    before another only if it is nearer by more than the rounding error: equal ones stay in the order of their index."""
-    last = squares.shape[1] - 1
-    for i in range(K.shape[0]):
-        for j in range(K.shape[1]):
-            total = k_xx[i] + k_zz[j]
-            error = rounding * abs(total)
-            d = total - 2.0 * K[i, j]
-            if clip and d <= error:
-                d = 0.0
-            if d + error < squares[i, last] and first + j != excluded + i:
-                at = last
-                while at > 0 and d + error < squares[i, at - 1]:
-                    squares[i, at] = squares[i, at - 1]
-                    indices[i, at] = indices[i, at - 1]
-                    at -= 1
-                squares[i, at] = d
-                indices[i, at] = first + j
+TILE_ROWS, TILE_COLS = 256, 2048  # kernel values of a tile, 4 MB in float64, stay in the second-level cache
+ROUNDING_ULPS = 16  # units in the last place that d^2 may be wrong by: a few hundred products round less
 
 
 class FeatureSpace:
-    """The training points, ready for the search. ``own`` says that the points asked for are the training points, each
-    of which is no neighbour of its own."""
+    """The training points, ready for the search. ``own`` means that the query points are the training points, none of
+    which is its own neighbour."""
 
     def __init__(self, kernel: Kernel, X: Points) -> None:
         gaussian = type(kernel) is RBF and float(kernel.gamma) > 0
@@ -73,9 +41,9 @@ class FeatureSpace:
         self.precomputed = isinstance(kernel, Precomputed)
         self.X = X if self.precomputed else computing_form(X)
         single = self.precomputed and X.dtype == np.float32
-        self.rounding = ROUNDING * float(np.finfo(np.float32 if single else np.float64).eps)
+        self.rounding = ROUNDING_ULPS * float(np.finfo(np.float32 if single else np.float64).eps)
         self.diagonal = (
-            np.asarray(X.diagonal(), dtype=np.float64)
+            np.ascontiguousarray(X.diagonal(), dtype=np.float64)
             if self.precomputed
             else _in_tiles(lambda rows: self.kernel.self_similarity(self._moved(self.X[rows])), X.shape[0])
         )
@@ -113,10 +81,20 @@ class FeatureSpace:
             cols = slice(start, min(start + TILE_COLS, n))
             if self.precomputed:
                 part = left[:, cols]
-                K = (part.toarray() if sp.issparse(part) else part).astype(np.float64)
+                K = part.toarray() if sp.issparse(part) else part
             else:
                 K = self.kernel.matrix(left, self._moved(self.X[cols]))
-            keep_nearest(K, k_xx, self.diagonal[cols], start, self.rounding, clip, excluded, squares, indices)
+            _native.keep_nearest(
+                np.ascontiguousarray(K, np.float64),
+                np.ascontiguousarray(k_xx, np.float64),
+                self.diagonal[cols],
+                start,
+                excluded,
+                self.rounding,
+                clip,
+                squares,
+                indices,
+            )
 
     def distances(self, A: Points, squares: Array, *, own: bool) -> Array:
         """Distances in feature space from what ``nearest`` found."""

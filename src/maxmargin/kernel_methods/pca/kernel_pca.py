@@ -30,6 +30,7 @@ from maxmargin.kernel_methods.pca import eigen
 from maxmargin.kernel_methods.pca.preimages import dense_rows, fixed_points
 from maxmargin.kernels import RBF, Kernel
 from maxmargin.kernels.gram.operator import Gram
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -178,6 +179,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         gamma = "auto" if self.gamma is None else self.gamma
         return kernel_of(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, params=self.kernel_params)
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find the components.
 
@@ -257,6 +259,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
             ) from error
         self.dual_coef_ = scipy.linalg.cho_solve(factor, dense_rows(X), check_finite=False)
 
+    @all_or_nothing
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Find the components and project the training points on them.
 

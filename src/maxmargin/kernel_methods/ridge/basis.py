@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 from maxmargin.kernel_methods.feature_maps import GaussianBasis, MonomialMap
 from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
 from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -100,6 +101,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the map, then the weights.
 

@@ -23,6 +23,7 @@ from maxmargin.kernels import Callable, Kernel, Linear, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.kernels.gram.tiled import make_gram
 from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -123,6 +124,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelInput):
             spec = Callable(additive_chi2_kernel)
         return kernel_of(spec, gamma=gamma, degree=self.degree, coef0=self.coef0, params=self.kernel_params)
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the function to training data.
 

@@ -31,6 +31,7 @@ from maxmargin.kernel_methods.ridge.ridge_system import RidgeSystem
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_flag, check_memory, check_number
 from maxmargin.svm.kernel_input import expansion_of
 
@@ -109,6 +110,7 @@ class KernelRidgeCV(KernelRidge):
         self.store_cv_results = store_cv_results
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose alpha, and fit the function to the training data with it.
 

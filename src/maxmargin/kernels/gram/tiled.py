@@ -17,6 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.kernels._arrays import row_sums
+from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL, FarRows
 from maxmargin.kernels.gram.operator import Gram, KernelGram, StoredGram
 from maxmargin.kernels.gram.tiles import products
 from maxmargin.kernels.gram.tiles.vectors import ROWS, panel_width
@@ -40,6 +42,11 @@ class Form:
     degree: int = 1
     bias: float = 0.0  # u, where it is the same for all rows
     norms: bool = False  # u = v = -|a|^2 / 2
+
+    @property
+    def decays(self) -> bool:
+        """Whether values fall to zero with the distance of two points."""
+        return self.kind in (products.EXP2, products.DECAY)
 
     def single_suffices(self, typical: float, longest: float) -> bool:
         """Whether float32 has the range and the digits for rows of these squared lengths (scaled). A few rows that are
@@ -79,6 +86,7 @@ class Panels:
     P: Array
     v: Array
     n: int
+    far: FarRows | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,7 @@ class Side:
     A: Array | None = None
     csr: tuple[Array, Array, Array] | None = None
     order: Array | None = None  # the CSR rows meant, where not all of them in order
+    far: FarRows | None = None  # rows whose distances from each other are not left to tiles
 
     @classmethod
     def of(
@@ -116,8 +125,7 @@ class Side:
                 indptr = X.indptr.astype(np.int64)
                 data = X.data.astype(np.float64) * form.root
                 csr = (indptr, X.indices.astype(np.int32, copy=False), data.astype(dtype, copy=False))
-                squares = np.concatenate(([0.0], np.cumsum(data**2)))
-                lengths = squares[indptr[1:]] - squares[indptr[:-1]]
+                lengths = row_sums(csr[2].astype(np.float64) ** 2, indptr)  # of the values that tiles compute with
             else:
                 A = _memory(scratch, "rows", (padded, d), dtype)
                 A[n:] = 0
@@ -133,11 +141,23 @@ class Side:
                     else:
                         rounded = A[rows].astype(np.float64, copy=False)
                         lengths[rows] = np.einsum("ij,ij->i", rounded, rounded)
-        if form.norms:
-            u[:n] = -0.5 * lengths
+            if form.norms:
+                u[:n] = -0.5 * lengths
+        far = None
+        limit = LENGTH_LIMIT[np.dtype(dtype).type]
+        if form.decays and not lengths.max(initial=0.0) <= limit:
+            index = np.flatnonzero(~(lengths <= limit))
+            far = FarRows(index, X[index if at is None else at[index]])
+            beyond = ~(lengths <= SHELL * limit)  # these do not enter the tiles: zero from all rows that do
+            lengths[beyond] = SHELL * limit
+            u[:n][beyond] = OUT_OF_REACH if form.kind == products.DECAY else -OUT_OF_REACH
+            if A is not None:
+                A[:n][beyond] = 0
+            elif csr is not None:
+                csr[2][np.repeat(beyond, np.diff(csr[0]))] = 0
         ninth = (9 * n) // 10
         typical = float(np.partition(lengths, ninth)[ninth]) if n else 0.0
-        return cls(n, d, u, typical, float(lengths.max(initial=0.0)), A, csr)
+        return cls(n, d, u, typical, float(lengths.max(initial=0.0)), A, csr, far=far)
 
     @property
     def padded(self) -> int:
@@ -145,15 +165,16 @@ class Side:
 
     def part(self, rows: Array, scratch: Scratch | None = None) -> Side:
         """Some of the rows; dense ones are copied, so that they lie together."""
+        far = None if self.far is None else self.far.part(rows)
         if self.csr is not None:
-            return replace(self, n=len(rows), order=rows)
+            return replace(self, n=len(rows), order=rows if self.order is None else self.order[rows], far=far)
         assert self.A is not None
         padded = -(-len(rows) // ROWS) * ROWS
         A, u = _memory(scratch, "rows", (padded, self.d), self.A.dtype), np.zeros(padded, self.u.dtype)
         A[len(rows) :] = 0
         np.take(self.A, rows, axis=0, out=A[: len(rows)])
         u[: len(rows)] = self.u[rows]
-        return replace(self, n=len(rows), A=A, u=u)
+        return replace(self, n=len(rows), A=A, u=u, far=far)
 
     def panels(self, at: Array, form: Form, scratch: Scratch | None = None) -> Panels:
         """The rows ``at`` as packed columns."""
@@ -165,12 +186,12 @@ class Side:
         if self.csr is not None:
             P[:] = 0
         v: Array = np.full(count * width, -126.0 if form.norms else 0.0, dtype)
-        own = self.u if form.norms else np.zeros(len(self.u), dtype)
+        own = self.u if form.decays else np.zeros(len(self.u), dtype)
         if self.csr is not None:
             products.pack_csr(*self.csr, own, at, P, v)
         else:
             products.pack_dense(self.A, own, at, P, v)
-        return Panels(P, v, len(at))
+        return Panels(P, v, len(at), None if self.far is None else self.far.part(at))
 
 
 def _memory(scratch: Scratch | None, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
@@ -191,9 +212,22 @@ def _spread(work: Callable[[int, int], None], count: int, threads: int) -> None:
 
 def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
     """k(left, right) @ coef, in float64 sums; for several columns of ``coef`` values are stored tile by tile."""
-    options = (form.kind, form.degree)
     if coef.ndim > 1:
         return _many_products(left, right, coef, form, threads)
+    if left.far is None or right.far is None:
+        return _one_product(left, right, coef, form, threads)
+    rows, cols = left.far.index, right.far.index
+    out = np.zeros(left.n) if len(rows) == left.n else _one_product(left, right, coef, form, threads)
+    near = coef.copy()
+    near[cols] = 0.0
+    out[rows] = _one_product(left.part(rows), right, near, form, threads) if len(cols) < right.n else 0.0
+    out[rows] += left.far.product(right.far, coef[cols], form.root, form.norms)
+    return out
+
+
+def _one_product(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
+    """k(left, right) @ coef for one column, by tiles alone."""
+    options = (form.kind, form.degree)
     weights: Array = np.zeros(len(right.v), right.v.dtype)
     weights[: right.n] = coef
     out = np.zeros(left.padded)
@@ -226,6 +260,8 @@ def store_tiles(left: Side, right: Panels, form: Form, out: Array, threads: int)
             products.store_dense(left.A, left.u, right.P, right.v, *options, out, start, stop)
 
     _spread(work, left.padded, threads)
+    if left.far is not None and right.far is not None:
+        left.far.values(right.far, form.root, form.norms, out)
 
 
 def _many_products(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.large_scale.rows.tiles import gather, tile_height
+from maxmargin import _native
+from maxmargin.large_scale.rows.tiles import row_ordered, tile_height
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array, Points
 
@@ -52,7 +53,7 @@ class LinearRows:
         part = self.X[rows]
         if keep is not None and isinstance(part, np.ndarray):
             kept = scratch.take("kept", (len(keep), part.shape[1]), part.dtype.type)
-            gather(part, keep, kept)
+            _native.take_rows(row_ordered(part), keep, kept)
             part = kept
         elif keep is not None:
             part = part[keep]

@@ -22,7 +22,8 @@ from maxmargin.large_scale.dask.shards import Traffic
 from maxmargin.large_scale.dask.training import Moments, Training, training
 from maxmargin.large_scale.losses import Loss
 from maxmargin.large_scale.newton import Newton, NewtonSolution
-from maxmargin.runtime.control import Control, Status, print_progress
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, callers_level, check_class_weights, check_number
 from maxmargin.svm.linear.checks import check_linear_parameters
 from maxmargin.svm.linear.report import LinearReport
@@ -168,6 +169,7 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
         if not (isinstance(self.solver, str) and self.solver in ("auto", "newton")):
             raise ValueError(f"solver={self.solver!r} is not supported on dask: use 'auto' or 'newton', or {local}.")
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the machine to training data on the cluster.
 
@@ -186,11 +188,7 @@ class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         self._check_parameters()
-        control = Control(
-            max_iter=int(self.max_iter),
-            max_seconds=self.max_seconds,
-            callback=print_progress if self.verbose else None,
-        )
+        control = Control.of(self)
         last = (self.classes_, self.coef_, self.intercept_) if self.warm_start and hasattr(self, "coef_") else None
         with control.catching_interrupts(), training(self, X, y, sample_weight, control) as data:
             self.classes_, totals = classes_of(data.summaries)

@@ -37,6 +37,7 @@ from maxmargin.large_scale.newton import Newton
 from maxmargin.large_scale.training import Rows, Trained, budget_of, factor_of
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, callers_level, check_class_weights
 from maxmargin.svm.models.expansion import KernelExpansion
 
@@ -158,6 +159,7 @@ class OnCluster(LazyPrediction):
                 setattr(machine, name, value)
         return machine
 
+    @all_or_nothing
     def fit_stream(self, *arguments: Any, **options: Any) -> Any:
         """Not here: a stream is fitted by the one-machine estimator."""
         raise AttributeError(
@@ -200,6 +202,7 @@ max_iter, max_seconds, random_state, n_jobs, verbose
 
     _local = approximation.NystroemSVC
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to training data on the cluster.
 
@@ -217,7 +220,7 @@ max_iter, max_seconds, random_state, n_jobs, verbose
             The fitted estimator.
         """
         self._check(X)
-        control = self._control()
+        control = Control.of(self)
         with control.catching_interrupts(), training(self, X, y, sample_weight, control) as data:
             self.classes_, totals = classes_of(data.summaries)
             n_classes = len(self.classes_)
@@ -274,7 +277,7 @@ class ValuesOnCluster(OnCluster):
     def _fit_regression(self, X: Any, y: Any, sample_weight: Any) -> None:
         machine: Any = self
         self._check(X)
-        control = machine._control()
+        control = Control.of(machine)
         with (
             control.catching_interrupts(),
             training(self, X, y, sample_weight, control, numeric=True) as data,
@@ -331,6 +334,7 @@ max_seconds, random_state, n_jobs, verbose
 
     _local = approximation.NystroemSVR
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine to training data on the cluster.
 
@@ -387,6 +391,7 @@ max_seconds, random_state, n_jobs, verbose
 
     _local = approximation.NystroemRidge
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the function to training data on the cluster.
 

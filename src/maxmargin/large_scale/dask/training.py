@@ -15,9 +15,9 @@ from typing import Any
 
 import dask
 import distributed
-import numba
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.large_scale.dask.cluster import Pulse, connected
 from maxmargin.large_scale.dask.partitions import (
     Partition,
@@ -43,6 +43,7 @@ from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, check_training_points
 
 FAR = 10.0  # standard deviations
+SUMS_MAX_ENTRIES = 2**22  # per call: a few milliseconds, so that a cancelled task ends soon
 
 
 @dataclass(frozen=True)
@@ -87,14 +88,6 @@ class Summary:
     names: tuple[str, ...] | None = None
 
 
-@numba.njit(cache=True, nogil=True)
-def _add_rows(X: Array, w: Array, mean: Array, squared: bool, sums: Array) -> None:
-    for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            away = X[i, j] - mean[j]
-            sums[j] += w[i] * (away * away if squared else away)
-
-
 def weighted_sums(X: Array, w: Array, mean: Array | None) -> Array:
     """sum_i w_i x_i of each column or, around a mean, sum_i w_i (x_i - mean)^2; no copies of X are made.
 
@@ -108,8 +101,12 @@ def weighted_sums(X: Array, w: Array, mean: Array | None) -> Array:
     array([6.])
     """
     sums = np.zeros(X.shape[1])
-    around = np.zeros(X.shape[1]) if mean is None else mean
-    _add_rows(np.ascontiguousarray(X), w, around, mean is not None, sums)
+    around = np.zeros(X.shape[1]) if mean is None else np.ascontiguousarray(mean, np.float64)
+    rows_per_call = max(1, SUMS_MAX_ENTRIES // max(1, X.shape[1]))
+    for start in range(0, len(X), rows_per_call):
+        rows = slice(start, start + rows_per_call)
+        weights = np.ascontiguousarray(w[rows], np.float64)
+        _native.add_weighted_rows(np.ascontiguousarray(X[rows]), weights, around, mean is not None, sums)
     return sums
 
 

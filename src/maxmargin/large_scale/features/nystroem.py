@@ -25,6 +25,7 @@ from maxmargin.large_scale.features.kernel_error import KernelError, estimate_ke
 from maxmargin.large_scale.features.landmarks import Landmarks, check_landmark_columns, choose_landmarks, generator_of
 from maxmargin.runtime.canonical_rows import object_hashes, row_hashes
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_memory, check_number, check_weights
 from maxmargin.svm.kernel_input import KernelInput, check_finite, kernel_of
 
@@ -134,6 +135,9 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         name = "poly" if self.kernel == "polynomial" else self.kernel
         return kernel_of(name, **{**NAMED, **more, **given})
 
+    fit_transform = all_or_nothing(TransformerMixin.fit_transform)
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Choose the landmarks.
 

@@ -36,6 +36,7 @@ from maxmargin.kernels import RBF, Columns, Kernel, Laplacian, Normalized, Power
 from maxmargin.large_scale.features.kernel_error import KernelError, draw_rows, error_of
 from maxmargin.large_scale.features.landmarks import generator_of
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -126,6 +127,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
         return kernel_of(self.kernel, gamma="auto" if self.gamma is None else self.gamma)
 
+    fit_transform = all_or_nothing(TransformerMixin.fit_transform)
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the frequencies.
 

@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.large_scale.losses import NO_CENTRE, Loss, along_line, first_order, multipliers, second_order
-from maxmargin.large_scale.rows.one_output import end_to_end, evaluate_rows
+from maxmargin.large_scale.losses import LOSS_SUMS, Loss
 from maxmargin.large_scale.rows.oracle import Halted, Sums
 from maxmargin.large_scale.rows.targets import Targets
-from maxmargin.large_scale.rows.tiles import RowTiles
+from maxmargin.large_scale.rows.tiles import RowTiles, row_ordered
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 CHUNKS = 16  # sums over rows are formed in this many parts
-NOTHING = np.empty(0)
 SPARED = 0.7  # share of rows with curvature up to which the others are left out
 
 
@@ -94,10 +92,10 @@ class LocalRounds:
         """Where the rows of tile t are in F."""
         return slice(int(self.places[t]), int(self.places[t + 1]))
 
-    def _targets(self, t: int) -> tuple[Array, Array, Array]:
-        """Targets, prices and centres of tile t."""
+    def _targets(self, t: int) -> tuple[Array, Array, Array | None]:
+        """Targets, weights and centres of tile t."""
         y, c = self.targets.tile(self.tiles[t])
-        centre = NO_CENTRE if self.centre is None else self.centre[self._place(t)]
+        centre = None if self.centre is None else self.centre[self._place(t)]
         return y, c if self.stride == 1 else c * self.raised, centre
 
     def _summed(self, work: Callable[..., None], *shapes: tuple[int, ...], kernel: bool = True) -> list[Array]:
@@ -145,21 +143,21 @@ class LocalRounds:
             y, c, centre = self._targets(t)
             g = self.scratch.take("g", (parts, len(y), k), np.float64)
             if k == 1 and isinstance(K, np.ndarray):
-                K, flat = end_to_end(K), gradient.reshape(parts, -1)
-                given = (NOTHING, 0.0, False) if B is None or b is None else (B[:, 0].copy(), float(b[0]), True)
-                support[0] += evaluate_rows(K, *given, self.F[at], y, c, centre, loss.numbers, g[0], sums, flat)
+                given = (None, 0.0) if B is None or b is None else (np.ascontiguousarray(B[:, 0]), float(b[0]))
+                flat = gradient.reshape(parts, -1)
+                support[0] += loss.evaluate_rows(row_ordered(K), *given, self.F[at], y, c, centre, g[0], sums, flat)
                 return
             K = self._double(K)
             if B is not None:
                 self.F[at] = K @ B + b
-            support[0] += first_order(self.F[at], y, c, centre, *loss.numbers, g[0], sums)
+            support[0] += loss.first_order(self.F[at], y, c, centre, g[0], sums)
             if sides:
                 np.minimum(g[0], 0.0, out=g[1])
                 np.maximum(g[0], 0.0, out=g[0])
             for side in range(parts):
                 gradient[side] += K.T @ g[side]
 
-        sums, gradient, support = self._summed(work, (10, k), (parts, self.columns, k), (1,))
+        sums, gradient, support = self._summed(work, (LOSS_SUMS, k), (parts, self.columns, k), (1,))
         return Sums(
             sums[0], sums[1], gradient, sums[[2, 5]], sums[[3, 6]], sums[[4, 7]], sums[8], sums[9], int(support[0])
         )
@@ -173,7 +171,7 @@ class LocalRounds:
 
             def work(t: int) -> None:
                 (y, c, centre), at = self._targets(t), self._place(t)
-                second_order(self.F[at], y, c, centre, *self.loss.numbers, D[at])
+                self.loss.second_order(self.F[at], y, c, centre, D[at])
 
             self._summed(work, kernel=False)
             self.D = D
@@ -286,7 +284,7 @@ class LocalRounds:
         def work(t: int, values: Array, slopes: Array) -> None:
             y, c, centre = self._targets(t)
             at = self._place(t)
-            along_line(self.F[at], G[at], y, c, centre, *loss.numbers, steps, values, slopes)
+            loss.along_line(self.F[at], G[at], y, c, centre, steps, values, slopes)
 
         values, slopes = self._summed(work, steps.shape, steps.shape, kernel=False)
         return values, slopes
@@ -303,7 +301,7 @@ class LocalRounds:
 
         def work(t: int) -> None:
             y, _, before = self._targets(t)
-            multipliers(self.F[self._place(t)], y, before, *self.loss.numbers, centre[self._place(t)])
+            self.loss.multipliers(self.F[self._place(t)], y, before, centre[self._place(t)])
 
         self._summed(work, kernel=False)
         self.centre, self.D = centre, None

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.kernels.gram.tiled import Side, form_of, store_tiles, tileable
@@ -65,12 +65,19 @@ def tile_height(columns: int, entries: int = 0, size: int = TILE) -> int:
     return rows // ROWS * ROWS
 
 
-@numba.njit(cache=True, nogil=True)
-def gather(K: Array, keep: Array, out: Array) -> None:
-    """out = K[keep]; NumPy's ``take`` would copy all of a K whose rows do not lie end to end."""
-    for i in range(len(keep)):
-        for j in range(K.shape[1]):
-            out[i, j] = K[keep[i], j]
+def row_ordered(K: Array) -> Array:
+    """The same rows, with the entries of each side by side, as compiled functions take them; between the rows there may
+    be padding. A copy only where they are not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.large_scale.rows.tiles import row_ordered
+    >>> K = np.arange(12.0).reshape(3, 4)
+    >>> row_ordered(K[:, :2]).base is K, row_ordered(K.T).base is K
+    (True, False)
+    """
+    return K if K.shape[1] <= 1 or K.strides[1] == K.itemsize else np.ascontiguousarray(K)
 
 
 class StoredRows:
@@ -105,7 +112,7 @@ class StoredRows:
         if keep is None:
             return part
         out = scratch.take("kept", (len(keep), self.columns), part.dtype.type)
-        gather(part, keep, out)
+        _native.take_rows(row_ordered(part), keep, out)  # NumPy's ``take`` would copy all of a K with padded rows
         return out
 
     def picked(self, at: Array) -> Array:

@@ -1,11 +1,18 @@
-"""From solved problems to coefficients: of the merged rows, and of the input rows they stand for."""
+"""From solved problems to coefficients: of the merged rows, and of the input rows they stand for.
+
+Equal rows of equal target were one variable, whose bound is the sum of theirs. Its coefficient c goes to the first of
+them up to that row's own bound, then to the next, so that no more of them are support vectors than need be:
+
+    c_s = sign(c) min(bound_s, max(0, |c| - bound_1 - ... - bound_(s-1))).
+
+No coefficient is too small to be kept: the sum over equal rows is c up to rounding, relative to c itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from maxmargin.problems.dual import DualProblem
@@ -14,6 +21,8 @@ from maxmargin.runtime.control import Progress
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import Solution
 from maxmargin.svm.kernel.training import TrainingSet
+
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -48,46 +57,50 @@ def gather(
     return used, coefficients, filled
 
 
-@numba.njit(cache=True, nogil=True)
-def _hand_out(of: Array, share: Array, coefficients: Array, filled: Array, bounds: Array, out: Array) -> None:
-    """For each input row s, in order: its part of the coefficients of merged row ``of[s]``, of whose weight it brings
-    ``share[s]``."""
-    before = np.zeros(len(coefficients))  # the share of the rows that had their turn
-    for s in range(len(of)):
-        p = of[s]
-        for t in range(coefficients.shape[1]):
-            full = filled[p, t]
-            if full == 0.0:  # without a bound the first row takes all
-                out[s, t] = coefficients[p, t] if before[p] <= 1e-12 else 0.0
-                continue
-            part = min(max(full - before[p], 0.0), share[s])
-            if part < 1e-12:
-                out[s, t] = 0.0
-                continue
-            value = coefficients[p, t] * (part / full)
-            # A row at its bound is exactly there. (The joint machine gives no bounds: its rows divide several.)
-            if part >= (1 - 1e-9) * share[s] and 0 < bounds[s, t] < np.inf and value != 0:
-                value = bounds[s, t] if value > 0 else -bounds[s, t]
-            out[s, t] = value
-        before[p] += share[s]
+def _taken(full: Array, share: Array) -> Array:
+    """What each of some equal rows takes of ``full``: in their order, each at most its share.
+
+    ``share`` is (groups, rows) and ``full`` (groups, problems), both parts of the group's bound; the answer is
+    (groups, rows, problems)."""
+    before = np.zeros_like(share)
+    np.cumsum(share[:, :-1], axis=1, out=before[:, 1:])
+    share, full = share[:, :, None], full[:, None, :]
+    left = full - before[:, :, None]
+    rounding = 4.0 * before.shape[1] * EPS * before[:, :, None]
+    taken = np.where(left >= share - rounding, share, np.where(left > rounding, left, 0.0))
+    return np.where(full >= 1.0, share, taken)  # at the bound all rows are at theirs, however small
 
 
 def divided(
     data: TrainingSet, used: Array, coefficients: Array, filled: Array, weights: Array, bounds: Array
 ) -> tuple[Array, Array]:
-    """The support vectors among the input rows, in their order, and their coefficients.
-
-    Equal rows were one variable, whose bound is the sum of theirs. Its coefficient is given to the first of them up to
-    that row's own bound, then to the next, so that no more of them are support vectors than need be."""
-    place = np.full(data.gram.n + 1, -1)  # the last entry serves rows that are in no merged row
+    """The support vectors among the input rows, in their order, and their coefficients."""
+    place = np.full(data.n + 1, -1)  # the last entry serves rows that are in no merged row
     place[used] = np.arange(len(used))
     of = place[data.rows.member_of]
     members = np.flatnonzero(of >= 0)
     of = of[members]
+    per_input = coefficients[of]  # right for rows without equals
     if len(members) == len(used):
-        return members, coefficients[of]
+        return members, per_input
     share = data.rows.share(weights)[members]
-    per_input = np.empty((len(members), coefficients.shape[1]))
-    _hand_out(of, share, coefficients, np.broadcast_to(filled, coefficients.shape).copy(), bounds[members], per_input)
+    filled = np.broadcast_to(filled, coefficients.shape)
+    order = np.argsort(of, kind="stable")  # equal rows together, in the input's order
+    starts = np.searchsorted(of[order], np.arange(len(used)))
+    sizes = np.bincount(of, minlength=len(used))
+    for size in np.unique(sizes[sizes > 1]):
+        groups = np.flatnonzero(sizes == size)
+        rows = order[starts[groups][:, None] + np.arange(size)]
+        full, own = filled[groups], share[rows]
+        taken = _taken(full, own)
+        bounded = full[:, None, :] > 0.0
+        part = np.zeros_like(taken)
+        np.divide(taken, full[:, None, :], out=part, where=bounded)
+        part[:, :1] = np.where(bounded, part[:, :1], 1.0)  # without a bound the first row takes all
+        values = coefficients[groups][:, None, :] * part
+        # A row at its bound is exactly there. (The joint problem gives no bounds: its rows divide several.)
+        bound = bounds[members[rows]]
+        exact = bounded & (taken == own[:, :, None]) & (bound > 0.0) & np.isfinite(bound)
+        per_input[rows] = np.where(exact, np.copysign(bound, values), values)
     keep = per_input.any(axis=1)
     return members[keep], per_input[keep]

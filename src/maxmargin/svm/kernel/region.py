@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array
 
 
@@ -21,6 +22,8 @@ class RegionMixin(OutlierMixin):
     offset_: Array
     _new_points: Any
     _decision: Any
+
+    fit_predict = all_or_nothing(OutlierMixin.fit_predict)
 
     def decision_function(self, X: Any) -> Array:
         """Signed value of new points: positive inside the region, negative outside.

@@ -13,6 +13,7 @@ from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     check_class_weights,
@@ -25,7 +26,7 @@ from maxmargin.solvers.hulls import InseparableError
 from maxmargin.svm.linear.binary_models import Memory, Outcome
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
 from maxmargin.svm.linear.crammer_singer import solve_joint
-from maxmargin.svm.linear.fit import control_of, learns_of, linear_report, threads_of, warn_unless_converged
+from maxmargin.svm.linear.fit import learns_of, linear_report, threads_of, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.hard_margin import check_separable
 from maxmargin.svm.linear.one_vs_rest import Settings, solve_one_vs_rest
@@ -167,6 +168,7 @@ class LinearSVC(
         check_linear_parameters(self)
         self._check_calibration()
 
+    @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the machine to training data.
@@ -193,7 +195,7 @@ class LinearSVC(
         if not effective.any():
             raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
         self._forget_stream()
-        control = control_of(self)
+        control = Control.of(self)
         self._present = np.bincount(codes, weights=effective, minlength=len(self.classes_)) > 0
         if len(self.classes_) == 2 or self.multi_class == "crammer_singer":
             weights = effective

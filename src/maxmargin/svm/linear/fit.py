@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin.kernels import Linear
 from maxmargin.problems.primal import PrimalProblem
-from maxmargin.runtime.control import Control, Status, print_progress
+from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import effective_threads, single_threaded_blas
 from maxmargin.runtime.validation import Points, callers_level, scaling_hint
 from maxmargin.solvers.linear.choice import choose_linear_solver
@@ -22,15 +22,6 @@ from maxmargin.svm.linear.rows import TrainingRows
 from maxmargin.svm.report import combine
 
 ONE_THREAD_MAX_ROWS = 1000  # up to which threads cost more than they bring
-
-
-def control_of(estimator: Any) -> Control:
-    """The run control that an estimator's parameters ask for."""
-    return Control(
-        max_iter=int(estimator.max_iter),
-        max_seconds=estimator.max_seconds,
-        callback=print_progress if estimator.verbose else None,
-    )
 
 
 def threads_of(estimator: Any, n_rows: int) -> int:

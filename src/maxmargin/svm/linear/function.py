@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.problems.design import Design
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
+from maxmargin.svm.models.predictor import PredictorMixin
 
 STRIP = 4096  # rows that are brought to float64 at a time
 MANY = 200_000  # entries of dense points from which threads help
 
 
-class LinearFunction:
+class LinearFunction(PredictorMixin):
     """An estimator with ``coef_`` of shape (outputs, d) and ``intercept_`` of shape (outputs,)."""
 
     coef_: Any

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -22,7 +24,7 @@ from maxmargin.solvers.linear.base import REGRESSION_LOSSES
 from maxmargin.solvers.linear.choice import check_linear_solver
 from maxmargin.solvers.linear.one_class import one_class_problem
 from maxmargin.svm.kernel.region import RegionMixin
-from maxmargin.svm.linear.fit import control_of, fit_one, linear_report, threads_of, warn_unless_converged
+from maxmargin.svm.linear.fit import fit_one, linear_report, threads_of, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.rows import regression_rows
 
@@ -119,6 +121,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearOneClassSVM:
         """Find the halfspace of the training points.
 
@@ -140,7 +143,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
         check_linear_solver(self.solver, REGRESSION_LOSSES)
         X = check_training_points(self, X)
         weights = check_weights(sample_weight, X.shape[0])
-        control, threads = control_of(self), threads_of(self, X.shape[0])
+        control, threads = Control.of(self), threads_of(self, X.shape[0])
         rows = regression_rows(X, np.zeros(X.shape[0]), weights, keys=bool(self.warm_start))
         problem = one_class_problem(rows.X, rows.weight, float(self.nu), threads)
         solver, outcome = fit_one(self, rows, problem, control)

@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from maxmargin.problems.design import Design
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     check_choice,
@@ -23,7 +25,6 @@ from maxmargin.runtime.validation import (
 from maxmargin.solvers.linear.choice import check_linear_solver
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
 from maxmargin.svm.linear.fit import (
-    control_of,
     fit_one,
     learns_of,
     linear_report,
@@ -31,11 +32,12 @@ from maxmargin.svm.linear.fit import (
     warn_unless_converged,
 )
 from maxmargin.svm.linear.rows import regression_rows
+from maxmargin.svm.models.predictor import PredictorMixin
 
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
-class LinearSVR(RegressorMixin, BaseEstimator):
+class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
     """Linear support vector regression, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(|y_i - w'x_i - b| - epsilon).
@@ -152,6 +154,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
         check_dual_and_intercept(self)
         check_linear_solver(self.solver, TUBE_LOSSES)
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Fit the machine to training data.
 
@@ -172,7 +175,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
         X, y = check_training(self, X, y, numeric=True)
         target = y.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
-        control, threads = control_of(self), threads_of(self, X.shape[0])
+        control, threads = Control.of(self), threads_of(self, X.shape[0])
         rows = regression_rows(X, target, weights, keys=bool(self.warm_start))
         loss = make_loss(self.loss, epsilon=float(self.epsilon))
         problem = PrimalProblem(

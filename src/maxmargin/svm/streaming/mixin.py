@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 
 from maxmargin.runtime.batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -44,17 +44,6 @@ class StreamingMixin:
 
     _stream: Stream
     classes_: Array
-
-    @contextmanager
-    def _unharmed(self) -> Iterator[None]:
-        """An exception leaves the estimator as it was."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
 
     def _check_streaming(self: Any) -> None:
         self._check_parameters()
@@ -171,6 +160,7 @@ class StreamingMixin:
             vars(self).pop(name, None)
 
     @available_if(streams)
+    @all_or_nothing(copies=("_stream",))
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, stream_size: float | None = None
     ) -> Self:
@@ -209,21 +199,19 @@ class StreamingMixin:
         >>> machine.partial_fit([[-2.0], [2.0]], ["left", "right"]).predict([[3.0]]), machine.t_
         (array(['right'], dtype='<U5'), 4)
         """
-        with self._unharmed():
-            self._check_streaming()
-            if stream_size is not None:
-                check_number("stream_size", stream_size, above=0)
-            X, y, weights = self._admit(X, y, classes, sample_weight)
-            self._factors()
+        self._check_streaming()
+        if stream_size is not None:
+            check_number("stream_size", stream_size, above=0)
+        X, y, weights = self._admit(X, y, classes, sample_weight)
+        self._factors()
         if stream_size is not None:
             self._stream.set_size(float(stream_size))
-        try:
-            self._learn(X, y, weights)
-        finally:
-            self._publish(1)
+        self._learn(X, y, weights)
+        self._publish(1)
         return self
 
     @available_if(streams)
+    @all_or_nothing(copies=("_stream",))
     def fit_stream(
         self: Any,
         batches: Any,
@@ -236,7 +224,8 @@ class StreamingMixin:
         """Learn from a stream of batches, once or several times through, and say how good the model is.
 
         The weights are averages over all rows so far, of which late ones count most, so no epoch is picked out. Time
-        limit and Ctrl-C leave the model of the rows so far; so does an error in some batch, which is named. With
+        limit and Ctrl-C leave the model of the rows so far. An error names its batch, and leaves the estimator as it
+        was before the call; :meth:`partial_fit` keeps what was learnt from the batches before. With
         ``warm_start=True`` learning goes on from the present model.
 
         Parameters
@@ -277,25 +266,15 @@ class StreamingMixin:
             check_number("stream_size", stream_size, above=0)
         share, given = kept_apart(held_out)
         begin = passes(batches, int(epochs))
-        run = StreamRun(Control(max_seconds=self.max_seconds), share)
-        before = dict(vars(self))
+        run = StreamRun(Control.of_deadline(self), share)
         if not self.warm_start:
             for name in [name for name in vars(self) if name.endswith("_") or name in ("_stream", "_present")]:
                 del vars(self)[name]
-        try:
-            if given is not None:
-                with named("held_out"):
-                    run.keep(*self._admit(given[0], given[1], classes, given[2]))
-            with run.control.catching_interrupts():
-                status = self._epochs(run, begin, int(epochs), classes, stream_size)
-        except BaseException:
-            if run.rows:
-                self._stream.set_size(stream_size)
-                self._publish(run.epoch)
-            else:
-                vars(self).clear()
-                vars(self).update(before)
-            raise
+        if given is not None:
+            with named("held_out"):
+                run.keep(*self._admit(given[0], given[1], classes, given[2]))
+        with run.control.catching_interrupts():
+            status = self._epochs(run, begin, int(epochs), classes, stream_size)
         self._conclude(run, status)
         return self
 
@@ -307,7 +286,7 @@ class StreamingMixin:
         while run.epoch < epochs and status is None:
             run.epoch, rows, weight, i = run.epoch + 1, run.rows, 0.0, -1
             for i, batch in enumerate(begin()):
-                with named(f"batch {i + 1} of epoch {run.epoch}"), self._unharmed():
+                with named(f"batch {i + 1} of epoch {run.epoch}"):
                     X, y, weights = self._admit(*opened(batch)[:2], classes, opened(batch)[2])
                     self._factors()
                 if run.holds(i):

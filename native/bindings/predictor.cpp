@@ -1,0 +1,190 @@
+#include "predictor/predictor.h"
+
+#include <nanobind/ndarray.h>
+
+#include <memory>
+#include <vector>
+
+#include "core/border.h"
+
+using nb::literals::operator""_a;
+
+namespace {
+
+// How the values of a row become a class code.
+enum Rule {
+  RULE_NONE,       // they do not
+  RULE_SIGN,       // one value: 1 where it is above zero
+  RULE_REGION,     // one value: 1 where it is at least zero, else -1
+  RULE_HIGHEST,    // the class with the highest value
+  RULE_VOTES,      // one-vs-one: the most votes, of equal ones the first class
+  RULE_CONFIDENCE  // one-vs-one: votes, ties broken by the classes' summed values
+};
+constexpr int MAX_DEGREE = 1024;      // as of the tiles
+constexpr int STACK_DOUBLES = 1024;   // scratch memory and values of one row that need no allocation
+
+class Predictor {
+ public:
+  Predictor(int kind, double g, double coef0, int degree, nb::handle Z_, nb::handle coefficients_, nb::handle intercept_,
+            int rule, nb::handle present_)
+      : table_(predictor_table()), rule_(rule) {
+    border::check_scalar(kind >= PREDICT_LINEAR && kind <= PREDICT_SIGMOID, "kind", "a kind of kernel, 0 to 4", kind);
+    border::check_scalar(degree >= 1 && degree <= MAX_DEGREE, "degree", "from 1 to 1024", degree);
+    border::check_scalar(rule >= RULE_NONE && rule <= RULE_CONFIDENCE, "rule", "a rule, 0 to 5", rule);
+    const border::Input Z_in(Z_, "Z"), coefficients_in(coefficients_, "coefficients", border::OPTIONAL),
+        intercept_in(intercept_, "intercept"), present_in(present_, "present");
+    const auto Z = Z_in.array<double, 2>();
+    const auto b = intercept_in.array<double, 1>();
+    const auto present = present_in.array<bool, 1>();
+    f_.kind = kind, f_.degree = degree, f_.g = g, f_.coef0 = coef0;
+    f_.d = Z.shape[1], f_.outputs = b.shape[0];
+    border::check_at_least(b, 0, 1, "one output");
+    present_of_.assign(present.data, present.data + present.shape[0]);
+    const int64_t k = present.shape[0];
+    if (rule == RULE_SIGN || rule == RULE_REGION) border::check_length(b, 0, 1, "one output for a sign");
+    if (rule == RULE_HIGHEST) border::check_length(present, 0, f_.outputs, "outputs");
+    if (rule >= RULE_VOTES) {
+      border::check_at_least(present, 0, 2, "two classes");
+      border::check_length(b, 0, k * (k - 1) / 2, "pairs of classes");
+    }
+    intercepts_.assign(b.data, b.data + f_.outputs);
+    if (kind == PREDICT_LINEAR) {
+      border::check_length(Z, 0, f_.outputs, "outputs");
+      anchors_.assign(Z.data, Z.data + Z.shape[0] * f_.d);
+    } else {
+      const auto c = coefficients_in.array<double, 2>();
+      border::check_length(c, 0, Z.shape[0], "rows of Z");
+      border::check_length(c, 1, f_.outputs, "outputs");
+      pack(Z.data, c.data, Z.shape[0]);
+    }
+    f_.Z = anchors_.data(), f_.coef = coefficients_of_.data(), f_.intercept = intercepts_.data();
+  }
+
+  int64_t n_features() const { return f_.d; }
+
+  // Values of the rows of X (n x outputs), or of a single row (outputs).
+  nb::object decision(nb::handle X_) const {
+    const border::Input X(X_, "X");
+    const Rows rows = checked(X);
+    std::unique_ptr<double[]> values(new double[size_t(rows.count * f_.outputs)]);
+    evaluate(rows, values.get());
+    double* data = values.release();
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    const size_t shape[2] = {size_t(rows.count), size_t(f_.outputs)};
+    typedef nb::ndarray<nb::numpy, double> Out;
+    return rows.single ? nb::cast(Out(data, 1, shape + 1, owner)) : nb::cast(Out(data, 2, shape, owner));
+  }
+
+  // Class codes of the rows of X, or the code of a single row.
+  nb::object codes(nb::handle X_) const {
+    border::check_scalar(rule_ != RULE_NONE, "rule", "one that gives class codes", rule_);
+    const border::Input X(X_, "X");
+    const Rows rows = checked(X);
+    if (rows.single && f_.outputs <= STACK_DOUBLES) {
+      double values[STACK_DOUBLES];
+      evaluate(rows, values);
+      return nb::int_(code_of(values));
+    }
+    std::vector<double> values(size_t(rows.count * f_.outputs));
+    std::unique_ptr<int64_t[]> codes(new int64_t[size_t(rows.count)]);
+    evaluate(rows, values.data());
+    for (int64_t i = 0; i < rows.count; i++) codes[size_t(i)] = code_of(values.data() + i * f_.outputs);
+    if (rows.single) return nb::int_(codes[0]);
+    int64_t* data = codes.release();
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
+    const size_t shape[1] = {size_t(rows.count)};
+    return nb::cast(nb::ndarray<nb::numpy, int64_t>(data, 1, shape, owner));
+  }
+
+ private:
+  struct Rows {
+    const double* data;
+    int64_t count;
+    bool single;
+  };
+
+  Rows checked(const border::Input& X) const {
+    if (X.dimensions() == 1) {
+      const auto x = X.array<double, 1>();
+      border::check_length(x, 0, f_.d, "features of the model");
+      return {x.data, 1, true};
+    }
+    const auto x = X.array<double, 2>();
+    border::check_length(x, 1, f_.d, "features of the model");
+    return {x.data, x.shape[0], false};
+  }
+
+  void pack(const double* Z, const double* c, int64_t n) {
+    const int64_t width = table_.width;
+    f_.panels = (n + width - 1) / width;
+    anchors_.assign(size_t(f_.panels * f_.d * width), 0.0);
+    coefficients_of_.assign(size_t(f_.outputs * f_.panels * width), 0.0);
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t panel = i / width, column = i % width;
+      for (int64_t k = 0; k < f_.d; k++) anchors_[size_t((panel * f_.d + k) * width + column)] = Z[i * f_.d + k];
+      for (int64_t t = 0; t < f_.outputs; t++)
+        coefficients_of_[size_t((t * f_.panels + panel) * width + column)] = c[i * f_.outputs + t];
+    }
+  }
+
+  void evaluate(const Rows& rows, double* out) const {
+    const int64_t need = f_.outputs * table_.sum_lanes;
+    double small[STACK_DOUBLES];
+    std::vector<double> large(need > STACK_DOUBLES ? size_t(need) : 0);
+    double* scratch = large.empty() ? small : large.data();
+    if (rows.single) return table_.evaluate(f_, rows.data, 1, scratch, out);  // over before another thread could start
+    nb::gil_scoped_release released;
+    table_.evaluate(f_, rows.data, rows.count, scratch, out);
+  }
+
+  int64_t code_of(const double* values) const {
+    const int64_t k = int64_t(present_of_.size());
+    switch (rule_) {
+      case RULE_SIGN: return values[0] > 0;
+      case RULE_REGION: return values[0] >= 0 ? 1 : -1;
+      case RULE_HIGHEST: return highest(values, k);
+    }
+    std::vector<double> votes(size_t(k), 0.0), confidence(size_t(k), 0.0);
+    const bool by_confidence = rule_ == RULE_CONFIDENCE;
+    for (int64_t i = 0, pair = 0; i < k; i++)
+      for (int64_t j = i + 1; j < k; j++, pair++) {
+        const double value = values[pair];
+        const bool first = by_confidence ? value >= 0 : value > 0;  // as LIBSVM and scikit-learn take a zero
+        if (first ? present_of_[size_t(i)] : present_of_[size_t(j)]) votes[size_t(first ? i : j)] += 1;
+        confidence[size_t(i)] += value, confidence[size_t(j)] -= value;
+      }
+    if (by_confidence)
+      for (size_t c = 0; c < size_t(k); c++) {
+        const double size = confidence[c] < 0 ? -confidence[c] : confidence[c];
+        votes[c] += confidence[c] / (3 * (size + 1));
+      }
+    int64_t best = 0;
+    for (int64_t c = 1; c < k; c++)
+      if (votes[size_t(c)] > votes[size_t(best)]) best = c;
+    return best;
+  }
+
+  int64_t highest(const double* values, int64_t k) const {
+    int64_t best = -1;
+    for (int64_t c = 0; c < k; c++)
+      if (present_of_[size_t(c)] && (best < 0 || values[c] > values[best])) best = c;
+    return best < 0 ? 0 : best;
+  }
+
+  const PredictorTable& table_;
+  FittedFunction f_{};
+  int rule_;
+  std::vector<double> anchors_, coefficients_of_, intercepts_;
+  std::vector<bool> present_of_;
+};
+
+}  // namespace
+
+void bind_predictor(nb::module_& m) {
+  nb::class_<Predictor>(m, "Predictor")
+      .def(nb::init<int, double, double, int, nb::handle, nb::handle, nb::handle, int, nb::handle>(), "kind"_a, "g"_a,
+           "coef0"_a, "degree"_a, "Z"_a, "coefficients"_a.none(), "intercept"_a, "rule"_a, "present"_a)
+      .def("decision", &Predictor::decision, "X"_a)
+      .def("codes", &Predictor::codes, "X"_a)
+      .def_prop_ro("n_features", &Predictor::n_features);
+}

@@ -1,0 +1,36 @@
+// A fitted function of one row or of a batch, for serving: float64, straight from the definitions.
+//
+//     f_t(x) = sum_i c_ti k(z_i, x) + b_t
+//
+//     LINEAR       f_t(x) = w_t'x + b_t               the rows of Z are the w_t, and there are no coefficients
+//     RBF          k = 2^(-g |z - x|^2)               g = gamma log2(e)
+//     LAPLACIAN    k = 2^(-g |z - x|_1)               g = gamma log2(e)
+//     POLYNOMIAL   k = (g z'x + coef0)^degree         g = gamma
+//     SIGMOID      k = tanh(g z'x + coef0)            g = gamma
+//
+// Distances are sums of differences of coordinates: no row is far from a centre, and no digit cancels. A row's values do
+// not depend on the other rows of a batch.
+//
+// The support vectors z_i lie in panels of `width` columns, as in tiles.h; the last panel repeats zeros, and coefficients
+// beyond the last support vector are zero.
+#pragma once
+#include "core/levels.h"
+
+enum PredictorKind { PREDICT_LINEAR, PREDICT_RBF, PREDICT_LAPLACIAN, PREDICT_POLYNOMIAL, PREDICT_SIGMOID };
+
+struct FittedFunction {
+  int kind, degree;
+  double g, coef0;
+  int64_t d, panels, outputs;
+  const double* Z;          // panels x d x width (LINEAR: outputs x d)
+  const double* coef;       // outputs x (panels * width)
+  const double* intercept;  // outputs
+};
+
+struct PredictorTable {
+  int64_t width;       // columns of a panel
+  int64_t sum_lanes;   // doubles of scratch memory that an output needs
+  // out[i, t] = f_t(X[i]); `scratch` has outputs * sum_lanes values.
+  void (*evaluate)(const FittedFunction& f, const double* X, int64_t rows, double* scratch, double* out);
+};
+LEVEL_TABLE(PredictorTable, predictor_table)

@@ -1,0 +1,223 @@
+"""Kernel values by definition: one pair after the other, in float64, apart from the arithmetic that solvers use.
+
+Solvers take kernel values from matrix products and fused tiles (:mod:`maxmargin.kernels.gram`), which compute
+|x - z|^2 as |x|^2 + |z|^2 - 2 x'z around a common centre. A certificate computed the same way would repeat the same
+mistakes. :func:`kernel_values` therefore follows each kernel's formula with the sums of
+:mod:`maxmargin.kernels.pair_sums`, and :class:`DefinedValues` adds up
+
+    f_i = sum_j c_j k(x_i, x_j)
+
+in pairs of pairs (NumPy's summation along a row), whose error grows with log n only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable as Function
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.kernels._arrays import is_integer
+from maxmargin.kernels.algebra import Power, Product, Scaled, Sum
+from maxmargin.kernels.base import Kernel
+from maxmargin.kernels.columns import Columns
+from maxmargin.kernels.distance import RBF, Laplacian
+from maxmargin.kernels.dot import Linear, Polynomial, Sigmoid
+from maxmargin.kernels.feature_space import Normalized
+from maxmargin.kernels.histogram import ChiSquared, HistogramIntersection
+from maxmargin.kernels.other import Precomputed
+from maxmargin.kernels.pair_sums import ABSOLUTE, CHI_SQUARED, MINIMUM, PRODUCT, SQUARED, pair_sums
+from maxmargin.runtime.threads import run_tiles
+from maxmargin.runtime.validation import Array, Points
+
+STRIP_MAX_VALUES = 1 << 16  # kernel values held at a time by each thread: half a megabyte stays in its cache
+STRIP_MIN_ROWS = 16  # for each strip the columns' points are laid out anew, which costs as much as some rows
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Every one of some rows of A with every one of some rows of B; all rows by default."""
+
+    A: Points
+    B: Points
+    rows: Array | None = None
+    cols: Array | None = None
+
+    @property
+    def left(self) -> Points:
+        return self.A if self.rows is None else self.A[self.rows]
+
+    @property
+    def right(self) -> Points:
+        return self.B if self.cols is None else self.B[self.cols]
+
+    def sums(self, kind: int) -> Array:
+        return pair_sums(self.A, self.B, kind, rows=self.rows, cols=self.cols)
+
+
+def kernel_values(kernel: Kernel, A: Points, B: Points) -> Array:
+    """k(a_i, b_j) of a resolved kernel for all pairs, a new array.
+
+    Kernels that are no formula of coordinates (functions of the user's, kernels of strings and sets, classes derived
+    from ours) have their own ``matrix`` as their definition.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernels import RBF
+    >>> from maxmargin.kernels.definition import kernel_values
+    >>> X = np.array([[1e12, 0.0], [1e12, 1.0]])
+    >>> kernel_values(RBF(gamma=1.0).resolve(X), X, X).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
+    return _values(kernel, Pairs(A, B))
+
+
+def _values(kernel: Kernel, pairs: Pairs) -> Array:
+    rule = _RULES.get(type(kernel))
+    return kernel.matrix(pairs.left, pairs.right) if rule is None else rule(kernel, pairs)
+
+
+def has_formula(kernel: Kernel) -> bool:
+    """Whether :func:`kernel_values` follows a formula of coordinates, not the kernel's own ``matrix``."""
+    inside = getattr(kernel, "kernels", None) or [getattr(kernel, "kernel", None)]
+    return type(kernel) in _RULES and all(part is None or has_formula(part) for part in inside)
+
+
+def _decay(kind: int) -> Function[[Any, Pairs], Array]:
+    def values(kernel: Any, pairs: Pairs) -> Array:
+        K = pairs.sums(kind)
+        with np.errstate(over="ignore", invalid="ignore"):
+            K *= -float(kernel.gamma)
+        if kernel.gamma == 0:
+            K[:] = 0.0  # also where the distance overflows
+        return np.exp(K, out=K)
+
+    return values
+
+
+def _polynomial(kernel: Polynomial, pairs: Pairs) -> Array:
+    return _raised(float(kernel.gamma) * pairs.sums(PRODUCT) + float(kernel.coef0), float(kernel.degree))
+
+
+def _raised(base: Array, exponent: float) -> Array:
+    return np.power(base if is_integer(exponent) else np.maximum(base, 0.0), exponent)
+
+
+def _sum(kernel: Sum, pairs: Pairs) -> Array:
+    return np.sum([_values(member, pairs) for member in kernel.kernels], axis=0)
+
+
+def _product(kernel: Product, pairs: Pairs) -> Array:
+    return np.prod([_values(member, pairs) for member in kernel.kernels], axis=0)
+
+
+def _columns(kernel: Columns, pairs: Pairs) -> Array:
+    return kernel_values(kernel.kernel, kernel._select(pairs.left), kernel._select(pairs.right))
+
+
+def _normalized(kernel: Normalized, pairs: Pairs) -> Array:
+    lengths = [np.sqrt(kernel.kernel.self_similarity(points)) for points in (pairs.left, pairs.right)]
+    size = np.multiply.outer(*lengths)
+    return np.divide(_values(kernel.kernel, pairs), size, out=np.zeros_like(size), where=size > 0.0)
+
+
+_RULES: dict[type, Function[[Any, Pairs], Array]] = {
+    RBF: _decay(SQUARED),
+    Laplacian: _decay(ABSOLUTE),
+    ChiSquared: _decay(CHI_SQUARED),
+    HistogramIntersection: lambda kernel, pairs: pairs.sums(MINIMUM),
+    Linear: lambda kernel, pairs: pairs.sums(PRODUCT),
+    Polynomial: _polynomial,
+    Sigmoid: lambda kernel, pairs: np.tanh(float(kernel.gamma) * pairs.sums(PRODUCT) + float(kernel.coef0)),
+    Sum: _sum,
+    Product: _product,
+    Scaled: lambda kernel, pairs: float(kernel.factor) * _values(kernel.kernel, pairs),
+    Power: lambda kernel, pairs: _raised(_values(kernel.kernel, pairs), float(kernel.exponent)),
+    Columns: _columns,
+    Normalized: _normalized,
+}
+
+
+@dataclass(frozen=True)
+class DefinedValues:
+    """The fitted values f of a problem's rows, by definition.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Resolved; for ``Precomputed`` X is the kernel matrix itself.
+    X : array, CSR matrix or array of objects
+    at : array or None
+        The rows of X that the problem's rows are; all by default.
+    threads : int
+    """
+
+    kernel: Kernel
+    X: Points
+    at: Array | None = None
+    threads: int = 1
+
+    @property
+    def n(self) -> int:
+        return int(self.X.shape[0]) if self.at is None else len(self.at)
+
+    def _place(self, rows: Array) -> Array:
+        return rows if self.at is None else self.at[rows]
+
+    def subset(self, rows: Array) -> DefinedValues:
+        """The same for some of the rows."""
+        return DefinedValues(self.kernel, self.X, self._place(rows), self.threads)
+
+    def cost(self, rows: int, cols: int) -> float:
+        """Terms in the sums of so many rows and columns; infinite where nobody knows what a kernel value costs."""
+        if isinstance(self.kernel, Precomputed):
+            return float(rows) * cols
+        if not has_formula(self.kernel):
+            return math.inf
+        wide = 2 * self.X.nnz / max(1, self.X.shape[0]) if sp.issparse(self.X) else self.X.shape[1]
+        return float(rows) * cols * max(1.0, wide)
+
+    def longest(self, count: int) -> Array:
+        """The rows of the largest coordinates, where rounding errors of other arithmetic would be largest."""
+        if self.X.ndim == 1 or isinstance(self.kernel, Precomputed) or self.n <= count:
+            return np.arange(min(self.n, count))
+        if sp.issparse(self.X):
+            sizes = np.asarray(abs(self.X).max(axis=1).todense()).ravel()
+        else:
+            sizes = np.maximum(self.X.max(axis=1), -self.X.min(axis=1))
+        sizes = sizes if self.at is None else sizes[self.at]
+        return np.argpartition(sizes, len(sizes) - count)[len(sizes) - count :]
+
+    def product(self, cols: Array, coef: Array, rows: Array | None = None) -> Array:
+        """f of the rows (all by default): K[rows, cols] @ coef; ``coef`` may have several columns."""
+        at = np.arange(self.n) if rows is None else rows
+        at, columns = self._place(at), self._place(cols)
+        out = np.empty((len(at), *coef.shape[1:]))
+        if sp.issparse(self.X):  # columns are gathered once; dense ones where they are read
+            B, places = self.X[:, columns] if isinstance(self.kernel, Precomputed) else self.X[columns], None
+        else:
+            B, places = self.X, columns
+        step = max(STRIP_MIN_ROWS, STRIP_MAX_VALUES // max(1, len(cols)))
+        strips = range(0, len(at), step)
+
+        def work(t: int) -> None:
+            part = slice(strips[t], strips[t] + step)
+            if isinstance(self.kernel, Precomputed):
+                K = B[at[part]] if places is None else B[at[part][:, None], places]
+                K = np.array(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+            else:
+                K = _values(self.kernel, Pairs(self.X, B, at[part], places))
+            if coef.ndim == 1:
+                K *= coef
+                out[part] = K.sum(axis=1)
+            else:
+                for output in range(coef.shape[1]):
+                    out[part, output] = (K * coef[:, output]).sum(axis=1)
+
+        run_tiles(work, len(strips), self.threads)
+        return out

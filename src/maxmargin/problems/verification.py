@@ -1,0 +1,106 @@
+"""Is the certificate itself right? Fitted values by definition, and the one rule that decides a status.
+
+A certificate is computed from f = K @ coefficients. A solver's f comes from fast kernel arithmetic, and what is wrong
+with that is wrong with a certificate computed from it. :func:`verified` computes f by definition
+(:mod:`maxmargin.kernels.definition`): on all rows of small problems; on large ones for a sample of the rows, for the
+rows of the largest coordinates, and for every row whose gradient could decide the violation. With e the largest error
+found so far, the latter are the rows whose gradient is within 4 e of its group's extremes,
+
+    min {g_v : a_v < upper_v}    and    max {g_v : a_v > lower_v},
+
+and the search goes on until there is none left that was not computed.
+
+:func:`settled` then says how a solver ended: whatever it reports of itself, a solution is optimal exactly when its
+verified certificate meets tol.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.kernels.definition import DefinedValues
+from maxmargin.problems.dual import DualProblem, JointProblem
+from maxmargin.problems.optimality import Certificate, joint_gradient, joint_violations, sides
+from maxmargin.runtime.control import Status
+from maxmargin.runtime.validation import Array
+
+ALL_ROWS_MAX_TERMS = 2_000_000  # terms of kernel sums (rows x support vectors x columns) up to which no row is left out
+SAMPLED_ROWS = 24  # rows in canonical order lie as at random, so that these are a random sample
+LONGEST_ROWS = 4
+ALL_ROWS_ERROR = 0.01  # an error of f (times 1 + violation) from which on nothing of the solver's f is used
+EQUALITY_TOLERANCE = 1e-8  # residual of an equality constraint, relative to the sum of its variables' sizes
+
+
+def verified(problem: DualProblem, a: Array, f: Array, values: DefinedValues) -> Array:
+    """f by definition wherever that decides the certificate, given the solver's ``f``."""
+    coef = problem.coefficients(a)
+    used = np.flatnonzero(coef)
+    n = problem.n_rows
+    if len(used) == 0:
+        return np.zeros(n)
+    weights = coef[used]
+    if values.cost(n, len(used)) <= ALL_ROWS_MAX_TERMS:
+        return values.product(used, weights)
+    f, done, error = f.copy(), np.zeros(n, bool), 0.0
+    group = np.where(problem.group < 0, len(problem.totals), problem.group)
+    may_rise, may_fall = a < problem.upper, a > problem.lower
+    wanted = _first_rows(n, values)
+    while wanted.any():
+        rows = np.flatnonzero(wanted)
+        exact = values.product(used, weights, rows)
+        error = max(error, float(np.max(np.abs(exact - f[rows]))))
+        f[rows], done[rows] = exact, True
+        gradient = problem.gradient(f, a)
+        rise, fall = sides(problem, a, gradient)
+        spread = max(0.0, float(np.max(fall - rise)))
+        if not error <= ALL_ROWS_ERROR * (1.0 + spread):
+            wanted = ~done
+            continue
+        reach = 4.0 * error
+        decides = may_rise & (gradient <= rise[group] + reach)
+        decides |= may_fall & (gradient >= fall[group] - reach)
+        wanted = np.zeros(n, bool)
+        wanted[problem.row[decides]] = True
+        wanted &= ~done
+    return f
+
+
+def _first_rows(n: int, values: DefinedValues) -> Array:
+    """Rows that show how far the solver's values are off."""
+    first = np.zeros(n, bool)
+    first[:: max(1, n // SAMPLED_ROWS)] = True
+    first[values.longest(LONGEST_ROWS)] = True
+    return first
+
+
+def verified_joint(problem: JointProblem, A: Array, F: Array, values: DefinedValues) -> Array:
+    """The same for the joint multiclass problem, whose F = K @ A has one column per class."""
+    used = np.flatnonzero(A.any(axis=1))
+    n = problem.n_rows
+    if len(used) == 0:
+        return np.zeros_like(F)
+    if values.cost(n, len(used)) <= ALL_ROWS_MAX_TERMS:
+        return values.product(used, A[used])
+    F, done, error = F.copy(), np.zeros(n, bool), 0.0
+    wanted = _first_rows(n, values)
+    while wanted.any():
+        rows = np.flatnonzero(wanted)
+        exact = values.product(used, A[used], rows)
+        error = max(error, float(np.max(np.abs(exact - F[rows]))))
+        F[rows], done[rows] = exact, True
+        violations = joint_violations(problem, A, joint_gradient(problem, F))
+        worst = float(violations.max())
+        near = np.isnan(violations) | (violations >= worst - 4.0 * error)
+        wanted = ~done if not error <= ALL_ROWS_ERROR * (1.0 + worst) else near & ~done
+    return F
+
+
+def settled(status: Status, certificate: Certificate, size: float, goal: float) -> Status:
+    """How a solver ended, by the verified certificate. ``size`` is the sum of the variables' sizes, ``goal`` the
+    violation that was to be reached. A run that was stopped from outside stays stopped."""
+    met = certificate.violation <= goal and certificate.stationarity <= EQUALITY_TOLERANCE * size
+    if met and status in (Status.STALLED, Status.MAX_ITER):
+        return Status.OPTIMAL
+    if not met and status is Status.OPTIMAL:
+        return Status.STALLED
+    return status

@@ -1,0 +1,259 @@
+"""Ctrl-C during a fit.
+
+    while                          the first Ctrl-C                             the second
+    input is checked, no solver    KeyboardInterrupt, the estimator as it was
+    a solver runs                  the solver stops, the estimator holds the    KeyboardInterrupt at once, the
+                                   best model so far, then FitInterrupted       estimator as it was before the fit
+    between two fits               KeyboardInterrupt, as everywhere in Python
+
+:class:`FitInterrupted` is a ``KeyboardInterrupt``: a loop over many fits, a grid search or a bootstrap ends with it.
+Inside ``with interrupts("keep"):`` the fit returns the best model so far instead of raising.
+
+How it works. Python runs signal handlers in the main thread, between two bytecodes. A :func:`catching` block replaces
+Python's own handler of SIGINT by one that sets an event, which solvers poll (``Control.stop``). Fits inside such a
+block share its event, on whichever thread they run. What has been requested is noted on the outermost fit
+(:class:`FitScope`), which raises at its end: a signal that arrives while handlers are exchanged is noted by the one or
+raised by the other. Programs with a SIGINT handler of their own keep it, and so do fits outside the main thread: there
+Ctrl-C raises in the main thread only, and a fit is ended by ``max_seconds`` or by a callback that raises.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
+from typing import Any
+
+POLICIES = ("raise", "keep")
+
+
+class FitInterrupted(KeyboardInterrupt):
+    """Ctrl-C stopped a fit, and the estimator holds the best model so far.
+
+    Attributes
+    ----------
+    estimator : estimator or None
+        The estimator with that model; its ``report_`` has the status and the gap. None in another process.
+    """
+
+    estimator: Any = None
+
+    def __reduce__(self) -> Any:
+        return type(self), self.args  # a model need not travel between processes with its exception
+
+
+@dataclass
+class InterruptRequest:
+    """Whether Ctrl-C has been pressed during a fit inside ``with interrupts(...) as request``.
+
+    Attributes
+    ----------
+    requested : bool
+    """
+
+    requested: bool = False
+
+
+@dataclass
+class FitScope:
+    """The outermost fit that is under way.
+
+    Attributes
+    ----------
+    estimator : estimator
+    requested : bool
+        Whether a Ctrl-C was answered by asking the solver to stop.
+    kept : bool
+        Whether :class:`FitInterrupted` is on its way, and the estimator's model is to stay.
+    started : float
+        When it was called, by ``time.perf_counter``.
+    """
+
+    estimator: Any
+    requested: bool = False
+    kept: bool = False
+    started: float = field(default_factory=time.perf_counter)
+
+
+_default_policy = ["raise"]
+_policy: ContextVar[str | None] = ContextVar("interrupt policy", default=None)
+_requests: ContextVar[tuple[InterruptRequest, ...]] = ContextVar("interrupt requests", default=())
+_scope: ContextVar[FitScope | None] = ContextVar("outermost fit", default=None)
+_event: ContextVar[threading.Event | None] = ContextVar("event of the enclosing fit", default=None)
+
+
+def _checked(policy: str) -> str:
+    if policy not in POLICIES:
+        raise ValueError(f"policy must be 'raise' or 'keep'; got policy={policy!r}.")
+    return policy
+
+
+def set_interrupts(policy: str) -> None:
+    """What Ctrl-C does to fits from now on, wherever :func:`interrupts` does not say otherwise.
+
+    Parameters
+    ----------
+    policy : {"raise", "keep"}
+        As for :func:`interrupts`.
+
+    See Also
+    --------
+    interrupts : The same for a block of code.
+
+    Examples
+    --------
+    In a notebook, so that ``model = SVC().fit(X, y)`` gives a model when the cell is interrupted:
+
+    >>> import maxmargin
+    >>> maxmargin.set_interrupts("keep")
+    >>> maxmargin.set_interrupts("raise")  # the default
+    """
+    _default_policy[0] = _checked(policy)
+
+
+@contextmanager
+def interrupts(policy: str) -> Iterator[InterruptRequest]:
+    """What the first Ctrl-C during a fit inside this block does, once the solver has stopped.
+
+    Parameters
+    ----------
+    policy : {"raise", "keep"}
+        ``"raise"``, the default everywhere: the estimator holds the best model so far, and :class:`FitInterrupted`, a
+        ``KeyboardInterrupt``, is raised. ``"keep"``: ``fit`` returns as usual, with a ``ConvergenceWarning``.
+
+    Yields
+    ------
+    InterruptRequest
+        Its ``requested`` says whether Ctrl-C was pressed during a fit, so that a loop can end.
+
+    See Also
+    --------
+    set_interrupts : The same for the whole program.
+
+    Examples
+    --------
+    >>> import maxmargin
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> models = []
+    >>> with maxmargin.interrupts("keep") as interrupt:
+    ...     for C in (0.1, 1.0, 10.0):
+    ...         models.append(maxmargin.SVC(C=C).fit(X, y))
+    ...         if interrupt.requested:
+    ...             break  # the last model is the best that was found until Ctrl-C
+    >>> len(models)
+    3
+    """
+    request = InterruptRequest()
+    tokens = _policy.set(_checked(policy)), _requests.set((*_requests.get(), request))
+    try:
+        yield request
+    finally:
+        _policy.reset(tokens[0])
+        _requests.reset(tokens[1])
+
+
+def current_policy() -> str:
+    """``"raise"`` or ``"keep"``."""
+    return _policy.get() or _default_policy[0]
+
+
+def interrupt_pending() -> bool:
+    """Whether this fit will end with :class:`FitInterrupted`: nothing that takes time should be started any more."""
+    scope = _scope.get()
+    return scope is not None and scope.requested and current_policy() == "raise"
+
+
+def enclosing_event() -> threading.Event:
+    """The event that Ctrl-C sets: that of the fit around this place, or a new one."""
+    return _event.get() or threading.Event()
+
+
+class _Handler:
+    """The handler of SIGINT inside a :func:`catching` block: the first signal sets the events, the second raises."""
+
+    def __init__(self, event: threading.Event) -> None:
+        self.events, self.scope, self.requests = [event], _scope.get(), _requests.get()
+
+    def __call__(self, number: int, frame: object) -> None:
+        if self.events[0].is_set():
+            # Whatever this exception skips, Ctrl-C is Python's own again.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            raise KeyboardInterrupt
+        for event in self.events:
+            event.set()
+        if self.scope is not None:
+            self.scope.requested = True
+        for request in self.requests:
+            request.requested = True
+
+
+@contextmanager
+def catching(event: threading.Event, *, anew: bool = False) -> Iterator[None]:
+    """Let the first Ctrl-C set ``event``, for the work inside and for fits that are started there.
+
+    Only Python's own handler is replaced, and only in the main thread. A block inside another one is interrupted
+    together with it; with ``anew`` it has its own first and second Ctrl-C, which the block around it does not see: for
+    a fit that begins after another one was interrupted."""
+    nested = _event.get() is not None and not anew
+    if not (nested or anew) and interrupt_pending():  # taken by a fit that only served this one: no model yet
+        raise KeyboardInterrupt
+    token = _event.set(event)
+    before: Any = None
+    handler = _Handler(event)
+    if threading.current_thread() is threading.main_thread():
+        current = signal.getsignal(signal.SIGINT)
+        if isinstance(current, _Handler) and not anew:
+            if event not in current.events:
+                current.events.append(event)
+                if current.events[0].is_set():
+                    event.set()
+        elif current is signal.default_int_handler or isinstance(current, _Handler):
+            before = current
+    try:
+        if before is not None:
+            signal.signal(signal.SIGINT, handler)
+        yield
+    finally:
+        # signal.signal() first runs the handler of a signal that has arrived, then exchanges the handlers.
+        if signal.getsignal(signal.SIGINT) is handler:
+            signal.signal(signal.SIGINT, before)
+        _event.reset(token)
+
+
+def catching_anew() -> AbstractContextManager[None]:
+    """:func:`catching` with an event of its own."""
+    return catching(threading.Event(), anew=True)
+
+
+def run_in_scope(scope: FitScope, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call ``work`` as the outermost fit. It runs in a copy of the context, so that nothing of it is left behind
+    whichever exception ends it, at whichever moment."""
+    context = copy_context()
+    context.run(_scope.set, scope)
+    return context.run(work, *args, **kwargs)
+
+
+def current_scope() -> FitScope | None:
+    """The outermost fit under way, if there is one."""
+    return _scope.get()
+
+
+def started(estimator: Any) -> float:
+    """When the fit of this estimator was called; now, where it only serves another fit."""
+    scope = _scope.get()
+    return scope.started if scope is not None and scope.estimator is estimator else time.perf_counter()
+
+
+def interrupted(scope: FitScope) -> FitInterrupted:
+    """The exception of a fit that Ctrl-C stopped."""
+    scope.kept = True
+    error = FitInterrupted(
+        f"Ctrl-C during the fit of {type(scope.estimator).__name__}: the estimator holds the best model so far. "
+        'Inside `with maxmargin.interrupts("keep"):` fit returns it instead of raising.'
+    )
+    error.estimator = scope.estimator
+    return error

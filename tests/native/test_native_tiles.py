@@ -1,0 +1,300 @@
+"""Kernel tiles against their twins: values, sums, packing, bits, and wrong arguments."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maxmargin import _native
+from reference.native import tiles as twin
+
+EXP2, POWER, TANH, DECAY = _native.EXP2, _native.POWER, _native.TANH, _native.DECAY
+KINDS = [(EXP2, 1), (POWER, 1), (POWER, 2), (POWER, 3), (POWER, 7), (TANH, 1), (DECAY, 1)]
+reals = st.sampled_from([np.float32, np.float64])
+indices = st.sampled_from([np.int32, np.int64])
+
+
+def test_kinds_are_the_twin_s():
+    assert (EXP2, POWER, TANH, DECAY) == (twin.EXP2, twin.POWER, twin.TANH, twin.DECAY)
+
+
+def points(kind, n, m, d, dtype, seed, density=1.0):
+    """Rows, their u, columns, their v, as an operator would scale them."""
+    rng = np.random.default_rng(seed)
+    A, B = (
+        ((rng.standard_normal((k, d)) / np.sqrt(d + 1)) * (rng.random((k, d)) < density)).astype(dtype) for k in (n, m)
+    )
+    if kind == EXP2:
+        u, v = (-0.5 * (Z.astype(float) ** 2).sum(axis=1) for Z in (A, B))
+    elif kind == DECAY:
+        u, v = np.zeros(n), np.zeros(m)
+    else:
+        u, v = np.full(n, 0.3), np.zeros(m)
+    return A, u.astype(dtype), B, v.astype(dtype)
+
+
+def packed(B, v):
+    width = _native.panel_width(B.dtype)
+    P = np.full((-(-len(B) // width), B.shape[1], width), np.nan, B.dtype)
+    out = np.full(P.shape[0] * width, np.nan, B.dtype)
+    _native.pack_dense(B, v, np.arange(len(B)), P, out)
+    return P, out
+
+
+def tolerance(A, u, B, v, kind, degree, exact):
+    """Rounding of s times the kernel's derivative, and a few units of the value itself."""
+    eps = np.finfo(A.dtype).eps
+    error_of_s = eps * (2 + np.log2(A.shape[1] + 2)) * twin.term_sizes(A, u, B, v, kind)
+    slope = degree * (1 + np.abs(exact.astype(float))) if kind == POWER else np.ones(exact.shape)
+    return 4 * slope * error_of_s + 8 * degree * eps * np.abs(exact.astype(float)) + np.finfo(A.dtype).tiny
+
+
+def coefficients(P, m, dtype, seed):
+    coef = np.zeros(P.shape[0] * P.shape[2], dtype)
+    coef[:m] = np.random.default_rng(seed).standard_normal(m)
+    return coef
+
+
+@given(
+    n=st.integers(0, 40),
+    m=st.integers(0, 200),
+    d=st.integers(0, 40),
+    form=st.sampled_from(KINDS),
+    dtype=reals,
+    seed=st.integers(0, 99),
+    data=st.data(),
+)
+def test_dense_rows(level, n, m, d, form, dtype, seed, data):
+    kind, degree = form
+    A, u, B, v = points(kind, n, m, d, dtype, seed)
+    exact = twin.kernel_values(A, u, B, v, kind, degree)
+    error = tolerance(A, u, B, v, kind, degree, exact)
+    P, v_packed = packed(B, v)
+    start = data.draw(st.integers(0, n))
+    stop = data.draw(st.integers(start, n))
+    room = np.full((n, m + data.draw(st.integers(0, 3))), -7.0, dtype)
+    _native.kernel_block_dense(A, u, P, v_packed, kind, degree, room[:, :m], start, stop)
+    assert np.all(np.abs(room[start:stop, :m] - exact[start:stop]) <= error[start:stop])
+    assert np.all(room[:, m:] == -7)
+    assert np.all(room[:start] == -7)
+    assert np.all(room[stop:] == -7)
+    coef = coefficients(P, m, dtype, seed)
+    out = np.full(n, 0.5)
+    _native.kernel_matvec_dense(A, u, P, v_packed, coef, kind, degree, out, start, stop)
+    weights = np.abs(coef[:m]).astype(float)
+    close = error @ weights + 50 * np.finfo(dtype).eps * (np.abs(exact.astype(float)) @ weights) + 1e-15
+    expected = 0.5 + exact @ coef[:m].astype(twin.WIDE)
+    assert np.all(np.abs(out - expected)[start:stop] <= close[start:stop])
+    assert np.all(out[:start] == 0.5)
+    assert np.all(out[stop:] == 0.5)
+
+
+@given(
+    n=st.integers(1, 30),
+    m=st.integers(0, 300),
+    d=st.integers(1, 50),
+    form=st.sampled_from([form for form in KINDS if form[0] != DECAY]),
+    dtype=reals,
+    index=indices,
+    seed=st.integers(0, 99),
+)
+def test_sparse_rows(level, n, m, d, form, dtype, index, seed):
+    kind, degree = form
+    A, u, B, v = points(kind, n, m, d, dtype, seed, density=0.3)
+    exact = twin.kernel_values(A, u, B, v, kind, degree)
+    error = tolerance(A, u, B, v, kind, degree, exact)
+    left, right = sp.csr_matrix(A), sp.csr_matrix(B)
+    rng = np.random.default_rng(seed)
+    width = _native.panel_width(dtype)
+    P, v_packed = np.full((-(-m // width), d, width), np.nan, dtype), np.full(-(-m // width) * width, np.nan, dtype)
+    columns = right.indptr.astype(index), right.indices.astype(index), right.data
+    _native.pack_csr(*columns, v, np.arange(m), P, v_packed)
+    expected_P, expected_v = twin.pack(B, v, np.arange(m), width)
+    np.testing.assert_array_equal(P, expected_P)
+    np.testing.assert_array_equal(v_packed, expected_v)
+    rows = rng.integers(0, n, 2 * n)
+    csr = left.indptr.astype(index), left.indices.astype(index), left.data
+    start, stop = 1, 2 * n - 1
+    out = np.full((2 * n, m), -7, dtype)
+    _native.kernel_block_csr(*csr, rows, u, P, v_packed, kind, degree, out, start, stop)
+    assert np.all(np.abs(out - exact[rows])[start:stop] <= error[rows][start:stop])
+    assert np.all(out[[0, -1]] == -7)
+    coef = coefficients(P, m, dtype, seed)
+    sums = np.zeros(2 * n)
+    _native.kernel_matvec_csr(*csr, rows, u, P, v_packed, coef, kind, degree, sums, start, stop)
+    weights = np.abs(coef[:m]).astype(float)
+    close = error @ weights + 50 * np.finfo(dtype).eps * (np.abs(exact.astype(float)) @ weights) + 1e-15
+    assert np.all(np.abs(sums - (exact @ coef[:m])[rows])[start:stop] <= close[rows][start:stop])
+    assert sums[0] == sums[-1] == 0
+
+
+@given(m=st.integers(0, 200), d=st.integers(0, 40), dtype=reals, given_v=st.booleans(), seed=st.integers(0, 9))
+def test_packing(level, m, d, dtype, given_v, seed):
+    rng = np.random.default_rng(seed)
+    A, own = rng.standard_normal((50, d + 3)).astype(dtype)[:, :d], rng.standard_normal(50).astype(dtype)
+    own = own if given_v else None
+    at = rng.integers(0, 50, m)
+    width = _native.panel_width(dtype)
+    expected = twin.pack(A, own, at, width)
+    P, v = (np.full_like(x, np.nan) for x in expected)
+    _native.pack_dense(A, own, at, P, v)
+    np.testing.assert_array_equal(P, expected[0])
+    np.testing.assert_array_equal(v, expected[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("kind", "degree"), KINDS)
+def test_how_rows_are_divided_changes_no_bit(level, kind, degree, dtype):
+    n, m, d = 401, 333, 17
+    A, u, B, v = points(kind, n, m, d, dtype, 3)
+    P, v_packed = packed(B, v)
+    coef = coefficients(P, m, dtype, 4)
+    whole, K = np.zeros(n), np.empty((n, m), dtype)
+    _native.kernel_matvec_dense(A, u, P, v_packed, coef, kind, degree, whole, 0, n)
+    _native.kernel_block_dense(A, u, P, v_packed, kind, degree, K, 0, n)
+    for size in (1, 2, 3, 5, 6, 7, 100, 200):
+        pieces, parts = np.zeros(n), np.empty((n, m), dtype)
+        for start in range(0, n, size):
+            stop = min(start + size, n)
+            _native.kernel_matvec_dense(A, u, P, v_packed, coef, kind, degree, pieces, start, stop)
+            _native.kernel_block_dense(A, u, P, v_packed, kind, degree, parts, start, stop)
+        np.testing.assert_array_equal(pieces, whole)
+        np.testing.assert_array_equal(parts, K)
+
+
+def values_of(kind, s, dtype):
+    """The kernel's function of given numbers: one row (1), one column per number."""
+    B = np.asarray(s, dtype)[:, None]
+    P, v = packed(B, None)
+    out = np.empty((1, len(B)), dtype)
+    one = np.zeros((1, 1), dtype) if kind == DECAY else np.ones((1, 1), dtype)
+    _native.kernel_block_dense(one, np.zeros(1, dtype), P, v, kind, 1, out, 0, 1)
+    return out[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_are_accurate_relative_to_their_values(level, dtype):
+    eps, top = np.finfo(dtype).eps, 99.0 if dtype is np.float32 else 999.0
+    rng = np.random.default_rng(0)
+    tiny = np.exp(rng.uniform(np.log(1e-30), np.log(top), 20_000)).astype(dtype)
+    wide = rng.uniform(0, top, 20_000).astype(dtype)
+    s = np.concatenate((tiny, wide, np.arange(90, dtype=dtype) + dtype(0.5), np.arange(90, dtype=dtype)))
+    exact = s.astype(twin.WIDE)
+    for kind, sign, expected in (
+        (EXP2, -1, np.exp2(-exact)),
+        (DECAY, 1, np.exp2(-exact)),
+        (DECAY, -1, np.exp2(-exact)),
+        (TANH, 1, np.tanh(exact * np.log(twin.WIDE(2)) / 2)),
+        (TANH, -1, -np.tanh(exact * np.log(twin.WIDE(2)) / 2)),
+        (POWER, 1, exact),
+    ):
+        error = np.abs(values_of(kind, sign * s, dtype) - expected)
+        assert np.all(error <= 4 * eps * np.abs(expected)), (kind, sign)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ends_of_the_range(level, dtype):
+    far, nothing = dtype(1e30), 1e-29
+    assert values_of(EXP2, [0, 3, -far], dtype)[:2].tolist() == [1, 1]
+    assert 0 <= values_of(EXP2, [-far], dtype)[0] < nothing
+    assert 0 <= values_of(DECAY, [far], dtype)[0] < nothing
+    assert values_of(TANH, [0.0, far, -far, np.inf, -np.inf], dtype).tolist() == [0, 1, -1, 1, -1]
+    for kind in (EXP2, TANH, DECAY, POWER):
+        assert np.isnan(values_of(kind, [np.nan], dtype)[0])
+
+
+def good(dtype=np.float64):
+    A, u, B, v = points(EXP2, 9, 20, 3, dtype, 0)
+    P, v_packed = packed(B, v)
+    left = sp.csr_matrix(A)
+    return {
+        **{"A": A, "u": u, "P": P, "v": v_packed, "coef": coefficients(P, 20, dtype, 0), "kind": EXP2, "degree": 1},
+        **{"indptr": left.indptr, "indices": left.indices, "data": left.data, "rows": np.arange(9)},
+        **{"start": 0, "stop": 9},
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"kind": 4}, ValueError, "kind must be"),
+        ({"kind": -1}, ValueError, "kind must be"),
+        ({"degree": 0}, ValueError, "degree must be"),
+        ({"start": -1}, ValueError, "start and stop"),
+        ({"start": 5, "stop": 4}, ValueError, "start and stop"),
+        ({"stop": 10}, ValueError, "start and stop"),
+        ({"u": np.zeros(8)}, ValueError, r"u\.shape"),
+        ({"u": np.zeros(9, np.float32)}, TypeError, "u must be .* float64"),
+        ({"v": np.zeros(3)}, ValueError, r"v\.shape"),
+        ({"P": np.zeros((1, 3, 5))}, ValueError, "panel_width of the instruction level"),
+        ({"P": np.zeros((1, 4, 1024))}, ValueError, r"P\.shape\[2\]"),
+        ({"coef": np.zeros(1)}, ValueError, r"coef\.shape"),
+        ({"out": np.zeros(8)}, ValueError, r"out\.shape"),
+        ({"out": np.zeros(9, np.float32)}, TypeError, "out must be"),
+        ({"block": np.zeros((8, 20))}, ValueError, r"out\.shape"),
+        ({"block": np.zeros((9, 500))}, ValueError, "do not fit 500 columns"),
+        ({"block": np.zeros((20, 9)).T}, TypeError, "entries of a row side by side"),
+        ({"block": np.zeros((9, 20), np.float32)}, TypeError, "out must be"),
+    ],
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_wrong_arguments(change, error, message, sparse):
+    arguments = {**good(), "out": np.zeros(9), "block": np.zeros((9, 20)), **change}
+    rows = ["indptr", "indices", "data", "rows"] if sparse else ["A"]
+    form, end = ["kind", "degree"], ["start", "stop"]
+    matvec = _native.kernel_matvec_csr if sparse else _native.kernel_matvec_dense
+    block = _native.kernel_block_csr if sparse else _native.kernel_block_dense
+    calls = []
+    if "block" not in change:
+        calls.append((matvec, [*rows, "u", "P", "v", "coef", *form, "out", *end]))
+    if not {"out", "coef"} & set(change):
+        calls.append((block, [*rows, "u", "P", "v", *form, "block", *end]))
+    for call, names in calls:
+        with pytest.raises(error, match=message):
+            call(*(arguments[name] for name in names))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"kind": DECAY}, ValueError, "for sparse rows"),
+        ({"indices": np.full(27, 3, np.int32)}, ValueError, r"indices must lie in \[0, 3\)"),
+        ({"indices": np.full(27, -1, np.int32)}, ValueError, "indices must lie"),
+        ({"indices": np.zeros(27)}, TypeError, "indices must be an int32 or int64"),
+        ({"indices": np.zeros(27, np.int64)}, TypeError, "indptr must be"),
+        ({"indptr": np.arange(10, dtype=np.int32) * 4}, ValueError, "indptr must rise"),
+        ({"indptr": np.arange(10, dtype=np.int32)[::-1].copy()}, ValueError, "indptr must rise"),
+        ({"indptr": np.zeros(0, np.int32)}, ValueError, r"indptr\.shape"),
+        ({"data": np.ones(5)}, ValueError, r"data\.shape"),
+        ({"rows": np.full(9, 9)}, ValueError, "rows must lie"),
+        ({"rows": np.full(9, -1)}, ValueError, "rows must lie"),
+        ({"rows": np.zeros(9, np.int32)}, TypeError, "rows must be"),
+    ],
+)
+def test_wrong_sparse_rows(change, error, message):
+    arguments = {**good(), "out": np.zeros(9), **change}
+    names = ["indptr", "indices", "data", "rows", "u", "P", "v", "coef", "kind", "degree", "out", "start", "stop"]
+    with pytest.raises(error, match=message):
+        _native.kernel_matvec_csr(*(arguments[name] for name in names))
+
+
+def test_wrong_packing():
+    width = _native.panel_width(np.float64)
+    A, at = np.ones((5, 2)), np.arange(5)
+    P, v = np.zeros((-(-5 // width), 2, width)), np.zeros(-(-5 // width) * width)
+    for arguments, error in (
+        ((A, None, np.array([5]), P, v), ValueError),
+        ((A, None, np.array([-1]), P, v), ValueError),
+        ((A, np.ones(4), at, P, v), ValueError),
+        ((A, None, np.tile(at, width), P, v), ValueError),
+        ((A, None, at, P[:, :1].copy(), v), ValueError),
+        ((A, None, at, P, v[1:].copy()), ValueError),
+        ((A, None, at.astype(np.int32), P, v), TypeError),
+        ((A.T.copy().T, None, at, P, v), TypeError),
+        ((A.astype(np.float32), None, at, P, v), TypeError),
+    ):
+        with pytest.raises(error):
+            _native.pack_dense(*arguments)
+    with pytest.raises(TypeError, match="float32 or float64"):
+        _native.panel_width(np.int32)

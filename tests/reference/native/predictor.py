@@ -1,0 +1,19 @@
+"""What the compiled predictor computes, in NumPy."""
+
+import numpy as np
+
+LINEAR, RBF, LAPLACIAN, POLYNOMIAL, SIGMOID = range(5)
+
+
+def decision(kind, g, coef0, degree, Z, coefficients, intercept, X):
+    X = np.atleast_2d(X)
+    if kind == LINEAR:
+        return X @ Z.T + intercept
+    apart = X[:, None, :] - Z[None, :, :]
+    K = {
+        RBF: lambda: np.exp2(-g * (apart**2).sum(axis=2)),
+        LAPLACIAN: lambda: np.exp2(-g * np.abs(apart).sum(axis=2)),
+        POLYNOMIAL: lambda: (g * (X @ Z.T) + coef0) ** degree,
+        SIGMOID: lambda: np.tanh(g * (X @ Z.T) + coef0),
+    }[kind]()
+    return K @ coefficients + intercept
