@@ -17,12 +17,12 @@ using nb::literals::operator""_a;
   DO(columns)         \
   DO(conditions)      \
   DO(coordinate_sums) \
+  DO(coupling)        \
   DO(descent)         \
   DO(design)          \
   DO(interior)        \
   DO(lanes)           \
   DO(losses)          \
-  DO(coupling)        \
   DO(nearest)         \
   DO(pair_steps)      \
   DO(pair_sums)       \

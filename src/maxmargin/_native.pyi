@@ -80,6 +80,9 @@ def slackness(
 def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
 def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
 
+# coupling (float64, columns int64)
+def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
+
 # descent
 class Descent:
     eps: float
@@ -285,26 +288,6 @@ def advance_path(
     goal: float,
     max_steps: int,
 ) -> tuple[int, float, float]: ...
-
-# coordinate_sums (float64)
-def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
-def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
-
-# coupling (float64, columns int64)
-def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
-
-# nearest (float64)
-def keep_nearest(
-    K: NDArray[Any],
-    k_xx: NDArray[Any],
-    k_zz: NDArray[Any],
-    first: int,
-    excluded: int,
-    rounding: float,
-    clip: bool,
-    squares: NDArray[Any],
-    indices: NDArray[Any],
-) -> None: ...
 
 # predictor
 class Predictor:
@@ -581,9 +564,4 @@ def choose_working_set(
     middle: Array,
     start: int,
     W: Array,
-) -> int: ...
-
-# word_products (float64, int64)
-def add_word_products(
-    F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
 ) -> int: ...
