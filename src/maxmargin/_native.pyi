@@ -30,11 +30,6 @@ def solve_block_coordinates(
     Q: Array, g: Array, a: Array, lower: Array, upper: Array, goal: float, max_steps: int
 ) -> int: ...
 
-# coefficients
-def distribute_coefficients(
-    of: Array, share: Array, coefficients: Array, filled: Array, bounds: Array, out: Array
-) -> None: ...
-
 # conditions
 def scan_conditions(gradient: Array, a: Array, lower: Array, upper: Array, group: Array, out: Array) -> None: ...
 def slackness(
@@ -73,6 +68,7 @@ def advance_path(
     goal: float,
     max_steps: int,
 ) -> tuple[int, float, float]: ...
+
 # coordinate_sums (float64)
 def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
 def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
@@ -219,15 +215,7 @@ DECAY: int
 
 def panel_width(dtype: Any) -> int: ...
 def pack_dense(A: Array, own_v: Array | None, at: Array, P: Array, v: Array) -> None: ...
-def pack_csr(
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    own_v: Array | None,
-    at: Array,
-    P: Array,
-    v: Array,
-) -> None: ...
+def pack_csr(A: _Csr, own_v: Array | None, at: Array, P: Array, v: Array) -> None: ...
 def kernel_matvec_dense(
     A: Array,
     u: Array,
@@ -252,9 +240,7 @@ def kernel_block_dense(
     stop: int,
 ) -> None: ...
 def kernel_matvec_csr(
-    indptr: Array,
-    indices: Array,
-    data: Array,
+    A: _Csr,
     rows: Array,
     u: Array,
     P: Array,
@@ -267,9 +253,7 @@ def kernel_matvec_csr(
     stop: int,
 ) -> None: ...
 def kernel_block_csr(
-    indptr: Array,
-    indices: Array,
-    data: Array,
+    A: _Csr,
     rows: Array,
     u: Array,
     P: Array,
@@ -300,6 +284,8 @@ def choose_working_set(
     middle: Array,
     start: int,
     W: Array,
+) -> int: ...
+
 # word_products (float64, int64)
 def add_word_products(
     F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int

@@ -20,13 +20,12 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin.kernels import Linear, Precomputed
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
 from maxmargin.kernels.gram.tiled import make_gram
-from maxmargin.kernels.gram.tiles.selection import solve_pairs
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.verification import settled, verified
 from maxmargin.runtime.callbacks import CallbackSupport
 from maxmargin.runtime.canonical_rows import canonical_rows
-from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import (
@@ -79,8 +78,6 @@ class KernelMachine(CallbackSupport, PredictorMixin, KernelInput):
     def _prepare(self, X: Points, target: Array, weights: Array, pairs: bool = False) -> TrainingSet:
         """Canonical rows, the resolved kernel and its operator; ``pairs`` says that pairs of classes will be solved."""
         control = Control.of(self)
-        if self.verbose and not solve_pairs.signatures:
-            print_note("loading compiled code; the first fit on a machine compiles it, which takes some seconds")
         threads = effective_threads(self.n_jobs) if X.shape[0] > SMALL or X.dtype == object else 1
         kernel = self._kernel()
         precomputed = isinstance(kernel, Precomputed)

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
 from maxmargin.kernels.gram.tiled import Panels, Side, form_of, tileable, tiled_product
-from maxmargin.kernels.gram.tiles.products import DECAY, EXP2
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
@@ -79,7 +79,7 @@ class KernelExpansion:
         """f(x) from float32 kernel values, and a bound of each output's error; None where that would not be faster,
         or where float32 does not suffice."""
         form = form_of(self.kernel)
-        if form is None or form.kind != EXP2 or not tileable(self.kernel, self.anchors):
+        if form is None or form.kind != _native.EXP2 or not tileable(self.kernel, self.anchors):
             return None
         work = X.shape[0] * float(self.anchors.shape[0]) * X.shape[1]
         if work < 2e8:
@@ -106,7 +106,7 @@ class KernelExpansion:
         """Points as rows of tiles; a kernel that shifts its points, or adds up their differences, takes them dense."""
         form, shift = form_of(self.kernel), getattr(self.kernel, "shift_", None)
         assert form is not None
-        dense = sp.issparse(X) and (shift is not None or form.kind == DECAY)
+        dense = sp.issparse(X) and (shift is not None or form.kind == _native.DECAY)
         return Side.of(X.toarray() if dense else X, form, shift, dtype)
 
     def _panels(self, dtype: type) -> Panels:
