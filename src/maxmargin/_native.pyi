@@ -478,15 +478,7 @@ DECAY: int
 
 def panel_width(dtype: Any) -> int: ...
 def pack_dense(A: Array, own_v: Array | None, at: Array, P: Array, v: Array) -> None: ...
-def pack_csr(
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    own_v: Array | None,
-    at: Array,
-    P: Array,
-    v: Array,
-) -> None: ...
+def pack_csr(A: _Csr, own_v: Array | None, at: Array, P: Array, v: Array) -> None: ...
 def kernel_matvec_dense(
     A: Array,
     u: Array,
@@ -511,9 +503,7 @@ def kernel_block_dense(
     stop: int,
 ) -> None: ...
 def kernel_matvec_csr(
-    indptr: Array,
-    indices: Array,
-    data: Array,
+    A: _Csr,
     rows: Array,
     u: Array,
     P: Array,
@@ -526,9 +516,7 @@ def kernel_matvec_csr(
     stop: int,
 ) -> None: ...
 def kernel_block_csr(
-    indptr: Array,
-    indices: Array,
-    data: Array,
+    A: _Csr,
     rows: Array,
     u: Array,
     P: Array,

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
 from maxmargin.kernels.gram.tiled import Form, Panels, Side, form_of, store_tiles, tileable, tiled_product
-from maxmargin.kernels.gram.tiles.products import DECAY, EXP2
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
@@ -216,7 +216,7 @@ class KernelExpansion:
         if work < ROUGH_MIN_PRODUCTS:
             return None
         form = form_of(self.kernel)
-        if form is None or form.kind != EXP2 or not tileable(self.kernel, self.anchors):
+        if form is None or form.kind != _native.EXP2 or not tileable(self.kernel, self.anchors):
             return None
         longest = [0.0]
         values = self._tiled(X, np.float32, threads, longest)
@@ -252,7 +252,7 @@ class KernelExpansion:
         """Points as rows of tiles; a kernel that shifts its points, or adds up their differences, takes them dense."""
         form, shift = form_of(self.kernel), getattr(self.kernel, "shift_", None)
         assert form is not None
-        dense = sp.issparse(X) and (shift is not None or form.kind == DECAY)
+        dense = sp.issparse(X) and (shift is not None or form.kind == _native.DECAY)
         return Side.of(X.toarray() if dense else X, form, shift, dtype)
 
     def _panels(self, dtype: type) -> Panels:
