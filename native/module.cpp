@@ -15,9 +15,11 @@ using nb::literals::operator""_a;
   DO(conditions)      \
   DO(coordinate_sums) \
   DO(coupling)        \
+  DO(crammer_singer)  \
   DO(nearest)         \
   DO(pair_steps)      \
   DO(path)            \
+  DO(perceptron)      \
   DO(predictor)       \
   DO(row_hashes)      \
   DO(rows)            \

@@ -81,6 +81,17 @@ def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[
 # coupling (float64, columns int64)
 def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
 
+# crammer_singer (float64, label int64)
+def solve_joint_rows(
+    K: NDArray[Any],
+    G: NDArray[Any],
+    A: NDArray[Any],
+    label: NDArray[Any],
+    bound: NDArray[Any],
+    goal: float,
+    max_steps: int,
+) -> int: ...
+
 # nearest (float64)
 def keep_nearest(
     K: NDArray[Any],
@@ -93,6 +104,29 @@ def keep_nearest(
     squares: NDArray[Any],
     indices: NDArray[Any],
 ) -> None: ...
+
+# perceptron: X float32 or float64
+def perceptron_pass(
+    X: NDArray[Any],
+    y: NDArray[Any],
+    order: NDArray[Any],
+    v: NDArray[Any],
+    s: NDArray[Any],
+    t: int,
+    eta: float,
+    intercept: float,
+) -> tuple[int, float]: ...
+def perceptron_pass_csr(
+    X: _Csr,
+    columns: int,
+    y: NDArray[Any],
+    order: NDArray[Any],
+    v: NDArray[Any],
+    s: NDArray[Any],
+    t: int,
+    eta: float,
+    intercept: float,
+) -> tuple[int, float]: ...
 
 # predictor
 class Predictor:
