@@ -17,6 +17,7 @@ using nb::literals::operator""_a;
   DO(conditions)      \
   DO(coordinate_sums) \
   DO(coupling)        \
+  DO(crammer_singer)  \
   DO(descent)         \
   DO(design)          \
   DO(interior)        \
@@ -26,6 +27,7 @@ using nb::literals::operator""_a;
   DO(pair_steps)      \
   DO(pair_sums)       \
   DO(path)            \
+  DO(perceptron)      \
   DO(predictor)       \
   DO(row_hashes)      \
   DO(rows)            \
