@@ -1,5 +1,4 @@
-"""Fits whose problems are solved together: the same models as one by one, best so far when stopped, deferred
-reports."""
+"""Fits whose problems are solved together: models as one by one, best so far when stopped, deferred reports."""
 
 import pickle
 import warnings

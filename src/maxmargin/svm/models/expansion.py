@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
+from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
 from maxmargin.kernels.gram.tiled import Form, Panels, Side, form_of, store_tiles, tileable, tiled_product
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
@@ -31,7 +32,6 @@ from maxmargin.runtime.validation import Array, Points
 STRIP_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
 CHUNK_ROWS = 192  # rows whose kernel values are multiplied by the coefficients of all pairs at a time
 FEW_ROWS_MAX = 24  # rows up to which preparing a side of tiles and threads costs more than the values
-TILE_HEIGHT = 6  # rows of a tile
 ROUGH_MIN_PRODUCTS = 2e8  # multiplications from which float32 with a check of doubtful rows is faster
 KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one call to the next
 
@@ -274,7 +274,9 @@ class KernelExpansion:
         if longest is not None:
             longest[0] = float(-2.0 * panels.v[: panels.n].min(initial=0.0))
         if X.shape[0] <= FEW_ROWS_MAX and longest is None and not sp.issparse(X):
-            return self._few_rows(X, panels, form)
+            few = self._few_rows(X, panels, form)
+            if few is not None:
+                return few
         table = self._table()
         table = None if table is None else table.as_type(dtype)
         out = np.empty((X.shape[0], len(self.intercept)))
@@ -298,25 +300,28 @@ class KernelExpansion:
         starts = range(0, side.n, CHUNK_ROWS)
 
         def work(t: int) -> None:
-            rows = np.arange(starts[t], min(starts[t] + CHUNK_ROWS, side.n))
-            part = side.part(rows)
-            values = np.empty((part.padded, len(panels.v)), panels.v.dtype)
-            store_tiles(part, panels, form, values, 1)
-            out[rows] = table.product(values[: len(rows), : panels.n])
+            start, stop = starts[t], min(starts[t] + CHUNK_ROWS, side.n)
+            values = np.empty((stop - start, panels.n), panels.v.dtype)
+            store_tiles(side.strip(start, stop), panels, form, values, 1)
+            out[start:stop] = table.product(values)
 
         with single_threaded_blas():
             run_tiles(work, len(starts), threads)
 
-    def _few_rows(self, X: Array, panels: Panels, form: Form) -> Array:
-        """Dense rows that are one strip of float64 values, without threads."""
+    def _few_rows(self, X: Array, panels: Panels, form: Form) -> Array | None:
+        """Dense rows that are one strip of float64 values, without threads; None if a row is so far away that its
+        distances are not left to tiles."""
         n, d = X.shape
         shift = getattr(self.kernel, "shift_", None)
-        rows = np.zeros((-(-n // TILE_HEIGHT) * TILE_HEIGHT, d))
-        np.multiply(X if shift is None else X - shift, form.root, out=rows[:n])
-        u = -0.5 * np.einsum("ij,ij->i", rows, rows) if form.norms else np.full(len(rows), form.bias)
-        values = np.empty((len(rows), len(panels.v)))
+        rows = np.ascontiguousarray((X if shift is None else X - shift) * form.root, np.float64)
+        absolute = form.kind == _native.DECAY
+        lengths = np.abs(rows).sum(axis=1) if absolute else np.einsum("ij,ij->i", rows, rows)
+        if form.decays and not lengths.max(initial=0.0) <= LENGTH_LIMIT[np.float64]:
+            return None
+        u = -0.5 * lengths if form.norms else np.full(n, form.bias)
+        values = np.empty((n, panels.n))
         store_tiles(Side(n, d, u, 0.0, 0.0, rows), panels, form, values, 1)
-        return self._product(values[:n, : panels.n]) + self.intercept
+        return self._product(values) + self.intercept
 
     @cached_property
     def _explicit(self) -> Any:
