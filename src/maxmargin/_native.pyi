@@ -78,6 +78,17 @@ def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[
 # coupling (float64, columns int64)
 def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
 
+# crammer_singer (float64, label int64)
+def solve_joint_rows(
+    K: NDArray[Any],
+    G: NDArray[Any],
+    A: NDArray[Any],
+    label: NDArray[Any],
+    bound: NDArray[Any],
+    goal: float,
+    max_steps: int,
+) -> int: ...
+
 # descent
 class Descent:
     eps: float
@@ -283,37 +294,6 @@ def advance_path(
     goal: float,
     max_steps: int,
 ) -> tuple[int, float, float]: ...
-
-# coordinate_sums (float64)
-def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
-def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
-
-# coupling (float64, columns int64)
-def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
-
-# crammer_singer (float64, label int64)
-def solve_joint_rows(
-    K: NDArray[Any],
-    G: NDArray[Any],
-    A: NDArray[Any],
-    label: NDArray[Any],
-    bound: NDArray[Any],
-    goal: float,
-    max_steps: int,
-) -> int: ...
-
-# nearest (float64)
-def keep_nearest(
-    K: NDArray[Any],
-    k_xx: NDArray[Any],
-    k_zz: NDArray[Any],
-    first: int,
-    excluded: int,
-    rounding: float,
-    clip: bool,
-    squares: NDArray[Any],
-    indices: NDArray[Any],
-) -> None: ...
 
 # perceptron: X float32 or float64
 def perceptron_pass(

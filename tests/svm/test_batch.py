@@ -118,7 +118,7 @@ def test_reports_are_made_when_read():
     model = SVC().fit(X, y)
     assert "training_error" not in vars(model.report_)
     copy = pickle.loads(pickle.dumps(model))
-    assert copy.report_ == model.report_
+    assert str(copy.report_) == str(model.report_)
     assert copy.history_ == model.history_
     assert model.report_.training_error == pytest.approx(1 - model.score(X, y))
     assert len(model.history_) == 10
