@@ -351,4 +351,22 @@ def solve_posed(
         lambda: control.stop() is not None,
     )
     offset, rest = table[: 2 * count].reshape(count, 2), table[2 * count :].reshape(7, count)
-    return Solved(posed, a, f, offset, *rest, *counts, status)
+    violation, primal, dual, stationarity, outside, complementarity, norm = rest
+    steps, evaluations, n_support = counts
+    return Solved(
+        posed,
+        a,
+        f,
+        offset,
+        violation,
+        primal,
+        dual,
+        stationarity,
+        outside,
+        complementarity,
+        norm,
+        steps,
+        evaluations,
+        n_support,
+        status,
+    )

@@ -208,7 +208,8 @@ class KernelMachine(CallbackSupport, PredictorMixin, KernelInput):
             return support
         if sp.issparse(data.X) or not sp.issparse(X):
             return self.support_vectors_
-        return self.support_vectors_.toarray()
+        vectors: Any = self.support_vectors_
+        return vectors.toarray()
 
     # ------------------------------------------------------------ report
 

@@ -129,6 +129,7 @@ class ProbabilityMixin:
         quota: Any = PAIR
         if not many:
             n_support = np.mean([float(np.count_nonzero(machine.solution.a)) for machine in machines] or [0.0])
+            assert self.calibration is not None
             quota = quotas(self.calibration, data.target, len(self.classes_), float(n_support))
         judge = _Judge(stratified_folds(data.target, len(self.classes_), quota=quota), data)
         folds, weights = judge.folds, data.weight * judge.folds.factor
@@ -175,6 +176,7 @@ class ProbabilityMixin:
             known[machine.rows[judged & ~reached]] = False
             chosen, value = (np.flatnonzero(reached), value) if reached.any() else (np.flatnonzero(judged), training)
             positive, weight = machine.problem.target[chosen] > 0, weights[machine.rows[chosen]]
+            assert self.calibration is not None
             maps[t] = fit_binary(self.calibration, value[chosen], positive, weight)
         self._keep("pairs", maps, folds, np.nan, int(np.count_nonzero(known)))
         return sum(evaluations)

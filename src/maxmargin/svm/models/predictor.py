@@ -98,6 +98,9 @@ class Predictor:
 class PredictorMixin:
     """For estimators whose fitted function is a kernel expansion (``_expansion``) or linear (``coef_``)."""
 
+    coef_: Any
+    intercept_: Any
+
     def compile_predictor(self) -> Predictor:
         """The fitted model as a compiled function of one row or of several, without per-call validation.
 
