@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 
 from ._libraries import TITLES
@@ -43,21 +41,18 @@ class Start:
         return self.first - self.later
 
 
-def _once(module: str, **environment: str) -> list[float]:
+def _once(module: str) -> list[float]:
     command = [sys.executable, "-c", SCRIPT.format(module=module)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **environment})
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def cold_starts(libraries: list[str], repeats: int = 3, *, empty_cache: bool = True) -> list[Start]:
-    """Starts of every library, medians of ``repeats`` after one that fills the caches (Numba's and the system's)."""
+def cold_starts(libraries: list[str], repeats: int = 3) -> list[Start]:
+    """Starts of every library, medians of ``repeats`` after one that fills the system's caches."""
     starts = []
     for library in libraries:
         module = "maxmargin" if library == "maxmargin" else f"{library}.svm"
         _once(module)
         runs = [_once(module) for _ in range(repeats)]
         starts.append(Start(TITLES[library], *(statistics.median(column) for column in zip(*runs, strict=True))))
-    if empty_cache and "maxmargin" in libraries:
-        with tempfile.TemporaryDirectory() as folder:
-            starts.append(Start("maxmargin, empty Numba cache", *_once("maxmargin", NUMBA_CACHE_DIR=folder)))
     return starts

@@ -58,7 +58,7 @@ def machine(options: Options) -> str:
     except AttributeError:
         cores = os.cpu_count() or 1
     versions = ", ".join(f"{TITLES[name]} {version(name)}" for name in installed())
-    below = ", ".join(f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "numba"))
+    below = ", ".join(f"{name} {metadata.version(name)}" for name in ("numpy", "scipy"))
     caches = {
         "maxmargin": options.cache_size,
         "scikit-learn": options.sklearn_cache,

@@ -43,7 +43,6 @@ ONLY_IN = {
     "matplotlib": {"displays"},
     "click": {"cli"},
     "rich": {"cli"},
-    "llvmlite": {"kernels.gram.tiles"},
     "threading": {
         "runtime.threads",
         "runtime.control",

@@ -1,6 +1,6 @@
 """Blocks of a text table through pyarrow's CSV reader, where it is installed and the file is large.
 
-It parses numbers five to ten times as fast as NumPy's reader, and rounds them in the same way. It is used for blocks on
+It parses numbers about twice as fast as NumPy's reader, and rounds them in the same way. It is used for blocks on
 which both readers agree by construction: every quote begins or ends a field, no field holds a doubled quote, no value
 stands for a missing one. Whatever pyarrow refuses is read again by the readers of
 :mod:`maxmargin.data.delimited`, which know how to name line and column.
