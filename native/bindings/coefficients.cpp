@@ -26,9 +26,9 @@ static void distribute_coefficients(nb::handle of_, nb::handle share_, nb::handl
   border::check_length(out, 0, n, "input rows");
   border::check_length(out, 1, m, "columns of coefficients");
   nb::gil_scoped_release released;
-  std::vector<double> before(static_cast<size_t>(coefficients.shape[0]), 0.0);
+  std::vector<DistributedShare> done(static_cast<size_t>(coefficients.shape[0]), DistributedShare{0.0, 0});
   coefficients_table().distribute({coefficients.data, filled.data, coefficients.shape[0], m},
-                                  {of.data, share.data, bounds.data, n}, before.data(), out.data);
+                                  {of.data, share.data, bounds.data, n}, done.data(), out.data);
 }
 
 void bind_coefficients(nb::module_& m) {

@@ -4,29 +4,35 @@
 
 namespace LEVEL {
 
-constexpr double SHARE_MIN = 1e-12;         // a smaller part of a bound is rounding
-constexpr double AT_BOUND_ROUNDING = 1e-9;  // relative
+constexpr double EPS = 2.220446049250313e-16;
 
-static void distribute(const MergedCoefficients& merged, const InputRows& rows, double* before, double* out) {
+// The part of `full` that a row takes: its share while there is as much, then what is left.
+static INLINE double taken_of(double full, double share, const DistributedShare& done) {
+  if (full >= 1) return share;
+  const double left = full - done.before, rounding = 4 * EPS * double(done.rows) * done.before;
+  if (left >= share - rounding) return share;
+  return left > rounding ? left : 0;
+}
+
+static void distribute(const MergedCoefficients& merged, const InputRows& rows, DistributedShare* done, double* out) {
   const int64_t m = merged.problems;
   for (int64_t s = 0; s < rows.count; s++, out += m) {
     const int64_t p = rows.of[s];
     const double share = rows.share[s];
+    const bool alone = share == 1;
     for (int64_t t = 0; t < m; t++) {
       const double whole = merged.coefficients[p * m + t], full = merged.filled[p * m + t];
       const double bound = rows.bounds[s * m + t];
-      if (full == 0) {  // without a bound the first row takes all
-        out[t] = before[p] <= SHARE_MIN ? whole : 0.0;
+      if (alone || full == 0) {  // without a bound the first row takes all
+        out[t] = done[p].rows == 0 ? whole : 0.0;
         continue;
       }
-      const double part = minimum(maximum(full - before[p], 0.0), share);
-      double value = part < SHARE_MIN ? 0.0 : whole * (part / full);
-      // A row at its bound is exactly there. (The joint multiclass problem gives no bounds: its rows divide several.)
-      if (value != 0 && part >= (1 - AT_BOUND_ROUNDING) * share && bound > 0 && bound < __builtin_inf())
-        value = value > 0 ? bound : -bound;
-      out[t] = value;
+      const double taken = taken_of(full, share, done[p]);
+      out[t] = taken == full ? whole : whole * (taken / full);
+      if (taken == share && whole != 0 && bound > 0 && bound < __builtin_inf()) out[t] = whole > 0 ? bound : -bound;
     }
-    before[p] += share;
+    done[p].before += share;
+    done[p].rows++;
   }
 }
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems.dual import DualProblem, JointProblem
 from maxmargin.runtime.validation import Array
@@ -68,31 +68,13 @@ class Certificate:
         return self.gap / max(abs(self.primal), abs(self.dual)) if math.isfinite(self.gap) else math.inf
 
 
-@numba.njit(cache=True, nogil=True)
-def _scan(gradient: Array, a: Array, lower: Array, upper: Array, group: Array, n_groups: int) -> Array:
+def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:
     """Per group, and for variables without an equality at the end: the smallest gradient among variables that may
     rise, the largest among those that may fall, the sum of the free variables' gradients, their number, and the sum of
     the variables."""
-    out = np.zeros((5, n_groups + 1))
-    out[0], out[1] = np.inf, -np.inf
-    for v in range(len(a)):
-        k = group[v] if group[v] >= 0 else n_groups
-        may_rise, may_fall = a[v] < upper[v], a[v] > lower[v]
-        if may_rise and gradient[v] < out[0, k]:
-            out[0, k] = gradient[v]
-        if may_fall and gradient[v] > out[1, k]:
-            out[1, k] = gradient[v]
-        if may_rise and may_fall:
-            out[2, k] += gradient[v]
-            out[3, k] += 1.0
-        out[4, k] += a[v]
-        if group[v] < 0:
-            out[0, k], out[1, k] = min(out[0, k], 0.0), max(out[1, k], 0.0)
+    out = np.empty((5, len(problem.totals) + 1))
+    _native.scan_conditions(gradient, a, problem.lower, problem.upper, problem.group, out)
     return out
-
-
-def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:
-    return _scan(gradient, a, problem.lower, problem.upper, problem.group, len(problem.totals))
 
 
 def sides(problem: DualProblem, a: Array, gradient: Array) -> tuple[Array, Array]:
@@ -184,21 +166,6 @@ def _losses(problem: DualProblem, f: Array, b: float, third: float) -> float:
     return tube + (problem.nu * third * float(c.sum()) if problem.kind == "nu_svr" else 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
-def _slackness(
-    gradient: Array, a: Array, lower: Array, upper: Array, group: Array, offset: Array
-) -> tuple[float, float]:
-    """The largest product of a multiplier and its constraint's room, and how far a variable is outside its bounds."""
-    product, outside = 0.0, 0.0
-    for v in range(len(a)):
-        pull = gradient[v] - (offset[group[v]] if group[v] >= 0 else 0.0)
-        outside = max(outside, lower[v] - a[v], a[v] - upper[v])
-        room = a[v] - lower[v] if pull > 0 else upper[v] - a[v]
-        if np.isfinite(room):
-            product = max(product, abs(pull) * room)
-    return product, outside
-
-
 def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certificate:
     """The certificate of the variables ``a`` with ``f = K @ coefficients`` and the groups' multipliers.
 
@@ -226,11 +193,11 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     else:
         primal = math.inf
     rise, fall, _, _, sums = _scanned(problem, a, gradient)
-    product, outside = _slackness(gradient, a, problem.lower, problem.upper, problem.group, offset)
+    product, outside = _native.slackness(gradient, a, problem.lower, problem.upper, problem.group, offset)
     return Certificate(
         primal=primal,
         dual=-(0.5 * own + float(np.dot(problem.linear, a))),
-        violation=float(max(0.0, np.max(fall - rise))),
+        violation=math.inf if math.isnan(own) else float(max(0.0, np.max(fall - rise))),  # no number proves nothing
         stationarity=float(np.max(np.abs(sums[:-1] - problem.totals), initial=0.0)),
         dual_infeasibility=outside,
         primal_infeasibility=infeasibility,
