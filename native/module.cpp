@@ -17,6 +17,8 @@ using nb::literals::operator""_a;
   DO(columns)         \
   DO(conditions)      \
   DO(coordinate_sums) \
+  DO(coupling)        \
+  DO(crammer_singer)  \
   DO(descent)         \
   DO(design)          \
   DO(interior)        \
@@ -26,15 +28,18 @@ using nb::literals::operator""_a;
   DO(pair_steps)      \
   DO(pair_sums)       \
   DO(path)            \
+  DO(perceptron)      \
   DO(predictor)       \
   DO(row_hashes)      \
   DO(rows)            \
+  DO(sigmoid_fits)    \
   DO(small_dense)     \
   DO(smoothed_losses) \
   DO(stochastic)      \
   DO(stored_rows)     \
   DO(stream)          \
   DO(subsequences)    \
+  DO(temperature)     \
   DO(tiles)           \
   DO(word_products)   \
   DO(working_set)     \

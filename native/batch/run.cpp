@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "batch/verify.h"
+
 namespace batch {
 namespace {
 
@@ -247,7 +249,9 @@ void run(Batch& s, const RunOptions& options) {
     std::stable_sort(tasks.begin(), tasks.end(), [&](int64_t a, int64_t b) { return size_of(a) > size_of(b); });
   const auto solve = [&](const std::vector<int64_t>& chosen) {
     crew.each(int64_t(chosen.size()), [&](int64_t t, Arena* arena, const Stop* stop) {
-      level.solve(&s, chosen[size_t(t)], stop, arena);
+      const int64_t problem = chosen[size_t(t)];
+      level.solve(&s, problem, stop, arena);
+      if (s.results.status[problem] <= MAX_STEPS) verify(s, problem);
     });
   };
   if (!stages) return solve(tasks);

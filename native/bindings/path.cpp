@@ -1,7 +1,5 @@
 #include "path/path.h"
 
-#include <vector>
-
 #include "core/border.h"
 #include "core/scratch.h"
 
@@ -15,7 +13,7 @@ static nb::tuple advance_path(nb::handle K_, nb::handle y_, nb::handle bound_, n
   const auto y = y_in.array<double, 1>(), bound = bound_in.array<double, 1>();
   const auto a = a_out.array<double, 1>(), f = f_out.array<double, 1>();
   const auto W = W_out.array<int64_t, 1>(), held = held_out.array<int64_t, 1>();
-  const auto M = M_out.array<float, 2>();
+  const auto M = M_out.strided<float, 2>();
   const int64_t n = a.shape[0], size = (n + SLOT_UNIT - 1) / SLOT_UNIT * SLOT_UNIT;
   border::check_row_order(K);
   border::check_at_least(K, 0, n, "rows");
@@ -23,20 +21,16 @@ static nb::tuple advance_path(nb::handle K_, nb::handle y_, nb::handle bound_, n
   border::check_length(y, 0, n, "rows");
   border::check_length(bound, 0, n, "rows");
   border::check_length(f, 0, n, "rows");
-  border::check_at_least(W, 0, n, "rows");
   border::check_length(held, 0, 1, "a single number");
-  border::check_length(M, 1, M.shape[0], "rows of M");
-  border::check_scalar(0 <= held.data[0] && held.data[0] <= n && held.data[0] <= M.shape[0], "held",
-                       "at most the rows of K and of M", double(held.data[0]));
+  border::check_row_order(M);
+  border::check_at_least(M, 1, M.shape[0], "rows of M");
+  border::check_at_least(W, 0, M.shape[0], "rows of M");
+  border::check_scalar(0 <= held.data[0] && held.data[0] <= M.shape[0], "held", "from 0 to the rows of M",
+                       double(held.data[0]));
   border::check_indices(W.data, held.data[0], n, "W", "rows");
-  std::vector<bool> present(size_t(n), false);
-  for (int64_t t = 0; t < held.data[0]; t++) {
-    if (present[size_t(W.data[t])]) border::refuse_value("W[:held] must name each row once");
-    present[size_t(W.data[t])] = true;
-  }
   border::check_scalar(max_steps >= 0, "max_steps", "at least 0", double(max_steps));
   const PathProblem problem{K.data, K.strides[0], n, y.data, bound.data, goal, max_steps};
-  const PathState state{a.data, f.data, W.data, held.data, M.data, M.shape[0]};
+  const PathState state{a.data, f.data, W.data, held.data, M.data, M.shape[0], M.strides[0]};
   PathResult result;
   {
     nb::gil_scoped_release released;

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/border.h"
+#include "core/compound.h"
 
 using nb::literals::operator""_a;
 
@@ -95,31 +95,30 @@ void kernel_block_dense(nb::handle A_, nb::handle u_, nb::handle P_, nb::handle 
 
 // The CSR rows at[start..stop) with their u; `f(rows, panels' d)` by value and index type.
 template <class F>
-void with_csr_rows(nb::handle indptr_, nb::handle indices_, nb::handle data_, nb::handle at_, nb::handle u_,
-                   const border::Input& P, int64_t start, int64_t stop, F&& f) {
-  const border::Input indptr(indptr_, "indptr"), indices(indices_, "indices"), data(data_, "data"), at(at_, "rows"),
-      u(u_, "u");
-  border::for_real(data, [&](auto zero) {
+void with_csr_rows(nb::handle A_, nb::handle at_, nb::handle u_, const border::Input& P, int64_t start, int64_t stop,
+                   F&& f) {
+  const border::CsrInput A(A_, "A");
+  const border::Input at(at_, "rows"), u(u_, "u");
+  border::for_real(A.data, [&](auto zero) {
     using T = decltype(zero);
     const auto panels = P.array<T, 3>();
     const auto places = at.array<int64_t, 1>();
     const auto own = u.array<T, 1>();
-    border::for_index(indices, [&](auto index) {
+    border::for_index(A.indices, [&](auto index) {
       using I = decltype(index);
-      const auto matrix = border::csr_at<T, I>(indptr, indices, data, panels.shape[1], places, start, stop);
+      const auto matrix = A.matrix_at<T, I>(panels.shape[1], places, start, stop);
       border::check_at_least(own, 0, matrix.rows, "rows of the matrix");
       f(CsrRows<T, I>{matrix, places.data, own.data});
     });
   });
 }
 
-void kernel_matvec_csr(nb::handle indptr, nb::handle indices, nb::handle data, nb::handle rows_, nb::handle u,
-                       nb::handle P_, nb::handle v_, nb::handle coef_, int kind, int degree, nb::handle out_,
-                       int64_t start, int64_t stop) {
+void kernel_matvec_csr(nb::handle A, nb::handle rows_, nb::handle u, nb::handle P_, nb::handle v_, nb::handle coef_,
+                       int kind, int degree, nb::handle out_, int64_t start, int64_t stop) {
   const border::Input P(P_, "P"), v(v_, "v"), coef(coef_, "coef");
   const border::Output out(out_, "out");
   const KernelForm form = checked_form(kind, degree, true);
-  with_csr_rows(indptr, indices, data, rows_, u, P, start, stop, [&]<class T, class I>(const CsrRows<T, I>& rows) {
+  with_csr_rows(A, rows_, u, P, start, stop, [&]<class T, class I>(const CsrRows<T, I>& rows) {
     const PackedColumns<T> right = checked_columns<T>(P, v, rows.matrix.columns, all_columns<T>(P));
     const auto weights = coef.array<T, 1>();
     const auto sums = out.array<double, 1>();
@@ -134,13 +133,12 @@ void kernel_matvec_csr(nb::handle indptr, nb::handle indices, nb::handle data, n
   });
 }
 
-void kernel_block_csr(nb::handle indptr, nb::handle indices, nb::handle data, nb::handle rows_, nb::handle u,
-                      nb::handle P_, nb::handle v_, int kind, int degree, nb::handle out_, int64_t start,
-                      int64_t stop) {
+void kernel_block_csr(nb::handle A, nb::handle rows_, nb::handle u, nb::handle P_, nb::handle v_, int kind, int degree,
+                      nb::handle out_, int64_t start, int64_t stop) {
   const border::Input P(P_, "P"), v(v_, "v");
   const border::Output out(out_, "out");
   const KernelForm form = checked_form(kind, degree, true);
-  with_csr_rows(indptr, indices, data, rows_, u, P, start, stop, [&]<class T, class I>(const CsrRows<T, I>& rows) {
+  with_csr_rows(A, rows_, u, P, start, stop, [&]<class T, class I>(const CsrRows<T, I>& rows) {
     BlockOut<T> block;
     int64_t columns;
     checked_block<T>(out, stop, block, columns);
@@ -192,18 +190,17 @@ void pack_dense(nb::handle A_, nb::handle own_v_, nb::handle at_, nb::handle P_,
   });
 }
 
-void pack_csr(nb::handle indptr_, nb::handle indices_, nb::handle data_, nb::handle own_v_, nb::handle at_,
-              nb::handle P_, nb::handle v_) {
-  const border::Input indptr(indptr_, "indptr"), indices(indices_, "indices"), data(data_, "data"),
-      own_v(own_v_, "own_v", border::OPTIONAL), at(at_, "at");
+void pack_csr(nb::handle A_, nb::handle own_v_, nb::handle at_, nb::handle P_, nb::handle v_) {
+  const border::CsrInput A(A_, "A");
+  const border::Input own_v(own_v_, "own_v", border::OPTIONAL), at(at_, "at");
   const border::Output P(P_, "P"), v(v_, "v");
-  border::for_real(data, [&](auto zero) {
+  border::for_real(A.data, [&](auto zero) {
     using T = decltype(zero);
     const auto places = at.array<int64_t, 1>();
     const int64_t count = places.shape[0], d = P.array<T, 3>().shape[1];
-    border::for_index(indices, [&](auto index) {
+    border::for_index(A.indices, [&](auto index) {
       using I = decltype(index);
-      const auto matrix = border::csr_at<T, I>(indptr, indices, data, d, places, 0, count);
+      const auto matrix = A.matrix_at<T, I>(d, places, 0, count);
       const T* own = checked_own<T>(own_v, matrix.rows);
       const PanelsOut<T> panels(P, v, d, count);
       nb::gil_scoped_release released;
@@ -233,13 +230,13 @@ void bind_tiles(nb::module_& m) {
   m.attr("DECAY") = int(TILE_DECAY);
   m.def("panel_width", &panel_width, "dtype"_a);
   m.def("pack_dense", &pack_dense, "A"_a, "own_v"_a.none(), "at"_a, "P"_a, "v"_a);
-  m.def("pack_csr", &pack_csr, "indptr"_a, "indices"_a, "data"_a, "own_v"_a.none(), "at"_a, "P"_a, "v"_a);
+  m.def("pack_csr", &pack_csr, "A"_a, "own_v"_a.none(), "at"_a, "P"_a, "v"_a);
   m.def("kernel_matvec_dense", &kernel_matvec_dense, "A"_a, "u"_a, "P"_a, "v"_a, "coef"_a, "kind"_a, "degree"_a,
         "out"_a, "start"_a, "stop"_a);
   m.def("kernel_block_dense", &kernel_block_dense, "A"_a, "u"_a, "P"_a, "v"_a, "kind"_a, "degree"_a, "out"_a,
         "start"_a, "stop"_a);
-  m.def("kernel_matvec_csr", &kernel_matvec_csr, "indptr"_a, "indices"_a, "data"_a, "rows"_a, "u"_a, "P"_a, "v"_a,
+  m.def("kernel_matvec_csr", &kernel_matvec_csr, "A"_a, "rows"_a, "u"_a, "P"_a, "v"_a,
         "coef"_a, "kind"_a, "degree"_a, "out"_a, "start"_a, "stop"_a);
-  m.def("kernel_block_csr", &kernel_block_csr, "indptr"_a, "indices"_a, "data"_a, "rows"_a, "u"_a, "P"_a, "v"_a,
+  m.def("kernel_block_csr", &kernel_block_csr, "A"_a, "rows"_a, "u"_a, "P"_a, "v"_a,
         "kind"_a, "degree"_a, "out"_a, "start"_a, "stop"_a);
 }

@@ -27,6 +27,11 @@ class CsrInput {
   template <class T, class I> Csr<T, I> matrix(int64_t columns, int64_t first = 0, int64_t last = -1) const {
     return csr<T, I>(indptr, indices, data, columns, first, last);
   }
+  // Checked for the rows at[first..last) only, and they for the matrix; see border::csr_at.
+  template <class T, class I>
+  Csr<T, I> matrix_at(int64_t columns, const Array<const int64_t, 1>& at, int64_t first, int64_t last) const {
+    return csr_at<T, I>(indptr, indices, data, columns, at, first, last);
+  }
 };
 
 // Two counts that must agree: ValueError "<name> must be <expected> (<what>), got <count>".

@@ -47,15 +47,15 @@ static int64_t gather_near(const PathProblem& p, const PathState& state, const P
     if (!s.inside[i] && is_near(p, state, s, now, i)) state.W[held++] = i, s.inside[i] = 1;
   for (int64_t r = before; r < held; r++) {
     const float* source = p.K + state.W[r] * p.stride;
-    float* target = state.M + r * state.m_rows;
+    float* target = state.M + r * state.m_stride;
     for (int64_t t = 0; t < held; t++) {
       target[t] = source[state.W[t]];
-      state.M[t * state.m_rows + r] = target[t];
+      state.M[t * state.m_stride + r] = target[t];
     }
   }
   const int64_t stop = (held + SLOT_UNIT - 1) / SLOT_UNIT * SLOT_UNIT;
   for (int64_t r = 0; r < held; r++)
-    for (int64_t t = held; t < stop; t++) state.M[r * state.m_rows + t] = 0;
+    for (int64_t t = held; t < stop; t++) state.M[r * state.m_stride + t] = 0;
   return held;
 }
 
@@ -85,7 +85,7 @@ static PathResult advance(const PathProblem& p, const PathState& state, const Pa
       s.rise[t] = real && state.a[i] < s.upper[i] ? 0 : float(PAIR_BARRIER);
       s.fall[t] = real && state.a[i] > s.lower[i] ? 0 : float(-PAIR_BARRIER);
     }
-    const PairProblem<float> pairs{all ? p.K : state.M, all ? p.stride : state.m_rows, s.g,  s.x,    s.low, s.high, s.rise,
+    const PairProblem<float> pairs{all ? p.K : state.M, all ? p.stride : state.m_stride, s.g,  s.x,    s.low, s.high, s.rise,
                                    s.fall,              s.diagonal,                    &start, &stop, 1};
     const int64_t limit = minimum(p.max_steps - steps, (all ? 2 : 100) * p.n);
     const int64_t taken = solve_pairs(pairs, maximum(INNER_GOAL_SHARE * now.violation, 0.4 * p.goal), limit);

@@ -21,12 +21,12 @@ struct PathProblem {
 };
 
 // What moves, and what is kept for the next call with the same K: W[:*held] are the rows whose matrix is in the corner of
-// M, a square of m_rows rows.
+// M, which has m_rows rows and at least as many columns. W has m_rows entries.
 struct PathState {
   double *a, *f;
   int64_t *W, *held;
   float* M;
-  int64_t m_rows;
+  int64_t m_rows, m_stride;
 };
 
 struct PathScratch {

@@ -2,6 +2,7 @@
 // float64, whatever K is.
 #include "stored_rows/stored_rows.h"
 
+#include "core/widen.h"
 #include "smoothed_losses/block.h"
 
 namespace LEVEL {
@@ -10,15 +11,6 @@ constexpr int64_t WIDTH = LANES<double>;
 constexpr int ROWS = 4;                  // rows whose products share the loads of B, or of the gradient
 constexpr int64_t ROWS_TOGETHER = 32;    // of 1000 float32 columns they take 128 kB: half of a second-level cache
 static_assert(ROWS_TOGETHER <= BLOCK_ROWS);
-
-// As many values as a vector of float64 holds, in float64.
-INLINE Vec<double> load_double(const double* p) { return load(p); }
-INLINE Vec<double> load_double(const float* p) {
-  typedef float Half __attribute__((vector_size(WIDTH * sizeof(float))));
-  Half half;
-  __builtin_memcpy(&half, p, sizeof half);
-  return __builtin_convertvector(half, Vec<double>);
-}
 
 template <int COUNT, class T> INLINE void decide(const T* K, int64_t stride, int64_t columns, const RowEvaluation& e, double* F) {
   Vec<double> sums[COUNT] = {};

@@ -80,6 +80,20 @@ def slackness(
 def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
 def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
 
+# coupling (float64, columns int64)
+def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
+
+# crammer_singer (float64, label int64)
+def solve_joint_rows(
+    K: NDArray[Any],
+    G: NDArray[Any],
+    A: NDArray[Any],
+    label: NDArray[Any],
+    bound: NDArray[Any],
+    goal: float,
+    max_steps: int,
+) -> int: ...
+
 # descent
 class Descent:
     eps: float
@@ -286,6 +300,29 @@ def advance_path(
     max_steps: int,
 ) -> tuple[int, float, float]: ...
 
+# perceptron: X float32 or float64
+def perceptron_pass(
+    X: NDArray[Any],
+    y: NDArray[Any],
+    order: NDArray[Any],
+    v: NDArray[Any],
+    s: NDArray[Any],
+    t: int,
+    eta: float,
+    intercept: float,
+) -> tuple[int, float]: ...
+def perceptron_pass_csr(
+    X: _Csr,
+    columns: int,
+    y: NDArray[Any],
+    order: NDArray[Any],
+    v: NDArray[Any],
+    s: NDArray[Any],
+    t: int,
+    eta: float,
+    intercept: float,
+) -> tuple[int, float]: ...
+
 # predictor
 class Predictor:
     def __init__(
@@ -315,6 +352,19 @@ def gather(K: Array, rows: Array, columns: Array, out: Array) -> None: ...
 def gather_product(K: Array, rows: Array, columns: Array, coef: Array, out: Array) -> None: ...
 def add_rows(K: Array, rows: Array, coef: Array, out: Array) -> None: ...
 def add_columns(K: Array, columns: Array, coef: Array, out: Array) -> None: ...
+
+# sigmoid_fits (float64, positive bool, starts and steps int64)
+def fit_sigmoids(
+    values: NDArray[Any],
+    positive: NDArray[Any],
+    weight: NDArray[Any],
+    starts: NDArray[Any],
+    slope: NDArray[Any],
+    offset: NDArray[Any],
+    steps: NDArray[Any],
+    first: int,
+    max_rows: int,
+) -> int: ...
 
 # small_dense
 def solve_small_dense(
@@ -449,6 +499,11 @@ def read_subsequences(
     max_operations: int,
 ) -> bool: ...
 
+# temperature (float64)
+def temperature_derivatives(
+    scores: NDArray[Any], own: NDArray[Any], weight: NDArray[Any], slope: float
+) -> tuple[float, float]: ...
+
 # tiles
 EXP2: int
 POWER: int
@@ -457,15 +512,7 @@ DECAY: int
 
 def panel_width(dtype: Any) -> int: ...
 def pack_dense(A: Array, own_v: Array | None, at: Array, P: Array, v: Array) -> None: ...
-def pack_csr(
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    own_v: Array | None,
-    at: Array,
-    P: Array,
-    v: Array,
-) -> None: ...
+def pack_csr(A: _Csr, own_v: Array | None, at: Array, P: Array, v: Array) -> None: ...
 def kernel_matvec_dense(
     A: Array,
     u: Array,
@@ -490,9 +537,7 @@ def kernel_block_dense(
     stop: int,
 ) -> None: ...
 def kernel_matvec_csr(
-    indptr: Array,
-    indices: Array,
-    data: Array,
+    A: _Csr,
     rows: Array,
     u: Array,
     P: Array,
@@ -505,9 +550,7 @@ def kernel_matvec_csr(
     stop: int,
 ) -> None: ...
 def kernel_block_csr(
-    indptr: Array,
-    indices: Array,
-    data: Array,
+    A: _Csr,
     rows: Array,
     u: Array,
     P: Array,
@@ -522,7 +565,7 @@ def kernel_block_csr(
 # word_products (float64, int64)
 def add_word_products(
     F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
-def transpose(A: NDArray[Any], out: NDArray[Any]) -> None: ...
+) -> int: ...
 
 # working_set
 def group_sides(
@@ -543,3 +586,4 @@ def choose_working_set(
     middle: Array,
     start: int,
     W: Array,
+) -> int: ...

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin import problems
+from maxmargin import _native, problems
+from maxmargin._native import SLOT_UNIT
 from maxmargin.kernels import RBF, Linear
 from maxmargin.kernels.gram.operator import StoredGram
-from maxmargin.kernels.gram.tiles.selection import UNIT
-from maxmargin.model_selection.path import LARGEST, advance, ray
+from maxmargin.model_selection.path import MATRIX_MAX_ROWS, ray
 from maxmargin.model_selection.store import MaskedGram
 from maxmargin.problems import optimality
 from maxmargin.runtime.control import Control
@@ -22,7 +22,7 @@ from maxmargin.solvers import SMO
 def held(K):
     """K in the layout of the store."""
     n = len(K)
-    out = np.zeros((n, -(-n // UNIT) * UNIT + 80), np.float32)
+    out = np.zeros((n, -(-n // SLOT_UNIT) * SLOT_UNIT + 80), np.float32)
     out[:, :n] = K
     return out
 
@@ -30,7 +30,7 @@ def held(K):
 def walk(K, y, weight, Cs, tol=1e-3, piece=10**9):
     """a, f and -b for every C."""
     n = len(y)
-    wide = min(LARGEST, -(-n // UNIT) * UNIT + UNIT)
+    wide = min(MATRIX_MAX_ROWS, -(-n // SLOT_UNIT) * SLOT_UNIT + SLOT_UNIT)
     M, W, count = np.empty((wide, wide + 16), np.float32), np.empty(wide, np.int64), np.zeros(1, np.int64)
     a, f, last, found = np.zeros(n), np.zeros(n), None, []
     for C in Cs:
@@ -40,7 +40,7 @@ def walk(K, y, weight, Cs, tol=1e-3, piece=10**9):
             a *= theta
             f *= theta
         for _ in range(10_000):
-            _, violation, offset = advance(held(K), y, C * weight, a, f, W, count, M, tol, piece)
+            _, violation, offset = _native.advance_path(held(K), y, C * weight, a, f, W, count, M, tol, piece)
             if violation <= tol:
                 break
         last = C
@@ -95,9 +95,9 @@ def test_the_objective_is_that_of_another_solver():
 def test_a_large_set_of_near_rows_is_worked_on_in_place(monkeypatch):
     """More rows than a matrix of their own may hold."""
     K, y, weight = problem_of(2, 400, RBF(gamma=0.5))
-    a, f, W, count = np.zeros(400), np.zeros(400), np.empty(2 * UNIT, np.int64), np.zeros(1, np.int64)
-    M = np.empty((2 * UNIT, 2 * UNIT + 16), np.float32)
-    _, violation, _ = advance(held(K), y, 50.0 * weight, a, f, W, count, M, 1e-3, 10**9)
+    a, f, W, count = np.zeros(400), np.zeros(400), np.empty(2 * SLOT_UNIT, np.int64), np.zeros(1, np.int64)
+    M = np.empty((2 * SLOT_UNIT, 2 * SLOT_UNIT + 16), np.float32)
+    _, violation, _ = _native.advance_path(held(K), y, 50.0 * weight, a, f, W, count, M, 1e-3, 10**9)
     assert violation <= 1e-3
     np.testing.assert_allclose(f, K @ a, atol=1e-6)
 

@@ -52,7 +52,8 @@ def check(posed: Posed, solved, K, tol, problems):
         variables = slice(posed.at[p], posed.at[p + 1])
         a, f = solved.a[variables], solved.f[variables]
         rows = posed.order[posed.place[variables]]
-        assert (a >= posed.lower[variables]).all() and (a <= posed.upper[variables]).all()
+        assert (a >= posed.lower[variables]).all()
+        assert (a <= posed.upper[variables]).all()
         full = np.zeros(len(K))
         np.add.at(full, rows, a)
         exact = (K @ full)[rows]
@@ -62,7 +63,8 @@ def check(posed: Posed, solved, K, tol, problems):
         group = np.zeros(len(a), int) if posed.joined else run.astype(int)
         found = batch.violation(gradient, a, posed.lower[variables], posed.upper[variables], group)
         assert solved.status[p] == OPTIMAL
-        assert found <= tol * (1 + 1e-6) + 1e-9
+        assert found <= tol * (1 + 1e-9) + 1e-12
+        assert solved.violation[p] == pytest.approx(found, abs=1e-9 * (1 + np.abs(full).sum()))
         if problem is not None:
             n = problem.n_rows
             certificate = optimality.look(problem, a, exact[:n])

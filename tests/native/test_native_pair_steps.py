@@ -315,7 +315,7 @@ def test_a_path_ends_where_the_conditions_hold(level, n, seed, room):
     K32 = np.zeros((n, padded + 16), np.float32)
     K32[:, :n] = K
     a, f = np.zeros(n), np.zeros(n)
-    W, held, M = np.empty(n, np.int64), np.zeros(1, np.int64), np.empty((room, room), np.float32)
+    W, held, M = np.empty(room, np.int64), np.zeros(1, np.int64), np.empty((room, room + 16), np.float32)
     outside = np.random.default_rng(seed).random(n) < 0.2  # rows of another fold
     for C in (0.1, 1.0, 10.0):
         bound = np.where(outside, 0.0, C)
@@ -343,18 +343,17 @@ def test_a_path_ends_where_the_conditions_hold(level, n, seed, room):
         ({"K": np.zeros((5, UNIT))}, TypeError),
         ({"y": np.ones(4)}, ValueError),
         ({"f": np.ones(4)}, ValueError),
-        ({"W": np.zeros(4, np.int64)}, ValueError),
-        ({"held": np.array([6])}, ValueError),
+        ({"W": np.zeros(2 * UNIT - 1, np.int64)}, ValueError),
+        ({"held": np.array([2 * UNIT + 1])}, ValueError),
         ({"held": np.array([-1])}, ValueError),
-        ({"held": np.array([2]), "W": np.array([0, 5, 0, 0, 0])}, ValueError),
-        ({"held": np.array([2]), "W": np.array([1, 1, 0, 0, 0])}, ValueError),
-        ({"M": np.zeros((UNIT, 2 * UNIT), np.float32)}, ValueError),
+        ({"held": np.array([2]), "W": np.full(2 * UNIT, 5)}, ValueError),
+        ({"M": np.zeros((2 * UNIT, UNIT), np.float32)}, ValueError),
         ({"max_steps": -1}, ValueError),
     ],
 )
 def test_wrong_paths(change, error):
     arguments = {"K": np.eye(5, UNIT, dtype=np.float32), "y": np.ones(5), "bound": np.ones(5), "a": np.zeros(5)}
-    arguments |= {"f": np.zeros(5), "W": np.zeros(5, np.int64), "held": np.zeros(1, np.int64)}
+    arguments |= {"f": np.zeros(5), "W": np.zeros(2 * UNIT, np.int64), "held": np.zeros(1, np.int64)}
     arguments |= {"M": np.zeros((2 * UNIT, 2 * UNIT), np.float32), "goal": 1e-3, "max_steps": 10}
     with pytest.raises(error):
         _native.advance_path(**{**arguments, **change})

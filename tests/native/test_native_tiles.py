@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin import _native
+from maxmargin.kernels import RBF
+from maxmargin.kernels.gram.tiled import TiledGram
 from reference.native import tiles as twin
 
 EXP2, POWER, TANH, DECAY = _native.EXP2, _native.POWER, _native.TANH, _native.DECAY
@@ -109,7 +111,7 @@ def test_sparse_rows(level, n, m, d, form, dtype, index, seed):
     width = _native.panel_width(dtype)
     P, v_packed = np.full((-(-m // width), d, width), np.nan, dtype), np.full(-(-m // width) * width, np.nan, dtype)
     columns = right.indptr.astype(index), right.indices.astype(index), right.data
-    _native.pack_csr(*columns, v, np.arange(m), P, v_packed)
+    _native.pack_csr(columns, v, np.arange(m), P, v_packed)
     expected_P, expected_v = twin.pack(B, v, np.arange(m), width)
     np.testing.assert_array_equal(P, expected_P)
     np.testing.assert_array_equal(v_packed, expected_v)
@@ -117,12 +119,12 @@ def test_sparse_rows(level, n, m, d, form, dtype, index, seed):
     csr = left.indptr.astype(index), left.indices.astype(index), left.data
     start, stop = 1, 2 * n - 1
     out = np.full((2 * n, m), -7, dtype)
-    _native.kernel_block_csr(*csr, rows, u, P, v_packed, kind, degree, out, start, stop)
+    _native.kernel_block_csr(csr, rows, u, P, v_packed, kind, degree, out, start, stop)
     assert np.all(np.abs(out - exact[rows])[start:stop] <= error[rows][start:stop])
     assert np.all(out[[0, -1]] == -7)
     coef = coefficients(P, m, dtype, seed)
     sums = np.zeros(2 * n)
-    _native.kernel_matvec_csr(*csr, rows, u, P, v_packed, coef, kind, degree, sums, start, stop)
+    _native.kernel_matvec_csr(csr, rows, u, P, v_packed, coef, kind, degree, sums, start, stop)
     weights = np.abs(coef[:m]).astype(float)
     close = error @ weights + 50 * np.finfo(dtype).eps * (np.abs(exact.astype(float)) @ weights) + 1e-15
     assert np.all(np.abs(sums - (exact @ coef[:m])[rows])[start:stop] <= close[rows][start:stop])
@@ -161,6 +163,17 @@ def test_how_rows_are_divided_changes_no_bit(level, kind, degree, dtype):
             _native.kernel_block_dense(A, u, P, v_packed, kind, degree, parts, start, stop)
         np.testing.assert_array_equal(pieces, whole)
         np.testing.assert_array_equal(parts, K)
+
+
+def test_a_gram_operator_on_every_level(level):
+    """The tile adapts to narrower and fewer registers, and computes the same kernel."""
+    X = np.random.default_rng(0).standard_normal((150, 7))
+    kernel = RBF(gamma=0.2).resolve(X)
+    exact = kernel.matrix(X, X)
+    gram, every = TiledGram(kernel, X), np.arange(150)
+    np.testing.assert_allclose(gram.product(every, np.ones(150), single=True), exact.sum(axis=1), atol=1e-4)
+    np.testing.assert_allclose(gram.product(every, np.ones(150)), exact.sum(axis=1), atol=1e-11)
+    np.testing.assert_allclose(gram.block(every, every[:9]), exact[:, :9], atol=1e-13)
 
 
 def values_of(kind, s, dtype):
@@ -210,7 +223,7 @@ def good(dtype=np.float64):
     left = sp.csr_matrix(A)
     return {
         **{"A": A, "u": u, "P": P, "v": v_packed, "coef": coefficients(P, 20, dtype, 0), "kind": EXP2, "degree": 1},
-        **{"indptr": left.indptr, "indices": left.indices, "data": left.data, "rows": np.arange(9)},
+        **{"csr": (left.indptr, left.indices, left.data), "rows": np.arange(9)},
         **{"start": 0, "stop": 9},
     }
 
@@ -241,7 +254,7 @@ def good(dtype=np.float64):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_wrong_arguments(change, error, message, sparse):
     arguments = {**good(), "out": np.zeros(9), "block": np.zeros((9, 20)), **change}
-    rows = ["indptr", "indices", "data", "rows"] if sparse else ["A"]
+    rows = ["csr", "rows"] if sparse else ["A"]
     form, end = ["kind", "degree"], ["start", "stop"]
     matvec = _native.kernel_matvec_csr if sparse else _native.kernel_matvec_dense
     block = _native.kernel_block_csr if sparse else _native.kernel_block_dense
@@ -259,14 +272,14 @@ def test_wrong_arguments(change, error, message, sparse):
     ("change", "error", "message"),
     [
         ({"kind": DECAY}, ValueError, "for sparse rows"),
-        ({"indices": np.full(27, 3, np.int32)}, ValueError, r"indices must lie in \[0, 3\)"),
-        ({"indices": np.full(27, -1, np.int32)}, ValueError, "indices must lie"),
-        ({"indices": np.zeros(27)}, TypeError, "indices must be an int32 or int64"),
-        ({"indices": np.zeros(27, np.int64)}, TypeError, "indptr must be"),
-        ({"indptr": np.arange(10, dtype=np.int32) * 4}, ValueError, "indptr must rise"),
-        ({"indptr": np.arange(10, dtype=np.int32)[::-1].copy()}, ValueError, "indptr must rise"),
-        ({"indptr": np.zeros(0, np.int32)}, ValueError, r"indptr\.shape"),
-        ({"data": np.ones(5)}, ValueError, r"data\.shape"),
+        ({"indices": np.full(27, 3, np.int32)}, ValueError, r"A.indices must lie in \[0, 3\)"),
+        ({"indices": np.full(27, -1, np.int32)}, ValueError, "A.indices must lie"),
+        ({"indices": np.zeros(27)}, TypeError, "A.indices must be an int32 or int64"),
+        ({"indices": np.zeros(27, np.int64)}, TypeError, "A.indptr must be"),
+        ({"indptr": np.arange(10, dtype=np.int32) * 4}, ValueError, "A.indptr must rise"),
+        ({"indptr": np.arange(10, dtype=np.int32)[::-1].copy()}, ValueError, "A.indptr must rise"),
+        ({"indptr": np.zeros(0, np.int32)}, ValueError, r"A.indptr\.shape"),
+        ({"data": np.ones(5)}, ValueError, r"A.data\.shape"),
         ({"rows": np.full(9, 9)}, ValueError, "rows must lie"),
         ({"rows": np.full(9, -1)}, ValueError, "rows must lie"),
         ({"rows": np.zeros(9, np.int32)}, TypeError, "rows must be"),
@@ -274,7 +287,9 @@ def test_wrong_arguments(change, error, message, sparse):
 )
 def test_wrong_sparse_rows(change, error, message):
     arguments = {**good(), "out": np.zeros(9), **change}
-    names = ["indptr", "indices", "data", "rows", "u", "P", "v", "coef", "kind", "degree", "out", "start", "stop"]
+    parts = zip(("indptr", "indices", "data"), arguments["csr"], strict=True)
+    arguments["csr"] = tuple(change.get(name, part) for name, part in parts)
+    names = ["csr", "rows", "u", "P", "v", "coef", "kind", "degree", "out", "start", "stop"]
     with pytest.raises(error, match=message):
         _native.kernel_matvec_csr(*(arguments[name] for name in names))
 

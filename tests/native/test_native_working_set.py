@@ -1,4 +1,4 @@
-"""Passes over all variables: sides, excess, the choice of a working set, conditions, distributed coefficients."""
+"""Passes over all variables: sides, excess, the choice of a working set, conditions."""
 
 import numpy as np
 import pytest
@@ -82,6 +82,16 @@ def test_violators_of_a_crowded_side_are_spread(level):
     assert picked[0].max() < 2000 < picked[1].max()
 
 
+@given(values=st.lists(st.integers(0, 9) | st.floats(-1e3, 1e3), min_size=1, max_size=60), data=st.data())
+def test_the_worst_are_the_smallest(level, values, data):
+    """Of a side without violators, which takes its worst variables, as many as it may: a selection with many ties."""
+    n, quota = len(values), data.draw(st.integers(1, len(values)))
+    x = np.array(values, float), np.zeros(n), np.zeros(n), np.ones(n), np.zeros(n, int)
+    W = np.empty(2 * quota + 2, np.int64)
+    count = _native.choose_working_set(*x, np.arange(n), np.empty(0, int), 2 * quota, np.full(1, -np.inf), 0, W)
+    assert sorted(x[0][W[:count]]) == sorted(map(float, values))[:quota]
+
+
 def test_equal_values_do_not_crowd_out_the_worst(level):
     g = np.full(1000, -1.0)
     g[777] = -2.0
@@ -102,21 +112,6 @@ def test_conditions(level, n, groups, seed):
     a = a + 0.01 * np.random.default_rng(seed).standard_normal(n)
     expected = twin.slackness(g, a, lower, upper, group, offset)
     np.testing.assert_allclose(_native.slackness(g, a, lower, upper, group, offset), expected, atol=1e-12)
-
-
-@given(n=st.integers(0, 40), merged=st.integers(1, 10), problems=st.integers(0, 4), seed=st.integers(0, 999))
-def test_coefficients(level, n, merged, problems, seed):
-    rng = np.random.default_rng(seed)
-    of = rng.integers(0, merged, n)
-    weight = rng.uniform(0.5, 2, n)
-    share = weight / np.bincount(of, weights=weight, minlength=merged)[of]
-    coefficients = rng.standard_normal((merged, problems))
-    filled = rng.choice([0.0, 0.3, 0.7, 1.0], (merged, problems))
-    bounds = rng.choice([0.0, 1.5, np.inf], (n, problems))
-    out = np.full((n, problems), np.nan)
-    _native.distribute_coefficients(of, share, coefficients, filled, bounds, out)
-    expected = twin.distribute_coefficients(of, share, coefficients, filled, bounds)
-    np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
 
 
 N = 5
@@ -161,7 +156,7 @@ def test_wrong_arguments(function, change, error):
         getattr(_native, function)(*(arguments[name] for name in CALLS[function]))
 
 
-def test_wrong_conditions_and_coefficients():
+def test_wrong_conditions():
     x = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
     group = np.array([0, -1, 1])
     for arguments in (
@@ -175,9 +170,3 @@ def test_wrong_conditions_and_coefficients():
             _native.scan_conditions(*arguments)
     with pytest.raises(ValueError, match="group must lie"):
         _native.slackness(*x, group, np.zeros(1))
-    good = [np.array([0, 1]), np.ones(2), np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3))]
-    for place, value in ((0, np.array([0, 2])), (1, np.ones(3)), *((k, np.ones((2, 2))) for k in (3, 4, 5))):
-        arguments = list(good)
-        arguments[place] = value
-        with pytest.raises(ValueError, match="must"):
-            _native.distribute_coefficients(*arguments)

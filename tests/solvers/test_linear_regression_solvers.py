@@ -15,10 +15,16 @@ from maxmargin.solvers.linear.choice import SYSTEM_MAX_SIZE, choose_linear_solve
 from maxmargin.solvers.linear.one_class import one_class_problem
 from reference import qp
 
-LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
+LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "squared", "pinball")
 INTERCEPTS = ("free", "penalised", "none")
 SOLVERS = {name: LINEAR_SOLVERS[name] for name in solvers_for(LOSSES)}
-PAIRS = [(name, loss) for name in SOLVERS for loss in LOSSES if name != "newton" or loss == LOSSES[1]]
+PAIRS = [(name, loss) for name in SOLVERS for loss in LOSSES if loss in SOLVERS[name].losses]
+
+
+def loss_of(name, epsilon):
+    """The loss of a case: the tube where it has one, a quantile that is not the median."""
+    options = {"squared": {}, "pinball": {"quantile": 0.8}}.get(name, {"epsilon": epsilon})
+    return make_loss(name, **options)
 
 
 def draw(n=40, d=3, seed=0, loss=LOSSES[0], **options):
@@ -26,7 +32,7 @@ def draw(n=40, d=3, seed=0, loss=LOSSES[0], **options):
     X = rng.standard_normal((n, d)) + 1.0
     y = X @ rng.standard_normal(d) + 0.5 * rng.standard_normal(n) + 3.0
     c = 2.0 * rng.choice([0.5, 1.0, 2.0], n)
-    return PrimalProblem(X, y, c, make_loss(loss, epsilon=options.pop("epsilon", 0.2)), **options)
+    return PrimalProblem(X, y, c, loss_of(loss, options.pop("epsilon", 0.2)), **options)
 
 
 def run(problem, name, tol=1e-8, **options):
@@ -113,7 +119,7 @@ def test_random_problems(seed, n, d, epsilon, log_c, loss, intercept, whole):
     if whole:
         X, y = np.rint(X), np.rint(y)
     c = 10.0**log_c * rng.choice([0.5, 1.0], n)
-    problem = PrimalProblem(X, y, c, make_loss(loss, epsilon=epsilon), intercept)
+    problem = PrimalProblem(X, y, c, loss_of(loss, epsilon), intercept)
     try:
         expected = optimum(problem)
     except ArithmeticError:  # the oracle, not the library
@@ -171,7 +177,7 @@ def test_sparse_and_float32_rows(name, loss, intercept):
     X = np.where(np.random.default_rng(0).random(problem.X.shape) < 0.6, 0.0, problem.X).astype(np.float32)
     values = []
     for form in (X.astype(np.float64), X, sp.csr_matrix(X), sp.csr_array(X.astype(np.float64))):
-        this = PrimalProblem(form, problem.y, problem.weight, make_loss(loss, epsilon=0.2), intercept)
+        this = PrimalProblem(form, problem.y, problem.weight, loss_of(loss, 0.2), intercept)
         solution = run(this, name)
         assert solution.status is Status.OPTIMAL
         values.append(this.primal(solution.w, solution.b))
@@ -197,7 +203,7 @@ def test_the_chosen_solver_survives(change, loss, intercept, epsilon):
         X[:, 1], X[5] = 0.0, 0.0
     else:
         y[0] = 1e9
-    hard = PrimalProblem(X, y, c, make_loss(loss, epsilon=epsilon), intercept)
+    hard = PrimalProblem(X, y, c, loss_of(loss, epsilon), intercept)
     solver, _ = choose_linear_solver("auto", hard)
     solution = solver.solve(hard, tol=1e-6, control=Control(max_iter=1000))
     certificate = certify(hard, solution.w, solution.b, solution.beta)
@@ -247,7 +253,7 @@ def test_one_class_around_the_origin_has_no_hyperplane(name):
 
 @pytest.mark.parametrize(("name", "loss"), PAIRS)
 def test_targets_inside_one_tube_need_no_weights(name, loss):
-    problem = PrimalProblem(np.arange(5.0)[:, None], np.full(5, 7.0), np.ones(5), make_loss(loss, epsilon=0.1))
+    problem = PrimalProblem(np.arange(5.0)[:, None], np.full(5, 7.0), np.ones(5), loss_of(loss, 0.1))
     solution = run(problem, name)
     assert solution.status is Status.OPTIMAL
     assert solution.n_iter == 0

@@ -1012,3 +1012,27 @@ def test_a_solver_of_the_wrong_side_is_refused():
         choose_linear_solver("pegasos", draw(), "dual")
     with pytest.raises(ValueError, match="Did you mean 'barrier'"):
         choose_linear_solver("barier", draw())
+
+
+@pytest.mark.parametrize("name", ["subgradient", "stochastic_subgradient", "pegasos"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("scale", [1e20, 1e60, 1e100, 1e300])
+def test_huge_columns_are_refused_with_their_number_and_never_give_nan(name, form, scale):
+    problem = draw(0)
+    X = problem.X * np.array([1.0, scale, 1.0])
+    huge = replace(problem, X=form(X))
+    if scale > 1e70:
+        with pytest.raises(ValueError, match=r"column 1 of X has entries of .* scale the column"):
+            choose_linear_solver(name, huge)
+        return
+    solution = solve(name, huge, max_iter=30)
+    assert np.isfinite(solution.w).all()
+    assert np.isfinite(solution.b)
+
+
+def test_histories_are_thinned_and_keep_the_best():
+    problem = draw(0)
+    history = solve("subgradient", problem, tol=1e-9, max_iter=3000).history
+    assert len(history) <= 400
+    assert history.iteration[0] == 0
+    assert history.iteration[-1] == 3000

@@ -27,7 +27,6 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.solvers import SMO, SOLVERS, CrammerSinger, choose_solver
 from maxmargin.solvers.active_set import ActiveSet
 from maxmargin.solvers.hulls import nearest_points
-from maxmargin.solvers.working_set import _smallest
 from reference import crammer_singer, qp
 
 TOL = 1e-6
@@ -673,10 +672,3 @@ def test_the_engine_is_patient_while_the_objective_improves(monkeypatch):
     assert solution.status is Status.OPTIMAL
     f = optimality.audited(problem, solution.a, solution.f, gram)
     assert optimality.violation(problem, solution.a, problem.gradient(f, solution.a)) <= 1e-3
-
-
-@given(st.lists(st.integers(0, 9) | st.floats(-1e3, 1e3), min_size=1, max_size=60), st.data())
-@settings(max_examples=60, deadline=None)
-def test_the_smallest_values_are_found(values, data):
-    k = data.draw(st.integers(0, len(values) - 1))
-    assert _smallest(np.array(values, float), k) == sorted(map(float, values))[k]

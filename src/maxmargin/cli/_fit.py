@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from maxmargin.svm.streaming.report import StreamReport
 
 HELD_OUT = 0.25
-UNEVEN = 30.0  # ratio of the ranges of two columns from which the larger drowns the smaller
+RANGE_RATIO_MAX = 30.0  # of two columns; beyond, the smaller one hardly counts in a distance
 READING = ("format", "header", "zero_based")  # options that say how a file is to be read
 UNSCALED = ("chi2", "intersection", "additive_chi2")  # kernels of histograms, which scaling would spoil
 
@@ -151,7 +151,7 @@ def scaling_hint(X: Any, names: list[str] | None) -> str:
     if len(varying) < 2:
         return ""
     most, least = varying[np.argmax(spans[varying])], varying[np.argmin(spans[varying])]
-    if not spans[most] > UNEVEN * spans[least]:
+    if not spans[most] > RANGE_RATIO_MAX * spans[least]:
         return ""
     large, small = (f"'{names[k]}'" if names is not None else str(k + 1) for k in (most, least))
     return (

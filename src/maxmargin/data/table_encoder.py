@@ -128,9 +128,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _check_names(self, X: Any) -> None:
         """Refuse a DataFrame with other columns, or in another order; an array is taken to have the right ones where
         the names were given as ``columns``."""
-        if self.columns is None:
-            _check_feature_names(self, X, reset=False)
-        elif _get_feature_names(X) is not None:
+        if self.columns is None or _get_feature_names(X) is not None:
             _check_feature_names(self, X, reset=False)
 
     def transform(self, X: Any) -> Points:

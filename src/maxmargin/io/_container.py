@@ -156,9 +156,9 @@ def _unpacked(file: BinaryIO, size: int) -> tuple[dict[str, Any], list[Array]]:
     if hashed.hexdigest().encode() != digest:
         raise ModelFileError("is damaged: its SHA-256 is not the one written in it.")
     for array in arrays:
-        if isinstance(array, np.ndarray) and array.dtype == bool:
-            if not all_in_blocks(lambda part: part.view(np.uint8) <= 1, array):
-                raise ModelFileError("is damaged: a truth value is neither 0 nor 1.")
+        boolean = isinstance(array, np.ndarray) and array.dtype == bool
+        if boolean and not all_in_blocks(lambda part: part.view(np.uint8) <= 1, array):
+            raise ModelFileError("is damaged: a truth value is neither 0 nor 1.")
     return text, arrays
 
 

@@ -24,7 +24,6 @@ from maxmargin.kernels.bandwidth import resolve_gamma
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.model_selection.folds import check_groups, make_folds, splits_of
 from maxmargin.model_selection.grid import BY_RATIO, Cell, Variant, cells, finer, kernel_axes, variants
-from maxmargin.model_selection.path import advance
 from maxmargin.model_selection.scoring import scorer_of
 from maxmargin.model_selection.search import Search
 from maxmargin.model_selection.store import Store
@@ -156,8 +155,6 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         search = Search(folds, job, self.scorer_, control, threads, bool(self.verbose))
         if self.verbose:
             count = len(made) * int(np.prod([len(values) for values in axes.values()]))
-            if not advance.signatures:
-                print_note("loading compiled code; the first search on a machine compiles it, which takes some seconds")
             print_note(f"{count} cells, {len(folds)} folds, {X.shape[0]:,} samples, {threads} threads")
         with control.catching_interrupts():
             search.run(cells(made, axes), resolved, store)

@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from maxmargin import problems
+from maxmargin import _native, problems
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.kernels.gram.tiles.products import gather
-from maxmargin.kernels.gram.tiles.selection import UNIT
+from maxmargin.kernels.gram.tiled import whole_slots
 from maxmargin.model_selection.folds import Fold
 from maxmargin.model_selection.grid import Cell
-from maxmargin.model_selection.path import LARGEST, advance, ray
+from maxmargin.model_selection.path import MATRIX_MAX_ROWS, ray
 from maxmargin.model_selection.store import MaskedGram
 from maxmargin.problems import optimality
 from maxmargin.runtime.control import Control, Progress, Status, watching
@@ -144,15 +143,15 @@ class PathJob:
             return
         if self.paired:
             at, m = self.rows[task.rows], len(task.rows)
-            K: Array = self.scratch.take("pair", (m, -(-m // UNIT) * UNIT + 16), np.float32)
-            gather(self.K, at, at, K[:, :m])
+            K: Array = self.scratch.take("pair", (m, whole_slots(m) + 16), np.float32)
+            _native.gather(self.K, at, at, K[:, :m])
             K[:, m:] = 0.0
             y, bound = task.y, self.bound[at]
         else:
             K, y, bound = self.K, np.ones(len(self.K)), self.bound
             y[self.rows] = task.y
         n = len(y)
-        wide = min(LARGEST, -(-n // UNIT) * UNIT + UNIT)
+        wide = min(MATRIX_MAX_ROWS, whole_slots(n) + _native.SLOT_UNIT)
         M = self.scratch.take("near", (wide, wide + 16), np.float32)
         W, held = np.empty(wide, np.int64), np.zeros(1, np.int64)
         a, f, last = np.zeros(n), np.zeros(n), math.nan
@@ -167,7 +166,9 @@ class PathJob:
             last, steps = C, 0
             while True:
                 asked = min(limit - steps, max(1000, SLICE // n))
-                taken, violation, offset = advance(K, y, C * bound, a, f, W, held, M, float(self.machine.tol), asked)
+                taken, violation, offset = _native.advance_path(
+                    K, y, C * bound, a, f, W, held, M, float(self.machine.tol), asked
+                )
                 steps += taken
                 if self.control.stop() is not None:
                     return

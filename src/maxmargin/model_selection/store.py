@@ -18,11 +18,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, Gram
-from maxmargin.kernels.gram.tiled import Form, Side, form_of, store_tiles, tileable
-from maxmargin.kernels.gram.tiles import products
-from maxmargin.kernels.gram.tiles.selection import UNIT
+from maxmargin.kernels.gram.tiled import Form, Side, form_of, store_tiles, tileable, whole_slots
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
@@ -49,8 +48,8 @@ class Store:
     def __init__(self, X: Points, kernels: Sequence[Kernel], threads: int, budget: float) -> None:
         self.X, self.threads, self.n = X, threads, X.shape[0]
         self.scratch = Scratch()
-        self.stride = -(-self.n // UNIT) * UNIT + 80  # whole panels fit, and it is no power of two
-        matrix = 4.0 * (self.n + 8) * self.stride
+        self.stride = whole_slots(self.n) + 16  # no power of two
+        matrix = 4.0 * self.n * self.stride
         self.room = int(budget // matrix)
         cheap = X.ndim == 2 and X.shape[1] <= NARROW and all(tileable(kernel, X) for kernel in kernels)
         if cheap and self.n > MANY:
@@ -67,11 +66,10 @@ class Store:
         if slot >= self.room:
             return None
         while len(self._buffers) <= slot:
-            self._buffers.append(np.empty((self.n + 8, self.stride), np.float32))
+            self._buffers.append(np.empty((self.n, self.stride), np.float32))
         K = self._buffers[slot]
         if not self._filled(kernel, K):
             return None
-        K = K[: self.n]
         K[:, self.n :] = 0.0
         if not isinstance(kernel, Precomputed):
             np.fill_diagonal(K, kernel.self_similarity(self.X))
@@ -84,7 +82,7 @@ class Store:
     def _filled(self, kernel: Kernel, K: Array) -> bool:
         """Compute the values; False if they need double precision."""
         if isinstance(kernel, Precomputed):
-            K[: self.n, : self.n] = self.X
+            K[:, : self.n] = self.X
             return True
         form = form_of(kernel) if tileable(kernel, self.X) else None
         if form is None:
@@ -97,7 +95,7 @@ class Store:
         side = Side.of(self.X, form, shift, np.float32)
         if form.single_suffices(side.typical, side.longest):
             store_tiles(side, side.panels(np.arange(side.n), form), form, K, self.threads)
-        elif form.kind == products.EXP2:
+        elif form.kind == _native.EXP2:
             self._in_double(form, shift, K)
         else:
             return False
@@ -109,10 +107,10 @@ class Store:
         right = side.panels(np.arange(side.n), form)
 
         def work(t: int) -> None:
-            rows = np.arange(t * TILE_ROWS, min((t + 1) * TILE_ROWS, self.n))
-            strip = self.scratch.take("strip", (TILE_ROWS + 8, len(right.v)), np.float64)
-            store_tiles(side.part(rows), right, form, strip, 1)
-            out[rows[0] : rows[-1] + 1, : self.n] = strip[: len(rows), : self.n]
+            start, stop = t * TILE_ROWS, min((t + 1) * TILE_ROWS, self.n)
+            values = self.scratch.take("strip", (stop - start, self.n), np.float64)
+            store_tiles(side.strip(start, stop), right, form, values, 1)
+            out[start:stop, : self.n] = values
 
         run_tiles(work, -(-self.n // TILE_ROWS), self.threads)
 
@@ -121,7 +119,7 @@ class Store:
         at most 0.4 e for every gamma."""
         if self._halves is None:
             S = np.empty_like(K)
-            self._in_double(Form(products.POWER, 1.0, norms=True), kernel.shift_, S)
+            self._in_double(Form(_native.POWER, 1.0, norms=True), kernel.shift_, S)
             self._halves = np.minimum(S, 0.0, out=S)
         S, factor = self._halves, np.float32(2.0 * float(kernel.gamma))
 
@@ -173,7 +171,7 @@ class MaskedGram(Gram):
     def everywhere(self, cols: Array, coef: Array) -> Array:
         """K[:, cols] @ coef for all rows of the matrix, those outside the index too."""
         out = np.zeros(len(self.K))
-        products.add_rows(self.K, self.index[cols], coef, out)
+        _native.add_rows(self.K, self.index[cols], np.ascontiguousarray(coef), out)
         return out
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
@@ -183,7 +181,7 @@ class MaskedGram(Gram):
 
     def fill(self, rows: Array, out: Array) -> None:
         at = self.index[rows]
-        products.gather(self.K, at, at, out[: len(rows), : len(rows)])
+        _native.gather(self.K, at, at, out[: len(rows), : len(rows)])
 
     def subset(self, rows: Array) -> MaskedGram:
         return MaskedGram(self.K, self.index[rows], self.scratch)

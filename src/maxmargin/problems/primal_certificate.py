@@ -70,12 +70,14 @@ def certify(
     f: Array | None = None,
     *,
     made: bool = False,
+    suggest: bool = True,
 ) -> PrimalCertificate:
     """The certificate of (w, b), with the better of the multipliers given and those that w suggests.
 
     A hard margin is judged by the same direction, scaled until the closest row has a margin of one; it is infinite if
     one is on the wrong side, and ``primal_infeasibility`` says by how much rows are inside as (w, b) stands. ``f`` is
-    X w where it is known; ``made`` says that w was computed from ``beta``, as where many models are made together.
+    X w where it is known; ``made`` says that w was computed from ``beta``, as where many models are made together;
+    ``suggest=False`` leaves it at the multipliers given, where a run has to end at once.
 
     Examples
     --------
@@ -95,7 +97,9 @@ def certify(
         infeasibility = max(0.0, float(np.max((1.0 - problem.y * (f + b))[hard], initial=0.0)))
         scaled_w, scaled_b, scaled = stretched(problem, w, b, f)
     primal = problem.primal(scaled_w, scaled_b, scaled)
-    chosen, w_beta, dual = _best_multipliers(problem, primal, scaled, scaled_b, beta, w if made else None)
+    chosen, w_beta, dual = _best_multipliers(
+        problem, primal, scaled, scaled_b, beta, w if made else None, suggest or beta is None
+    )
     r = problem.y - scaled - scaled_b
     target = np.empty(len(r))
     hard_step = float(np.abs(chosen).max(initial=0.0)) or 1.0
@@ -154,7 +158,7 @@ def _complementarity(problem: PrimalProblem, r: Array, beta: Array) -> float:
 
 
 def _best_multipliers(
-    problem: PrimalProblem, primal: float, f: Array, b: float, given: Array | None, made: Array | None
+    problem: PrimalProblem, primal: float, f: Array, b: float, given: Array | None, made: Array | None, suggest: bool
 ) -> tuple[Array, Array, float]:
     """Multipliers, their w and their dual objective; what w suggests is tried where the given ones leave a gap."""
     best = problem.first()
@@ -165,7 +169,7 @@ def _best_multipliers(
         w_beta = made if made is not None and np.array_equal(beta, given) else problem.w_of(beta)
         if problem.dual(beta, w_beta) > value:
             best, best_w, value = beta, w_beta, problem.dual(beta, w_beta)
-    if not math.isfinite(primal) or problem.relative(primal, value) <= SUGGEST_MIN_GAP:
+    if not suggest or not math.isfinite(primal) or problem.relative(primal, value) <= SUGGEST_MIN_GAP:
         return best, best_w, value
     for beta in _suggested(problem, problem.y - f - b):
         beta = problem.feasible(beta)

@@ -73,8 +73,8 @@ def row_hashes(X: Points) -> Array:
 
 
 def _real(X: Array) -> Array:
-    """The same values in C order, float32 or float64."""
-    return np.ascontiguousarray(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    """The same values in C order and aligned, float32 or float64."""
+    return np.require(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64, ["C", "A"])
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._native import SLOT_UNIT
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.kernels.gram.tiles.selection import UNIT
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
@@ -32,9 +32,9 @@ from maxmargin.solvers.base import Solution
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.pair_steps import Slots, pair_steps
-from maxmargin.solvers.small_dense import solve_whole
+from maxmargin.solvers.small_dense import solve_small_dense
 from maxmargin.solvers.smo import SMO
-from maxmargin.solvers.working_set import choose, excess, sides
+from maxmargin.solvers.working_set import BoxVariables
 
 SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within these, but
 CACHED = 2048  # beyond this, where K_WW outgrows the cache, only a quarter more than the free variables
@@ -73,7 +73,7 @@ class ActiveSet:
         n_before = 0
         small = problem.n_variables <= min(WHOLE, self.largest)
         if small and gram.single_is_exact:
-            solution, done = solve_whole(problem, gram, tol=tol, control=control, start=start)
+            solution, done = solve_small_dense(problem, gram, tol=tol, control=control, start=start)
             if done:
                 return solution
             n_before, start = solution.n_iter, solution.a
@@ -116,27 +116,28 @@ class _Run:
         cap = min(
             solver.largest,
             int(np.sqrt(gram.budget / np.dtype(self.dtype).itemsize)),
-            problem.n_variables + UNIT * (self.n_groups + 1),
+            problem.n_variables + SLOT_UNIT * (self.n_groups + 1),
         )
-        self.cap = max(4 * UNIT, cap)
+        self.cap = max(4 * SLOT_UNIT, cap)
         self.smallest, self.largest = min(solver.smallest, self.cap), solver.largest
         self.W = np.empty(0, np.int64)
-        self.taken = np.zeros(problem.n_variables, bool)
         self.current = self.every  # the variables whose gradients are up to date
         self.pending = np.zeros(problem.n_rows)
         self.gradient = problem.gradient(self.f, self.a)
 
     # ------------------------------------------------------------ conditions
 
+    def _variables(self) -> BoxVariables:
+        p = self.problem
+        return BoxVariables(self.gradient, self.a, p.lower, p.upper, self.group, self.n_groups, self.lone)
+
     def _conditions(self, ids: Array) -> tuple[float, Array, float]:
         """Over the variables ids: the violation, each group's middle, and half the widest group's violation."""
-        p, middle = self.problem, np.empty(self.n_groups)
-        violation = sides(self.gradient, self.a, p.lower, p.upper, self.group, ids, self.lone, middle)
+        violation, middle = self._variables().sides(ids)
         return violation, middle, 0.5 * violation
 
     def _excess(self, ids: Array, middle: Array) -> Array:
-        p = self.problem
-        return excess(self.gradient, self.a, p.lower, p.upper, self.group, ids, middle)
+        return self._variables().excess(ids, middle)
 
     def _refresh_gradient(self, ids: Array | None = None) -> None:
         p = self.problem
@@ -185,18 +186,15 @@ class _Run:
     def _solve_block(self, ids: Array, violation: float, middle: Array, goal: float) -> tuple[Array, Array]:
         """Choose W among ids and solve on it; the rows whose coefficients changed, and by how much."""
         p = self.problem
-        free = np.count_nonzero((self.a > p.lower) & (self.a < p.upper))
+        free = int(np.count_nonzero((self.a > p.lower) & (self.a < p.upper)))
         least = self.smallest
         if len(ids) == len(self.every):  # many support vectors are still to come: take more of them at a time
             least = min(2 * CACHED, least + GROWTH * max(0, self.rounds - EARLY))
         size = min(self.cap, max(least, min(2 * free, max(CACHED, 5 * free // 4))))
-        if len(ids) <= self.cap - UNIT * (self.n_groups + 1):
+        if len(ids) <= self.cap - SLOT_UNIT * (self.n_groups + 1):
             size = min(size, len(ids)) if len(ids) > self.smallest else len(ids)
         start = (self.rounds * 7919) % max(1, len(ids))
-        chosen = choose(
-            self.gradient, self.a, p.lower, p.upper, self.group, ids, self.W, self.taken, size, middle, start
-        )
-        self.W = W = np.sort(chosen)
+        self.W = W = np.sort(self._variables().choose(ids, self.W, size, middle, start))
         change, v = self._pair_steps(W, middle, self.dtype, max(self.inner * violation, 0.5 * goal))
         moved = np.flatnonzero(change)
         self.rounds += 1

@@ -11,37 +11,12 @@ minus the smallest of one that may rise, both at least zero in size, is at most 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.blocks import Block, BlockSolver
-
-
-@numba.njit(cache=True, nogil=True)
-def _solve_coordinates(Q: Array, g: Array, a: Array, lower: Array, upper: Array, goal: float, max_steps: int) -> int:
-    n = len(a)
-    for step in range(max_steps):
-        lowest, highest, best, i, target = 0.0, 0.0, 0.0, -1, 0.0
-        for u in range(n):
-            if a[u] < upper[u]:
-                lowest = min(lowest, g[u])
-            if a[u] > lower[u]:
-                highest = max(highest, g[u])
-            curvature = max(Q[u, u], 1e-300)
-            aim = min(max(a[u] - g[u] / curvature, lower[u]), upper[u])
-            d = aim - a[u]
-            gain = -d * (g[u] + 0.5 * curvature * d)
-            if gain > best:
-                best, i, target = gain, u, aim
-        if highest - lowest <= goal or i < 0:
-            return step
-        d = target - a[i]
-        a[i] = target
-        for u in range(n):
-            g[u] += d * Q[i, u]
-    return max_steps
 
 
 class CoordinateDescent(BlockSolver):
@@ -69,4 +44,6 @@ class CoordinateDescent(BlockSolver):
         return np.sort(candidates)
 
     def solve_block(self, block: Block, goal: float, max_steps: int) -> int:
-        return int(_solve_coordinates(block.Q, block.g, block.a, block.lower, block.upper, float(goal), max_steps))
+        return _native.solve_block_coordinates(
+            block.Q, block.g, block.a, block.lower, block.upper, float(goal), max_steps
+        )

@@ -6,7 +6,7 @@ The variables of W stand in slots, the groups one after the other, each padded t
 
 The compiled steps then see a group as a run of full vectors. They work on K of the slots' rows, with the signs of their
 variables, and on gradients g less the middle of their group: only differences matter, and float32 keeps small ones
-better. A slot may rise (``rise`` is 0) or not (``rise`` is BIG), and fall alike; padding can do neither.
+better. A slot may rise (``rise`` is 0) or not (``rise`` is PAIR_BARRIER), and fall alike; padding can do neither.
 
 Variables without an equality form a group whose offset is known: zero. A slot that stands for it, with a gradient of
 zero and no bounds, lets pairs move single variables.
@@ -18,8 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin import _native
+from maxmargin._native import PAIR_BARRIER
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.kernels.gram.tiles.selection import BIG, UNIT, solve_pairs
+from maxmargin.kernels.gram.tiled import whole_slots
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
@@ -58,7 +60,7 @@ class Slots:
         parts, starts, at = [], [], 0
         for k in range(n_groups):
             mine = W[group[W] == k] if n_groups > 1 else W
-            length = -(-(len(mine) + lone) // UNIT) * UNIT
+            length = whole_slots(len(mine) + lone)
             parts.append(np.concatenate((mine, np.full(length - len(mine), -1))) if length > len(mine) else mine)
             starts.append(at)
             at += length
@@ -102,7 +104,7 @@ def pair_steps(
     x, lower, upper = np.zeros(size), np.zeros(size), np.zeros(size)
     g: Array = np.zeros(size, dtype)
     curvature: Array = np.zeros(size, dtype)
-    rise: Array = np.full(size, BIG, dtype)
+    rise: Array = np.full(size, PAIR_BARRIER, dtype)
     fall = -rise
     x[real], lower[real], upper[real] = a[v], problem.lower[v], problem.upper[v]
     offset = np.repeat(middle, end - begin)
@@ -122,20 +124,7 @@ def pair_steps(
     creeping: float = 0
     while done < most:
         asked = min(piece, most - done)
-        taken = solve_pairs(
-            K,
-            g,
-            x,
-            lower,
-            upper,
-            rise,
-            fall,
-            curvature,
-            begin,
-            end,
-            dtype(target),
-            asked,
-        )
+        taken = _native.solve_pairs(K, g, x, lower, upper, rise, fall, curvature, begin, end, target, asked)
         done += taken
         creeping += taken
         if taken < asked or control.stop() is not None:
@@ -147,8 +136,8 @@ def pair_steps(
                 free, move = step
                 x[free] = np.clip(x[free] + move, lower[free], upper[free])
                 g += move.astype(dtype) @ K[free, :size]
-                rise[free] = np.where(x[free] < upper[free], 0, BIG)
-                fall[free] = np.where(x[free] > lower[free], 0, -BIG)
+                rise[free] = np.where(x[free] < upper[free], 0, PAIR_BARRIER)
+                fall[free] = np.where(x[free] > lower[free], 0, -PAIR_BARRIER)
     change = x[real] - a[v]
     # The sums of a group's changes are zero, so the offsets do not matter.
     gain = -0.5 * float(np.dot(gradient[v] + g[real] + offset[real], change))

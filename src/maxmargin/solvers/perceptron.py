@@ -5,82 +5,31 @@
 With v = (w, b) and z_i = (x_i, 1), the classes separable by some unit vector u with y_i u'z_i >= gamma > 0, and
 |z_i| <= R, no order of the points allows more than (R / gamma)^2 such mistakes from v = 0 (Novikoff 1962): a mistake
 adds at least gamma eta to u'v, and at most R^2 eta^2 to |v|^2. Otherwise there is no end to them. So after each epoch
-all points are looked at with v as it then is. The run has converged when none is on the wrong side, and what it
+all points are evaluated with v as it then is. The run has converged when none is on the wrong side, and what it
 returns in any case is the v with the fewest points there (Gallant 1990).
 
-The averaged perceptron (Freund & Schapire 1999) returns the mean of v_1, ..., v_T, the vectors after each look at a
-point. A mistake at look t is in all but the first t - 1 of them, so the mean is v_T - s / T with s the sum of
-(t - 1) eta y_i z_i over the mistakes: looks without one cost nothing.
+The averaged perceptron (Freund & Schapire 1999) returns the mean of v_1, ..., v_T, the vectors after each point. A
+mistake at point t is in all but the first t - 1 of them, so the mean is v_T - s / T with s the sum of
+(t - 1) eta y_i z_i over the mistakes: points without one cost nothing. A pass over points is in ``native/perceptron``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
+from maxmargin.runtime.csr import csr_arrays
 from maxmargin.runtime.validation import Array, Points
 
-
-@numba.njit(cache=True, nogil=True)
-def _pass_dense(
-    X: Array, y: Array, order: Array, v: Array, s: Array, t: int, eta: float, intercept: float
-) -> tuple[int, float]:
-    """One look at every point, in the given order: how many are on the wrong side, and how far in all. t looks were
-    before; ``eta`` = 0 changes nothing; ``intercept`` is the last entry of every z."""
-    d, mistakes, loss = X.shape[1], 0, 0.0
-    for i in order:
-        f = v[d] * intercept
-        for k in range(d):
-            f += X[i, k] * v[k]
-        if not y[i] * f > 0:
-            mistakes += 1
-            loss -= y[i] * f
-            if eta > 0:
-                step = eta * y[i]
-                for k in range(d):
-                    v[k] += step * X[i, k]
-                    s[k] += t * step * X[i, k]
-                v[d] += step * intercept
-                s[d] += t * step * intercept
-        t += 1
-    return mistakes, loss
+PASS_MAX_ENTRIES = 2**22  # of X per call: a few hundredths of a second, so that a run can be stopped in between
 
 
-@numba.njit(cache=True, nogil=True)
-def _pass_csr(
-    data: Array,
-    indices: Array,
-    indptr: Array,
-    y: Array,
-    order: Array,
-    v: Array,
-    s: Array,
-    t: int,
-    eta: float,
-    intercept: float,
-) -> tuple[int, float]:
-    """The same for sparse points."""
-    d, mistakes, loss = len(v) - 1, 0, 0.0
-    for i in order:
-        f = v[d] * intercept
-        for p in range(indptr[i], indptr[i + 1]):
-            f += data[p] * v[indices[p]]
-        if not y[i] * f > 0:
-            mistakes += 1
-            loss -= y[i] * f
-            if eta > 0:
-                step = eta * y[i]
-                for p in range(indptr[i], indptr[i + 1]):
-                    v[indices[p]] += step * data[p]
-                    s[indices[p]] += t * step * data[p]
-                v[d] += step * intercept
-                s[d] += t * step * intercept
-        t += 1
-    return mistakes, loss
+class Stopped(Exception):
+    """An epoch was given up because the run is to stop."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +39,7 @@ class Epoch:
     Attributes
     ----------
     mistakes : int
-        Points that were on the wrong side when they were looked at: the updates of this epoch.
+        Points that were on the wrong side when their turn came: the updates of this epoch.
     errors : int
         Points on the wrong side at its end.
     objective : float
@@ -116,6 +65,15 @@ class PerceptronRun:
     eta : float
         The step.
     fit_intercept, average : bool
+
+    Attributes
+    ----------
+    looks : int
+        Points that were passed so far, all epochs together.
+    best : array of shape (n_features + 1,)
+        The vector with the fewest errors so far.
+    fewest : int
+        Its errors; -1 before the first epoch is evaluated.
     """
 
     v: Array
@@ -136,32 +94,69 @@ class PerceptronRun:
         """v, or the mean of all v so far."""
         return self.v - self.s / self.looks if self.average and self.looks else self.v.copy()
 
-    def epoch(self, X: Points, y: Array, order: Array) -> Epoch:
-        """Learn from every point once, in the given order, and look at the outcome."""
-        mistakes, _ = self._pass(X, y, order, self.v, self.looks, self.eta)
-        self.looks += len(order)
+    def epoch(self, X: Points, y: Array, order: Array, stopped: Callable[[], bool] = lambda: False) -> Epoch:
+        """Learn from every point once, in the given order, and evaluate the outcome.
+
+        Raises :class:`Stopped` when ``stopped`` returns true before that; but a first epoch is only cut short, so that
+        there is something to return."""
+        first = self.fewest < 0
+        mistakes, passed, _ = self._pass(X, y, order, self.v, self.eta, stopped)
+        self.looks += passed
+        if passed < len(order) and not first:
+            raise Stopped
         result = self.result
-        errors, loss = self._pass(X, y, np.arange(len(y)), result, 0, 0.0)
+        errors, passed, loss = self._pass(X, y, np.arange(len(y)), result, 0.0, (lambda: False) if first else stopped)
         if not np.isfinite(loss):
             raise ValueError("w'x overflows in float64: scale the columns of X to about 1.")
-        better = self.fewest < 0 or errors < self.fewest
+        if passed < len(y):
+            raise Stopped
+        better = first or errors < self.fewest
         if better:
             self.best, self.fewest = result, errors
         return Epoch(mistakes, errors, loss / len(y), better)
 
-    def _pass(self, X: Points, y: Array, order: Array, v: Array, t: int, eta: float) -> tuple[int, float]:
-        intercept = 1.0 if self.fit_intercept else 0.0
-        if sp.issparse(X):
-            return _pass_csr(X.data, X.indices, X.indptr, y, order, v, self.s, t, float(eta), intercept)
-        return _pass_dense(X, y, order, v, self.s, t, float(eta), intercept)
+    def _pass(
+        self, X: Points, y: Array, order: Array, v: Array, eta: float, stopped: Callable[[], bool]
+    ) -> tuple[int, int, float]:
+        """Pass points in the given order, and move v where ``eta`` is not zero: mistakes, points passed, and the sum of
+        -y f over the mistakes."""
+        arrays = csr_arrays(X) if sp.issparse(X) else None
+        X = X if arrays is not None else np.require(X, requirements=["C", "A"])
+        entries = X.shape[1] if arrays is None else max(1, X.nnz // max(1, X.shape[0]))
+        per_call = max(1, PASS_MAX_ENTRIES // max(1, entries))
+        order = np.ascontiguousarray(order, np.int64)
+        mistakes, loss, intercept, eta = 0, 0.0, 1.0 if self.fit_intercept else 0.0, float(eta)
+        for start in range(0, len(order), per_call):
+            if start > 0 and stopped():
+                return mistakes, start, loss
+            part, t = order[start : start + per_call], self.looks + start
+            if arrays is None:
+                found = _native.perceptron_pass(X, y, part, v, self.s, t, eta, intercept)
+            else:
+                found = _native.perceptron_pass_csr(arrays, X.shape[1], y, part, v, self.s, t, eta, intercept)
+            mistakes, loss = mistakes + found[0], loss + found[1]
+        return mistakes, len(order), loss
 
 
-def epochs(run: PerceptronRun, X: Points, y: Array, random: np.random.RandomState | None, most: int) -> Iterator[Epoch]:
+def epochs(
+    run: PerceptronRun,
+    X: Points,
+    y: Array,
+    random: np.random.RandomState | None,
+    max_epochs: int,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[Epoch]:
     """At most so many epochs, each in a new random order, or in that of the rows without ``random``; the last is the
-    first without errors."""
-    for _ in range(most):
+    first without errors, or the last that was evaluated before ``stopped`` returned true."""
+    y = np.ascontiguousarray(y, np.float64)
+    if not sp.issparse(X):
+        X = np.require(X, requirements=["C", "A"])
+    for _ in range(max_epochs):
         order = np.arange(len(y)) if random is None else random.permutation(len(y))
-        epoch = run.epoch(X, y, order)
+        try:
+            epoch = run.epoch(X, y, order, stopped)
+        except Stopped:
+            return
         yield epoch
         if epoch.errors == 0:
             return

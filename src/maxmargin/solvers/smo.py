@@ -12,78 +12,15 @@ for the best group, and stops when max { g_u : a_u > lower_u } - min { g_u : a_u
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.blocks import Block, BlockSolver
 
 KEEP = 0.5  # at most this part of W are free variables of the last one; the rest are violators
-
-
-@numba.njit(cache=True, nogil=True)
-def _solve_pairs(
-    Q: Array,
-    g: Array,
-    a: Array,
-    lower: Array,
-    upper: Array,
-    group: Array,
-    n_groups: int,
-    goal: float,
-    max_steps: int,
-) -> int:
-    n = len(a)
-    lowest = np.empty(n_groups)
-    highest = np.empty(n_groups)
-    first = np.empty(n_groups, np.int64)
-    diagonal = np.empty(n)
-    for u in range(n):
-        diagonal[u] = Q[u, u]
-    for step in range(max_steps):
-        lowest[:] = np.inf
-        highest[:] = -np.inf
-        first[:] = -1
-        for u in range(n):
-            k = group[u]
-            if a[u] < upper[u] and g[u] < lowest[k]:
-                lowest[k] = g[u]
-                first[k] = u
-            if a[u] > lower[u] and g[u] > highest[k]:
-                highest[k] = g[u]
-        worst = 0.0
-        for k in range(n_groups):
-            worst = max(worst, highest[k] - lowest[k])
-        if worst <= goal:
-            return step
-        best, i, j = 0.0, -1, -1
-        for u in range(n):
-            k = group[u]
-            v = first[k]
-            difference = g[u] - lowest[k]
-            if v >= 0 and difference > 0 and a[u] > lower[u]:
-                curvature = diagonal[u] + diagonal[v] - 2.0 * Q[v, u]
-                # Below rounding the curvature is unknown: a larger one only shortens the step.
-                curvature = max(curvature, 1e-15 * (abs(diagonal[u]) + abs(diagonal[v])) + 1e-300)
-                gain = difference * difference / curvature
-                if gain > best:
-                    best, i, j = gain, v, u
-        if j < 0:
-            return step
-        difference = g[j] - g[i]
-        curvature = diagonal[i] + diagonal[j] - 2.0 * Q[i, j]
-        curvature = max(curvature, 1e-15 * (abs(diagonal[i]) + abs(diagonal[j])) + 1e-300)
-        move = difference / curvature
-        room_up, room_down = upper[i] - a[i], a[j] - lower[j]
-        move = min(move, room_up, room_down)
-        # Within rounding of a bound means at it: a variable that only seems free would decide the intercept.
-        a[i] = upper[i] if room_up - move <= 1e-14 * (abs(a[i]) + move) else a[i] + move
-        a[j] = lower[j] if room_down - move <= 1e-14 * (abs(a[j]) + move) else a[j] - move
-        for u in range(n):
-            g[u] += move * (Q[i, u] - Q[j, u])
-    return max_steps
 
 
 class SMO(BlockSolver):
@@ -121,8 +58,6 @@ class SMO(BlockSolver):
 
     def solve_block(self, block: Block, goal: float, max_steps: int) -> int:
         n_groups = int(block.group.max()) + 1
-        return int(
-            _solve_pairs(
-                block.Q, block.g, block.a, block.lower, block.upper, block.group, n_groups, float(goal), max_steps
-            )
+        return _native.solve_block_pairs(
+            block.Q, block.g, block.a, block.lower, block.upper, block.group, n_groups, float(goal), max_steps
         )

@@ -264,7 +264,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         """All epochs of one machine; why they ended, empty if there are no errors."""
         lowest, without_change = np.inf, 0
         order = random if self.shuffle else None
-        for number, epoch in enumerate(epochs(run, X, y, order, int(self.max_iter)), start=1):
+        run_epochs = epochs(run, X, y, order, int(self.max_iter), lambda: control.stop() is not None)
+        for number, epoch in enumerate(run_epochs, start=1):
             history.append((machine, number, epoch.mistakes, epoch.errors, epoch.objective))
             self.mistakes_[machine] += epoch.mistakes
             if self.verbose:
@@ -274,15 +275,17 @@ class Perceptron(ClassifierMixin, BaseEstimator):
                 )
             if epoch.errors == 0:
                 return ""
-            stop = control.stop()
-            if stop is not None:
-                return "stopped at max_seconds" if stop is Status.DEADLINE else "interrupted by the user"
+            if control.stop() is not None:
+                break
             if self.tol is not None:
                 without_change = without_change + 1 if epoch.objective > lowest - self.tol else 0
                 lowest = min(lowest, epoch.objective)
                 if without_change >= self.n_iter_no_change:
                     return f"no progress above tol in {self.n_iter_no_change} epochs"
-        return "stopped at max_iter"
+        stop = control.stop()
+        if stop is None:
+            return "stopped at max_iter"
+        return "stopped at max_seconds" if stop is Status.DEADLINE else "interrupted by the user"
 
     def _publish(self, runs: list[PerceptronRun], vectors: Array) -> None:
         self._runs = runs

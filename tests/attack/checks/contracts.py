@@ -55,7 +55,9 @@ def independent(trial):
     X = case.X.copy()
     y, w = copy.deepcopy(case.y), copy.deepcopy(case.weight)
     need(not case.sparse and not case.precomputed)
-    model = quiet(lambda: trial.make(case).fit(X, *(() if y is None else (y,)), **({} if w is None else {"sample_weight": w})))
+    model = quiet(
+        lambda: trial.make(case).fit(X, *(() if y is None else (y,)), **({} if w is None else {"sample_weight": w}))
+    )
     new = handed(case, case.new)
     before = state_of(quiet(lambda: answers_of(model, new)))
     X[:] = 0
@@ -141,7 +143,8 @@ def refused_parameter(trial):
         try:
             quiet(lambda: model.fit(handed(case, case.X), *arguments))
         except (ValueError, TypeError) as error:
-            assert name in str(error), f"the error for {name}={value!r} does not name it: {error}"
+            named, text = name in str(error), str(error)
+            assert named, f"the error for {name}={value!r} does not name it: {text}"
             found = differences(before, state_of(model))
             assert not found, f"a refused fit ({name}={value!r}) changed {found}"
         else:

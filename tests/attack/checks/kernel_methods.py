@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
 from attack.apart import dense, sample_weights
 from attack.case import handed, need, precomputed, within
 from reference import kernel_methods
@@ -18,14 +19,17 @@ def _stable(n, gram_error=0.0):
 
 def _relative_error(K):
     """What rounding of the kernel values adds, relative to the matrix's norm."""
-    return float(np.linalg.norm(K.error)) / max(float(np.linalg.norm(np.asarray(K.values, np.float64))), 1e-300)
+    largest = float(np.abs(K.values).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    return float(np.linalg.norm(K.error / largest)) / float(np.linalg.norm(np.asarray(K.values / largest, np.float64)))
 
 
 def ridge_equations(trial):
     """Kernel ridge regression: alpha c_i = w_i (y_i - f(x_i)), and sum c_i = 0 with an intercept."""
     case, model = trial.case, trial.model
     alpha = float(getattr(model, "alpha_", model.get_params().get("alpha", 1.0)))
-    need(alpha > 0)
+    need(alpha > 0 and not any("singular to working precision" in message for message in trial.messages))
     w = sample_weights(case)
     used = np.flatnonzero(w > 0)
     K = trial.kernel(case.X[used], case.X if case.precomputed else case.X[used])
@@ -40,6 +44,7 @@ def ridge_equations(trial):
             # Solved by columns: c is w (y - f) / alpha, and its rounding is that of f, over alpha.
             bound *= 1 + float(np.linalg.norm(np.asarray(K.values, np.float64))) * w.max() / alpha
         got = float(np.linalg.norm(residual))
+        need(math.isfinite(bound))
         assert got <= bound, f"the equations are off by {got:.3g}, where a stable solver leaves {bound:.3g}"
         if model.fit_intercept:
             allowed = bound * math.sqrt(w.max()) / alpha * math.sqrt(len(used)) + UNIT * len(used) * np.abs(c).sum() * 8
@@ -69,9 +74,11 @@ def blended(trial):
     size = np.abs(B) @ np.abs(case.y) + np.abs(want)
     alpha = float(getattr(model, "alpha_", model.get_params().get("alpha", 1.0)))
     need(alpha > 1e-3)
-    K = np.abs(np.asarray(trial.kernel(case.X, case.X).values, np.float64)).sum(axis=1).max()
-    condition = 1 + K * sample_weights(case).max() / alpha
-    within(got, want, _stable(len(case.X)) * condition * size.max() + 1e-300, "blend_weights @ y")
+    K = trial.kernel(case.X, case.X)
+    norm = np.abs(np.asarray(K.values, np.float64)).sum(axis=1).max()
+    condition = 1 + norm * sample_weights(case).max() / alpha
+    error = _stable(len(case.X), _relative_error(K)) + float(trial.kernel(case.new, case.X).error.max()) / norm
+    within(got, want, error * condition * size.max() + 1e-300, "blend_weights @ y")
 
 
 def left_out(trial):
@@ -136,7 +143,9 @@ def projections(trial):
     got = model.transform(handed(case, case.new))
     assert not got[:, ~positive].any(), "a component without variance has projections"
     got = got[:, positive].astype(np.float64)
-    single = np.finfo(np.float32).eps * np.abs(got) if model.transform(handed(case, case.new)).dtype == np.float32 else 0.0
+    single = (
+        np.finfo(np.float32).eps * np.abs(got) if model.transform(handed(case, case.new)).dtype == np.float32 else 0.0
+    )
     within(got, np.asarray(want, np.float64), 4 * error + single + 1e-300, "transform")
 
 

@@ -1,4 +1,4 @@
-"""NumPy twins of native/working_set, native/conditions and native/coefficients."""
+"""NumPy twins of native/working_set and native/conditions."""
 
 import numpy as np
 
@@ -43,22 +43,3 @@ def slackness(gradient, a, lower, upper, group, offset):
     slack = np.where(pull > 0, a - lower, upper - a)
     finite = np.isfinite(slack)
     return (np.abs(pull) * np.where(finite, slack, 0.0)).max(initial=0.0), outside
-
-
-def distribute_coefficients(of, share, coefficients, filled, bounds):
-    """Row by row, problem by problem: what a merged row has left goes to its next input row, up to that row's part."""
-    out = np.zeros((len(of), coefficients.shape[1]))
-    for t in range(coefficients.shape[1]):
-        before = np.zeros(len(coefficients))
-        for s, p in enumerate(of):
-            full = filled[p, t]
-            if full == 0:
-                out[s, t] = coefficients[p, t] if before[p] <= 1e-12 else 0.0
-            else:
-                part = min(max(full - before[p], 0.0), share[s])
-                if part >= 1e-12:
-                    out[s, t] = coefficients[p, t] * (part / full)
-                    if part >= (1 - 1e-9) * share[s] and 0 < bounds[s, t] < np.inf:
-                        out[s, t] = np.sign(out[s, t]) * bounds[s, t]
-            before[p] += share[s]
-    return out

@@ -57,7 +57,7 @@ class _KernelNeighbors(KernelInput):
             check_choice("weights", self.weights, ["uniform", "distance"], extra=" or a function of the distances")
 
     def _fit_points(self, X: Points) -> None:
-        self.X_fit_ = X
+        self.X_fit_ = X = X.copy()  # the user may change X
         self.n_samples_fit_ = X.shape[0]
         self.kernel_ = self._resolved(X)
         self._space = FeatureSpace(self.kernel_, X)
@@ -273,7 +273,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
         """
         self._check_parameters()
         X = self._training_points(X)
-        self._targets = _check_outputs(y, X.shape[0])
+        self._targets = _check_outputs(y, X.shape[0]).copy()  # the user may change y
         self._fit_points(X)
         return self
 

@@ -13,8 +13,8 @@ import abc
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
 from maxmargin.kernels import Kernel
-from maxmargin.kernels.gram.tiles.products import gather, gather_product
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
@@ -68,7 +68,7 @@ class Gram(abc.ABC):
         ``single`` the kernel values may be float32; sums are float64 in any case."""
 
     def fill(self, rows: Array, out: Array) -> None:
-        """out[:n, :n] = K[rows, rows] in float32; ``out`` is at least 8 rows and 64 columns larger."""
+        """out[:n, :n] = K[rows, rows] in the precision of ``out``, which may be larger."""
         n = len(rows)
         out[:n, :n] = self.block(rows, rows)
 
@@ -176,14 +176,14 @@ class StoredGram(Gram):
 
     def fill(self, rows: Array, out: Array) -> None:
         at = self._at(rows)
-        gather(self.K, at, at, out[: len(rows), : len(rows)])
+        _native.gather(self.K, at, at, out[: len(rows), : len(rows)])
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         at = self._at(np.arange(self.n) if rows is None else rows)
         columns = self._at(cols)
         out = np.empty((len(at), *coef.shape[1:]))
         if coef.ndim == 1:
-            gather_product(self.K, at, columns, coef, out)
+            _native.gather_product(self.K, at, columns, np.ascontiguousarray(coef, np.float64), out)
             return out
         with single_threaded_blas():
             for tile in _tiles(len(at), TILE_ROWS):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.kernels.gram.tiled import Panels, Side, TiledGram, store_tiles
-from maxmargin.kernels.gram.tiles import products
+from maxmargin import _native
+from maxmargin.kernels.gram.tiled import Panels, Side, TiledGram, store_tiles, whole_slots
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array
 
@@ -40,10 +40,10 @@ class HeldGram(TiledGram):
         a, b = cols[low], cols[~low] - self.cut
         x, y = coef[low], coef[~low]
         out = np.zeros(self.n)  # K is symmetric: where columns are meant, rows are read, for they are contiguous
-        products.add_rows(self.first, a, x, out[: self.cut])
-        products.add_columns(self.cross, b, y, out[: self.cut])
-        products.add_rows(self.cross, a, x, out[self.cut :])
-        products.add_rows(self.last, b, y, out[self.cut :])
+        _native.add_rows(self.first, a, x, out[: self.cut])
+        _native.add_columns(self.cross, b, y, out[: self.cut])
+        _native.add_rows(self.cross, a, x, out[self.cut :])
+        _native.add_rows(self.last, b, y, out[self.cut :])
         return out if rows is None else out[rows]
 
     def subset(self, rows: Array) -> TiledGram:
@@ -56,10 +56,10 @@ class HeldGram(TiledGram):
         if not self.double:
             return super().stored()
         m, every = self.cut, np.arange(self.n)
-        whole: Array = self.scratch.take("stored", (self.n, -(-self.n // 64) * 64 + 16), np.float64)
+        whole: Array = self.scratch.take("stored", (self.n, whole_slots(self.n) + 16), np.float64)
         out = whole[:, : self.n]
         out[:m, :m], out[m:, m:], out[:m, m:], whole[:, self.n :] = self.first, self.last, self.cross, 0.0
-        products.transpose(self.cross, out[m:, :m])
+        _native.transpose(self.cross, out[m:, :m])
         return whole, every
 
     def fill(self, rows: Array, out: Array) -> None:
@@ -76,10 +76,10 @@ class HeldGram(TiledGram):
             out[:n, :n] = sorted_out[np.ix_(back, back)]
             return
         a, b = rows[:m], rows[m:] - self.cut
-        products.gather(self.first, a, a, out[:m, :m])
-        products.gather(self.last, b, b, out[m:n, m:n])
-        products.gather(self.cross, a, b, out[:m, m:n])
-        products.transpose(out[:m, m:n], out[m:n, :m])
+        _native.gather(self.first, a, a, out[:m, :m])
+        _native.gather(self.last, b, b, out[m:n, m:n])
+        _native.gather(self.cross, a, b, out[:m, m:n])
+        _native.transpose(out[:m, m:n], out[m:n, :m])
 
 
 class ClassBlocks:
@@ -126,10 +126,10 @@ class ClassBlocks:
             gram = self.gram
             left = gram.side.part(self.members[i], gram.scratch)
             right = gram.side.panels(self.members[j], gram.form, gram.scratch)
-        shape, dtype = (left.padded, len(right.v)), np.float64 if self.double else np.float32
+        shape, dtype = (left.n, right.n), np.float64 if self.double else np.float32
         out: Array = np.empty(shape, dtype) if scratch is None else scratch.take("cross", shape, dtype)
         store_tiles(left, right, self.gram.form, out, self.gram.threads)
-        return out[: left.n, : right.n]
+        return out
 
     def pair(self, i: int, j: int) -> HeldGram:
         """The operator of two classes' rows, one class after the other. Its cross block lives in the thread's scratch

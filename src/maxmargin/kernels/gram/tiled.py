@@ -1,7 +1,8 @@
 """The Gram operator on fused tiles: for kernels that are a function of x'z or of |x - z|.
 
-Rows are held once in float32 (padded to whole tiles) for speed, and read from the user's own array in float64 where
-exactness is asked for. ``product(..., single=True)`` prices with float32 kernel values and float64 sums.
+Rows are held once in float32 for speed, and read from the user's own array in float64 where exactness is asked for.
+``product(..., single=True)`` computes with float32 kernel values and float64 sums. The tiles themselves are compiled
+(``native/tiles``).
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.kernels._arrays import row_sums
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL, FarRows
 from maxmargin.kernels.gram.operator import Gram, KernelGram, StoredGram
-from maxmargin.kernels.gram.tiles import products
-from maxmargin.kernels.gram.tiles.vectors import ROWS, panel_width
+from maxmargin.runtime.csr import CsrArrays, csr_arrays
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
@@ -29,11 +30,13 @@ LOG2E = math.log2(math.e)
 STORED = 1024  # up to so many rows all of K is stored
 STORED_PAIRS = 512  # the same where pairs of classes could share blocks of values instead
 WIDEST_CSR = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
+REGISTER_TILE_ROWS = 6  # rows of a register tile: pieces of whole tiles waste none of it
+CHUNK_ROWS = 192  # rows that stay in the second-level cache while all panels pass by
 
 
 @dataclass(frozen=True)
 class Form:
-    """A kernel as the tiles know it: k = function(u + v + a'b) of the points times ``root``; see ``_tiles.products``.
+    """A kernel as the tiles know it: k = function(u + v + a'b) of the points times ``root``; see ``native/tiles``.
 
     Points are scaled before they become float32, so that the size of the data and of gamma cancel."""
 
@@ -46,12 +49,12 @@ class Form:
     @property
     def decays(self) -> bool:
         """Whether values fall to zero with the distance of two points."""
-        return self.kind in (products.EXP2, products.DECAY)
+        return self.kind in (_native.EXP2, _native.DECAY)
 
     def single_suffices(self, typical: float, longest: float) -> bool:
         """Whether float32 has the range and the digits for rows of these squared lengths (scaled). A few rows that are
         far longer than the rest lose digits, which double precision restores where it matters; most must not."""
-        if self.kind == products.POWER:
+        if self.kind == _native.POWER:
             size = max(longest, abs(self.bias))
             return size == 0 or abs(self.degree * math.log10(size)) < 20
         return typical < 2048 and longest < 1e6
@@ -60,15 +63,15 @@ class Form:
 def form_of(kernel: Kernel) -> Form | None:
     """The tile form of a resolved kernel, if it has one."""
     if type(kernel) is RBF:
-        return Form(products.EXP2, math.sqrt(2 * LOG2E * float(kernel.gamma)), norms=True)
+        return Form(_native.EXP2, math.sqrt(2 * LOG2E * float(kernel.gamma)), norms=True)
     if type(kernel) is Laplacian:
-        return Form(products.DECAY, LOG2E * float(kernel.gamma))
+        return Form(_native.DECAY, LOG2E * float(kernel.gamma))
     if type(kernel) is Linear:
-        return Form(products.POWER, 1.0)
+        return Form(_native.POWER, 1.0)
     if type(kernel) is Sigmoid:
-        return Form(products.TANH, math.sqrt(2 * LOG2E * float(kernel.gamma)), bias=2 * LOG2E * float(kernel.coef0))
+        return Form(_native.TANH, math.sqrt(2 * LOG2E * float(kernel.gamma)), bias=2 * LOG2E * float(kernel.coef0))
     if type(kernel) is Polynomial and float(kernel.degree).is_integer() and 1 <= kernel.degree <= 64:
-        return Form(products.POWER, math.sqrt(float(kernel.gamma)), degree=int(kernel.degree), bias=float(kernel.coef0))
+        return Form(_native.POWER, math.sqrt(float(kernel.gamma)), degree=int(kernel.degree), bias=float(kernel.coef0))
     return None
 
 
@@ -91,7 +94,7 @@ class Panels:
 
 @dataclass(frozen=True)
 class Side:
-    """Points as rows of tiles, in one precision: dense and padded to whole tiles, or CSR."""
+    """Points as rows of tiles, in one precision: dense, or CSR."""
 
     n: int
     d: int
@@ -99,7 +102,7 @@ class Side:
     typical: float  # squared length that nine rows of ten do not exceed
     longest: float
     A: Array | None = None
-    csr: tuple[Array, Array, Array] | None = None
+    csr: CsrArrays | None = None
     order: Array | None = None  # the CSR rows meant, where not all of them in order
     far: FarRows | None = None  # rows whose distances from each other are not left to tiles
 
@@ -117,32 +120,30 @@ class Side:
         if sp.issparse(X) and at is not None:
             X, at = X[at], None
         n, d = X.shape[0] if at is None else len(at), X.shape[1]
-        padded = -(-n // ROWS) * ROWS
-        u = np.full(padded, form.bias, dtype)
+        u = np.full(n, form.bias, dtype)
         A = csr = None
         with np.errstate(over="ignore", invalid="ignore"):  # what does not fit into float32 is found out by longest
             if sp.issparse(X):
-                indptr = X.indptr.astype(np.int64)
-                data = X.data.astype(np.float64) * form.root
-                csr = (indptr, X.indices.astype(np.int32, copy=False), data.astype(dtype, copy=False))
-                lengths = row_sums(csr[2].astype(np.float64) ** 2, indptr)  # of the values that tiles compute with
+                indptr, columns, data = csr_arrays(X)
+                data = (data.astype(np.float64) * form.root).astype(dtype, copy=False)
+                csr = indptr, columns, data
+                lengths = row_sums(data.astype(np.float64) ** 2, indptr)  # of the values that tiles compute with
             else:
-                A = _memory(scratch, "rows", (padded, d), dtype)
-                A[n:] = 0
+                A = _memory(scratch, "rows", (n, d), dtype)
                 lengths = np.empty(n)
-                step = max(ROWS, 200_000 // max(1, d))
+                step = max(1, 200_000 // max(1, d))
                 for start in range(0, n, step):  # in float64 before the rounding to dtype, a few rows at a time
                     rows = slice(start, min(start + step, n))
                     part = (X[rows] if at is None else X[at[rows]]).astype(np.float64, copy=False)
                     part = (part if shift is None else part - shift) * form.root
                     A[rows] = part
-                    if form.kind == products.DECAY:
+                    if form.kind == _native.DECAY:
                         lengths[rows] = np.abs(part).sum(axis=1)
                     else:
                         rounded = A[rows].astype(np.float64, copy=False)
                         lengths[rows] = np.einsum("ij,ij->i", rounded, rounded)
             if form.norms:
-                u[:n] = -0.5 * lengths
+                u[:] = -0.5 * lengths
         far = None
         limit = LENGTH_LIMIT[np.dtype(dtype).type]
         if form.decays and not lengths.max(initial=0.0) <= limit:
@@ -150,18 +151,14 @@ class Side:
             far = FarRows(index, X[index if at is None else at[index]])
             beyond = ~(lengths <= SHELL * limit)  # these do not enter the tiles: zero from all rows that do
             lengths[beyond] = SHELL * limit
-            u[:n][beyond] = OUT_OF_REACH if form.kind == products.DECAY else -OUT_OF_REACH
+            u[beyond] = OUT_OF_REACH if form.kind == _native.DECAY else -OUT_OF_REACH
             if A is not None:
-                A[:n][beyond] = 0
+                A[beyond] = 0
             elif csr is not None:
                 csr[2][np.repeat(beyond, np.diff(csr[0]))] = 0
         ninth = (9 * n) // 10
         typical = float(np.partition(lengths, ninth)[ninth]) if n else 0.0
         return cls(n, d, u, typical, float(lengths.max(initial=0.0)), A, csr, far=far)
-
-    @property
-    def padded(self) -> int:
-        return -(-self.n // ROWS) * ROWS
 
     def part(self, rows: Array, scratch: Scratch | None = None) -> Side:
         """Some of the rows; dense ones are copied, so that they lie together."""
@@ -169,28 +166,32 @@ class Side:
         if self.csr is not None:
             return replace(self, n=len(rows), order=rows if self.order is None else self.order[rows], far=far)
         assert self.A is not None
-        padded = -(-len(rows) // ROWS) * ROWS
-        A, u = _memory(scratch, "rows", (padded, self.d), self.A.dtype), np.zeros(padded, self.u.dtype)
-        A[len(rows) :] = 0
-        np.take(self.A, rows, axis=0, out=A[: len(rows)])
-        u[: len(rows)] = self.u[rows]
-        return replace(self, n=len(rows), A=A, u=u, far=far)
+        A = _memory(scratch, "rows", (len(rows), self.d), self.A.dtype)
+        np.take(self.A, rows, axis=0, out=A)
+        return replace(self, n=len(rows), A=A, u=self.u[rows], far=far)
+
+    def strip(self, start: int, stop: int) -> Side:
+        """A range of the rows, without a copy."""
+        far = None if self.far is None else self.far.part(np.arange(start, stop))
+        if self.csr is not None:
+            order = np.arange(start, stop) if self.order is None else self.order[start:stop]
+            return replace(self, n=stop - start, order=order, far=far)
+        assert self.A is not None
+        return replace(self, n=stop - start, A=self.A[start:stop], u=self.u[start:stop], far=far)
 
     def panels(self, at: Array, form: Form, scratch: Scratch | None = None) -> Panels:
         """The rows ``at`` as packed columns."""
         dtype = self.u.dtype.type
-        width = panel_width(dtype)
+        width = _native.panel_width(dtype)
         count = -(-len(at) // width)
         P = _memory(scratch, "columns", (count, self.d, width), dtype)
-        P[-1:] = 0  # its last columns may be padding
+        v: Array = np.empty(count * width, dtype)
+        own = self.u if form.decays else None
         if self.csr is not None:
-            P[:] = 0
-        v: Array = np.full(count * width, -126.0 if form.norms else 0.0, dtype)
-        own = self.u if form.decays else np.zeros(len(self.u), dtype)
-        if self.csr is not None:
-            products.pack_csr(*self.csr, own, at, P, v)
+            _native.pack_csr(self.csr, own, at, P, v)
         else:
-            products.pack_dense(self.A, own, at, P, v)
+            assert self.A is not None
+            _native.pack_dense(self.A, own, at, P, v)
         return Panels(P, v, len(at), None if self.far is None else self.far.part(at))
 
 
@@ -200,12 +201,17 @@ def _memory(scratch: Scratch | None, name: str, shape: tuple[int, ...], dtype: A
     return array
 
 
+def whole_slots(count: int) -> int:
+    """Columns that pair steps take for so many variables: padded to whole vectors."""
+    return -(-count // _native.SLOT_UNIT) * _native.SLOT_UNIT
+
+
 def _spread(work: Callable[[int, int], None], count: int, threads: int) -> None:
-    """Cut ``count`` rows into pieces of whole tiles, and run them on the threads."""
+    """Divide ``count`` rows into pieces of whole tiles, and run them on the threads."""
     if count == 0:
         return
-    pieces = max(1, min(8 * threads, count // products.CHUNK)) if threads > 1 else 1
-    size = -(-count // pieces // ROWS) * ROWS
+    pieces = max(1, min(8 * threads, count // CHUNK_ROWS)) if threads > 1 else 1
+    size = -(-count // pieces // REGISTER_TILE_ROWS) * REGISTER_TILE_ROWS
     starts = range(0, count, size)
     run_tiles(lambda t: work(starts[t], min(starts[t] + size, count)), len(starts), threads)
 
@@ -227,60 +233,48 @@ def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: i
 
 def _one_product(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
     """k(left, right) @ coef for one column, by tiles alone."""
-    options = (form.kind, form.degree)
     weights: Array = np.zeros(len(right.v), right.v.dtype)
     weights[: right.n] = coef
-    out = np.zeros(left.padded)
+    out = np.zeros(left.n)
+    columns = right.P, right.v, weights, form.kind, form.degree, out
     if left.csr is not None:
         csr, order = left.csr, np.arange(left.n) if left.order is None else left.order
-
-        def work(start: int, stop: int) -> None:
-            stop = min(stop, left.n)
-            products.price_csr(*csr, order, left.u, right.P, right.v, weights, *options, out, start, stop)
-    else:
-
-        def work(start: int, stop: int) -> None:
-            products.price_dense(left.A, left.u, right.P, right.v, weights, *options, out, start, stop)
-
-    _spread(work, left.padded, threads)
-    return out[: left.n]
+        _spread(lambda *ends: _native.kernel_matvec_csr(csr, order, left.u, *columns, *ends), left.n, threads)
+    elif left.A is not None:
+        A = left.A
+        _spread(lambda *ends: _native.kernel_matvec_dense(A, left.u, *columns, *ends), left.n, threads)
+    return out
 
 
 def store_tiles(left: Side, right: Panels, form: Form, out: Array, threads: int) -> None:
-    """out[:len(left), :len(right)] = k(left, right); ``out`` has room for whole tiles."""
-    options = (form.kind, form.degree)
+    """out[:len(left), :len(right)] = k(left, right); ``out`` may be larger."""
+    out = out[: left.n, : right.n]
+    columns = right.P, right.v, form.kind, form.degree, out
     if left.csr is not None:
         csr, order = left.csr, np.arange(left.n) if left.order is None else left.order
-
-        def work(start: int, stop: int) -> None:
-            products.store_csr(*csr, order, left.u, right.P, right.v, *options, out, start, min(stop, left.n))
-    else:
-
-        def work(start: int, stop: int) -> None:
-            products.store_dense(left.A, left.u, right.P, right.v, *options, out, start, stop)
-
-    _spread(work, left.padded, threads)
+        _spread(lambda *ends: _native.kernel_block_csr(csr, order, left.u, *columns, *ends), left.n, threads)
+    elif left.A is not None:
+        A = left.A
+        _spread(lambda *ends: _native.kernel_block_dense(A, left.u, *columns, *ends), left.n, threads)
     if left.far is not None and right.far is not None:
         left.far.values(right.far, form.root, form.norms, out)
 
 
 def _many_products(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
     """Several columns: kernel values of a strip of rows, then one matrix product, strip by strip."""
-    dtype = right.v.dtype
-    weights: Array = np.zeros((len(right.v), coef.shape[1]), dtype)
-    weights[: right.n] = coef
+    weights = coef.astype(right.v.dtype)
     out = np.empty((left.n, coef.shape[1]))
-    strips = range(0, left.n, products.CHUNK)
+    starts = range(0, left.n, CHUNK_ROWS)
 
     def work(t: int) -> None:
-        rows = np.arange(strips[t], min(strips[t] + products.CHUNK, left.n))
-        strip = np.empty((products.CHUNK, len(right.v)), dtype)
-        store_tiles(left.part(rows), right, form, strip, 1)
-        out[rows] = strip[: len(rows)] @ weights
+        start, stop = starts[t], min(starts[t] + CHUNK_ROWS, left.n)
+        values = np.empty((stop - start, right.n), right.v.dtype)
+        store_tiles(left.strip(start, stop), right, form, values, 1)
+        out[start:stop] = values @ weights
 
     # A product of a few thousand multiplications is not worth the limit: no BLAS gives it a second thread.
     with nullcontext() if left.n * weights.size <= 20_000 else single_threaded_blas():
-        run_tiles(work, len(strips), threads)
+        run_tiles(work, len(starts), threads)
     return out
 
 
@@ -332,7 +326,7 @@ class TiledGram(KernelGram):
 
     def diagonal(self) -> Array:
         self.evaluations += self.n
-        if self.form.kind in (products.EXP2, products.DECAY):
+        if self.form.kind in (_native.EXP2, _native.DECAY):
             return np.ones(self.n)
         return self.kernel.self_similarity(self.X if self.index is None else self.X[self.index])
 
@@ -340,9 +334,9 @@ class TiledGram(KernelGram):
         self.evaluations += len(rows) * len(cols)
         right = self._double_panels(cols)
         left = self._double(rows)
-        out = np.empty((left.padded, len(right.v)))
+        out = np.empty((len(rows), len(cols)))
         store_tiles(left, right, self.form, out, self.threads)
-        return out[: len(rows), : len(cols)]
+        return out
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         if single and not self.single_is_exact:
@@ -373,7 +367,8 @@ def make_gram(kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.
     if form is not None and small and fits:
         side = Side.of(X, form, getattr(kernel, "shift_", None), np.float64)
         n, panels = side.n, side.panels(np.arange(side.n), form)
-        out = np.empty((side.padded, len(panels.v)))
+        out = np.empty((n, whole_slots(n) + 16))  # a stride that is no power of two
+        out[:, n:] = 0.0
         store_tiles(side, panels, form, out, threads)
         return StoredGram(out[:n, :n], evaluations=n * n, around=out)
     if form is not None:

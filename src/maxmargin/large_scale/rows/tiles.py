@@ -18,9 +18,7 @@ import scipy.sparse as sp
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
-from maxmargin.kernels.gram.tiled import Side, form_of, store_tiles, tileable
-from maxmargin.kernels.gram.tiles.products import DECAY
-from maxmargin.kernels.gram.tiles.vectors import ROWS
+from maxmargin.kernels.gram.tiled import REGISTER_TILE_ROWS, Side, form_of, store_tiles, tileable
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
@@ -62,12 +60,12 @@ class RowTiles(Protocol):
 def tile_height(columns: int, entries: int = 0, size: int = TILE) -> int:
     """Rows of a tile, for rows of so many values, which are computed from ``entries`` numbers."""
     rows = min(LONGEST, max(SHORTEST, size // max(1, columns, entries)))
-    return rows // ROWS * ROWS
+    return rows // REGISTER_TILE_ROWS * REGISTER_TILE_ROWS
 
 
 def row_ordered(K: Array) -> Array:
-    """The same rows, with the entries of each side by side, as compiled functions take them; between the rows there may
-    be padding. A copy only where they are not.
+    """The same rows, with the entries of each side by side and aligned, as compiled functions take them; between the
+    rows there may be padding. A copy only where they are not. (Arrays that came over a network may not be aligned.)
 
     Examples
     --------
@@ -77,7 +75,9 @@ def row_ordered(K: Array) -> Array:
     >>> row_ordered(K[:, :2]).base is K, row_ordered(K.T).base is K
     (True, False)
     """
-    return K if K.shape[1] <= 1 or K.strides[1] == K.itemsize else np.ascontiguousarray(K)
+    if K.flags.aligned and (K.shape[1] <= 1 or K.strides[1] == K.itemsize):
+        return K
+    return np.require(K, requirements=["C", "A"])
 
 
 class StoredRows:
@@ -196,7 +196,7 @@ class KernelRows:
         if self.form is not None:
             self.shift = getattr(kernel, "shift_", None)
             # A kernel that shifts its points, or adds up their differences, takes them dense.
-            self.dense = self.shift is not None or self.form.kind == DECAY or not sp.issparse(self.Z)
+            self.dense = self.shift is not None or self.form.kind == _native.DECAY or not sp.issparse(self.Z)
             side = self._side(self.Z, np.float32, None)
             single = self.dtype is np.float32 and self.form.single_suffices(side.typical, side.longest)
             self.inner = np.float32 if single else np.float64
@@ -216,13 +216,12 @@ class KernelRows:
         if self.form is None:
             with np.errstate(over="ignore", invalid="ignore"):
                 return self.kernel.matrix(np.asarray(X) if not sp.issparse(X) else X, self.Z).astype(self.dtype)
-        padded = -(-X.shape[0] // ROWS) * ROWS
-        out = scratch.take("values", (padded, len(self.panels.v)), self.inner)
+        out = scratch.take("values", (X.shape[0], self.columns), self.inner)
         self.write(X, scratch, out)
-        return out[: X.shape[0], : self.columns].astype(self.dtype, copy=False)
+        return out.astype(self.dtype, copy=False)
 
     def write(self, X: Points, scratch: Scratch, out: Array) -> None:
-        """Values of some points by tiles, into an array that has room for whole ones."""
+        """Values of some points by tiles."""
         assert self.form is not None
         store_tiles(self._side(X, self.inner, scratch), self.panels, self.form, out, 1)
 
@@ -238,20 +237,19 @@ class KernelRows:
 
 
 def stored(rows: KernelRows, threads: int = 1, poll: Any = None) -> StoredRows:
-    """The same rows, computed once and held. Tiles write where the values stay: the array has room for whole ones."""
-    direct = rows.form is not None and rows.inner is rows.dtype and rows.height % ROWS == 0
-    width = len(rows.panels.v) if direct else rows.columns
-    room = np.empty((-(-rows.n // ROWS) * ROWS, width), rows.dtype)
+    """The same rows, computed once and held. Tiles write where the values stay."""
+    direct = rows.form is not None and rows.inner is rows.dtype
+    values = np.empty((rows.n, rows.columns), rows.dtype)
     starts, scratch = range(0, rows.n, rows.height), Scratch()
 
     def work(t: int) -> None:
         if poll is None or poll() is None:
             part = slice(starts[t], min(starts[t] + rows.height, rows.n))
             if direct:
-                rows.write(rows.X[part], scratch, room[part.start :])
+                rows.write(rows.X[part], scratch, values[part])
             else:
-                room[part, : rows.columns] = rows.tile(part, None, scratch)
+                values[part] = rows.tile(part, None, scratch)
 
     with single_threaded_blas():
         run_tiles(work, len(starts), threads)
-    return StoredRows(room[: rows.n, : rows.columns], rows.height)
+    return StoredRows(values, rows.height)

@@ -17,7 +17,7 @@ from maxmargin.kernels.gram.tiled import make_gram
 from maxmargin.problems.optimality import offsets
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.linear.base import LinearSolution, Run, Start, refuses_loss
+from maxmargin.solvers.linear.base import LinearSolution, Run, Start
 from maxmargin.solvers.smo import SMO as PairSolver
 
 FIRST, LAST = 1.0, 1e-13  # violations to begin with, and below which there is only rounding
@@ -42,9 +42,11 @@ class SMO:
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
     def refuses(self, problem: PrimalProblem) -> str | None:
+        if problem.loss.name != "hinge":
+            return "smo is for the hinge loss: use loss='hinge', or 'coordinate_descent'"
         if not problem.free:
             return "smo moves pairs of multipliers, which only a free intercept ties: use 'coordinate_descent'"
-        return refuses_loss(self, problem, "use loss='hinge', or 'coordinate_descent'")
+        return None
 
     def solve(
         self,

@@ -39,6 +39,7 @@ from maxmargin.solvers.linear.base import MARGIN_LOSSES, LinearSolution, Run, St
 
 Step = str | float | Callable[[int], float]
 INVERSE = "1/(lambda t)"
+LARGEST_ENTRY = 1e70  # of X: its fourth power is a float64
 DIVERGED = 1e8  # growth of the objective, over that of w = 0, that has no way back
 
 
@@ -46,7 +47,22 @@ def refuses_hard(solver: Any, problem: PrimalProblem) -> str | None:
     """What sub-gradient methods cannot take: rows without slack, and losses of regression."""
     if problem.hard_margin:
         return f"{solver.name} follows the slope of the losses, which a hard margin (C=inf) has not: use 'barrier'"
-    return refuses_loss(solver, problem, "use solver='barrier'")
+    return refuses_loss(solver, problem, "use solver='barrier'") or refuses_huge(solver, problem)
+
+
+def refuses_huge(solver: Any, problem: PrimalProblem) -> str | None:
+    """Entries so large that the first steps, sums of products of four of them, overflow."""
+    X = problem.X
+    entries = X.data if problem.design.sparse else X
+    largest = float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
+    if largest <= LARGEST_ENTRY:
+        return None
+    size = abs(X).max(axis=0)
+    column = int(np.argmax(size.toarray() if problem.design.sparse else size))
+    return (
+        f"column {column} of X has entries of {largest:.0e}, and the steps of {solver.name} overflow beyond "
+        f"{LARGEST_ENTRY:.0e}: scale the column (StandardScaler), or use solver='barrier'"
+    )
 
 
 def largest_curvature(problem: PrimalProblem) -> float:

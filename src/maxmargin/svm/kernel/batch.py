@@ -8,7 +8,7 @@ Rows lie in segments (classes, or all rows); a problem has one run of variables 
 
 :class:`Posed` is that list of problems, :func:`solve_posed` the call, :class:`Solved` what comes back: variables,
 values f = K a and the certificate of every problem. A problem that creeps, or that the time did not reach, has a status
-that says so; :meth:`Posed.problem` poses it alone, for a solver that knows more.
+that says so; it goes on to a general solver from where it is (:mod:`maxmargin.svm.kernel.solving`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import scipy.sparse as sp
 from maxmargin import _native
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.gram.tiled import Form, form_of
-from maxmargin.kernels.gram.tiles.products import DECAY
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.control import Control, Status
@@ -224,7 +223,7 @@ class KernelValues:
             return None
         plain = (form.kind, form.degree, form.root, form.bias, form.norms)
         if sp.issparse(X):
-            if form.kind == DECAY or getattr(kernel, "shift_", None) is not None:
+            if form.kind == _native.DECAY or getattr(kernel, "shift_", None) is not None:
                 return None
             csr = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64), X.shape[1])
             return cls(csr, plain, X.shape[1], sparse=True)
@@ -254,7 +253,7 @@ def single_suffices(X: Array, form: Form, shift: Array | None) -> bool:
         for begin in range(0, X.shape[0], step):
             part = X[begin : begin + step]
             part = (part if shift is None else part - shift) * form.root
-            sums = np.abs(part).sum(axis=1) if form.kind == DECAY else np.einsum("ij,ij->i", part, part)
+            sums = np.abs(part).sum(axis=1) if form.kind == _native.DECAY else np.einsum("ij,ij->i", part, part)
             lengths[begin : begin + step] = sums
     ninth = (9 * len(lengths)) // 10
     longest = float(lengths.max(initial=0.0))

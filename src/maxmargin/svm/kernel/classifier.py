@@ -138,8 +138,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
     # ------------------------------------------------------------ pairs of classes in one compiled call
 
     def _poses_pairs(self) -> bool:
-        """Whether the problem of a task is C-SVC with an intercept and a finite C, so that pairs can be posed at
-        once."""
+        """Whether tasks are C-SVC with an intercept and a finite C, so that all pairs can be posed at once."""
         return False
 
     def _fit_batch(self, given: InputRows, data: TrainingSet, effective: Array) -> bool:

@@ -1,9 +1,8 @@
 """Solve and certify the problems of a fit.
 
     batch      small problems with a finite C and an intercept: one compiled call (:mod:`maxmargin.svm.kernel.batch`)
-    solver     everything else, and what a batch leaves unfinished, from where it is: one problem after the other,
-    several
-               at a time, each over its own part of the Gram operator
+    solver     everything else, and what a batch leaves unfinished, from where it is: problem by problem, several at a
+               time, each over its own part of the Gram operator
 
 Whoever solves, the certificate is computed from float64 values of f; a solver that misses tol by it is sent on.
 """
@@ -128,7 +127,7 @@ def _solved_alone(
     """A problem as a batch of one: the model, the kernel values computed, and where another solver should go on."""
     problem = sub.problem
     posed = batch.one_problem(problem) if problem.n_variables <= batch.PROBLEM_MAX_ROWS else None
-    if posed is None:
+    if posed is None or control.stop() is not None:
         return None, 0, sub.start
     values, index = kernel_values(data, posed.largest)
     if not batch.suits(posed, values, budget):
@@ -264,8 +263,7 @@ def _report_batch(control: Control, solved: Solved) -> None:
 
 
 def _finished(data: TrainingSet, method: Method, solved: Solved, p: int) -> Machine:
-    """A problem that the batch left unfinished, by the general solver; the result is written into the batch's
-    arrays."""
+    """A problem that the batch left unfinished, by the general solver; the batch's arrays take the result."""
     posed = solved.posed
     variables = slice(posed.at[p], posed.at[p + 1])
     y = posed.target[variables]

@@ -44,7 +44,7 @@ def solve_certified(
         certificate = (
             certify_l1(problem, *found)
             if isinstance(problem, L1Problem)
-            else certify(problem, *found, solution.f, made=solution.made)
+            else certify(problem, *found, solution.f, made=solution.made, suggest=control.stop() is None)
         )
         met = certificate.relative_gap <= tol
         if met or solution.status is not Status.OPTIMAL:
@@ -80,7 +80,8 @@ def solve_side_by_side(
 
     def work(k: int) -> None:
         problem, solution = problems[k], solutions[k]
-        certificate = certify(problem, solution.w, solution.b, solution.beta, solution.f, made=solution.made)
+        found = (solution.w, solution.b, solution.beta, solution.f)
+        certificate = certify(problem, *found, made=solution.made, suggest=control.stop() is None)
         if certificate.relative_gap <= tol:
             solution = replace(solution, status=Status.OPTIMAL)
         elif control.stop() is None and solution.status is not Status.MAX_ITER:

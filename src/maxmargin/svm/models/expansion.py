@@ -21,17 +21,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
+from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
 from maxmargin.kernels.gram.tiled import Form, Panels, Side, form_of, store_tiles, tileable, tiled_product
-from maxmargin.kernels.gram.tiles.products import DECAY, EXP2
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 STRIP_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
 CHUNK_ROWS = 192  # rows whose kernel values are multiplied by the coefficients of all pairs at a time
 FEW_ROWS_MAX = 24  # rows up to which preparing a side of tiles and threads costs more than the values
-TILE_HEIGHT = 6  # rows of a tile
 ROUGH_MIN_PRODUCTS = 2e8  # multiplications from which float32 with a check of doubtful rows is faster
 KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one call to the next
 
@@ -52,11 +52,37 @@ class PairTable:
     def blocks(self) -> list[tuple[int, slice, Array]]:
         """Classes that have anchors, where these are, and their coefficients, one row each."""
         stops = np.cumsum(self.counts).tolist()
-        places = [(i, slice(stop - int(n), stop)) for i, (n, stop) in enumerate(zip(self.counts, stops, strict=True)) if n]
+        places = [
+            (i, slice(stop - int(n), stop)) for i, (n, stop) in enumerate(zip(self.counts, stops, strict=True)) if n
+        ]
         return [(i, members, np.ascontiguousarray(self.dual[:, members].T)) for i, members in places]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"dual": self.dual, "counts": self.counts}
+
+    @classmethod
+    def of_coefficients(cls, coefficients: Array) -> PairTable | None:
+        """The table of a matrix with a column per pair of classes; None if it is none: a row of class i has entries in
+        the columns of its own class only, positive ones against later classes and negative ones against earlier ones,
+        and rows are sorted by class."""
+        n, columns = coefficients.shape
+        n_classes = (1 + math.isqrt(1 + 8 * columns)) // 2
+        if columns < 3 or n_classes * (n_classes - 1) // 2 != columns or n == 0:
+            return None
+        first, second = np.triu_indices(n_classes, 1)
+        rows = np.arange(n)
+        column = (coefficients != 0).argmax(axis=1)
+        value = coefficients[rows, column]
+        of_class = np.where(value > 0, first[column], second[column])
+        if (value == 0).any() or (np.diff(of_class) < 0).any():
+            return None
+        counts = np.bincount(of_class, minlength=n_classes)
+        dual = np.zeros((n_classes - 1, n))
+        for i in range(n_classes):
+            members = rows[of_class == i]
+            dual[i:, members] = coefficients[np.ix_(members, np.flatnonzero(first == i))].T
+            dual[:i, members] = coefficients[np.ix_(members, np.flatnonzero(second == i))].T
+        return cls(dual, counts) if np.count_nonzero(dual) == np.count_nonzero(coefficients) else None
 
     def as_type(self, dtype: type) -> PairTable:
         """The same with values of this type."""
@@ -128,14 +154,14 @@ class KernelExpansion:
         return expansion
 
     def __getattr__(self, name: str) -> Any:
-        if name == "coefficients" and "_pairs" in self.__dict__:
-            self.__dict__["coefficients"] = self._pairs.coefficients()
+        if name == "coefficients" and self.__dict__.get("_pairs") is not None:
+            self.__dict__["coefficients"] = self.__dict__["_pairs"].coefficients()
             return self.__dict__["coefficients"]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
 
     def __getstate__(self) -> dict[str, Any]:
         """What is kept in a pickle: the function, without what can be computed from it."""
-        if "_pairs" in self.__dict__:
+        if self.__dict__.get("_pairs") is not None:
             return {name: self.__dict__[name] for name in ("kernel", "anchors", "_pairs", "intercept")}
         return {name: self.__dict__[name] for name in ("kernel", "anchors", "coefficients", "intercept")}
 
@@ -147,19 +173,27 @@ class KernelExpansion:
     @property
     def absolute_sums(self) -> Array:
         """Sum of the absolute coefficients of each output: bounds the error that errors of kernel values make."""
-        table = self.__dict__.get("_pairs")
+        table = self._table()
         if table is None:
             return np.abs(self.coefficients).sum(axis=0)
         return PairTable(np.abs(table.dual), table.counts).product(np.ones((1, table.dual.shape[1])))[0]
 
+    def _table(self) -> PairTable | None:
+        """The coefficients as those of pairs of classes, where they are: found once, so that a function that was saved
+        and loaded computes as it did before."""
+        if "_pairs" not in self.__dict__:
+            self.__dict__["_pairs"] = PairTable.of_coefficients(self.coefficients)
+        table: PairTable | None = self.__dict__["_pairs"]
+        return table
+
     def _product(self, K: Array) -> Array:
         """K @ coefficients, for rows of kernel values with the anchors."""
-        table = self.__dict__.get("_pairs")
+        table = self._table()
         return K @ self.coefficients if table is None else table.product(K)
 
     def decision(self, X: Points, threads: int = 1) -> Array:
         """f(x) of each row, shape (n, T)."""
-        by_pairs = "_pairs" in self.__dict__
+        by_pairs = self._table() is not None
         if self.anchors.shape[0] == 0 or len(self.intercept) == 0:
             return np.tile(self.intercept, (X.shape[0], 1))
         if isinstance(self.kernel, Precomputed):
@@ -182,7 +216,7 @@ class KernelExpansion:
         if work < ROUGH_MIN_PRODUCTS:
             return None
         form = form_of(self.kernel)
-        if form is None or form.kind != EXP2 or not tileable(self.kernel, self.anchors):
+        if form is None or form.kind != _native.EXP2 or not tileable(self.kernel, self.anchors):
             return None
         longest = [0.0]
         values = self._tiled(X, np.float32, threads, longest)
@@ -218,7 +252,7 @@ class KernelExpansion:
         """Points as rows of tiles; a kernel that shifts its points, or adds up their differences, takes them dense."""
         form, shift = form_of(self.kernel), getattr(self.kernel, "shift_", None)
         assert form is not None
-        dense = sp.issparse(X) and (shift is not None or form.kind == DECAY)
+        dense = sp.issparse(X) and (shift is not None or form.kind == _native.DECAY)
         return Side.of(X.toarray() if dense else X, form, shift, dtype)
 
     def _panels(self, dtype: type) -> Panels:
@@ -240,8 +274,10 @@ class KernelExpansion:
         if longest is not None:
             longest[0] = float(-2.0 * panels.v[: panels.n].min(initial=0.0))
         if X.shape[0] <= FEW_ROWS_MAX and longest is None and not sp.issparse(X):
-            return self._few_rows(X, panels, form)
-        table = self.__dict__.get("_pairs")
+            few = self._few_rows(X, panels, form)
+            if few is not None:
+                return few
+        table = self._table()
         table = None if table is None else table.as_type(dtype)
         out = np.empty((X.shape[0], len(self.intercept)))
         for start in range(0, X.shape[0], STRIP_ROWS):
@@ -264,25 +300,28 @@ class KernelExpansion:
         starts = range(0, side.n, CHUNK_ROWS)
 
         def work(t: int) -> None:
-            rows = np.arange(starts[t], min(starts[t] + CHUNK_ROWS, side.n))
-            part = side.part(rows)
-            values = np.empty((part.padded, len(panels.v)), panels.v.dtype)
-            store_tiles(part, panels, form, values, 1)
-            out[rows] = table.product(values[: len(rows), : panels.n])
+            start, stop = starts[t], min(starts[t] + CHUNK_ROWS, side.n)
+            values = np.empty((stop - start, panels.n), panels.v.dtype)
+            store_tiles(side.strip(start, stop), panels, form, values, 1)
+            out[start:stop] = table.product(values)
 
         with single_threaded_blas():
             run_tiles(work, len(starts), threads)
 
-    def _few_rows(self, X: Array, panels: Panels, form: Form) -> Array:
-        """Dense rows that are one strip of float64 values, without threads."""
+    def _few_rows(self, X: Array, panels: Panels, form: Form) -> Array | None:
+        """Dense rows that are one strip of float64 values, without threads; None if a row is so far away that its
+        distances are not left to tiles."""
         n, d = X.shape
         shift = getattr(self.kernel, "shift_", None)
-        rows = np.zeros((-(-n // TILE_HEIGHT) * TILE_HEIGHT, d))
-        np.multiply(X if shift is None else X - shift, form.root, out=rows[:n])
-        u = -0.5 * np.einsum("ij,ij->i", rows, rows) if form.norms else np.full(len(rows), form.bias)
-        values = np.empty((len(rows), len(panels.v)))
+        rows = np.ascontiguousarray((X if shift is None else X - shift) * form.root, np.float64)
+        absolute = form.kind == _native.DECAY
+        lengths = np.abs(rows).sum(axis=1) if absolute else np.einsum("ij,ij->i", rows, rows)
+        if form.decays and not lengths.max(initial=0.0) <= LENGTH_LIMIT[np.float64]:
+            return None
+        u = -0.5 * lengths if form.norms else np.full(n, form.bias)
+        values = np.empty((n, panels.n))
         store_tiles(Side(n, d, u, 0.0, 0.0, rows), panels, form, values, 1)
-        return self._product(values[:n, : panels.n]) + self.intercept
+        return self._product(values) + self.intercept
 
     @cached_property
     def _explicit(self) -> Any:

@@ -17,7 +17,6 @@ import numpy as np
 
 from maxmargin.runtime.validation import Array
 
-
 CONFIDENCE_ROWS = 256  # rows whose pairs are spread over a square at a time: 22 MB at a hundred classes
 
 
@@ -77,7 +76,12 @@ def _pair_table(n_classes: int) -> tuple[Array, Array, Array, Array]:
     """The first and the second class of each pair, and each as a matrix of ones and zeros (pairs, classes)."""
     first, second = np.triu_indices(n_classes, 1)
     classes = np.arange(n_classes)
-    return first, second, (first[:, None] == classes).astype(np.float64), (second[:, None] == classes).astype(np.float64)
+    return (
+        first,
+        second,
+        (first[:, None] == classes).astype(np.float64),
+        (second[:, None] == classes).astype(np.float64),
+    )
 
 
 def votes(decision: Array, present: Array, zero_for_first: bool = False) -> Array:
