@@ -54,6 +54,11 @@ def solve_block_coordinates(
     Q: Array, g: Array, a: Array, lower: Array, upper: Array, goal: float, max_steps: int
 ) -> int: ...
 
+# coefficients
+def distribute_coefficients(
+    of: Array, share: Array, coefficients: Array, filled: Array, bounds: Array, out: Array
+) -> None: ...
+
 # columns
 def l1_descend(
     X: LinearRows,
@@ -260,22 +265,22 @@ def solve_pairs(
     max_steps: int,
 ) -> int: ...
 
-# pair_sums; out is float64, rows and cols are int64 or None, kind is of maxmargin.kernels.pair_sums
+# pair_sums; out is float64, rows, cols and starts are int64, kind is of maxmargin.kernels.pair_sums
 def pair_sums_dense(
     A: NDArray[Any],
     rows: NDArray[Any] | None,
+    row_start: NDArray[Any] | None,
     B: NDArray[Any],
     cols: NDArray[Any] | None,
+    col_start: NDArray[Any] | None,
     kind: int,
     out: NDArray[Any],
 ) -> None: ...
 def pair_sums_csr(
-    a_indptr: NDArray[Any],
-    a_indices: NDArray[Any],
-    a_data: NDArray[Any],
-    b_indptr: NDArray[Any],
-    b_indices: NDArray[Any],
-    b_data: NDArray[Any],
+    A: _Csr,
+    row_start: NDArray[Any] | None,
+    B: _Csr,
+    col_start: NDArray[Any] | None,
     columns: int,
     kind: int,
     out: NDArray[Any],

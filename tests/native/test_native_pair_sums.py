@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin import _native
-from maxmargin.kernels.pair_sums import ABSOLUTE, CHI_SQUARED, MINIMUM, PRODUCT, SQUARED, pair_sums
+from maxmargin.kernels.pair_sums import ABSOLUTE, CHI_SQUARED, MINIMUM, PRODUCT, SQUARED, block_sums, pair_sums
 from reference.native import pair_sums as twin
 
 KINDS = st.sampled_from([PRODUCT, SQUARED, ABSOLUTE, CHI_SQUARED, MINIMUM])
@@ -81,23 +81,43 @@ def test_small_distances_of_long_points_keep_their_digits(level):
         assert pair_sums(make(A), make(B), ABSOLUTE).tolist() == [[1.0, 1.0]]
 
 
-A, B, OUT = np.ones((3, 2)), np.ones((4, 2)), np.empty((3, 4))
+@given(seed=st.integers(0, 10**6), kind=KINDS, sparse=st.booleans(), blocks=st.integers(0, 5))
+def test_blocks(level, seed, kind, sparse, blocks):
+    rng = np.random.default_rng(seed)
+    X = points(rng, 30, 7, np.float64, kind)
+    parts = [[rng.integers(0, 30, rng.integers(0, 12)) for _ in range(blocks)] for _ in range(2)]
+    starts = [np.cumsum([0, *map(len, each)]) for each in parts]
+    flat = [np.concatenate([np.empty(0, int), *each]) for each in parts]
+    P = sp.csr_array(X) if sparse else X
+    found = block_sums(P, flat[0], starts[0], P, flat[1], starts[1], kind)
+    every = pair_sums(P, P, kind)
+    expected = [every[np.ix_(rows, cols)].ravel() for rows, cols in zip(*parts, strict=True)]
+    np.testing.assert_array_equal(found, np.concatenate([np.empty(0), *expected]))
+
+
+A, B, OUT = np.ones((3, 2)), np.ones((4, 2)), np.empty(12)
 ROWS = np.arange(3)
+HALVES = np.array([0, 1, 3])
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((A, None, B[:, :1].copy(), None, 0, OUT), ValueError, r"B.shape\[1\] must be 2 \(columns of A\)"),
-        ((A, None, B, None, 5, OUT), ValueError, "kind must be 0, 1, 2, 3 or 4, got 5"),
-        ((A, None, B, None, -1, OUT), ValueError, "kind"),
-        ((A, None, B.astype(np.float32), None, 0, OUT), TypeError, "B must be"),
-        ((A, None, B, None, 0, OUT.T), TypeError, "out must be"),
-        ((A, None, B, None, 0, OUT[:2]), ValueError, r"out.shape\[0\] must be 3"),
-        ((A, ROWS + 1, B, None, 0, OUT), ValueError, r"rows must lie in \[0, 3\)"),
-        ((A, ROWS, B, ROWS - 1, 0, OUT), ValueError, r"cols must lie in \[0, 4\)"),
-        ((A, ROWS.astype(np.int32), B, None, 0, OUT), TypeError, "rows must be"),
-        ((A, ROWS, B, None, 0, OUT.astype(np.float32)), TypeError, "out must be"),
+        ((A, None, None, B[:, :1].copy(), None, None, 0, OUT), ValueError, r"B.shape\[1\] must be 2 \(columns of A\)"),
+        ((A, None, None, B, None, None, 5, OUT), ValueError, "kind must be 0, 1, 2, 3 or 4, got 5"),
+        ((A, None, None, B, None, None, -1, OUT), ValueError, "kind"),
+        ((A, None, None, B.astype(np.float32), None, None, 0, OUT), TypeError, "B must be"),
+        ((A, None, None, B, None, None, 0, OUT.reshape(3, 4)), TypeError, "out must be"),
+        ((A, None, None, B, None, None, 0, OUT[:8]), ValueError, r"out.shape\[0\] must be 12"),
+        ((A, ROWS + 1, None, B, None, None, 0, OUT), ValueError, r"rows must lie in \[0, 3\)"),
+        ((A, ROWS, None, B, ROWS - 1, None, 0, OUT[:9]), ValueError, r"cols must lie in \[0, 4\)"),
+        ((A, ROWS.astype(np.int32), None, B, None, None, 0, OUT), TypeError, "rows must be"),
+        ((A, ROWS, None, B, None, None, 0, OUT.astype(np.float32)), TypeError, "out must be"),
+        ((A, ROWS, HALVES, B, ROWS, HALVES, 0, OUT), ValueError, r"out.shape\[0\] must be 5"),
+        ((A, ROWS, HALVES, B, ROWS, HALVES[:2], 0, OUT), ValueError, "same length"),
+        ((A, ROWS, HALVES + 1, B, ROWS, HALVES, 0, OUT), ValueError, "row_start must rise"),
+        ((A, ROWS, HALVES[::-1].copy(), B, ROWS, HALVES, 0, OUT), ValueError, "row_start must rise"),
+        ((A, ROWS, HALVES, B, ROWS, HALVES - 1, 0, OUT), ValueError, "col_start must rise"),
     ],
 )
 def test_wrong_arguments(arguments, error, message):
@@ -107,21 +127,25 @@ def test_wrong_arguments(arguments, error, message):
 
 def test_wrong_sparse_arguments():
     M = sp.csr_array(A)
-    good = [M.indptr, M.indices, M.data]
-    out = np.empty((3, 3))
-    _native.pair_sums_csr(*good, *good, 2, 0, out)
+    good = (M.indptr, M.indices, M.data)
+    out = np.empty(9)
+    _native.pair_sums_csr(good, None, good, None, 2, 0, out)
     for place, bad, error in [
         (1, M.indices + 1, ValueError),
         (0, M.indptr[::-1].copy(), ValueError),
         (2, M.data[:-1], ValueError),
-        (3, M.indptr.astype(np.int64), TypeError),
-        (5, M.data.astype(np.float32), TypeError),
     ]:
-        arguments = [*good, *good, 2, 0, out]
-        arguments[place] = bad
-        with pytest.raises(error):
-            _native.pair_sums_csr(*arguments)
-    with pytest.raises(ValueError, match="rows of B"):
-        _native.pair_sums_csr(*good, *good, 2, 0, np.empty((3, 4)))
+        damaged = list(good)
+        damaged[place] = bad
+        for arguments in ((tuple(damaged), None, good, None), (good, None, tuple(damaged), None)):
+            with pytest.raises(error):
+                _native.pair_sums_csr(*arguments, 2, 0, out)
+    for other in ((M.indptr.astype(np.int64), M.indices, M.data), (M.indptr, M.indices, M.data.astype(np.float32))):
+        with pytest.raises(TypeError):
+            _native.pair_sums_csr(good, None, other, None, 2, 0, out)
+    with pytest.raises(TypeError, match="tuples"):
+        _native.pair_sums_csr(good, None, good[:2], None, 2, 0, out)
+    with pytest.raises(ValueError, match="pairs of all blocks"):
+        _native.pair_sums_csr(good, None, good, None, 2, 0, np.empty(12))
     with pytest.raises(ValueError, match="columns"):
-        _native.pair_sums_csr(*good, *good, -1, 0, out)
+        _native.pair_sums_csr(good, None, good, None, -1, 0, out)

@@ -197,7 +197,7 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     return Certificate(
         primal=primal,
         dual=-(0.5 * own + float(np.dot(problem.linear, a))),
-        violation=float(max(0.0, np.max(fall - rise))),
+        violation=math.inf if math.isnan(own) else float(max(0.0, np.max(fall - rise))),  # no number proves nothing
         stationarity=float(np.max(np.abs(sums[:-1] - problem.totals), initial=0.0)),
         dual_infeasibility=outside,
         primal_infeasibility=infeasibility,

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.control import Progress
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import Solution
 from maxmargin.svm.kernel.training import TrainingSet
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -57,20 +56,6 @@ def gather(
     return used, coefficients, filled
 
 
-def _taken(full: Array, share: Array) -> Array:
-    """What each of some equal rows takes of ``full``: in their order, each at most its share.
-
-    ``share`` is (groups, rows) and ``full`` (groups, problems), both parts of the group's bound; the answer is
-    (groups, rows, problems)."""
-    before = np.zeros_like(share)
-    np.cumsum(share[:, :-1], axis=1, out=before[:, 1:])
-    share, full = share[:, :, None], full[:, None, :]
-    left = full - before[:, :, None]
-    rounding = 4.0 * before.shape[1] * EPS * before[:, :, None]
-    taken = np.where(left >= share - rounding, share, np.where(left > rounding, left, 0.0))
-    return np.where(full >= 1.0, share, taken)  # at the bound all rows are at theirs, however small
-
-
 def divided(
     data: TrainingSet, used: Array, coefficients: Array, filled: Array, weights: Array, bounds: Array
 ) -> tuple[Array, Array]:
@@ -80,27 +65,16 @@ def divided(
     of = place[data.rows.member_of]
     members = np.flatnonzero(of >= 0)
     of = of[members]
-    per_input = coefficients[of]  # right for rows without equals
     if len(members) == len(used):
-        return members, per_input
-    share = data.rows.share(weights)[members]
-    filled = np.broadcast_to(filled, coefficients.shape)
-    order = np.argsort(of, kind="stable")  # equal rows together, in the input's order
-    starts = np.searchsorted(of[order], np.arange(len(used)))
-    sizes = np.bincount(of, minlength=len(used))
-    for size in np.unique(sizes[sizes > 1]):
-        groups = np.flatnonzero(sizes == size)
-        rows = order[starts[groups][:, None] + np.arange(size)]
-        full, own = filled[groups], share[rows]
-        taken = _taken(full, own)
-        bounded = full[:, None, :] > 0.0
-        part = np.zeros_like(taken)
-        np.divide(taken, full[:, None, :], out=part, where=bounded)
-        part[:, :1] = np.where(bounded, part[:, :1], 1.0)  # without a bound the first row takes all
-        values = coefficients[groups][:, None, :] * part
-        # A row at its bound is exactly there. (The joint problem gives no bounds: its rows divide several.)
-        bound = bounds[members[rows]]
-        exact = bounded & (taken == own[:, :, None]) & (bound > 0.0) & np.isfinite(bound)
-        per_input[rows] = np.where(exact, np.copysign(bound, values), values)
+        return members, coefficients[of]
+    per_input = np.empty((len(members), coefficients.shape[1]))
+    _native.distribute_coefficients(
+        of,
+        data.rows.share(weights)[members],
+        coefficients,
+        np.ascontiguousarray(np.broadcast_to(filled, coefficients.shape)),
+        np.ascontiguousarray(bounds[members]),
+        per_input,
+    )
     keep = per_input.any(axis=1)
     return members[keep], per_input[keep]
