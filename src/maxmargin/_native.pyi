@@ -83,6 +83,17 @@ def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[
 # coupling (float64, columns int64)
 def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
 
+# crammer_singer (float64, label int64)
+def solve_joint_rows(
+    K: NDArray[Any],
+    G: NDArray[Any],
+    A: NDArray[Any],
+    label: NDArray[Any],
+    bound: NDArray[Any],
+    goal: float,
+    max_steps: int,
+) -> int: ...
+
 # descent
 class Descent:
     eps: float
@@ -151,6 +162,32 @@ def csc_tile(
     indices: NDArray[Any],
     values: NDArray[Any],
 ) -> None: ...
+
+# folds (float64; K, g, rise and fall of one fold float32 or float64; folds, starts, stops, at and group int64)
+FOLD_OF_PADDING: int
+
+def start_fold(
+    problem: tuple[NDArray[Any], ...], state: tuple[NDArray[Any], ...], fold: int, totals: NDArray[Any]
+) -> None: ...
+def fold_offsets(
+    problem: tuple[NDArray[Any], ...], state: tuple[NDArray[Any], ...], fold: int, out: NDArray[Any]
+) -> None: ...
+def solve_small_folds(
+    K: NDArray[Any],
+    at: NDArray[Any],
+    problem: tuple[NDArray[Any], ...],
+    in_place: bool,
+    a: NDArray[Any],
+    f: NDArray[Any],
+    folds: NDArray[Any],
+    totals: NDArray[Any],
+    goal: float,
+    max_steps: int,
+    first: int,
+    max_operations: int,
+    values: NDArray[Any],
+    offsets: NDArray[Any],
+) -> int: ...
 
 # interior
 class InteriorRows:
@@ -288,37 +325,6 @@ def advance_path(
     goal: float,
     max_steps: int,
 ) -> tuple[int, float, float]: ...
-
-# coordinate_sums (float64)
-def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
-def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
-
-# coupling (float64, columns int64)
-def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
-
-# crammer_singer (float64, label int64)
-def solve_joint_rows(
-    K: NDArray[Any],
-    G: NDArray[Any],
-    A: NDArray[Any],
-    label: NDArray[Any],
-    bound: NDArray[Any],
-    goal: float,
-    max_steps: int,
-) -> int: ...
-
-# nearest (float64)
-def keep_nearest(
-    K: NDArray[Any],
-    k_xx: NDArray[Any],
-    k_zz: NDArray[Any],
-    first: int,
-    excluded: int,
-    rounding: float,
-    clip: bool,
-    squares: NDArray[Any],
-    indices: NDArray[Any],
-) -> None: ...
 
 # perceptron: X float32 or float64
 def perceptron_pass(
