@@ -21,6 +21,7 @@ using nb::literals::operator""_a;
   DO(crammer_singer)  \
   DO(descent)         \
   DO(design)          \
+  DO(folds)           \
   DO(interior)        \
   DO(lanes)           \
   DO(losses)          \

@@ -163,6 +163,32 @@ def csc_tile(
     values: NDArray[Any],
 ) -> None: ...
 
+# folds (float64; K, g, rise and fall of one fold float32 or float64; folds, starts, stops, at and group int64)
+FOLD_OF_PADDING: int
+
+def start_fold(
+    problem: tuple[NDArray[Any], ...], state: tuple[NDArray[Any], ...], fold: int, totals: NDArray[Any]
+) -> None: ...
+def fold_offsets(
+    problem: tuple[NDArray[Any], ...], state: tuple[NDArray[Any], ...], fold: int, out: NDArray[Any]
+) -> None: ...
+def solve_small_folds(
+    K: NDArray[Any],
+    at: NDArray[Any],
+    problem: tuple[NDArray[Any], ...],
+    in_place: bool,
+    a: NDArray[Any],
+    f: NDArray[Any],
+    folds: NDArray[Any],
+    totals: NDArray[Any],
+    goal: float,
+    max_steps: int,
+    first: int,
+    max_operations: int,
+    values: NDArray[Any],
+    offsets: NDArray[Any],
+) -> int: ...
+
 # interior
 class InteriorRows:
     def __init__(

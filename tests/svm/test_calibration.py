@@ -327,7 +327,7 @@ def test_many_rows_are_judged_near_the_margin_only(monkeypatch):
     """More rows than a matrix holds, and a band too narrow that must be given up: both stay near refits."""
     X, y = make_classification(4200, 6, n_informative=4, flip_y=0.1, random_state=1)
     for moved in (0.0, 2.0):
-        monkeypatch.setattr(out_of_fold, "MOVED", moved)
+        monkeypatch.setattr(out_of_fold, "BAND_MIN_SHARE", moved)
         machine = SVC(C=2.0, gamma=0.2, calibration="sigmoid")
         (((problem, gram, _, _, folds, judged, _), values),) = captured(
             monkeypatch, "kernel_values", lambda machine=machine: machine.fit(X, y)

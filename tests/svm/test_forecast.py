@@ -17,7 +17,7 @@ from maxmargin.svm.kernel import forecast, pipeline
 @pytest.fixture
 def small(monkeypatch):
     """Sizes that a test can afford: 1,200 rows are many, and any fit is long."""
-    monkeypatch.setattr(pipeline, "LARGE", 1_200)
+    monkeypatch.setattr(pipeline, "FORECAST_MIN_ROWS", 1_200)
     monkeypatch.setattr(forecast, "FIRST", 100)
     monkeypatch.setattr(forecast, "TEST", 200)
     monkeypatch.setattr(forecast, "FEWEST", (200, 400))
@@ -31,7 +31,7 @@ def points(n, classes=2, seed=0):
 
 
 def test_short_fits_pass_without_a_word():
-    X, y = points(pipeline.LARGE)
+    X, y = points(pipeline.FORECAST_MIN_ROWS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SVC(C=0.01, tol=0.1).fit(X, y)
@@ -45,7 +45,7 @@ def test_a_long_fit_is_announced_and_left_as_it_is(small, monkeypatch, machine):
     ):
         announced = machine.fit(X, y)
     coefficients, support = announced.dual_coef_.copy(), announced.support_.copy()
-    monkeypatch.setattr(pipeline, "LARGE", 10**9)
+    monkeypatch.setattr(pipeline, "FORECAST_MIN_ROWS", 10**9)
     plain = machine.fit(X, y)
     assert np.array_equal(plain.support_, support)
     assert np.array_equal(plain.dual_coef_, coefficients)

@@ -151,21 +151,19 @@ class Loss:
             return self.value(f, y)
         slacks = (y - f - self.epsilon, f - y - self.epsilon) if self.tube else (1.0 - y * f,)
         multipliers = [np.clip(0.5 + s / self.width, 0.0, 1.0) for s in slacks]
-        terms = [a * s - 0.5 * self.width * (a - 0.5) ** 2 for a, s in zip(multipliers, slacks, strict=True)]
-        return np.sum(terms, axis=0)
+        parts = [a * s - 0.5 * self.width * (a - 0.5) ** 2 for a, s in zip(multipliers, slacks, strict=True)]
+        return np.sum(parts, axis=0)
 
     def derivative(self, f: Array, y: Array) -> Array:
         """The derivative of the rounded loss with respect to f."""
         g = np.empty((len(f), 1))
-        F, Y = _columns(f, y)
-        self.first_order(F, Y, np.ones((len(f), 1)), None, g, np.zeros((LOSS_SUMS, 1)))
+        self.first_order(_column(f), _column(y), np.ones((len(f), 1)), None, g, np.zeros((LOSS_SUMS, 1)))
         return g[:, 0]
 
     def curvature(self, f: Array, y: Array) -> Array:
         """Its second derivative."""
         D = np.empty((len(f), 1))
-        F, Y = _columns(f, y)
-        self.second_order(F, Y, np.ones((len(f), 1)), None, D)
+        self.second_order(_column(f), _column(y), np.ones((len(f), 1)), None, D)
         return D[:, 0]
 
     def conjugate(self, g: Array, y: Array) -> Array:
@@ -177,5 +175,5 @@ class Loss:
         return np.where(beyond | (False if self.squared else np.abs(a) > 1), np.inf, value)
 
 
-def _columns(*arrays: Array) -> tuple[Array, ...]:
-    return tuple(np.ascontiguousarray(array, np.float64)[:, None] for array in arrays)
+def _column(values: Array) -> Array:
+    return np.ascontiguousarray(values, np.float64)[:, None]

@@ -143,12 +143,11 @@ class LocalRounds:
             y, c, centre = self._targets(t)
             g = self.scratch.take("g", (parts, len(y), k), np.float64)
             if k == 1 and isinstance(K, np.ndarray):
-                slope, offset = None, 0.0
-                if B is not None and b is not None:
-                    slope, offset = np.require(B[:, 0], np.float64, ["C", "A"]), float(b[0])
+                coefficients = None if B is None else np.require(B[:, 0], np.float64, ["C", "A"])
+                intercept = 0.0 if b is None else float(b[0])
                 flat = gradient.reshape(parts, -1)
                 support[0] += loss.evaluate_rows(
-                    row_ordered(K), slope, offset, self.F[at], y, c, centre, g[0], sums, flat
+                    row_ordered(K), coefficients, intercept, self.F[at], y, c, centre, g[0], sums, flat
                 )
                 return
             K = self._double(K)

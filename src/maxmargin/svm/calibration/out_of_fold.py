@@ -1,12 +1,12 @@
-"""Decision values of the training rows from machines that were trained without them, at less than the cost of a fit.
+"""Decision values of the training rows from models that were trained without them, at less than the cost of a fit.
 
-A machine knows its own training rows too well to be calibrated on them. So the rows are dealt into five folds, and each
-fold is judged by the machine of the others, which is reached from the solution of all rows in few steps. Rows far from
+A model knows its own training rows too well to be calibrated on them. So the rows are dealt into five folds, and each
+fold is evaluated by the model of the others, which is reached from the solution of all rows in few steps. Rows far from
 the margin keep their variables: only those within a band take part, and where the values turn out to have moved by more
 than that, the band is doubled. If few rows take part, one matrix in memory serves all folds
 (:mod:`maxmargin.svm.calibration.matrix_folds`). Else, with the solution a of all rows, and f = K a of every row known,
 
-    1. a fold's variables are set to zero, and the others repaired to feasibility:   a0;
+    1. a fold's variables are set to zero, and the others made feasible:   a0;
     2. f0 = f + K (a0 - a), which takes the columns of the changed rows only;
     3. the fold's problem is written in d = a - a0,
 
@@ -16,7 +16,7 @@ than that, the band is doubled. If few rows take part, one matrix in memory serv
     4. the held-out rows get f + K (a0 + d - a) + b.
 
 A fold is solved to a violation of a tenth of the margin, for the values' own scatter from fold to fold is larger than
-that. A row whose machine was not reached before the fit was asked to stop has no value: NaN.
+that. A row whose model was not reached before the fit was stopped has no value: NaN.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from maxmargin.problems.dual import DualProblem, JointProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import ActiveSet, CrammerSinger
-from maxmargin.svm.calibration.matrix_folds import PartFolds, whole_folds
+from maxmargin.svm.calibration.matrix_folds import WorkingSetFolds, small_problem_folds
 
-WHOLE = 1024  # so few rows all take part, if their kernel values are stored
-TOL = 0.1  # violation at which a fold's machine is good enough, in units of the margin
+SMALL_PROBLEM_MAX_ROWS = 1024  # up to here all rows take part, if their kernel values are stored: 8 MB
+TOL = 0.1  # violation of a fold's model, in units of the margin: the values' scatter between folds is larger
 BAND = 0.5  # distance from the margin, in units of it, up to which rows take part
-MOVED = 0.9  # the band is wide enough if this part of its rows moved by less than it
-WIDER = 5  # bands that are tried at most
-EACH = 4  # rows that take part for each support vector, at most: a small class beside a large one has few of them
-LEAST, MATRIX = 512, 3072  # rows whose kernel values are held in memory for all folds, at least and at most
-SOLVER = ActiveSet(smallest=512)  # smaller working sets than for a whole fit: there is less to do
+BAND_MIN_SHARE = 0.9  # the band is wide enough if this part of its rows moved by less than it
+BAND_MAX_DOUBLINGS = 5
+ROWS_PER_SUPPORT_VECTOR = 4  # that take part at most: a small class beside a large one has few support vectors
+MATRIX_MIN_ROWS, MATRIX_MAX_ROWS = 512, 3072  # whose kernel values are held in memory for all folds: up to 36 MB
+SOLVER = ActiveSet(smallest=512)  # smaller working sets than for a fit of all rows: fewer variables move
 
 
-class _Whole:
-    """The machine of all rows, and what the folds ask of it."""
+class _AllRows:
+    """The model of all rows, and what its folds need of it."""
 
     def __init__(
         self, problem: DualProblem, gram: Gram, a: Array, f: Array, folds: Array, judged: Array, control: Control
@@ -66,7 +66,7 @@ class _Whole:
         return distance
 
     def intercepts(self, offsets: Array) -> tuple[Array, Array]:
-        """b and the unit of machines with these offsets."""
+        """b and the unit of models with these offsets."""
         b = np.array([self.problem.intercept(own)[0] for own in offsets])
         return b, np.array([_unit(self.problem, own) for own in offsets])
 
@@ -77,17 +77,17 @@ class _Whole:
         rests = (np.flatnonzero(self.folds != k) for k in range(self.count))
         return np.array([_without(self.problem, rest).totals for rest in rests])
 
-    def most(self, n: int) -> int:
-        """At most as many steps as a fold of n rows takes that its start is good for; where it is not, a rougher
-        machine will do."""
-        most, limit = 10_000 + 20 * n, self.control.max_iter
-        return most if limit < 0 else min(most, limit)
+    def max_steps(self, n: int) -> int:
+        """As many steps as a fold of n rows takes from a good start; where the start is not good, a rougher model will
+        do."""
+        steps, limit = 10_000 + 20 * n, self.control.max_iter
+        return steps if limit < 0 else min(steps, limit)
 
 
 def kernel_values(
     problem: DualProblem, gram: Gram, a: Array, f: Array, folds: Array, judged: Array, control: Control
 ) -> Array:
-    """Decision values of a binary kernel machine for the rows of its problem, each from a machine without its fold.
+    """Decision values of a binary kernel model for the rows of its problem, each from a model without its fold.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def kernel_values(
     a, f : arrays
         Its solution, and K a.
     folds : array of int
-        The fold of each row; rows of fold -1 are in every machine and get the value of the machine of all rows.
+        The fold of each row; rows of fold -1 are in every model and get the value of the model of all rows.
     judged : array of bool
         The rows whose values are wanted.
     control : Control
@@ -106,91 +106,93 @@ def kernel_values(
     Returns
     -------
     array of shape (n,)
-        In units of the margin, intercept included; for rows that are not judged, those of the machine of all rows. NaN
-        where the fit was asked to stop before.
+        In units of the margin, intercept included; for rows that are not judged, those of the model of all rows. NaN
+        where the fit was stopped before.
     """
-    whole = _Whole(problem, gram, a, f, folds, judged, control)
+    full = _AllRows(problem, gram, a, f, folds, judged, control)
     n, some = problem.n_rows, judged & (folds >= 0)
-    values = (f + problem.intercept(whole.offset)[0]) / whole.unit
+    values = (f + problem.intercept(full.offset)[0]) / full.unit
     values[some] = np.nan
-    if n <= WHOLE and gram.single_is_exact:
-        if whole.count and control.stop() is None:
-            found, offsets = whole_folds(problem, gram, a, f, folds, whole.totals(), whole.goal, whole.most(n))
-            b, unit = whole.intercepts(offsets)
+    if n <= SMALL_PROBLEM_MAX_ROWS and gram.single_is_exact:
+        if full.count and control.stop() is None:
+            found, offsets = small_problem_folds(
+                problem, gram, a, f, folds, full.totals(), full.goal, full.max_steps(n), control
+            )
+            b, unit = full.intercepts(offsets)
             values[some] = ((found + b[folds]) / unit[folds])[some]
         return values
-    distance = whole.distance()
-    nearest = np.append(np.sort(distance), np.full(MATRIX, np.inf))
-    most = min(MATRIX, max(LEAST, EACH * int(np.count_nonzero(a))))
-    band = min(max(BAND * whole.unit, nearest[LEAST]), nearest[most])
-    if band > 0 and _by_matrix(whole, np.flatnonzero(distance < band), band, values):
+    distance = full.distance()
+    nearest = np.append(np.sort(distance), np.full(MATRIX_MAX_ROWS, np.inf))
+    most = min(MATRIX_MAX_ROWS, max(MATRIX_MIN_ROWS, ROWS_PER_SUPPORT_VECTOR * int(np.count_nonzero(a))))
+    band = min(max(BAND * full.unit, nearest[MATRIX_MIN_ROWS]), nearest[most])
+    if band > 0 and _by_matrix(full, np.flatnonzero(distance < band), band, values):
         return values
-    band = max(BAND * whole.unit, 2.0 * band)
-    for k in range(whole.count):
+    band = max(BAND * full.unit, 2.0 * band)
+    for k in range(full.count):
         wanted = np.flatnonzero((folds == k) & judged)
         if control.stop() is not None:
             break
         if len(wanted):
-            values[wanted], band = _one_fold(whole, k, wanted, distance, band)
+            values[wanted], band = _one_fold(full, k, wanted, distance, band)
     return values
 
 
-def _by_matrix(whole: _Whole, rows: Array, band: float, values: Array) -> bool:
+def _by_matrix(full: _AllRows, rows: Array, band: float, values: Array) -> bool:
     """Set the values of all judged rows, by a matrix of the rows that take part; whether the band was wide enough."""
-    problem, a, f, totals = whole.problem, whole.a, whole.f, whole.totals()
+    problem, a, f, totals = full.problem, full.a, full.f, full.totals()
     others = a != 0
     others[rows] = False
-    for k in range(whole.count):
-        kept = np.flatnonzero(others & (whole.folds != k))
+    for k in range(full.count):
+        kept = np.flatnonzero(others & (full.folds != k))
         for j in range(totals.shape[1]):
             totals[k, j] -= a[kept[problem.group[kept] == j]].sum()
-    machines = PartFolds(problem, rows, whole.gram, a, f, whole.folds, totals)
-    own, most = machines.rows, whole.most(len(rows))
-    for k in range(whole.count):
-        if whole.control.stop() is not None:
+    models = WorkingSetFolds(problem, rows, full.gram, a, f, full.folds, totals)
+    own, max_steps = models.rows, full.max_steps(len(rows))
+    for k in range(full.count):
+        if full.control.stop() is not None:
             return True
-        held = whole.folds == k
+        held = full.folds == k
         lost = np.flatnonzero(others & held)
         loss = -problem.sign[lost] * a[lost]
-        change = whole.gram.product(lost, loss, own, single=True) if len(lost) else np.zeros(len(own))
-        x, new, offset = machines.solve(k, change, whole.goal, most)
-        shift = np.append(offset - whole.offset, 0.0)[problem.group[own]]
+        change = full.gram.product(lost, loss, own, single=True) if len(lost) else np.zeros(len(own))
+        x, new, offset = models.without(k, change, full.goal, max_steps, full.control)
+        shift = np.append(offset - full.offset, 0.0)[problem.group[own]]
         drift = np.abs(problem.sign[own] * (new - f[own]) - shift)[~held[own]]
-        if np.mean(drift < band) < MOVED:
+        if np.mean(drift < band) < BAND_MIN_SHARE:
             return False
         b, unit = problem.intercept(offset)[0], _unit(problem, offset)
-        values[own] = np.where(held[own] & whole.judged[own], (new + b) / unit, values[own])
+        values[own] = np.where(held[own] & full.judged[own], (new + b) / unit, values[own])
         held[own] = False
-        far, change = np.flatnonzero(held & whole.judged), problem.sign[own] * (x - a[own])
+        far, change = np.flatnonzero(held & full.judged), problem.sign[own] * (x - a[own])
         moved = np.flatnonzero(change)
         columns, change = np.concatenate((own[moved], lost)), np.concatenate((change[moved], loss))
-        moves = whole.gram.product(columns, change, far, single=True) if len(columns) and len(far) else 0.0
+        moves = full.gram.product(columns, change, far, single=True) if len(columns) and len(far) else 0.0
         values[far] = (f[far] + moves + b) / unit
     return True
 
 
-def _one_fold(whole: _Whole, k: int, wanted: Array, distance: Array, band: float) -> tuple[Array, float]:
+def _one_fold(full: _AllRows, k: int, wanted: Array, distance: Array, band: float) -> tuple[Array, float]:
     """The values of some of the held-out rows, and the band that turned out to be wide enough."""
-    problem, gram, a, f, control = whole.problem, whole.gram, whole.a, whole.f, whole.control
-    rest = np.flatnonzero(whole.folds != k)
+    problem, gram, a, f, control = full.problem, full.gram, full.a, full.f, full.control
+    rest = np.flatnonzero(full.folds != k)
     fold = _without(problem, rest)
-    sign, change = problem.sign, -a  # one variable a row; a row's coefficient is its sign times its variable
+    sign, change = problem.sign, -a  # one variable per row; a row's coefficient is its sign times its variable
     change[rest] += fold.feasible(a[rest])
     moved = np.flatnonzero(change)
-    for _ in range(WIDER):
+    for _ in range(BAND_MAX_DOUBLINGS):
         near = np.flatnonzero(distance[rest] <= band)
         rows = rest[near]
         f0 = f[rows] + gram.product(moved, (sign * change)[moved], rows, single=True)
         shifted = _shifted(fold, near, a[rows] + change[rows], f0)
         part = gram.subset(rows)
         part.budget = gram.budget
-        limited = replace(control, max_iter=whole.most(len(rows)), seen=[])
-        solution = SOLVER.solve(shifted, part, tol=whole.goal / shifted.tol_scale, control=limited)
+        limited = replace(control, max_iter=full.max_steps(len(rows)), seen=[])
+        solution = SOLVER.solve(shifted, part, tol=full.goal / shifted.tol_scale, control=limited)
         gram.evaluations += part.evaluations
         change[rows] += solution.a
         moved = np.flatnonzero(change)
         drift = np.abs(f0 + solution.f - f[rows])
-        wide = len(rows) == len(rest) or np.mean(drift < band) >= MOVED
+        wide = len(rows) == len(rest) or np.mean(drift < band) >= BAND_MIN_SHARE
         if wide or control.stop() is not None:
             break
         band *= 2.0
@@ -201,9 +203,9 @@ def _one_fold(whole: _Whole, k: int, wanted: Array, distance: Array, band: float
 
 
 def _unit(problem: DualProblem, offset: Array) -> float:
-    """f on the margin: 1, or rho of the nu machine."""
-    third = problem.intercept(offset)[1] if problem.kind == "nu_svc" else 1.0
-    return third if third > 1e-150 else 1.0
+    """f on the margin: 1, or rho of nu-SVC."""
+    rho = problem.intercept(offset)[1] if problem.kind == "nu_svc" else 1.0
+    return rho if rho > 1e-150 else 1.0
 
 
 def _without(problem: DualProblem, rest: Array) -> DualProblem:
@@ -216,7 +218,7 @@ def _without(problem: DualProblem, rest: Array) -> DualProblem:
 
 
 def _shifted(problem: DualProblem, rows: Array, a0: Array, f0: Array) -> DualProblem:
-    """The problem of the variables of some rows (one variable a row), as changes from a0."""
+    """The problem of the variables of some rows (one variable per row), as changes from a0."""
     return replace(
         problem,
         target=problem.target[rows],
@@ -232,8 +234,8 @@ def _shifted(problem: DualProblem, rows: Array, a0: Array, f0: Array) -> DualPro
 
 
 def joint_values(problem: JointProblem, gram: Gram, A: Array, F: Array, folds: Array, control: Control) -> Array:
-    """The same for the joint machine of Crammer and Singer: a score a class, shape (n, k). Its dual is separable in the
-    rows, so that the other rows' variables are feasible as they are."""
+    """The same for the joint model of Crammer and Singer: one score per class, shape (n, k). Its dual is separable in
+    the rows, so that the other rows' variables are feasible as they are."""
     scores = F.copy()
     for k in range(int(folds.max(initial=-1)) + 1):
         held, rest = np.flatnonzero(folds == k), np.flatnonzero(folds != k)
