@@ -10,19 +10,33 @@ using nb::literals::operator""_a;
 
 // One line per idea, in alphabetical order, as in CMakeLists.txt.
 #define EACH_IDEA(DO) \
+  DO(batch)           \
+  DO(batch_rows)      \
   DO(block_steps)     \
+  DO(columns)         \
   DO(conditions)      \
   DO(coordinate_sums) \
+  DO(coupling)        \
+  DO(descent)         \
+  DO(design)          \
+  DO(interior)        \
+  DO(lanes)           \
+  DO(losses)          \
   DO(nearest)         \
   DO(pair_steps)      \
+  DO(pair_sums)       \
   DO(path)            \
   DO(predictor)       \
   DO(row_hashes)      \
   DO(rows)            \
+  DO(sigmoid_fits)    \
   DO(small_dense)     \
   DO(smoothed_losses) \
+  DO(stochastic)      \
   DO(stored_rows)     \
+  DO(stream)          \
   DO(subsequences)    \
+  DO(temperature)     \
   DO(tiles)           \
   DO(word_products)   \
   DO(working_set)     \

@@ -12,9 +12,9 @@ from hypothesis import settings
 
 collect_ignore = ["reference", "fuzz"]
 
-settings.register_profile("same examples", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("same examples")
+settings.register_profile("untimed", deadline=None)  # a busy computer is no failure
+settings.register_profile("same examples", settings.get_profile("untimed"), derandomize=True)
+settings.load_profile("same examples" if os.environ.get("CI") else "untimed")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -44,7 +44,14 @@ ONLY_IN = {
     "click": {"cli"},
     "rich": {"cli"},
     "llvmlite": {"kernels.gram.tiles"},
-    "threading": {"runtime.threads", "runtime.control", "runtime.callbacks", "svm.patching", "lab"},
+    "threading": {
+        "runtime.threads",
+        "runtime.control",
+        "runtime.interrupts",
+        "runtime.callbacks",
+        "svm.patching",
+        "lab",
+    },
     "_thread": set(),
     "concurrent": {"runtime.threads"},
     "multiprocessing": set(),
@@ -198,9 +205,10 @@ def test_only_validation_calls_scikit_learn_s_validation(path):
         assert not used, f"{path.relative_to(ROOT)}, line {node.lineno}: {used} belongs in runtime/validation.py only."
 
 
-def test_control_takes_nothing_but_events_from_threading():
+@pytest.mark.parametrize("name", ["control.py", "interrupts.py"])
+def test_control_takes_nothing_but_events_from_threading(name):
     """Run control may wait for nobody: an event, and which thread this is."""
-    tree = ast.parse((ROOT / "runtime" / "control.py").read_text())
+    tree = ast.parse((ROOT / "runtime" / name).read_text())
     used = {
         node.attr
         for node in ast.walk(tree)

@@ -14,16 +14,16 @@ int64_t first_order(const SmoothedLoss& loss, const LossRows& rows, double* g, d
   return support;
 }
 
-// out = f(block, i), a vector, for all rows and outputs
+// out = f(block, i), a vector, for all rows and outputs; nothing is summed, so all outputs are passed as one
 template <int FAMILY, class F> INLINE void each_block(const LossRows& rows, double* out, F&& f) {
   Block block;
   alignas(64) double values[BLOCK_ROWS];
-  for (int64_t start = 0; start < rows.rows; start += BLOCK_ROWS)
-    for (int64_t output = 0; output < rows.outputs; output++) {
-      block.pack<FAMILY>(rows, start, output);
-      for (int64_t i = 0; i < block.count; i += LOSS_LANES) store(values + i, Vec<double>(f(block, i)));
-      unpack(values, block.count, out + start * rows.outputs + output, rows.outputs);
-    }
+  const LossRows flat{rows.F, rows.y, rows.c, rows.centre, rows.rows * rows.outputs, 1};
+  for (int64_t start = 0; start < flat.rows; start += BLOCK_ROWS) {
+    block.pack<FAMILY>(flat, start, 0);
+    for (int64_t i = 0; i < block.count; i += LOSS_LANES) store(values + i, Vec<double>(f(block, i)));
+    unpack(values, block.count, out + start, 1);
+  }
 }
 
 void second_order(const SmoothedLoss& loss, const LossRows& rows, double* D) {
@@ -77,7 +77,7 @@ void hinge_changes(const LossRows& rows, const HingeChange& to, int64_t* changed
   *changed = *count = 0;
   for (int64_t i = 0; i < rows.rows; i++) {
     const int64_t at = i * rows.outputs + to.output;
-    const bool now = rows.y[at] * rows.F[at] < 1.0 && rows.c[at] > 0.0, moved = now != to.inside[i];
+    const bool now = (rows.y[at] * rows.F[at] < 1.0) & (rows.c[at] > 0.0), moved = now != to.inside[i];
     to.change[i] = moved ? (now ? 2.0 : -2.0) * rows.c[at] : 0.0;
     to.inside[i] = now;
     *changed += moved;

@@ -3,6 +3,7 @@
 A wrong type, order or number of dimensions raises TypeError, a wrong length, range or a read-only output ValueError.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import NDArray
@@ -13,6 +14,29 @@ _Csr = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # indptr, indices, data
 def cpu_level() -> str: ...
 def available_levels() -> list[str]: ...
 def _use_level(name: str) -> None: ...
+
+# batch: dense points (X, shift or None), CSR (int64 indptr, int32 indices, float64 data, columns), or a matrix (K,)
+def solve_batch(
+    points: tuple[Any, ...],
+    form: tuple[int, int, float, float, bool],
+    segments: tuple[NDArray[Any], NDArray[Any]],
+    problems: tuple[NDArray[Any], ...],
+    results: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    rule: tuple[int, bool, float, float, int],
+    options: tuple[int, float, bool, bool, int],
+    stop: Callable[[], bool] | None,
+) -> None: ...
+
+# batch_rows: dense points (X,) or CSR (indptr, indices, data, columns); returns the number of groups
+def merge_rows(
+    points: tuple[Any, ...],
+    target: NDArray[Any],
+    weight: NDArray[Any],
+    member_of: NDArray[Any],
+    representative: NDArray[Any],
+    group_weight: NDArray[Any],
+    group_key: NDArray[Any],
+) -> int: ...
 
 # block_steps
 def solve_block_pairs(
@@ -30,11 +54,181 @@ def solve_block_coordinates(
     Q: Array, g: Array, a: Array, lower: Array, upper: Array, goal: float, max_steps: int
 ) -> int: ...
 
+# columns
+def l1_descend(
+    X: LinearRows,
+    order: NDArray[Any],
+    y: NDArray[Any],
+    c: NDArray[Any],
+    w: NDArray[Any],
+    slack: NDArray[Any],
+) -> float: ...
+def l1_model(H: NDArray[Any], v: NDArray[Any], q: NDArray[Any], goal: float, passes: int, rested: int) -> None: ...
+
 # conditions
 def scan_conditions(gradient: Array, a: Array, lower: Array, upper: Array, group: Array, out: Array) -> None: ...
 def slackness(
     gradient: Array, a: Array, lower: Array, upper: Array, group: Array, offset: Array
 ) -> tuple[float, float]: ...
+
+# coordinate_sums (float64)
+def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
+def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
+
+# coupling (float64, columns int64)
+def couple_pairs(r: NDArray[Any], columns: NDArray[Any], least: float, out: NDArray[Any]) -> None: ...
+
+# descent
+class Descent:
+    eps: float
+    rho: float
+    t: float
+    free: bool
+    b0: float
+    missing: float
+    limit: float
+    pull: float
+    gap: float
+    dual: float
+    met: float
+    active: int
+    seed: int
+    def __init__(
+        self,
+        X: LinearRows,
+        y: NDArray[Any],
+        q: NDArray[Any],
+        ridge: NDArray[Any],
+        lower: NDArray[Any],
+        upper: NDArray[Any],
+        beta: NDArray[Any],
+        w: NDArray[Any],
+        order: NDArray[Any],
+    ) -> None: ...
+    @property
+    def place(self) -> int: ...
+    def sweep(self, epochs: int, steps: int, gap: float, pull: float, shrinking: bool) -> int: ...
+    def free_step(self, free: NDArray[Any], most: int) -> float: ...
+
+def rows_combine(X: LinearRows, rows: NDArray[Any], factors: NDArray[Any], out: NDArray[Any]) -> None: ...
+
+# design: the rows of X, float32 or float64, dense or CSR; all else is float64
+class LinearRows:
+    """Checked once; the arrays must not change while it lives."""
+
+    def __init__(
+        self,
+        data: NDArray[Any],
+        indptr: NDArray[Any] | None = None,
+        indices: NDArray[Any] | None = None,
+        columns: int = -1,
+        shift: NDArray[Any] | None = None,
+    ) -> None: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def sparse(self) -> bool: ...
+
+def rows_times(X: LinearRows, w: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None: ...
+def rows_times_some(X: LinearRows, w: NDArray[Any], which: NDArray[Any], out: NDArray[Any]) -> None: ...
+def rows_sums(X: LinearRows, V: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None: ...
+def rows_gram(X: LinearRows, v: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None: ...
+def rows_scaled(X: LinearRows, v: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> int: ...
+def rows_squares(X: LinearRows, start: int, stop: int, out: NDArray[Any], v: NDArray[Any] | None = None) -> None: ...
+def csc_cuts(indptr: NDArray[Any], rows: NDArray[Any], n: int, tile: int, cuts: NDArray[Any]) -> None: ...
+def csc_tile(
+    rows: NDArray[Any],
+    data: NDArray[Any],
+    begin: NDArray[Any],
+    end: NDArray[Any],
+    first: int,
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+) -> None: ...
+
+# interior
+class InteriorRows:
+    def __init__(
+        self,
+        p: NDArray[Any],
+        lower: NDArray[Any],
+        upper: NDArray[Any],
+        ridge: NDArray[Any],
+        a: NDArray[Any],
+        f: NDArray[Any],
+    ) -> None: ...
+    def beta(self, out: NDArray[Any]) -> None: ...
+    def begin(self, offset: float, size: float, by_room: bool) -> None: ...
+    def even_out(self, least: float, together: bool) -> None: ...
+    def centre(self, offset: float, mu: float) -> None: ...
+    def weigh(self, start: int, stop: int, offset: float, q: NDArray[Any], T: NDArray[Any]) -> None: ...
+    def predict(
+        self, start: int, stop: int, df: NDArray[Any], dlambda: float, q0: NDArray[Any], q1: NDArray[Any]
+    ) -> tuple[float, float, float, float]: ...
+    def direct(
+        self,
+        start: int,
+        stop: int,
+        predicted: NDArray[Any],
+        dpredicted: float,
+        df: NDArray[Any],
+        dlambda: float,
+        mu: float,
+        corrected: bool,
+    ) -> float: ...
+    def products(self, step: float) -> tuple[float, float, float]: ...
+    def advance(self, df: NDArray[Any] | None, step: float) -> bool: ...
+    def changes(self, out: NDArray[Any]) -> None: ...
+
+# lanes
+class LanesSingle:
+    rho: float
+    squared: bool
+    quiet_limit: int
+    def __init__(
+        self,
+        X: LinearRows,
+        lane: NDArray[Any],
+        squares: NDArray[Any],
+        bound: NDArray[Any],
+        own: NDArray[Any],
+        awake: NDArray[Any],
+        A: NDArray[Any],
+        weights: NDArray[Any],
+        b: NDArray[Any],
+        total: NDArray[Any],
+    ) -> None: ...
+    def sweep(self, order: NDArray[Any], every: bool) -> int: ...
+    def values(self, start: int, stop: int, out: NDArray[Any]) -> None: ...
+    def norms(self, out: NDArray[Any]) -> None: ...
+
+class LanesDouble(LanesSingle): ...
+
+# losses
+class RowLosses:
+    def __init__(
+        self, y: NDArray[Any], above: NDArray[Any], below: NDArray[Any], epsilon: float, squared: bool
+    ) -> None: ...
+    def survey(
+        self, f: NDArray[Any], b: float, beta: NDArray[Any] | None, centre: float, hard: float
+    ) -> tuple[float, float, float, float, float, float, float, float]: ...
+    def derivative(self, f: NDArray[Any], b: float, beta: NDArray[Any], theta: NDArray[Any] | None) -> None: ...
+    def slope(self, r: NDArray[Any], u: NDArray[Any] | None, t: float) -> tuple[float, float]: ...
+    def after_step(self, r: NDArray[Any], beta: NDArray[Any], hard: float, out: NDArray[Any]) -> int: ...
+
+# nearest (float64)
+def keep_nearest(
+    K: NDArray[Any],
+    k_xx: NDArray[Any],
+    k_zz: NDArray[Any],
+    first: int,
+    excluded: int,
+    rounding: float,
+    clip: bool,
+    squares: NDArray[Any],
+    indices: NDArray[Any],
+) -> None: ...
 
 # pair_steps
 SLOT_UNIT: int
@@ -55,6 +249,27 @@ def solve_pairs(
     max_steps: int,
 ) -> int: ...
 
+# pair_sums; out is float64, rows and cols are int64 or None, kind is of maxmargin.kernels.pair_sums
+def pair_sums_dense(
+    A: NDArray[Any],
+    rows: NDArray[Any] | None,
+    B: NDArray[Any],
+    cols: NDArray[Any] | None,
+    kind: int,
+    out: NDArray[Any],
+) -> None: ...
+def pair_sums_csr(
+    a_indptr: NDArray[Any],
+    a_indices: NDArray[Any],
+    a_data: NDArray[Any],
+    b_indptr: NDArray[Any],
+    b_indices: NDArray[Any],
+    b_data: NDArray[Any],
+    columns: int,
+    kind: int,
+    out: NDArray[Any],
+) -> None: ...
+
 # path
 def advance_path(
     K: Array,
@@ -68,23 +283,6 @@ def advance_path(
     goal: float,
     max_steps: int,
 ) -> tuple[int, float, float]: ...
-
-# coordinate_sums (float64)
-def coordinate_sums(A: NDArray[Any], B: NDArray[Any], term: int, out: NDArray[Any]) -> None: ...
-def coordinate_sums_csr(A: _Csr, B: _Csr, columns: int, term: int, out: NDArray[Any]) -> None: ...
-
-# nearest (float64)
-def keep_nearest(
-    K: NDArray[Any],
-    k_xx: NDArray[Any],
-    k_zz: NDArray[Any],
-    first: int,
-    excluded: int,
-    rounding: float,
-    clip: bool,
-    squares: NDArray[Any],
-    indices: NDArray[Any],
-) -> None: ...
 
 # predictor
 class Predictor:
@@ -115,6 +313,19 @@ def gather(K: Array, rows: Array, columns: Array, out: Array) -> None: ...
 def gather_product(K: Array, rows: Array, columns: Array, coef: Array, out: Array) -> None: ...
 def add_rows(K: Array, rows: Array, coef: Array, out: Array) -> None: ...
 def add_columns(K: Array, columns: Array, coef: Array, out: Array) -> None: ...
+
+# sigmoid_fits (float64, positive bool, starts and steps int64)
+def fit_sigmoids(
+    values: NDArray[Any],
+    positive: NDArray[Any],
+    weight: NDArray[Any],
+    starts: NDArray[Any],
+    slope: NDArray[Any],
+    offset: NDArray[Any],
+    steps: NDArray[Any],
+    first: int,
+    max_rows: int,
+) -> int: ...
 
 # small_dense
 def solve_small_dense(
@@ -173,6 +384,30 @@ def hinge_changes(
     F: NDArray[Any], y: NDArray[Any], c: NDArray[Any], output: int, inside: NDArray[Any], change: NDArray[Any]
 ) -> tuple[int, int]: ...
 
+# stochastic
+class StochasticSteps:
+    eps: float
+    squared: bool
+    rho: float
+    free: bool
+    radius: float
+    b: float
+    def __init__(
+        self,
+        X: LinearRows,
+        y: NDArray[Any],
+        above: NDArray[Any],
+        below: NDArray[Any],
+        weight: NDArray[Any],
+        u: NDArray[Any],
+        v: NDArray[Any],
+    ) -> None: ...
+    @property
+    def t(self) -> int: ...
+    def go(self, drawn: NDArray[Any], eta: NDArray[Any]) -> bool: ...
+    def last(self, w: NDArray[Any], beta: NDArray[Any]) -> None: ...
+    def mean(self, weights: float, w: NDArray[Any], beta: NDArray[Any]) -> None: ...
+
 # stored_rows: K and X float32 or float64, with the entries of a row side by side; the rest float64
 def evaluate_rows(
     K: NDArray[Any],
@@ -192,6 +427,24 @@ def add_weighted_rows(
     X: NDArray[Any], w: NDArray[Any], mean: NDArray[Any], squared: bool, sums: NDArray[Any]
 ) -> None: ...
 
+# stream
+class StreamModels:
+    C: float
+    scaling2: float
+    squared: bool
+    free: bool
+    balanced: bool
+    def __init__(
+        self,
+        U: NDArray[Any],
+        Z: NDArray[Any],
+        totals: NDArray[Any],
+        factor: NDArray[Any],
+        numbers: NDArray[Any],
+    ) -> None: ...
+    def learn(self, X: LinearRows, codes: NDArray[Any], weights: NDArray[Any], start: int, stop: int) -> None: ...
+    def averages(self, late: float, total: float, coef: NDArray[Any]) -> None: ...
+
 # subsequences (float64)
 SUBSEQUENCE_LANES: int
 
@@ -206,6 +459,11 @@ def read_subsequences(
     out: NDArray[Any],
     max_operations: int,
 ) -> bool: ...
+
+# temperature (float64)
+def temperature_derivatives(
+    scores: NDArray[Any], own: NDArray[Any], weight: NDArray[Any], slope: float
+) -> tuple[float, float]: ...
 
 # tiles
 EXP2: int
@@ -265,6 +523,11 @@ def kernel_block_csr(
     stop: int,
 ) -> None: ...
 
+# word_products (float64, int64)
+def add_word_products(
+    F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
+) -> int: ...
+
 # working_set
 def group_sides(
     g: Array, a: Array, lower: Array, upper: Array, group: Array, ids: Array, zero_offset: bool, middle: Array
@@ -284,9 +547,4 @@ def choose_working_set(
     middle: Array,
     start: int,
     W: Array,
-) -> int: ...
-
-# word_products (float64, int64)
-def add_word_products(
-    F: _Csr, E: _Csr, h: NDArray[Any], Phi: _Csr, K: NDArray[Any], first: int, max_operations: int
 ) -> int: ...

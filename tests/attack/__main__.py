@@ -1,4 +1,5 @@
-"""``python -m tests.attack``: trials of all kinds until the time is over, then a summary; exit code 1 after failures."""
+"""``python -m tests.attack``: trials of all kinds until the time is over, then a summary; exit code 1 after
+failures."""
 
 from __future__ import annotations
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import LinAlgWarning
 
 import maxmargin
 from maxmargin import kernels
 from reference.grams import gram
 
-ALLOWED = (UserWarning, maxmargin.LongFitWarning)  # ConvergenceWarning, LinAlgWarning and others are UserWarnings
+ALLOWED = (UserWarning, LinAlgWarning)  # ConvergenceWarning and others are UserWarnings
 
 
 class NotApplicable(Exception):
@@ -114,7 +115,8 @@ class Trial:
         """Decision values (predictions, for regression) of new points."""
         model = self.model if model is None else model
         points = handed(self.case, self.case.new if points is None else points)
-        return np.asarray(getattr(model, "decision_function", model.predict)(points))
+        ask = next(name for name in ("decision_function", "predict", "transform") if hasattr(model, name))
+        return np.asarray(getattr(model, ask)(points))
 
     def kernel(self, A, B):
         """The oracle's kernel matrix of the fitted model: values and error bound."""

@@ -26,7 +26,7 @@ class Worker:
     """One process that runs trials."""
 
     def __init__(self) -> None:
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the worker lives
         self.process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", "-m", "tests.attack", "--serve"],
             cwd=ROOT,
@@ -46,7 +46,8 @@ class Worker:
 
     def answer(self) -> dict[str, Any] | None:
         """The answer if there is one; a crash or a hang is answered for the worker."""
-        assert self.process.stdout is not None and self.job is not None
+        assert self.process.stdout is not None
+        assert self.job is not None
         if select.select([self.process.stdout], [], [], 0)[0]:
             line = self.process.stdout.readline()
             if line:

@@ -1,8 +1,11 @@
 """``maxmargin inspect`` and ``maxmargin convert``: what is in a model file, and the same model in other forms."""
 
 import json
+import warnings
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from sklearn.datasets import load_iris
@@ -14,6 +17,7 @@ from maxmargin.cli import main
 from maxmargin.io import read_libsvm_model
 
 X, y = load_iris(return_X_y=True)
+UNFITTED = Path(__file__).parents[1] / "io" / "format_1" / "unfitted.mm"  # earlier versions saved such models
 
 
 def call(*arguments):
@@ -32,6 +36,25 @@ def machine(tmp_path):
     machine = SVC(C=2).fit(X, y)
     save(machine, tmp_path / "m.mm")
     return machine
+
+
+class TestNamesOfColumns:
+    @pytest.mark.parametrize("options", [(), ("--scale",), ("--kernel", "linear", "--stream")])
+    def test_a_model_of_the_command_checks_them_in_python(self, tmp_path, options):
+        names = ["a", "b", "c", "d"]
+        table = pd.DataFrame(X, columns=names)
+        table.assign(label=y).to_csv(tmp_path / "iris.csv", index=False)
+        assert call("train", tmp_path / "iris.csv", "-o", tmp_path / "iris.mm", *options).exit_code == 0
+        model = load(tmp_path / "iris.mm")
+        assert list(model.feature_names_in_) == names
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            right = model.predict(table)
+            assert (model.predict(X) == right).all()
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict(table[["d", "c", "b", "a"]])
+        with pytest.raises(ValueError, match="unseen at fit time"):
+            model.predict(table.rename(columns={"a": "A"}))
 
 
 class TestInspect:
@@ -69,7 +92,7 @@ class TestInspect:
         (tmp_path / "cut.mm").write_bytes((tmp_path / "m.mm").read_bytes()[:-10])
         assert "cut short" in refused("inspect", tmp_path / "cut.mm")
         assert "No such file" in refused("inspect", tmp_path / "none.mm")
-        save(SVC(), tmp_path / "new.mm")
+        (tmp_path / "new.mm").write_bytes(UNFITTED.read_bytes())
         assert "never fitted" in refused("inspect", tmp_path / "new.mm")
         save(KernelPCA(2).fit(X), tmp_path / "pca.mm")
         assert "predicts nothing" in refused("inspect", tmp_path / "pca.mm")

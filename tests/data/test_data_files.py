@@ -422,7 +422,7 @@ def test_names_that_are_no_files(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     assert refusal(tmp_path / "folder.csv") == "folder.csv is a folder: give the name of a file."
     os.mkfifo(tmp_path / "pipe.csv")
-    assert "is not a plain file" in refusal(tmp_path / "pipe.csv")
+    assert "is a named pipe, not a file" in refusal(tmp_path / "pipe.csv")
     with pytest.raises(DataFileError, match="is no name of a file"):
         read_data("a\0b.csv")
     with pytest.raises(TypeError, match="source must be a path"):
@@ -544,7 +544,7 @@ def test_pyarrow_is_optional(tmp_path, monkeypatch):
 
 def test_bombs_fill_no_memory(tmp_path, monkeypatch):
     """A file that unpacks to a thousand times its size: zeros, one endless line, one endless quote."""
-    monkeypatch.setattr("maxmargin.data.source.LONGEST_LINE", 8 << 20)
+    monkeypatch.setattr("maxmargin.data.source.LINE_MAX_BYTES", 8 << 20)
     for name, piece, message in [
         ("zeros.csv.gz", b"\0" * (1 << 20), "zero byte"),
         ("line.csv.gz", b"1" * (1 << 20), "line 1: is longer than 8 MB"),
@@ -567,7 +567,7 @@ def test_more_than_memory_holds_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("maxmargin.data.source.available_memory", lambda: 1e6)
     assert read_data(path).X.shape == (100, 1)
     with pytest.raises(DataFileError, match=r"does not fit into memory: 0.2 GB are read already; read it with read_ba"):
-        Source(path).room(2e8)
+        Source(path).check_room(2e8)
 
 
 # Standard input, options, and the rest

@@ -1,8 +1,8 @@
 """A fuzz target for data files: files of every format, changed at random, are read or refused with ``DataFileError``,
 whole and in batches. Nothing else may happen; a crash of the process above all.
 
-For a long run: ``MAXMARGIN_FUZZ=1000000 pytest tests/test_data_files.py -k random``, or
-``python tests/fuzz/data_files.py 100000``.
+For a long run: ``MAXMARGIN_FUZZ=1000000 pytest tests/data/test_data_files.py -k random``, or
+``PYTHONPATH=tests python tests/fuzz/data_files.py 100000``, which sets a memory limit.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from fuzz.model_files import MEMORY, limit_memory
+from maxmargin.data import arrow_text
 from maxmargin.io import DataFileError, read_batches, read_data
 
 WORDS = [b"", b"nan", b"inf", b"-inf", b"1e999", b"x", b"NA", b"?", b'"', b'""', b",", b";", b"\t", b"|", b":", b"#"]
 WORDS += [b"\n", b"\r\n", b"\r", b" ", b"0", b"-1", b"99999999999999999999", b"2147483647:1", b"0:1", b"1:1", b"qid:1"]
 WORDS += [b"\xff", b"\xef\xbb\xbf", b"\0", b"true", b"2020-01-01", b"1,5", b"1_0", "ä".encode(), b"\xe2\x80\xa8", b"'"]
+QUOTED = b'"a","b","c"\n"x",1.5,"u v"\n"y, z",2,"w"\n"x",-3e-2,"u v"\n'
 CSV = b'a,b,"c d",label\n1,2.5,red,x\n3,-4e2,"bl""ue",y\n5,6,red,"x"\n7,8,green,y\n'
 NUMBERS = b"".join(b"%d;%d.5;%d\n" % (i, i * i % 7, i % 2) for i in range(20))
 SVM = b"1 1:0.5 3:2 # a remark\n-1 2:1\n1 qid:3 4:1e-3\n-1 1:1 2:2 3:3\n"
@@ -36,7 +39,13 @@ PACK = {
 
 def originals():
     """Valid files of every format, by name."""
-    found = {"table.csv": CSV, "numbers.csv": NUMBERS, "table.tsv": CSV.replace(b",", b"\t"), "points.svm": SVM}
+    found = {
+        "table.csv": CSV,
+        "numbers.csv": NUMBERS,
+        "table.tsv": CSV.replace(b",", b"\t"),
+        "points.svm": SVM,
+        "quoted.csv": QUOTED,
+    }
     found |= {f"points.svm{end}": pack(SVM) for end, pack in PACK.items()}
     found |= {f"table.csv{end}": pack(CSV) for end, pack in PACK.items()} | {"points": SVM, "rows.txt": NUMBERS}
     X, y = np.arange(12.0).reshape(4, 3), np.array([0, 1, 0, 1])
@@ -108,8 +117,26 @@ def changed(data, rng):
     return bytes(made[: int(rng.integers(len(made) + 1))] if rng.random() < 0.05 else made)
 
 
+def outcome(path, options, arrow):
+    """What reading a file ends in, with pyarrow's reader of text tables or without; both must agree."""
+    before = arrow_text.ARROW_MIN_BYTES
+    arrow_text.ARROW_MIN_BYTES = 0 if arrow else 1 << 60
+    try:
+        data = read_data(path, **options)
+    except DataFileError as error:
+        return str(error)
+    finally:
+        arrow_text.ARROW_MIN_BYTES = before
+    X = data.X.toarray() if sp.issparse(data.X) else data.X
+    y = None if data.y is None else (data.y.dtype, data.y.tolist())
+    return repr((X.dtype, X.tolist(), y, data.columns, data.target))
+
+
 def survives(path, rng):
     """Whether the file is read; if so, points are finite, and targets are as many."""
+    if path.suffix in (".csv", ".tsv", ".txt"):
+        plain, arrow = (outcome(path, {}, arrow=choice) for choice in (False, True))
+        assert plain == arrow, (plain, arrow)
     options = {"labelled": bool(rng.random() < 0.7)}
     if rng.random() < 0.2:
         options["n_features"] = int(rng.integers(1, 6))
@@ -154,4 +181,6 @@ def run(count, folder, rng):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
+        run(500, place, np.random.default_rng(0))  # so that all code is loaded
+        limit_memory(MEMORY)
         print(run(int(sys.argv[1]), place, np.random.default_rng()), "of", sys.argv[1], "changed files were read")

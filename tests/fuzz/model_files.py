@@ -1,8 +1,9 @@
 """A fuzz target for model files: files changed at random are refused with ``ModelFileError``, or give an estimator
 that answers or refuses new points as usual. Nothing else may happen; a crash of the process above all.
 
-For a long run: ``MAXMARGIN_FUZZ=1000000 pytest tests/test_model_files.py -k random``, or
-``python tests/fuzz/model_files.py model.mm 100000`` on a file of one's own.
+For a long run: ``MAXMARGIN_FUZZ=1000000 pytest tests/io/test_model_files.py -k random``, or
+``PYTHONPATH=tests python tests/fuzz/model_files.py 100000 [model.mm ...]``, on small models of many kinds or on files
+of one's own. The process then has a memory limit, beyond which loading ends in an error.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from maxmargin.io import ModelFileError, load
 
 ODD = [0, 1, -1, 2, 255, 2**31, 2**63, -(2**63), 10**30, 0.5, 1e308, "", "x", "SVC", "RBF", None, True, [], {}]
 ODD += [{"float": "nan"}, {"object": 0}, {"object": 3}, {"array": [0, "C"]}, {"array": [1, "F"]}, {"list": []}]
+
+
+MEMORY = 256 << 20  # bytes that a process of a long run may take beyond what it has at its beginning
 
 
 def limit_memory(extra):
@@ -121,13 +125,81 @@ def survives(path, points):
     return True
 
 
-if __name__ == "__main__":
-    original = Path(sys.argv[1]).read_bytes()
-    draw = np.random.default_rng()
+def originals():
+    """The bytes of small models of many kinds, by name."""
+    import scipy.sparse as sp
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    import maxmargin as mm
+    from maxmargin.data.table_encoder import TableEncoder
+    from maxmargin.io import save
+    from maxmargin.kernels import RBF, Centered, Columns, Jaccard, Linear, Spectrum
+    from maxmargin.model_selection import SVCCV, OneClassSVMCV
+
+    rng = np.random.default_rng(0)
+    X, y = np.abs(rng.normal(size=(24, 3))), np.arange(24) % 3
+    texts = ["".join(rng.choice(list("abcd"), 5)) for _ in y]
+    sets = [frozenset(text) for text in texts]
+    table = np.column_stack([X[:, :2].astype(object), np.array(["red", "blue", "green"], object)[y]])
+    columns = ColumnTransformer([("n", StandardScaler(), [0, 1]), ("c", OneHotEncoder(), [2])])
+    models = {
+        "svc": mm.SVC().fit(X, np.array(["u", "v", "w"])[y]),
+        "calibrated": mm.SVC(calibration="isotonic").fit(X, y),
+        "composed": mm.SVC(kernel=Centered(RBF()) + Columns(Linear(), [0, 2])).fit(X, y),
+        "texts": mm.SVC(kernel=Spectrum(2)).fit(texts, y),
+        "sets": mm.SVC(kernel=Jaccard()).fit(sets, y),
+        "sparse": mm.NuSVR().fit(sp.csr_matrix(X), X[:, 0]),
+        "precomputed": mm.OneClassSVM(nu=0.2, kernel="precomputed").fit(X @ X.T),
+        "neighbours": mm.KernelKNeighborsClassifier(3).fit(X, y),
+        "ridge": mm.KernelRidgeCV(kernel="rbf").fit(X, X[:, 0]),
+        "pca": mm.KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(X),
+        "landmarks": mm.NystroemSVC(n_components=5).fit(X, y),
+        "linear": mm.LinearSVC().fit(X, y),
+        "perceptron": mm.Perceptron(max_iter=3).fit(X, y),
+        "search": SVCCV(Cs=[0.1, 1.0], gammas=[0.5, 1.0], cv=3).fit(X, y),
+        "one-class search": OneClassSVMCV(nus=[0.1, 0.3], gammas=[0.5], cv=3).fit(X),
+        "table": Pipeline([("encode", TableEncoder(columns=["a", "b", "c"])), ("svc", mm.SVC())]).fit(table, y),
+        "columns": Pipeline([("columns", columns), ("svc", mm.SVC())]).fit(table, y),
+    }
+    points = {"texts": texts[:3], "sets": sets[:3], "precomputed": np.ones((3, 24)), "table": table[:3]}
+    points["columns"] = table[:3]
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "model.mm"
-        read = 0
-        for _ in range(int(sys.argv[2])):
-            target.write_bytes(mutated(original, draw))
-            read += survives(target, np.zeros((3, load(sys.argv[1]).n_features_in_)))
-        print(f"{read} of {sys.argv[2]} changed files were read, the others refused")
+        for name, model in models.items():
+            save(model, Path(folder) / "model.mm")
+            found[name] = (Path(folder) / "model.mm").read_bytes(), points.get(name, X[:3])
+    return found
+
+
+def run(count, folder, rng, files):
+    """The number of changed files that were read; ``files`` are pairs of bytes and points."""
+    target, read = Path(folder) / "model.mm", 0
+    for i in range(count):
+        data, points = files[i % len(files)]
+        target.write_bytes(mutated(data, rng))
+        try:
+            read += survives(target, points)
+        except BaseException:
+            print(target.read_bytes())
+            raise
+    return read
+
+
+def main(count, paths, seed=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if paths:
+            files = [(Path(path).read_bytes(), np.zeros((3, load(path).n_features_in_))) for path in paths]
+        else:
+            files = list(originals().values())
+        with tempfile.TemporaryDirectory() as folder:
+            run(500, folder, np.random.default_rng(0), files)  # so that all code is loaded
+            limit_memory(MEMORY)
+            read = run(count, folder, np.random.default_rng(seed), files)
+    print(f"{read} of {count} changed files were read, the others refused")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

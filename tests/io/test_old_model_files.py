@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from maxmargin.io import load
@@ -35,6 +36,14 @@ def test_a_file_of_an_earlier_version(name):
                 assert np.allclose(found, values, rtol=1e-12, atol=1e-12)
             else:
                 assert found.tolist() == values
+
+
+def test_an_earlier_table_keeps_the_names_of_its_columns():
+    model = load(FOLDER / "table_pipeline.mm")
+    frame = pd.DataFrame(TABLE, columns=["size", "colour", "weight"]).astype({"size": float, "weight": float})
+    assert model.predict(frame).tolist() == EXPECTED["table_pipeline"]["predict"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[["weight", "colour", "size"]])
 
 
 def test_the_fixtures_are_small():

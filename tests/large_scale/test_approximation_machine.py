@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as SklearnSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SVC, SVR, KernelRidge
+from maxmargin import SVC, SVR, FitInterrupted, KernelRidge
 from maxmargin.kernels import RBF, Spectrum
 from maxmargin.large_scale import NystroemRidge, NystroemSVC, NystroemSVR
 from maxmargin.large_scale import training as training_module
@@ -398,8 +398,9 @@ def test_an_interrupt_leaves_the_model_so_far():
         if progress.iteration == 1:
             signal.raise_signal(signal.SIGINT)
 
-    with watching(interrupt), pytest.warns(ConvergenceWarning, match="interrupted"):
-        machine = NystroemSVC(gamma=0.5, loss="hinge", tol=1e-8).fit(X, Y)
+    machine = NystroemSVC(gamma=0.5, loss="hinge", tol=1e-8)
+    with watching(interrupt), pytest.raises(FitInterrupted), pytest.warns(ConvergenceWarning, match="interrupted"):
+        machine.fit(X, Y)
     assert machine.score(X, Y) > 0.5
 
 

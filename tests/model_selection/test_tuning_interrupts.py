@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of a search: what was found is kept and labelled, or nothing had been found."""
+"""Ctrl-C at any moment of a search: what was scored is kept and labelled, or nothing had been scored."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
+from maxmargin import FitInterrupted
 from maxmargin.model_selection import SVCCV, NuSVCCV, OneClassSVMCV
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process")
@@ -33,6 +34,7 @@ import json, os, signal, sys, threading, time, warnings
 import numpy as np
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from maxmargin import FitInterrupted
 from maxmargin.model_selection import SVCCV, SVRCV, OneClassSVMCV
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -81,17 +83,20 @@ for name, text in json.loads(sys.argv[1]).items():
             timer.start()
             try:
                 run.fit(X, y)
-                seen["end"] = run.status_
+                seen["end"] = "returned"
+            except FitInterrupted:
+                seen["end"] = "FitInterrupted"
             except KeyboardInterrupt:
                 seen["end"] = "KeyboardInterrupt"
             timer.cancel()
             timer.join()
         except KeyboardInterrupt:  # it came before or after the fit
-            seen["end"] = seen["end"] or getattr(run, "status_", "KeyboardInterrupt")
+            seen["end"] = seen["end"] or ("returned" if hasattr(run, "status_") else "KeyboardInterrupt")
         type(run)._scorer = inner
         if hasattr(run, "cv_results_"):
             seen["scores"], seen["best"] = scores(run), str(run.best_params_)
             seen["reasons"] = {str(c): list(of.values()) for c, of in run.error_reasons_.items()}
+            seen["status"] = run.status_
             seen["predicts"] = hasattr(run, "best_estimator_") and len(run.predict(X)) == len(y)
         seen["handler"] = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         runs.append(seen)
@@ -121,11 +126,13 @@ def test_at_random_moments(told, name):
     assert len(runs) == MOMENTS
     for run in runs:
         assert run["handler"]
-        assert run["end"] in ("complete", "interrupted by the user", "KeyboardInterrupt")
+        assert run["end"] in ("returned", "FitInterrupted", "KeyboardInterrupt")
         if "scores" not in run:
             assert run["end"] == "KeyboardInterrupt"
             assert run["scored"] == 0  # nothing was found that could be lost
             continue
+        assert run["end"] != "KeyboardInterrupt"
+        assert run["status"] in ("complete", "interrupted by the user")
         assert run["scores"].keys() == full.keys()
         found = {(cell, k): s for cell, mine in run["scores"].items() for k, s in enumerate(mine) if not np.isnan(s)}
         assert len(found) == run["scored"]  # every score that was computed is in the account
@@ -134,9 +141,10 @@ def test_at_random_moments(told, name):
         missing = 3 * len(full) - len(found)
         reasons = [reason for of in run["reasons"].values() for reason in of]
         assert reasons == ["interrupted by the user"] * missing
-        if run["end"] == "complete":
+        if run["status"] == "complete":
             assert missing == 0
-        if run["end"] != "KeyboardInterrupt":
+        if run["end"] == "returned":
+            assert run["status"] == "complete"
             assert run["predicts"]
         means = {cell: np.mean(mine) for cell, mine in run["scores"].items() if not np.isnan(mine).any()}
         if means:
@@ -180,7 +188,7 @@ def test_a_machine_that_solves_its_own_problem_is_stopped(kind, monkeypatch):
 
     monkeypatch.setattr(machine, "fit", fit)
     search = kind(nus=[0.2, 0.4], gammas=[0.1, 1.0], cv=2, solver="smo", refit=False, n_jobs=1)
-    with pytest.warns(ConvergenceWarning, match="interrupted by the user"):
+    with pytest.raises(FitInterrupted), pytest.warns(ConvergenceWarning, match="interrupted by the user"):
         search.fit(X, y)
     assert fitted == ["begun", "ended", "begun", "ended", "begun"]
     assert search.status_ == "interrupted by the user"
@@ -191,9 +199,10 @@ def test_a_machine_that_solves_its_own_problem_is_stopped(kind, monkeypatch):
     assert search.best_score_ == np.nanmax(first)
 
 
-def test_the_second_interrupt_ends_the_fit_and_keeps_what_was_found():
+def test_the_second_interrupt_ends_the_fit_and_leaves_the_search_as_it_was():
     X, y = data()
     calls = []
+    before = SVCCV(Cs=[1.0], gammas=[0.1], cv=3, n_jobs=1).fit(X, y)
 
     def twice(machine, X, y):
         calls.append(1)
@@ -202,15 +211,14 @@ def test_the_second_interrupt_ends_the_fit_and_keeps_what_was_found():
             signal.raise_signal(signal.SIGINT)
         return float(np.mean(machine.predict(X) == y))
 
-    search = SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0], cv=3, scoring=twice, n_jobs=1)
-    with pytest.warns(ConvergenceWarning, match="interrupted by the user"), pytest.raises(KeyboardInterrupt):
+    search = before.set_params(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0], scoring=twice)
+    fitted = dict(vars(search))
+    with pytest.raises(KeyboardInterrupt) as caught:
         search.fit(X, y)
-    scores = np.array([search.cv_results_[f"split{k}_test_score"] for k in range(3)])
-    assert np.count_nonzero(~np.isnan(scores)) == 4
-    reasons = {reason for of in search.error_reasons_.values() for reason in of.values()}
-    assert reasons == {"interrupted by the user"}
-    assert search.best_index_ == int(np.flatnonzero(~np.isnan(search.cv_results_["mean_test_score"]))[0])
-    assert not hasattr(search, "best_estimator_")
+    assert not isinstance(caught.value, FitInterrupted)
+    assert len(calls) == 5
+    assert vars(search).keys() == fitted.keys()
+    assert all(vars(search)[name] is value for name, value in fitted.items())
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -227,8 +235,9 @@ def test_slow_scores_do_not_hold_up_the_user():
         return float(np.mean(machine.predict(X) == y))
 
     search = SVCCV(Cs=np.geomspace(0.01, 100, 30), gammas=[0.1], cv=3, scoring=slow, n_jobs=1)
-    with pytest.warns(ConvergenceWarning, match="interrupted by the user"):
+    with pytest.raises(FitInterrupted), pytest.warns(ConvergenceWarning, match="interrupted by the user"):
         search.fit(X, y)
+    assert not hasattr(search, "best_estimator_")  # no time for another fit
     assert 4 <= len(calls) < 40
     means = search.cv_results_["mean_test_score"]
     assert np.count_nonzero(~np.isnan(means)) == len(calls) // 3  # cell by cell

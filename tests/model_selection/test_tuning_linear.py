@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import LinearSVC
+from maxmargin import LinearSVC, interrupts
 from maxmargin.model_selection import LinearSVCCV, Range
 
 CS = [0.001, 0.03, 1.0, 30.0]
@@ -132,7 +132,7 @@ def test_ctrl_c_leaves_the_best_so_far():
         return float(np.mean(machine.predict(X) == y))
 
     search = LinearSVCCV(Cs=CS, cv=3, scoring=impatient, refine=True, n_jobs=1)
-    with pytest.warns(ConvergenceWarning, match="interrupted by the user"):
+    with interrupts("keep"), pytest.warns(ConvergenceWarning, match="interrupted by the user"):
         search.fit(X, y)
     assert search.status_ == "interrupted by the user"
     assert len(search.predict(X)) == len(y)

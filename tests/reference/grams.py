@@ -10,6 +10,8 @@
     sum min(x, z)     E = d u sum min(|x|, |z|)
     x'z / |x||z|      E = (2 d + 6) u
 
+The Gaussian kernel's exponent may lose up to 2e-11 besides, where distances are expanded into products.
+
 A value f(x) = sum_i c_i k(x_i, x) + b then errs by at most E |c| + (n + 2) u (|K| |c| + |b|). Bounds of this kind
 (Higham 2002, chapter 3) hold for every order of summation; ``SAFETY`` covers scalings done beforehand.
 
@@ -25,6 +27,8 @@ import numpy as np
 
 UNIT = np.finfo(np.float64).eps / 2
 SAFETY = 8.0  # operations that an implementation may do besides: scaling by sqrt(gamma), shifting, exp2 for exp
+UNDERFLOW = 1e-300  # what may be taken for zero, and zero for it
+EXPONENT_ERROR = 2e-11  # of the Gaussian kernel, where distances are expanded
 BLOCK_BYTES = 64e6  # of the three-dimensional array of differences
 
 
@@ -63,12 +67,23 @@ def gram(kernel, A, B):
         t = np.longdouble(get("gamma")) * _by_blocks(A, B, TERMS[name])
         K = np.exp(-t)
         E = (t * (d + 4) + 4) * K
+        if name == "RBF":
+            E = E + _expanded(np.longdouble(get("gamma")), A, B) * K / (SAFETY * UNIT)
     elif name == "HistogramIntersection":
         K = _by_blocks(A, B, lambda a, b: np.minimum(a, b))
         E = d * K
     else:
         return _composed(kernel, name, A, B)
-    return Gram(K, np.asarray(SAFETY * UNIT * E, dtype=np.float64))
+    return Gram(K, np.asarray(SAFETY * UNIT * E, dtype=np.float64) + UNDERFLOW)
+
+
+def _expanded(gamma, A, B):
+    """What an exponent may lose when |x - z|^2 is computed as |x|^2 - 2 x'z + |z|^2, about the origin or the middle of
+    the points: a few units of the squares' sum, and never more than ``EXPONENT_ERROR``, beyond which differences of
+    coordinates are taken."""
+    middle = np.median(B, axis=0)
+    sizes = [np.maximum((P**2).sum(axis=1), ((P - middle) ** 2).sum(axis=1)) for P in (A, B)]
+    return np.minimum(EXPONENT_ERROR, SAFETY * UNIT * (A.shape[1] + 4) * gamma * np.add.outer(*sizes))
 
 
 def _chi_squared(a, b):

@@ -2,8 +2,8 @@
 
     classification  1/2 |w|^2 + 1/2 (b / s)^2 + sum_i c_i loss(y_i (w'x_i + b))     hinge max(0, 1 - m), or its square
     L1              |w|_1 + sum_i c_i max(0, 1 - m)^2    (and |b / s| if the intercept is penalised)
-    regression      1/2 |w|^2 + 1/2 (b / s)^2 + sum_i c_i loss(|y_i - w'x_i - b| - epsilon)      max(0, r), or its square
-    one-class       1/2 |w|^2 - nu rho sum_i c_i + sum_i c_i max(0, rho - w'x_i)
+    regression      1/2 |w|^2 + 1/2 (b / s)^2 + sum_i c_i loss(|y_i - w'x_i - b| - epsilon)      max(0, r), or its
+    square one-class       1/2 |w|^2 - nu rho sum_i c_i + sum_i c_i max(0, rho - w'x_i)
 
 The term in b is there for an intercept that is penalised with scale s. Whatever (w, b) another program ends with is a
 point to compare with: its objective is an upper bound of the optimum.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,24 +10,13 @@ from hypothesis import strategies as st
 from sklearn.svm import LinearSVC as Theirs
 
 from maxmargin import LinearSVC
-from maxmargin.kernels.gram.tiles.lanes import lane_add, lane_count, lane_dot
+from maxmargin.problems.losses import EpsilonInsensitive
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.linear import CoordinateDescent, LinearProblem, Start, certify
+from maxmargin.solvers.linear import CoordinateDescent, PrimalProblem, Start, certify
 from maxmargin.solvers.linear import lanes as module
-from maxmargin.solvers.linear.coordinate_descent import _Descent
-from maxmargin.solvers.linear.face import face_step
+from maxmargin.solvers.linear.coordinate_descent import Descent
 from maxmargin.solvers.linear.lanes import solve_together
 from reference import qp
-
-
-@numba.njit
-def dot(indices, data, start, stop, W, out):
-    lane_dot(indices, data, start, stop, W, out)
-
-
-@numba.njit
-def add(indices, data, start, stop, W, change):
-    lane_add(indices, data, start, stop, W, change)
 
 
 def text(n=300, d=2000, classes=5, seed=0, filled=0.02):
@@ -43,38 +31,9 @@ def text(n=300, d=2000, classes=5, seed=0, filled=0.02):
 
 def one_vs_rest(X, y, loss, intercept, bound, own, scaling=1.0):
     return [
-        LinearProblem(X, np.where(y == k, 1.0, -1.0), bound * np.where(y == k, own[k], 1.0), loss, intercept, scaling)
+        PrimalProblem(X, np.where(y == k, 1.0, -1.0), bound * np.where(y == k, own[k], 1.0), loss, intercept, scaling)
         for k in range(len(own))
     ]
-
-
-@pytest.mark.parametrize("weights", [np.float32, np.float64])
-@pytest.mark.parametrize("values", [np.float32, np.float64])
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("length", [0, 1, 3, 4, 7, 12])
-def test_lanes_are_products_with_a_sparse_row(weights, values, index, length):
-    rng = np.random.default_rng(length)
-    L, d = lane_count(weights), 30
-    W = rng.standard_normal((d, L)).astype(weights)
-    indices = rng.choice(d, length, replace=False).astype(index)
-    data = rng.standard_normal(length).astype(values)
-    row = np.zeros(d)
-    row[indices] = data
-    out = np.full(L, np.nan, weights)
-    dot(indices, data, 0, length, W.reshape(-1), out)
-    close = 1e-5 if weights is np.float32 else 1e-13
-    np.testing.assert_allclose(out, row @ W.astype(float), rtol=close, atol=close)
-    change = rng.standard_normal(L).astype(weights)
-    expected = W + np.outer(row, change)
-    add(indices, data, 0, length, W.reshape(-1), change)
-    np.testing.assert_allclose(W, expected, rtol=close, atol=close)
-
-
-def test_lanes_read_only_the_row_that_they_are_given():
-    W = np.ones((4, lane_count(np.float32)), np.float32)
-    out = np.zeros(lane_count(np.float32), np.float32)
-    dot(np.array([0, 1, 2, 3], np.int32), np.array([9.0, 2.0, 3.0, 9.0]), 1, 3, W.reshape(-1), out)
-    assert (out == 5.0).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -89,9 +48,9 @@ def test_side_by_side_they_find_what_each_finds_alone(loss, intercept, dtype):
         problems, bound, own, tol=1e-3, control=Control(), starts=[None] * 4, seed=0, threads=1, dtype=dtype
     )
     for problem, solution in zip(problems, solutions, strict=True):
-        certificate = certify(problem, solution.w, solution.b, solution.alpha, solution.f)
-        np.testing.assert_allclose(certificate.gap, certify(problem, solution.w, solution.b, solution.alpha).gap)
-        np.testing.assert_allclose(solution.w, problem.w_of(solution.alpha), atol=1e-12)
+        certificate = certify(problem, solution.w, solution.b, solution.beta, solution.f)
+        np.testing.assert_allclose(certificate.gap, certify(problem, solution.w, solution.b, solution.beta).gap)
+        np.testing.assert_allclose(solution.w, problem.w_of(solution.beta), atol=1e-12)
         assert certificate.dual_infeasibility == 0.0
         best = optimum(problem)
         assert certificate.dual <= best * (1 + 1e-6)
@@ -102,9 +61,9 @@ def optimum(problem):
     """By a textbook quadratic program where it has one, else by the method for one machine and its certificate."""
     if problem.loss == "hinge" and problem.intercept != "penalised":
         K = (problem.X @ problem.X.T).toarray()
-        return qp.c_svc(K, problem.y, problem.bound, fit_intercept=problem.intercept == "free").objective
+        return qp.c_svc(K, problem.y, problem.weight, fit_intercept=problem.intercept == "free").objective
     solution = CoordinateDescent().solve(problem, tol=1e-7, control=Control(), random_state=0)
-    certificate = certify(problem, solution.w, solution.b, solution.alpha)
+    certificate = certify(problem, solution.w, solution.b, solution.beta)
     assert certificate.relative_gap <= 1e-6
     return certificate.primal
 
@@ -131,7 +90,7 @@ def test_every_form_of_rows_is_taken(indices, dtype, monkeypatch):
     form = X.astype(dtype)
     form.indices, form.indptr = form.indices.astype(indices), form.indptr.astype(indices)
     expected = LinearSVC(solver="coordinate_descent", tol=1e-5).fit(X, y)
-    monkeypatch.setattr("maxmargin.svm.linear.binary_models.SMALL", 0)  # rows as they are
+    monkeypatch.setattr("maxmargin.svm.linear.rows.MERGE_MAX_ENTRIES", 0)  # rows as they are
     machine = LinearSVC(solver="coordinate_descent", tol=1e-5).fit(form, y)
     assert machine.report_.converged
     np.testing.assert_allclose(machine.coef_, expected.coef_, atol=1e-2)
@@ -162,11 +121,11 @@ def test_a_start_that_is_optimal_is_kept():
         np.ones(3),
         tol=1e-3,
         control=Control(),
-        starts=[Start(s.w, s.b, s.alpha) for s in exact],
+        starts=[Start(s.w, s.b, s.beta) for s in exact],
         seed=0,
         threads=1,
     )
-    assert {s.n_iter for s in solutions} == {module.FIRST}
+    assert {s.n_iter for s in solutions} == {module.FIRST_EVALUATION_EPOCH}
     for solution, other in zip(solutions, exact, strict=True):
         np.testing.assert_allclose(solution.w, other.w, atol=1e-3)
 
@@ -201,45 +160,37 @@ def faces(draw):
     X = rng.standard_normal((n, d))
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
     bound = np.full(n, draw(st.sampled_from([0.01, 1.0, 100.0])))
-    loss, intercept = draw(st.sampled_from(["hinge", "squared_hinge"])), draw(st.sampled_from(["free", "none"]))
-    return LinearProblem(X, y, bound, loss, intercept), rng.random(n)
+    losses = ["hinge", "squared_hinge", "pinball", EpsilonInsensitive(0.3)]
+    loss, intercept = draw(st.sampled_from(losses)), draw(st.sampled_from(["free", "none"]))
+    return PrimalProblem(X, y, bound, loss, intercept), rng.random(n)
 
 
 @given(faces())
 @settings(max_examples=60, deadline=None)
 def test_a_step_on_the_face_lowers_the_objective_and_stays_in_the_box(case):
     problem, share = case
-    descent = _Descent(problem, 0.1, None)
-    descent.alpha[:] = share * problem.bound
-    descent.w[:] = problem.design.transposed(problem.y * descent.alpha)
-    descent.w -= descent.shift * float(problem.y @ descent.alpha)
-    descent.state[2] = float(problem.y @ descent.alpha)
+    descent = Descent(problem, 0.1, None)
+    descent.beta[:] = np.clip(share * problem.y * problem.weight, 0.9 * problem.lower, 0.9 * problem.upper)
+    if problem.squared:
+        descent.beta[:] = share * problem.y * problem.weight
+    descent.w[:] = problem.centred.transposed(descent.beta)
+    state = descent.state
+    state.missing = float(descent.beta.sum())
 
     def objective():
-        b0, rho, s = descent.state[:3]
-        value = 0.5 * descent.w @ descent.w + b0 * s + 0.5 * rho * s * s
-        return value - descent.alpha.sum() + 0.5 * problem.ridge @ descent.alpha**2
+        value = 0.5 * descent.w @ descent.w + state.b0 * state.missing + 0.5 * state.rho * state.missing**2
+        value += problem.epsilon * np.abs(descent.beta).sum() - descent.target @ descent.beta
+        return value + 0.5 * problem.ridge @ descent.beta**2
 
     before = objective()
-    free = np.flatnonzero(descent.alpha > 0)
-    gained = face_step(
-        *descent.rows,
-        free,
-        problem.y,
-        problem.ridge,
-        problem.upper,
-        descent.alpha,
-        descent.w,
-        descent.state,
-        10,
-    )
+    gained = state.free_step(descent.free_rows(), 10)
     after = objective()
     scale = abs(before) + abs(after) + 1.0
     assert after <= before + 1e-10 * scale
     np.testing.assert_allclose(before - after, gained, atol=1e-9 * scale)
-    assert (descent.alpha >= 0).all()
-    assert (descent.alpha <= problem.upper).all()
-    made = problem.design.transposed(problem.y * descent.alpha) - descent.shift * float(problem.y @ descent.alpha)
+    assert (descent.beta >= problem.lower).all()
+    assert (descent.beta <= problem.upper).all()
+    made = problem.centred.transposed(descent.beta)
     np.testing.assert_allclose(descent.w, made, atol=1e-9 * (1 + np.abs(made).max()))
 
 
@@ -247,22 +198,11 @@ def test_enough_steps_solve_the_face():
     """Far inside the box one call finds the minimum: the gradient on the face is as good as zero."""
     rng = np.random.default_rng(0)
     X = np.eye(12, 30) + 0.1 * rng.standard_normal((12, 30))  # nearly orthogonal: all multipliers are positive
-    problem = LinearProblem(X, np.where(np.arange(12) % 2, 1.0, -1.0), np.full(12, 1e9), "hinge", "none")
-    descent = _Descent(problem, 0.1, None)
-    descent.alpha[:] = 1.0
-    descent.w[:] = problem.w_of(descent.alpha)
-    every = np.arange(12)
+    problem = PrimalProblem(X, np.where(np.arange(12) % 2, 1.0, -1.0), np.full(12, 1e9), "hinge", "none")
+    descent = Descent(problem, 0.1, None)
+    descent.beta[:] = problem.y
+    descent.w[:] = problem.w_of(descent.beta)
     for _ in range(12):
-        face_step(
-            *descent.rows,
-            every,
-            problem.y,
-            problem.ridge,
-            problem.upper,
-            descent.alpha,
-            descent.w,
-            descent.state,
-            50,
-        )
-    assert (descent.alpha > 0).all()
+        descent.state.free_step(np.arange(12), 50)
+    assert (problem.y * descent.beta > 0).all()
     np.testing.assert_allclose(problem.y * (X @ descent.w), 1.0, atol=1e-6)

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
+from maxmargin import _native
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.linear import LinearProblem, Start
+from maxmargin.solvers.linear import PrimalProblem, Start
 from maxmargin.solvers.linear.l1 import L1Problem, certify_l1
-from maxmargin.solvers.linear.l1_columns import Columns, columns_of, descend
+from maxmargin.solvers.linear.l1_columns import Columns, columns_of
 from maxmargin.solvers.linear.l1_coordinate_descent import L1CoordinateDescent, best_move
 from maxmargin.solvers.linear.l1_model import minimise, violation
 from reference import qp
@@ -46,8 +47,8 @@ def dense(X):
 
 def oracle(problem):
     """The optimal objective by a program in w = p - m, b = q - r and the slacks."""
-    used = problem.bound > 0
-    X, y, c = dense(problem.X)[used], problem.y[used], problem.bound[used]
+    used = problem.weight > 0
+    X, y, c = dense(problem.X)[used], problem.y[used], problem.weight[used]
     n, d = X.shape
     with_b = problem.intercept != "none"
     program = qp.Program(p=d, m=d, q=int(with_b), r=int(with_b), xi=n)
@@ -74,7 +75,7 @@ def case(seed, intercept, form="dense"):
 def objective(problem, w, b):
     """The primal from its definition, one row after the other."""
     total = sum(abs(weight) for weight in w) + (abs(b) / problem.scaling if problem.intercept == "penalised" else 0.0)
-    for x, y, c in zip(dense(problem.X), problem.y, problem.bound, strict=True):
+    for x, y, c in zip(dense(problem.X), problem.y, problem.weight, strict=True):
         total += c * max(0.0, 1.0 - y * (float(x @ w) + b)) ** 2
     return float(total)
 
@@ -87,7 +88,7 @@ def solve(problem, tol=1e-8, start=None, options=None, **limits):
 
 def check(problem, solution, tol=1e-8):
     assert solution.status is Status.OPTIMAL
-    certificate = certify_l1(problem, solution.w, solution.b, solution.alpha)
+    certificate = certify_l1(problem, solution.w, solution.b, solution.beta)
     assert certificate.primal == pytest.approx(objective(problem, solution.w, solution.b), rel=1e-10)
     assert -1e-9 <= certificate.relative_gap <= 2 * tol
     assert certificate.dual_infeasibility <= 1e-6
@@ -133,7 +134,7 @@ def test_same_solution_as_liblinear(intercept):
         max_iter=100_000,
         fit_intercept=intercept == "penalised",
         intercept_scaling=problem.scaling,
-    ).fit(problem.X, problem.y, sample_weight=problem.bound)
+    ).fit(problem.X, problem.y, sample_weight=problem.weight)
     theirs = objective(problem, peer.coef_[0], float(np.ravel(peer.intercept_)[0]) if intercept == "penalised" else 0.0)
     assert objective(problem, w, b) <= theirs * (1 + 1e-8)
     np.testing.assert_array_equal(w != 0, peer.coef_[0] != 0)
@@ -146,7 +147,7 @@ def test_weights_that_do_not_matter_are_exactly_zero():
     y = np.sign(X[:, 3] - 2 * X[:, 7] + 0.5 * rng.standard_normal(300))
     problem = L1Problem(X, y, np.full(300, 0.03))
     solution = solve(problem, tol=1e-10)
-    slopes = X.T @ (y * certify_l1(problem, solution.w, solution.b, solution.alpha).alpha)
+    slopes = X.T @ certify_l1(problem, solution.w, solution.b, solution.beta).beta
     np.testing.assert_array_equal(solution.w != 0, np.abs(slopes) > 1 - 1e-6)
     np.testing.assert_array_equal(np.sign(solution.w[solution.w != 0]), np.sign(slopes[solution.w != 0]))
     assert 2 <= np.count_nonzero(solution.w) < 100
@@ -155,10 +156,10 @@ def test_weights_that_do_not_matter_are_exactly_zero():
 
 def test_below_the_first_price_all_weights_are_zero():
     problem = draw(2)
-    w, b = np.zeros(problem.n_features), problem.settle(np.zeros(problem.n_rows), 0.0)
-    steepest = np.abs(problem.w_of(problem.suggested(problem.margins(w, b)))).max()
+    none_yet = np.zeros(problem.n_rows)
+    steepest = np.abs(problem.w_of(problem.suggested(none_yet, problem.settle(none_yet, 0.0)))).max()
     for factor, none in ((0.999, True), (1.01, False)):
-        shrunk = L1Problem(problem.X, problem.y, problem.bound * factor / steepest, intercept="free")
+        shrunk = L1Problem(problem.X, problem.y, problem.weight * factor / steepest, intercept="free")
         assert (not solve(shrunk).w.any()) == none
 
 
@@ -181,7 +182,7 @@ def test_awkward_columns(name, intercept, price):
     solution = solve(awkward, tol=1e-5)
     if price * np.abs(X).max() > 1e10:  # the slopes, sums of such products, are only known to 1e-16 of them
         assert solution.status in (Status.OPTIMAL, Status.STALLED)
-        easy = L1Problem(problem.X, problem.y, awkward.bound, intercept=intercept)
+        easy = L1Problem(problem.X, problem.y, awkward.weight, intercept=intercept)
         best = solve(easy, tol=1e-8)  # |w|_1 is nothing beside such prices, and the losses know no scale
         assert awkward.primal(solution.w, solution.b) == pytest.approx(easy.primal(best.w, best.b), rel=1e-6)
     else:
@@ -203,7 +204,7 @@ def test_nearly_hard_margin_with_more_columns_than_rows(form, intercept):
 def test_a_feasible_start_that_is_optimal_is_kept():
     problem, _ = case(1, "free")
     solution = solve(problem)
-    again = solve(problem, tol=1e-6, start=Start(solution.w, solution.b, solution.alpha))
+    again = solve(problem, tol=1e-6, start=Start(solution.w, solution.b, solution.beta))
     assert again.n_iter == 0
     np.testing.assert_array_equal(again.w, solution.w)
     near = solve(problem, start=Start(1.1 * solution.w, 0.0))
@@ -212,8 +213,8 @@ def test_a_feasible_start_that_is_optimal_is_kept():
 
 def test_zero_weights_are_absent_and_two_is_twice():
     problem = draw(6)
-    kept = np.flatnonzero(problem.bound > 0)
-    repeated = np.repeat(kept, np.round(problem.bound[kept] / 0.15).astype(int))
+    kept = np.flatnonzero(problem.weight > 0)
+    repeated = np.repeat(kept, np.round(problem.weight[kept] / 0.15).astype(int))
     other = L1Problem(problem.X[repeated], problem.y[repeated], np.full(len(repeated), 0.15), intercept="free")
     one, two = solve(problem, tol=1e-10), solve(other, tol=1e-10)
     np.testing.assert_allclose(one.w, two.w, atol=1e-7)
@@ -253,11 +254,11 @@ def test_refusals():
     problem = draw()
     solver = L1CoordinateDescent()
     assert solver.refuses(problem) is None
-    assert "penalty='l1'" in solver.refuses(LinearProblem(problem.X, problem.y, problem.bound, "squared_hinge"))
-    assert "squared_hinge" in solver.refuses(L1Problem(problem.X, problem.y, problem.bound, "hinge"))
+    assert "penalty='l1'" in solver.refuses(PrimalProblem(problem.X, problem.y, problem.weight, "squared_hinge"))
+    assert "squared_hinge" in solver.refuses(L1Problem(problem.X, problem.y, problem.weight, "hinge"))
     assert "finite C" in solver.refuses(L1Problem(problem.X, problem.y, np.full(60, math.inf)))
     with pytest.raises(ValueError, match="cannot solve this problem"):
-        solve(L1Problem(problem.X, problem.y, problem.bound, "hinge"))
+        solve(L1Problem(problem.X, problem.y, problem.weight, "hinge"))
 
 
 # The problem and its certificate
@@ -269,16 +270,17 @@ def test_multipliers_become_feasible_and_bound_the_optimum(intercept):
     rng = np.random.default_rng(0)
     for _ in range(20):
         w, b = rng.standard_normal(8), float(rng.standard_normal())
-        alpha = problem.feasible(problem.suggested(problem.margins(w, b)))
+        beta = problem.feasible(problem.suggested(problem.design.times(w), b))
+        alpha = problem.y * beta
         slopes = dense(problem.X).T @ (problem.y * alpha)
         assert alpha.min() >= 0
-        assert (alpha[problem.bound == 0] == 0).all()
+        assert (alpha[problem.weight == 0] == 0).all()
         assert np.abs(slopes).max() <= 1 + 1e-12
         total = float(problem.y @ alpha)
         assert abs(total) <= {"free": 1e-12, "penalised": 1 / problem.scaling + 1e-12, "none": math.inf}[intercept]
-        used = problem.bound > 0
-        value = float(alpha.sum() - (alpha[used] ** 2 / (4 * problem.bound[used])).sum())
-        assert problem.dual(alpha) == pytest.approx(value)
+        used = problem.weight > 0
+        value = float(alpha.sum() - (alpha[used] ** 2 / (4 * problem.weight[used])).sum())
+        assert problem.dual(beta) == pytest.approx(value)
         assert value <= best * (1 + 1e-7) <= problem.primal(w, b) * (1 + 1e-6)
         assert problem.primal(w, b) == pytest.approx(objective(problem, w, b))
 
@@ -292,10 +294,10 @@ def test_certificate_tells_good_from_bad():
     assert good.violation < 1e-4 < 1e-2 < bad.violation
     assert good.relative_gap < 1e-8 < 1e-3 < bad.relative_gap
     assert good.complementarity < 1e-4
-    with_given = certify_l1(problem, 1.2 * solution.w, solution.b, good.alpha)
+    with_given = certify_l1(problem, 1.2 * solution.w, solution.b, good.beta)
     assert with_given.dual == pytest.approx(good.dual)
     inside = problem.margins(solution.w, solution.b) < 1 - 1e-6
-    np.testing.assert_array_equal(good.support, inside & (problem.bound > 0))
+    np.testing.assert_array_equal(good.support, inside & (problem.weight > 0))
 
 
 # Its parts
@@ -324,11 +326,11 @@ def test_a_pass_over_the_columns_descends():
     problem = draw(8, intercept="none", form="csr")
     w, slack = np.zeros(8), np.ones(60)
     before = objective(problem, w, 0.0)
-    descend(*columns_of(problem.X), np.arange(8), problem.y, problem.bound, w, slack)
+    _native.l1_descend(columns_of(problem.X), np.arange(8), problem.y, problem.weight, w, slack)
     assert objective(problem, w, 0.0) < before
     np.testing.assert_allclose(slack, 1.0 - problem.margins(w, 0.0))
     again, other = np.zeros(8), np.ones(60)
-    descend(*columns_of(problem.X.toarray()), np.arange(8), problem.y, problem.bound, again, other)
+    _native.l1_descend(columns_of(problem.X.toarray()), np.arange(8), problem.y, problem.weight, again, other)
     np.testing.assert_allclose(again, w)
 
 
@@ -340,7 +342,7 @@ def test_columns(form):
     columns = Columns(problem, shift, Control())
     centred = X if shift is None else X - shift
     np.testing.assert_allclose(columns.slopes(v, np.ones(8, bool)), centred.T @ v, atol=1e-12)
-    np.testing.assert_allclose(columns.squares(), (centred**2).T @ (2 * problem.bound), rtol=1e-6)
+    np.testing.assert_allclose(columns.squares(), (centred**2).T @ (2 * problem.weight), rtol=1e-6)
     np.testing.assert_array_equal(dense(columns.chosen(np.array([1, 4]))), X[:, [1, 4]])
 
 

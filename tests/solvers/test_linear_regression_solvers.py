@@ -8,19 +8,23 @@ import scipy.sparse as sp
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from maxmargin.problems.losses import best_intercept, make_loss
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.linear.base import Start
+from maxmargin.solvers.linear import LINEAR_SOLVERS, CoordinateDescent, PrimalProblem, Start, certify
+from maxmargin.solvers.linear.choice import SYSTEM_MAX_SIZE, choose_linear_solver, solvers_for
 from maxmargin.solvers.linear.one_class import one_class_problem
-from maxmargin.solvers.linear.regression import RegressionProblem
-from maxmargin.solvers.linear.regression_certificate import certify_regression
-from maxmargin.solvers.linear.regression_descent import TubeDescent
-from maxmargin.solvers.linear.regression_intercept import best_tube_intercept
-from maxmargin.solvers.linear.regression_solvers import FEW, REGRESSION_SOLVERS, choose_regression_solver
 from reference import qp
 
-LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
+LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "squared", "pinball")
 INTERCEPTS = ("free", "penalised", "none")
-PAIRS = [(name, loss) for name in REGRESSION_SOLVERS for loss in LOSSES if name != "newton" or loss == LOSSES[1]]
+SOLVERS = {name: LINEAR_SOLVERS[name] for name in solvers_for(LOSSES)}
+PAIRS = [(name, loss) for name in SOLVERS for loss in LOSSES if loss in SOLVERS[name].losses]
+
+
+def loss_of(name, epsilon):
+    """The loss of a case: the tube where it has one, a quantile that is not the median."""
+    options = {"squared": {}, "pinball": {"quantile": 0.8}}.get(name, {"epsilon": epsilon})
+    return make_loss(name, **options)
 
 
 def draw(n=40, d=3, seed=0, loss=LOSSES[0], **options):
@@ -28,11 +32,11 @@ def draw(n=40, d=3, seed=0, loss=LOSSES[0], **options):
     X = rng.standard_normal((n, d)) + 1.0
     y = X @ rng.standard_normal(d) + 0.5 * rng.standard_normal(n) + 3.0
     c = 2.0 * rng.choice([0.5, 1.0, 2.0], n)
-    return RegressionProblem(X, y, c, c, options.pop("epsilon", 0.2), loss, **options)
+    return PrimalProblem(X, y, c, loss_of(loss, options.pop("epsilon", 0.2)), **options)
 
 
 def run(problem, name, tol=1e-8, **options):
-    solver = REGRESSION_SOLVERS[name] if isinstance(name, str) else name
+    solver = SOLVERS[name] if isinstance(name, str) else name
     return solver.solve(problem, tol=tol, control=Control(max_iter=100_000), random_state=0, **options)
 
 
@@ -46,7 +50,7 @@ def optimum(problem):
     program = qp.Program(w=d, b=int(free), xi=2 * n)
     program.P[program.at["w"]] = 1.0
     program.q[program.at["b"]] = problem.total
-    price = np.concatenate((problem.above, problem.below))
+    price = np.concatenate(problem.sides)
     (program.P if problem.squared else program.q)[program.at["xi"]] = (2.0 if problem.squared else 1.0) * price
     for i in range(n):
         for side, sign in enumerate((1.0, -1.0)):
@@ -68,7 +72,7 @@ def test_solvers_reach_the_optimum_of_the_quadratic_program(name, loss, intercep
     solution = run(problem, name)
     assert solution.status is Status.OPTIMAL
     assert problem.primal(solution.w, solution.b) == pytest.approx(optimum(problem), rel=1e-7)
-    certificate = certify_regression(problem, solution.w, solution.b, solution.alpha)
+    certificate = certify(problem, solution.w, solution.b, solution.beta)
     assert certificate.relative_gap <= 1e-8
     assert certificate.violation < 1e-3
     assert certificate.dual_infeasibility == 0
@@ -115,13 +119,13 @@ def test_random_problems(seed, n, d, epsilon, log_c, loss, intercept, whole):
     if whole:
         X, y = np.rint(X), np.rint(y)
     c = 10.0**log_c * rng.choice([0.5, 1.0], n)
-    problem = RegressionProblem(X, y, c, c, epsilon, loss, intercept)
+    problem = PrimalProblem(X, y, c, loss_of(loss, epsilon), intercept)
     try:
         expected = optimum(problem)
     except ArithmeticError:  # the oracle, not the library
         reject()
-    for name in REGRESSION_SOLVERS:
-        if REGRESSION_SOLVERS[name].refuses(problem) is None and not (name == "coordinate_descent" and log_c > 1):
+    for name in SOLVERS:
+        if SOLVERS[name].refuses(problem) is None and not (name == "coordinate_descent" and log_c > 1):
             solution = run(problem, name, tol=1e-6)
             assert solution.status is Status.OPTIMAL, name
             value = problem.primal(solution.w, solution.b)
@@ -141,7 +145,7 @@ def test_the_best_intercept_is_no_worse_than_any_other(squared, eps, seed):
         up, down = np.maximum(0, r - eps - b), np.maximum(0, b - r - eps)
         return total * b + above @ (up**2 if squared else up) + below @ (down**2 if squared else down)
 
-    best = value(best_tube_intercept(r, eps, above, below, squared, total))
+    best = value(best_intercept(r, above, below, eps, squared=squared, total=total))
     grid = np.concatenate((r - eps, r + eps, np.linspace(r.min() - 1, r.max() + 1, 2001)))
     assert best <= min(map(value, grid)) + 1e-12 * above.sum()
 
@@ -151,16 +155,16 @@ def test_many_ends_are_not_sorted_and_the_intercept_is_the_same(whole, monkeypat
     rng = np.random.default_rng(0)
     r, price = 10 * rng.standard_normal(3000), rng.choice([0.5, 1.0], 3000)
     r = np.rint(r) if whole else r
-    few = best_tube_intercept(r, 0.1, price, price), best_tube_intercept(r, 0.0, price, 0 * price, total=700.0)
-    monkeypatch.setattr("maxmargin.solvers.linear.regression_intercept.MANY", 1000)
-    many = best_tube_intercept(r, 0.1, price, price), best_tube_intercept(r, 0.0, price, 0 * price, total=700.0)
+    few = best_intercept(r, price, price, 0.1), best_intercept(r, price, 0 * price, total=700.0)
+    monkeypatch.setattr("maxmargin.problems.losses.SORT_MAX_ENDS", 1000)
+    many = best_intercept(r, price, price, 0.1), best_intercept(r, price, 0 * price, total=700.0)
     assert many == few
 
 
 def test_where_many_intercepts_are_best_the_middle_is_taken():
-    assert best_tube_intercept(np.array([0.0, 4.0]), 0.0, np.ones(2), np.ones(2)) == 2.0
-    assert best_tube_intercept(np.array([0.0, 1.0]), 3.0, np.ones(2), np.ones(2)) == 0.5
-    assert best_tube_intercept(np.array([0.0, 1.0]), 3.0, np.ones(2), np.ones(2), True) == 0.5
+    assert best_intercept(np.array([0.0, 4.0]), np.ones(2), np.ones(2)) == 2.0
+    assert best_intercept(np.array([0.0, 1.0]), np.ones(2), np.ones(2), 3.0) == 0.5
+    assert best_intercept(np.array([0.0, 1.0]), np.ones(2), np.ones(2), 3.0, squared=True) == 0.5
 
 
 # Data of every kind
@@ -173,7 +177,7 @@ def test_sparse_and_float32_rows(name, loss, intercept):
     X = np.where(np.random.default_rng(0).random(problem.X.shape) < 0.6, 0.0, problem.X).astype(np.float32)
     values = []
     for form in (X.astype(np.float64), X, sp.csr_matrix(X), sp.csr_array(X.astype(np.float64))):
-        this = RegressionProblem(form, problem.y, problem.above, problem.below, 0.2, loss, intercept)
+        this = PrimalProblem(form, problem.y, problem.weight, loss_of(loss, 0.2), intercept)
         solution = run(this, name)
         assert solution.status is Status.OPTIMAL
         values.append(this.primal(solution.w, solution.b))
@@ -186,7 +190,7 @@ def test_sparse_and_float32_rows(name, loss, intercept):
 @pytest.mark.parametrize("change", ["scaled column", "far column", "large C", "far targets", "zero column", "outlier"])
 def test_the_chosen_solver_survives(change, loss, intercept, epsilon):
     problem = draw(n=200, d=4)
-    X, y, c = problem.X.copy(), problem.y.copy(), problem.above.copy()
+    X, y, c = problem.X.copy(), problem.y.copy(), problem.weight.copy()
     if change == "scaled column":
         X[:, 1] *= 1e7
     elif change == "far column":
@@ -199,10 +203,10 @@ def test_the_chosen_solver_survives(change, loss, intercept, epsilon):
         X[:, 1], X[5] = 0.0, 0.0
     else:
         y[0] = 1e9
-    hard = RegressionProblem(X, y, c, c, epsilon, loss, intercept)
-    solver, _ = choose_regression_solver("auto", hard)
+    hard = PrimalProblem(X, y, c, loss_of(loss, epsilon), intercept)
+    solver, _ = choose_linear_solver("auto", hard)
     solution = solver.solve(hard, tol=1e-6, control=Control(max_iter=1000))
-    certificate = certify_regression(hard, solution.w, solution.b, solution.alpha)
+    certificate = certify(hard, solution.w, solution.b, solution.beta)
     assert solution.status is Status.OPTIMAL
     assert certificate.relative_gap <= 1e-6
 
@@ -216,7 +220,7 @@ def test_few_rows_with_one_large_column(loss, intercept, epsilon):
     problem.X[:, 3] *= 1e7
     solution = run(problem, "barrier", tol=1e-6)
     assert solution.status is Status.OPTIMAL
-    assert certify_regression(problem, solution.w, solution.b, solution.alpha).relative_gap <= 2e-6
+    assert certify(problem, solution.w, solution.b, solution.beta).relative_gap <= 2e-6
 
 
 @pytest.mark.parametrize("change", ["scaled column", "far column", "tiny nu", "heavy row"])
@@ -235,7 +239,7 @@ def test_one_class_survives(change, shape):
     problem = one_class_problem(X, weight, nu)
     solution = run(problem, "barrier", tol=1e-6)
     assert solution.status is Status.OPTIMAL
-    assert certify_regression(problem, solution.w, solution.b, solution.alpha).relative_gap <= 1e-6
+    assert certify(problem, solution.w, solution.b, solution.beta).relative_gap <= 1e-6
 
 
 @pytest.mark.parametrize("name", ["barrier", "coordinate_descent"])
@@ -249,7 +253,7 @@ def test_one_class_around_the_origin_has_no_hyperplane(name):
 
 @pytest.mark.parametrize(("name", "loss"), PAIRS)
 def test_targets_inside_one_tube_need_no_weights(name, loss):
-    problem = RegressionProblem(np.arange(5.0)[:, None], np.full(5, 7.0), np.ones(5), np.ones(5), 0.1, loss)
+    problem = PrimalProblem(np.arange(5.0)[:, None], np.full(5, 7.0), np.ones(5), loss_of(loss, 0.1))
     solution = run(problem, name)
     assert solution.status is Status.OPTIMAL
     assert solution.n_iter == 0
@@ -263,7 +267,7 @@ def test_targets_inside_one_tube_need_no_weights(name, loss):
 def test_an_optimal_start_is_returned(name, loss):
     problem = draw(loss=loss)
     first = run(problem, name)
-    again = run(problem, name, tol=1e-7, start=Start(first.w, first.b, first.alpha))
+    again = run(problem, name, tol=1e-7, start=Start(first.w, first.b, first.beta))
     assert again.n_iter == 0
     assert problem.primal(again.w, again.b) == pytest.approx(problem.primal(first.w, first.b), rel=1e-12)
 
@@ -280,22 +284,22 @@ def test_shrinking_leaves_the_answer_as_it_is():
     problem = draw(n=150, d=6, epsilon=0.5)
     values = [
         problem.primal(solution.w, solution.b)
-        for solution in (run(problem, TubeDescent(shrinking=flag), tol=1e-8) for flag in (True, False))
+        for solution in (run(problem, CoordinateDescent(shrinking=flag), tol=1e-8) for flag in (True, False))
     ]
     assert values[0] == pytest.approx(values[1], rel=2e-8)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_leaps_lead_to_the_same_answer_sooner(loss, intercept):
+def test_free_steps_lead_to_the_same_answer_sooner(loss, intercept):
     """Nearly equal columns, and a price at which hardly a multiplier is at its bound."""
     problem = draw(n=40, d=60, loss=loss, intercept=intercept, epsilon=0.1)
     problem.X[:] = 3.0 * problem.X[:, :1] + 0.3 * problem.X
-    with_leaps, without = (run(problem, TubeDescent(leaps=flag), tol=1e-6) for flag in (True, False))
-    assert with_leaps.status is without.status is Status.OPTIMAL
-    values = [problem.primal(solution.w, solution.b) for solution in (with_leaps, without)]
+    with_steps, without = (run(problem, CoordinateDescent(free_steps=flag), tol=1e-6) for flag in (True, False))
+    assert with_steps.status is without.status is Status.OPTIMAL
+    values = [problem.primal(solution.w, solution.b) for solution in (with_steps, without)]
     assert values[0] == pytest.approx(values[1], rel=2e-6)
-    assert with_leaps.n_iter < without.n_iter
+    assert with_steps.n_iter < without.n_iter
 
 
 @pytest.mark.parametrize(("name", "loss"), PAIRS)
@@ -313,7 +317,7 @@ def test_limits_give_the_best_point_so_far(name, loss):
         (Control(max_iter=1), Status.MAX_ITER),
         (Control(max_iter=-1, max_seconds=1e-9), Status.DEADLINE),
     ):
-        solution = REGRESSION_SOLVERS[name].solve(problem, tol=1e-14, control=control, random_state=0)
+        solution = SOLVERS[name].solve(problem, tol=1e-14, control=control, random_state=0)
         assert solution.status in (status, Status.OPTIMAL)
         at_zero = problem.primal(np.zeros(5), problem.settle(np.zeros(200), 0.0))
         assert problem.primal(solution.w, solution.b) <= at_zero * (1 + 1e-12)
@@ -322,22 +326,22 @@ def test_limits_give_the_best_point_so_far(name, loss):
 def test_the_shape_and_the_loss_choose_the_solver():
     def choose(n, d, loss=LOSSES[0], **options):
         X = sp.csr_matrix((n, d))
-        return choose_regression_solver("auto", RegressionProblem(X, *np.ones((3, n)), 0.0, loss), **options)[0].name
+        return choose_linear_solver("auto", PrimalProblem(X, *np.ones((2, n)), loss), **options)[0].name
 
     assert choose(5000, 10) == "barrier"
     assert choose(10, 5000) == "barrier"
     assert choose(5000, 10, LOSSES[1]) == "newton"
     assert choose(10, 5000, LOSSES[1]) == "barrier"
-    assert choose(FEW + 1, FEW + 1) == "coordinate_descent"
-    assert choose(FEW + 1, FEW + 1, LOSSES[1]) == "coordinate_descent"
+    assert choose(SYSTEM_MAX_SIZE + 1, SYSTEM_MAX_SIZE + 1) == "coordinate_descent"
+    assert choose(SYSTEM_MAX_SIZE + 1, SYSTEM_MAX_SIZE + 1, LOSSES[1]) == "coordinate_descent"
     assert choose(10, 3, learns="dual") == "coordinate_descent"
-    assert choose(FEW + 1, FEW + 1, learns="primal") == "barrier"
+    assert choose(SYSTEM_MAX_SIZE + 1, SYSTEM_MAX_SIZE + 1, learns="primal") == "coordinate_descent"
 
 
 def test_a_wrong_answer_is_not_certified():
     problem = draw()
     solution = run(problem, "barrier")
-    wrong = certify_regression(problem, 1.1 * solution.w, solution.b, solution.alpha)
+    wrong = certify(problem, 1.1 * solution.w, solution.b, solution.beta)
     assert wrong.relative_gap > 1e-4
     assert wrong.violation > 1e-2
-    assert certify_regression(problem, solution.w, solution.b).relative_gap > 0.1  # multipliers of zero prove little
+    assert certify(problem, solution.w, solution.b).relative_gap > 0.1  # those that w suggests prove little

@@ -19,26 +19,25 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from maxmargin.problems import design as design_module
+from maxmargin.problems.design import Design, Halted, linear_rows
+from maxmargin.problems.losses import make_loss
 from maxmargin.runtime.control import Control, Status
 from maxmargin.solvers.linear import (
     LINEAR_SOLVERS,
     Barrier,
     CoordinateDescent,
-    LinearProblem,
     Pegasos,
+    PrimalProblem,
     Start,
     StochasticSubgradient,
     Subgradient,
-    best_intercept,
     certify,
     choose_linear_solver,
     coordinate_descent,
 )
-from maxmargin.solvers.linear.intercept import balanced
-from maxmargin.solvers.linear.products import Design, Halted
-from maxmargin.solvers.linear.rows import row_add, row_arrays, row_dot
 from maxmargin.solvers.linear.stochastic import Averaged
-from maxmargin.solvers.linear.subgradient import largest_curvature, multipliers
+from maxmargin.solvers.linear.subgradient import balanced, largest_curvature, multipliers
 from reference import qp
 
 LOSSES = ["hinge", "squared_hinge"]
@@ -58,7 +57,7 @@ def draw(seed=0, n=60, d=3, loss="hinge", intercept="free", price=0.3, shape="de
     bound[:2] = price
     if shape == "csr":
         X = sp.csr_matrix(np.where(rng.random((n, d)) < 0.6, X, 0.0))
-    return LinearProblem(X, y, bound, loss, intercept, 1.7)
+    return PrimalProblem(X, y, bound, loss, intercept, 1.7)
 
 
 def dense(X):
@@ -67,16 +66,16 @@ def dense(X):
 
 def oracle(problem):
     """(objective, w, b) of the textbook program: w, b and the slacks are its variables."""
-    used = problem.bound > 0
-    X, y, c = dense(problem.X)[used], problem.y[used], problem.bound[used]
+    used = problem.weight > 0
+    X, y, c = dense(problem.X)[used], problem.y[used], problem.weight[used]
     n, d = X.shape
     soft = np.isfinite(c)
     program = qp.Program(w=d, b=int(problem.intercept != "none"), xi=n)
     program.P[program.at["w"]] = 1.0
     if problem.intercept == "penalised":
         program.P[program.at["b"]] = problem.scaling**-2
-    part = program.P if problem.loss == "squared_hinge" else program.q
-    part[program.at["xi"]] = np.where(soft, c, 0.0) * (2.0 if problem.loss == "squared_hinge" else 1.0)
+    part = program.P if problem.squared else program.q
+    part[program.at["xi"]] = np.where(soft, c, 0.0) * (2.0 if problem.squared else 1.0)
     for i in range(n):
         one = np.zeros(n)
         one[i] = 1.0
@@ -101,9 +100,9 @@ def solve(solver, problem, tol=TOL, start=None, random_state=0, **limits):
 def objective(problem, w, b):
     """The primal from its definition, one row after the other."""
     total = 0.5 * float(w @ w) + (0.5 * (b / problem.scaling) ** 2 if problem.intercept == "penalised" else 0.0)
-    for x, y, c in zip(dense(problem.X), problem.y, problem.bound, strict=True):
+    for x, y, c in zip(dense(problem.X), problem.y, problem.weight, strict=True):
         slack = max(0.0, 1.0 - y * (float(x @ w) + b))
-        total += 0.0 if c == 0 else c * (slack**2 if problem.loss == "squared_hinge" else slack)
+        total += 0.0 if c == 0 else c * (slack**2 if problem.squared else slack)
     return total
 
 
@@ -127,8 +126,8 @@ def accepted(names=tuple(LINEAR_SOLVERS)):
 @pytest.mark.parametrize("constant", [None, 1.5])
 @pytest.mark.parametrize("form", ["C", "F", "float32", "csr", "csr32", "csr64 indices", "csc", "csc32"])
 def test_products_are_those_of_the_matrix(form, constant, shift, threads, monkeypatch):
-    monkeypatch.setattr("maxmargin.solvers.linear.products.TILE", 128)  # many tiles
-    monkeypatch.setattr("maxmargin.solvers.linear.products.SPARSE_TILE", 128)
+    monkeypatch.setattr(design_module, "DENSE_TILE_ENTRIES", 128)  # many tiles
+    monkeypatch.setattr(design_module, "SPARSE_TILE_ENTRIES", 128)
     rng = np.random.default_rng(0)
     plain = np.round(rng.standard_normal((700, 5)), 2).astype(np.float32).astype(np.float64)
     plain[rng.random(plain.shape) < 0.4] = 0.0
@@ -176,23 +175,9 @@ def test_products_can_be_given_up():
     assert Design(np.ones((10, 2)), poll=lambda: None).times(np.ones(2))[0] == 2.0
 
 
-@pytest.mark.parametrize("form", ["dense", "shifted", "csr", "float32"])
-def test_rows_one_at_a_time(form):
-    X = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32).astype(np.float64)
-    shift = np.arange(4.0) if form == "shifted" else None
-    arrays = row_arrays({"csr": sp.csr_matrix(X), "float32": X.astype(np.float32)}.get(form, X), shift)
-    A = X if shift is None else X - shift
-    u = np.arange(4.0)
-    for i in range(6):
-        assert row_dot(*arrays, i, u) == pytest.approx(A[i] @ u)
-        moved = u.copy()
-        row_add(*arrays, i, 0.5, moved)
-        np.testing.assert_allclose(moved, u + 0.5 * A[i])
-
-
 def test_columns_are_not_taken_for_rows():
     with pytest.raises(TypeError, match=r"X is a CSC matrix: use X.tocsr\(\)"):
-        row_arrays(sp.csc_matrix(np.eye(3)))
+        linear_rows(sp.csc_matrix(np.eye(3)))
 
 
 # The intercept
@@ -214,30 +199,33 @@ def test_the_best_intercept_is_where_no_other_is_better(rows, loss):
         slack = np.maximum(0.0, 1.0 - y * (f + b))
         return float(c @ (slack**2 if loss == "squared_hinge" else slack))
 
-    found = best_intercept(f, y, c, loss)
+    found = make_loss(loss).best_intercept(y - f, y, c)
     grid = np.concatenate((np.linspace(-8, 8, 641), y - f))
     least = min(map(cost, grid))
     polished = minimize_scalar(cost, bounds=(-8, 8), method="bounded", options={"xatol": 1e-10}).fun
     assert cost(found) <= min(least, polished) + 1e-9
 
 
+def intercept_for(f, y, c, loss="hinge"):
+    return make_loss(loss).best_intercept(y - f, y, c)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_of_many_best_intercepts_the_middle_is_taken(loss):
     """Classes two apart from their margins: every b between is free of loss."""
-    assert best_intercept(np.array([-3.0, -5.0, 3.0]), np.array([-1.0, -1.0, 1.0]), np.ones(3), loss) == 0.0
-    assert best_intercept(np.array([-1.0, 5.0]), np.array([-1.0, 1.0]), np.ones(2), loss) == pytest.approx(-2.0)
+    assert intercept_for(np.array([-3.0, -5.0, 3.0]), np.array([-1.0, -1.0, 1.0]), np.ones(3), loss) == 0.0
+    assert intercept_for(np.array([-1.0, 5.0]), np.array([-1.0, 1.0]), np.ones(2), loss) == pytest.approx(-2.0)
 
 
 def test_intercepts_of_one_class_and_of_none():
-    assert best_intercept(np.array([2.0, 5.0]), np.ones(2), np.ones(2)) == -1.0
-    assert best_intercept(np.array([2.0, 5.0]), -np.ones(2), np.ones(2)) == -6.0
-    assert best_intercept(np.array([2.0, 5.0]), np.ones(2), np.zeros(2)) == 0.0
+    assert intercept_for(np.array([2.0, 5.0]), np.ones(2), np.ones(2)) == -1.0
+    assert intercept_for(np.array([2.0, 5.0]), -np.ones(2), np.ones(2)) == -6.0
+    assert intercept_for(np.array([2.0, 5.0]), np.ones(2), np.zeros(2)) == 0.0
 
 
 def test_rows_on_the_margin_balance_the_others():
-    y = np.array([1.0, 1.0, -1.0, -1.0])
-    alpha = balanced(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 2.0, 2.0]), y)
-    np.testing.assert_allclose(alpha, [1, 1, 1, 1])
+    beta = balanced(np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, -2.0, -2.0]))
+    np.testing.assert_allclose(beta, [1, 1, -1, -1])
 
 
 # The problem and its certificate
@@ -251,14 +239,15 @@ def test_objectives_are_those_of_the_definitions(loss, intercept, shape):
     rng = np.random.default_rng(0)
     w, b = rng.standard_normal(3), 0.7 if intercept != "none" else 0.0
     assert problem.primal(w, b) == pytest.approx(objective(problem, w, b), rel=1e-12)
-    alpha = problem.feasible(rng.random(60))
+    beta = problem.feasible(problem.y * rng.random(60))
+    alpha = problem.y * beta
     assert (alpha >= 0).all()
-    assert (alpha[problem.bound == 0] == 0).all()
+    assert (alpha[problem.weight == 0] == 0).all()
     if loss == "hinge":
-        assert (alpha <= problem.bound).all()
+        assert (alpha <= problem.weight).all()
     if intercept == "free":
         assert problem.y @ alpha == pytest.approx(0.0, abs=1e-10)
-    X, used = dense(problem.X), problem.bound > 0
+    X, used = dense(problem.X), problem.weight > 0
     value = alpha.sum() - 0.5 * sum(
         (alpha[i] * alpha[j] * problem.y[i] * problem.y[j])
         * (X[i] @ X[j] + (problem.scaling**2 if intercept == "penalised" else 0.0))
@@ -266,24 +255,24 @@ def test_objectives_are_those_of_the_definitions(loss, intercept, shape):
         for j in range(60)
     )
     if loss == "squared_hinge":
-        value -= (alpha[used] ** 2 / (4 * problem.bound[used])).sum()
-    assert problem.dual(alpha) == pytest.approx(value, rel=1e-9)
-    assert problem.dual(alpha) <= oracle(problem)[0] + 1e-9  # weak duality
+        value -= (alpha[used] ** 2 / (4 * problem.weight[used])).sum()
+    assert problem.dual(beta) == pytest.approx(value, rel=1e-9)
+    assert problem.dual(beta) <= oracle(problem)[0] + 1e-9  # weak duality
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_the_certificate_of_the_optimum_is_clean_and_that_of_another_point_is_not(loss, intercept):
     problem, (best, w, b) = case(0, loss, intercept)
-    alpha = solve("qp_dual", problem).alpha
-    good = certify(problem, w, b, alpha)
+    beta = solve("qp_dual", problem).beta
+    good = certify(problem, w, b, beta)
     assert good.primal == pytest.approx(best, rel=1e-7)
     assert good.dual == pytest.approx(best, rel=1e-6)
     assert good.violation < 1e-4
     assert good.stationarity < 1e-4
     assert good.complementarity < 1e-5
     assert good.dual_infeasibility == 0
-    bad = certify(problem, w + 0.1, b, alpha)
+    bad = certify(problem, w + 0.1, b, beta)
     assert bad.gap > 100 * abs(good.gap)
     assert bad.stationarity == pytest.approx(0.1 * math.sqrt(3), rel=1e-3)
     assert bad.violation > 1e-3
@@ -291,9 +280,9 @@ def test_the_certificate_of_the_optimum_is_clean_and_that_of_another_point_is_no
 
 def test_residuals_of_a_certificate_one_by_one():
     """Two points, w and alpha a little off, worked out by hand."""
-    problem = LinearProblem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.full(2, 2.0))
-    found = certify(problem, np.array([0.8]), 0.1, np.array([0.5, 0.5]))
-    # margins 0.7 and 0.9: loss 2 (0.3 + 0.1), w of alpha is 1
+    problem = PrimalProblem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.full(2, 2.0))
+    found = certify(problem, np.array([0.8]), 0.1, np.array([-0.5, 0.5]))
+    # margins 0.7 and 0.9: loss 2 (0.3 + 0.1), w of beta is 1
     assert found.primal == pytest.approx(0.32 + 0.8)
     assert found.dual == pytest.approx(0.5)
     assert found.stationarity == pytest.approx(0.2)
@@ -311,28 +300,28 @@ def test_without_multipliers_w_suggests_some(loss, intercept):
     assert found.primal == pytest.approx(best, rel=1e-6)
     assert found.dual <= best + 1e-9
     assert found.relative_gap < 0.05
-    np.testing.assert_allclose(found.alpha, problem.feasible(found.alpha), atol=1e-12)
+    np.testing.assert_allclose(found.beta, problem.feasible(found.beta), atol=1e-12)
 
 
 def test_the_better_multipliers_are_kept():
     problem, (best, w, b) = case(1, "hinge", "free")
-    alpha = solve("barrier", problem).alpha
+    beta = solve("barrier", problem).beta
     poor = certify(problem, w, b, np.zeros(60))
     assert poor.dual > 0.9 * best  # those suggested by w
-    assert certify(problem, w, b, alpha).dual == pytest.approx(best, rel=1e-7)
+    assert certify(problem, w, b, beta).dual == pytest.approx(best, rel=1e-7)
 
 
 def test_multipliers_are_made_feasible_first():
     problem, (best, w, b) = case(1, "hinge", "free")
-    found = certify(problem, w, b, np.full(60, 100.0))
-    assert (found.alpha <= problem.bound).all()
-    assert problem.y @ found.alpha == pytest.approx(0.0, abs=1e-12)
+    found = certify(problem, w, b, 100.0 * problem.y)
+    assert (problem.y * found.beta <= problem.weight).all()
+    assert found.beta.sum() == pytest.approx(0.0, abs=1e-12)
     assert found.dual <= best + 1e-9
 
 
 def test_a_hard_margin_is_judged_by_the_scaled_direction():
-    problem = LinearProblem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.full(2, math.inf))
-    found = certify(problem, np.array([0.5]), 0.0, np.array([0.5, 0.5]))
+    problem = PrimalProblem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.full(2, math.inf))
+    found = certify(problem, np.array([0.5]), 0.0, np.array([-0.5, 0.5]))
     assert found.primal == pytest.approx(0.5)
     assert found.gap == pytest.approx(0.0, abs=1e-12)
     assert found.primal_infeasibility == pytest.approx(0.5)
@@ -350,7 +339,7 @@ def test_every_solver_finds_the_oracle_s_optimum(name, loss, intercept, shape, s
     tol = REACH.get(name, TOL)
     solution = solve(name, problem, tol=tol)
     assert solution.status is Status.OPTIMAL
-    found = certify(problem, solution.w, solution.b, solution.alpha)
+    found = certify(problem, solution.w, solution.b, solution.beta)
     assert found.relative_gap <= tol * 1.001
     value = objective(problem, solution.w, solution.b)
     assert found.primal == pytest.approx(value, rel=1e-10)
@@ -376,7 +365,7 @@ def grid_problem(draw):
     c[:2] = 1.0
     loss, intercept = draw(st.sampled_from(LOSSES)), draw(st.sampled_from(INTERCEPTS))
     X = draw(st.sampled_from([np.asarray, sp.csr_matrix]))(X)
-    return LinearProblem(X, y, c, loss, intercept, draw(st.sampled_from([1.0, 5.0])))
+    return PrimalProblem(X, y, c, loss, intercept, draw(st.sampled_from([1.0, 5.0])))
 
 
 @given(grid_problem())
@@ -391,7 +380,7 @@ def test_degenerate_problems_are_solved_by_every_exact_solver(problem):
         if solver.refuses(problem) is not None or (name == "coordinate_descent" and problem.X.max() > 50):
             continue  # columns of very different size are no matter for coordinates one at a time
         solution = solve(solver, problem, tol=1e-6, max_iter=100_000)
-        found = certify(problem, solution.w, solution.b, solution.alpha)
+        found = certify(problem, solution.w, solution.b, solution.beta)
         assert found.primal == pytest.approx(best, rel=2e-6, abs=1e-9), name
         assert found.relative_gap <= 2e-6, name
 
@@ -401,7 +390,7 @@ def test_refusals_say_why_and_what_instead(name):
     solver = LINEAR_SOLVERS[name]
     assert solver.name == name
     assert solver.learns in ("primal", "dual", "both")
-    hard = replace(draw(), bound=np.full(60, math.inf))
+    hard = replace(draw(), weight=np.full(60, math.inf))
     for problem in [draw(loss=loss, intercept=intercept) for loss in LOSSES for intercept in INTERCEPTS] + [hard]:
         reason = solver.refuses(problem)
         if reason is None:
@@ -430,7 +419,7 @@ def test_history_tells_the_run(name, loss, intercept):
     assert smallest <= REACH.get(name, TOL) * 1.001
     last = history[-1]
     assert last.margin == pytest.approx(2 / np.linalg.norm(solution.w), rel=0.3 if name in REACH else 1e-3)
-    assert 0 < last.n_support <= np.count_nonzero(problem.bound)
+    assert 0 < last.n_support <= np.count_nonzero(problem.weight)
 
 
 @accepted(["coordinate_descent"])
@@ -454,7 +443,7 @@ def test_iteration_limits_give_the_best_so_far(name, loss, intercept, max_iter):
     problem, (best, _, _) = case(0, loss, intercept)
     solution = solve(name, problem, max_iter=max_iter)
     if solution.status is not Status.MAX_ITER:  # as many steps as rows, three times, may be enough
-        assert certify(problem, solution.w, solution.b, solution.alpha).relative_gap <= TOL
+        assert certify(problem, solution.w, solution.b, solution.beta).relative_gap <= TOL
     assert solution.n_iter <= max_iter
     value = objective(problem, solution.w, solution.b)
     assert best * (1 - 1e-7) <= value <= problem.losses(np.zeros(60)) * (1 + 1e-9)
@@ -479,7 +468,7 @@ def test_a_deadline_ends_a_run_that_would_take_long(name):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6000, 60))
     y = np.where(rng.random(6000) < 0.5, 1.0, -1.0)
-    problem = LinearProblem(X, y, np.full(6000, 1e4))
+    problem = PrimalProblem(X, y, np.full(6000, 1e4))
     solution = solve(name, problem, tol=1e-15, max_seconds=0.2, max_iter=-1)
     assert solution.status is Status.DEADLINE
 
@@ -488,7 +477,7 @@ def test_a_deadline_ends_a_run_that_would_take_long(name):
 def test_an_optimal_start_is_kept(name, loss, intercept):
     problem, (best, _, _) = case(0, loss, intercept)
     exact = solve("barrier", problem)
-    again = solve(name, problem, tol=1e-4, start=Start(exact.w, exact.b, exact.alpha))
+    again = solve(name, problem, tol=1e-4, start=Start(exact.w, exact.b, exact.beta))
     assert again.status is Status.OPTIMAL
     assert again.n_iter == 0
     wild = Start(np.full(3, 5.0), -3.0, np.full(60, -7.0))
@@ -539,7 +528,7 @@ def test_labels_of_one_class(name, loss, intercept):
 
 @pytest.mark.parametrize("name", EXACT)
 def test_no_row_has_a_price(name):
-    problem = replace(draw(), bound=np.zeros(60))
+    problem = replace(draw(), weight=np.zeros(60))
     solution = solve(name, problem)
     assert solution.status is Status.OPTIMAL
     np.testing.assert_array_equal(solution.w, 0)
@@ -553,7 +542,7 @@ def separated(seed=0, n=40, d=3, intercept="free"):
     X = rng.standard_normal((n, d))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     X[:, 0] = y * (np.abs(X[:, 0]) + 0.3)
-    return LinearProblem(X, y, np.full(n, math.inf), "hinge", intercept)
+    return PrimalProblem(X, y, np.full(n, math.inf), "hinge", intercept)
 
 
 HARD = [name for name in LINEAR_SOLVERS if LINEAR_SOLVERS[name].refuses(separated()) is None]
@@ -576,14 +565,14 @@ def test_hard_margins(name, intercept):
 
 def test_hard_rows_beside_soft_rows():
     problem = separated()
-    bound = problem.bound.copy()
+    bound = problem.weight.copy()
     bound[::2] = 0.1
-    mixed = replace(problem, bound=bound)
+    mixed = replace(problem, weight=bound)
     best, w, _ = oracle(mixed)
     for name in ("barrier", "qp_primal", "qp_dual", "coordinate_descent"):
         solution = solve(name, mixed, tol=1e-7)
         assert solution.status is Status.OPTIMAL
-        assert certify(mixed, solution.w, solution.b, solution.alpha).primal == pytest.approx(best, rel=1e-5)
+        assert certify(mixed, solution.w, solution.b, solution.beta).primal == pytest.approx(best, rel=1e-5)
         np.testing.assert_allclose(solution.w, w, atol=1e-2)
 
 
@@ -591,7 +580,7 @@ def test_hard_rows_beside_soft_rows():
 @pytest.mark.parametrize("name", HARD)
 def test_a_hard_margin_where_nothing_separates_ends(name, intercept):
     X = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
-    problem = LinearProblem(X, np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, math.inf), "hinge", intercept)
+    problem = PrimalProblem(X, np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, math.inf), "hinge", intercept)
     if LINEAR_SOLVERS[name].refuses(problem) is None:
         solution = solve(name, problem, max_iter=200)
         assert solution.status is not Status.OPTIMAL
@@ -600,7 +589,7 @@ def test_a_hard_margin_where_nothing_separates_ends(name, intercept):
 def test_the_barrier_finds_out_that_nothing_separates():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((200, 3)), np.where(rng.random(200) < 0.5, 1.0, -1.0)
-    solution = solve("barrier", LinearProblem(X, y, np.full(200, math.inf)))
+    solution = solve("barrier", PrimalProblem(X, y, np.full(200, math.inf)))
     assert solution.status in (Status.INSEPARABLE, Status.STALLED)
     assert solution.n_iter < 60
 
@@ -616,7 +605,7 @@ def test_barrier_takes_few_iterations_at_any_price(price, loss, intercept):
     solution = solve("barrier", problem)
     assert solution.status is Status.OPTIMAL
     assert solution.n_iter <= 40
-    assert certify(problem, solution.w, solution.b, solution.alpha).relative_gap <= TOL
+    assert certify(problem, solution.w, solution.b, solution.beta).relative_gap <= TOL
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -642,10 +631,10 @@ def test_barrier_with_columns_of_very_different_sizes(loss):
     rng = np.random.default_rng(0)
     problem = draw(4, n=400, d=12, loss=loss)
     X = problem.X * 10.0 ** rng.integers(-5, 6, 12) + 1e3
-    stretched = replace(problem, X=X, bound=np.full(400, 10.0))
+    stretched = replace(problem, X=X, weight=np.full(400, 10.0))
     solution = solve("barrier", stretched)
     assert solution.status is Status.OPTIMAL
-    assert certify(stretched, solution.w, solution.b, solution.alpha).relative_gap <= TOL
+    assert certify(stretched, solution.w, solution.b, solution.beta).relative_gap <= TOL
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -663,7 +652,7 @@ def test_barrier_with_more_columns_than_rows(loss, intercept, shape):
 def test_barrier_with_very_many_columns():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((300, 5000)), np.where(rng.random(300) < 0.5, 1.0, -1.0)
-    problem = LinearProblem(X, y, np.ones(300))
+    problem = PrimalProblem(X, y, np.ones(300))
     solution = solve("barrier", problem)
     assert solution.status is Status.OPTIMAL
     assert solution.n_iter < 25
@@ -672,7 +661,7 @@ def test_barrier_with_very_many_columns():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_barrier_with_very_different_prices(loss):
     problem = draw(6, n=300, d=5, loss=loss)
-    problem = replace(problem, bound=10.0 ** np.random.default_rng(0).uniform(-4, 4, 300))
+    problem = replace(problem, weight=10.0 ** np.random.default_rng(0).uniform(-4, 4, 300))
     solution = solve("barrier", problem)
     assert solution.status is Status.OPTIMAL
     assert solution.n_iter < 50
@@ -691,19 +680,19 @@ def test_barrier_has_the_same_bits_for_any_number_of_threads():
 def test_multipliers_of_the_sub_gradient():
     """Inside the margin the price, outside nothing; on it what balances the classes."""
     X = np.array([[0.0], [1.0], [2.0], [-1.0]])
-    problem = LinearProblem(X, np.array([1.0, 1.0, 1.0, -1.0]), np.full(4, 2.0))
-    s = multipliers(problem, problem.margins(np.array([1.0]), 0.0))  # margins 0, 1, 2, 1
-    np.testing.assert_allclose(s, [2, 0, 0, 2])
+    problem = PrimalProblem(X, np.array([1.0, 1.0, 1.0, -1.0]), np.full(4, 2.0))
+    s = multipliers(problem, X[:, 0].copy(), 0.0)  # margins 0, 1, 2, 1
+    np.testing.assert_allclose(s, [2, 0, 0, -2])
     none = replace(problem, intercept="none")
-    np.testing.assert_allclose(multipliers(none, none.margins(np.array([1.0]), 0.0)), [2, 0, 0, 0])
+    np.testing.assert_allclose(multipliers(none, X[:, 0].copy(), 0.0), [2, 0, 0, 0])
     squared = replace(problem, loss="squared_hinge")
-    np.testing.assert_allclose(multipliers(squared, np.array([0.0, 1.0, 2.0, 0.5])), [4, 0, 0, 2])
+    np.testing.assert_allclose(multipliers(squared, np.array([0.0, 1.0, 2.0, -0.5]), 0.0), [4, 0, 0, -2])
 
 
 def test_largest_curvature_bounds_the_hessian():
     problem = draw(0, loss="squared_hinge")
     for intercept, A in (("free", problem.X), ("penalised", np.hstack((problem.X, np.full((60, 1), 1.7))))):
-        exact = 1 + np.linalg.eigvalsh(2 * A.T @ (problem.bound[:, None] * A))[-1]
+        exact = 1 + np.linalg.eigvalsh(2 * A.T @ (problem.weight[:, None] * A))[-1]
         assert exact <= largest_curvature(replace(problem, intercept=intercept)) <= exact * 1.06
 
 
@@ -765,7 +754,7 @@ def test_stochastic_steps_are_those_of_the_textbook(loss, shape):
     eta[100] = 1.0  # w is forgotten here
     for part in (slice(0, 120), slice(120, 300)):
         path.go(drawn[part], eta[part])
-    X, S = dense(problem.X), problem.bound.sum()
+    X, S = dense(problem.X), problem.weight.sum()
     w, alpha, total_w, total_alpha = np.zeros(3), np.zeros(60), np.zeros(3), np.zeros(60)
     for t, (rows, step) in enumerate(zip(drawn, eta, strict=True), start=1):
         slack = 1.0 - problem.y[rows] * (X[rows] @ w)
@@ -776,14 +765,16 @@ def test_stochastic_steps_are_those_of_the_textbook(loss, shape):
             alpha[i] += step * S * h / 2
         total_w, total_alpha = total_w + t * w, total_alpha + t * alpha
     for found, expected in zip(
-        (*path.last(), *path.mean()), (w, alpha, total_w / 45150, total_alpha / 45150), strict=True
+        (*path.last(), *path.mean()),
+        (w, problem.y * alpha, total_w / 45150, problem.y * total_alpha / 45150),
+        strict=True,
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
 
 def test_projection_keeps_w_in_the_ball_of_the_optimum():
     problem = draw(0, intercept="none")
-    radius = math.sqrt(problem.bound.sum())
+    radius = math.sqrt(problem.weight.sum())
     path = Averaged(problem, radius, None)
     for t in range(1, 60):
         path.go(path.draw(np.random.RandomState(t), 1, 1), np.array([1.0 / t]))
@@ -795,8 +786,8 @@ def test_rows_are_drawn_by_their_prices():
     problem = draw(0)
     drawn = Averaged(problem, math.inf, None).draw(np.random.RandomState(0), 20_000, 1)
     share = np.bincount(drawn.ravel(), minlength=60) / 20_000
-    np.testing.assert_allclose(share, problem.bound / problem.bound.sum(), atol=0.006)
-    assert not share[problem.bound == 0].any()
+    np.testing.assert_allclose(share, problem.weight / problem.weight.sum(), atol=0.006)
+    assert not share[problem.weight == 0].any()
 
 
 def test_the_unbiased_step_solves_the_problem_and_the_printed_one_another():
@@ -804,7 +795,7 @@ def test_the_unbiased_step_solves_the_problem_and_the_printed_one_another():
     problem, (_, w, _) = case(0, "hinge", "none")
     solution = solve("stochastic_subgradient", problem, tol=1e-2)
     assert np.linalg.norm(solution.w - w) < 0.2 * np.linalg.norm(w)
-    weaker = replace(problem, bound=problem.bound / 60)
+    weaker = replace(problem, weight=problem.weight / 60)
     assert np.linalg.norm(oracle(weaker)[1]) < 0.5 * np.linalg.norm(w)
 
 
@@ -845,7 +836,7 @@ def sparse_problem(draw, most=14):
     dtype = draw(st.sampled_from([np.float64, np.float32]))
     price = draw(st.sampled_from([0.01, 1.0, 20.0]))
     loss, intercept = draw(st.sampled_from(LOSSES)), draw(st.sampled_from(INTERCEPTS))
-    return LinearProblem(sp.csr_matrix(X.astype(dtype)), y, price * weight, loss, intercept)
+    return PrimalProblem(sp.csr_matrix(X.astype(dtype)), y, price * weight, loss, intercept)
 
 
 @given(sparse_problem())
@@ -855,10 +846,12 @@ def test_sparse_rows_have_the_oracle_s_optimum_however_rarely_the_gap_is_compute
         best, w, _ = oracle(problem)
     except ArithmeticError:
         assume(False)
-    with mock.patch.multiple(coordinate_descent, LARGE=0, FIRST=500):  # by the estimate, as with many rows
+    with mock.patch.multiple(
+        coordinate_descent, FULL_HISTORY_MAX_ENTRIES=0, FREE_STEP_FIRST_EPOCH=500
+    ):  # by the estimate, as with many rows
         solution = solve("coordinate_descent", problem, tol=1e-6, max_iter=100_000)
     assert solution.status is Status.OPTIMAL
-    found = certify(problem, solution.w, solution.b, solution.alpha)
+    found = certify(problem, solution.w, solution.b, solution.beta)
     assert found.relative_gap <= 1.001e-6
     assert found.primal == pytest.approx(best, rel=2e-6, abs=1e-9)
     np.testing.assert_allclose(solution.w, w, atol=2e-2 * (1 + np.abs(w).max()))
@@ -869,11 +862,11 @@ def wide(loss="hinge", intercept="free", n=300, d=500, price=1.0, noise=0.3):
     rng = np.random.default_rng(0)
     X = sp.random(n, d, 10 / d, format="csr", random_state=0, data_rvs=rng.standard_normal)
     y = np.where(X @ rng.standard_normal(d) + noise * rng.standard_normal(n) > 0.2, 1.0, -1.0)
-    return LinearProblem(X, y, price * rng.choice([1.0, 2.0], n), loss, intercept, 1.3)
+    return PrimalProblem(X, y, price * rng.choice([1.0, 2.0], n), loss, intercept, 1.3)
 
 
 def descent_of(problem, seed=0):
-    return coordinate_descent._Descent(problem, 0.1, None, seed)
+    return coordinate_descent.Descent(problem, 0.1, None, seed)
 
 
 def stirred(problem, epochs=3):
@@ -887,13 +880,13 @@ def stirred(problem, epochs=3):
 def test_the_estimate_is_the_gap_where_nothing_moves(loss, intercept):
     problem = wide(loss, intercept)
     rng = np.random.default_rng(1)
-    alpha = problem.feasible(0.05 * problem.bound * rng.random(problem.n_rows))
-    descent = coordinate_descent._Descent(problem, 0.1, Start(problem.w_of(alpha), 0.7, alpha))
+    beta = problem.feasible(0.05 * problem.y * problem.weight * rng.random(problem.n_rows))
+    descent = coordinate_descent.Descent(problem, 0.1, Start(problem.w_of(beta), 0.7, beta))
     descent.q[:] = np.inf
     descent.sweep(1, 0.0, 0.0, False, Control())
-    b = 0.7 if intercept == "free" else problem.b_of(alpha)
-    primal, dual = objective(problem, problem.w_of(alpha), b), problem.dual(alpha)
-    assert descent.gap == pytest.approx((primal - dual) / primal, rel=1e-9)
+    b = 0.7 if intercept == "free" else problem.b_of(beta)
+    primal, dual = objective(problem, problem.w_of(beta), b), problem.dual(beta)
+    assert descent.state.gap == pytest.approx((primal - dual) / primal, rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -902,12 +895,12 @@ def test_the_loop_keeps_its_sums(loss, intercept):
     problem = wide(loss, intercept)
     descent = stirred(problem, 12)
     np.testing.assert_array_equal(np.sort(descent.order), np.arange(problem.n_rows))
-    np.testing.assert_allclose(descent.w, problem.X.T @ (problem.y * descent.alpha), atol=1e-12)
-    assert descent.state[coordinate_descent.TOTAL] == pytest.approx(float(problem.y @ descent.alpha), abs=1e-10)
-    by_definition = descent.alpha.sum() - descent.w @ descent.w / 2
+    np.testing.assert_allclose(descent.w, problem.X.T @ descent.beta, atol=1e-12)
+    assert descent.state.missing == pytest.approx(float(descent.beta.sum()), abs=1e-10)
+    by_definition = np.abs(descent.beta).sum() - descent.w @ descent.w / 2
     if loss == "squared_hinge":
-        by_definition -= np.sum(descent.alpha**2 / (4 * problem.bound))
-    assert descent.state[coordinate_descent.DUAL] == pytest.approx(by_definition, rel=1e-10)
+        by_definition -= np.sum(descent.beta**2 / (4 * problem.weight))
+    assert descent.state.dual == pytest.approx(by_definition, rel=1e-10)
 
 
 @pytest.mark.parametrize("shrinking", [False, True])
@@ -917,15 +910,15 @@ def test_a_loop_that_is_left_goes_on_where_it_was(shrinking):
     often.steps = 7
     for descent in (at_once, often):
         assert descent.sweep(15, 0.0, 0.0, shrinking, Control()) == 15
-    np.testing.assert_array_equal(at_once.alpha, often.alpha)
+    np.testing.assert_array_equal(at_once.beta, often.beta)
     np.testing.assert_array_equal(at_once.order, often.order)
-    assert at_once.whole is not shrinking
+    assert at_once.complete is not shrinking
 
 
 def test_every_order_of_the_rows_is_as_likely():
     """Each row is as often at each place of the next epoch as at any other."""
     counts = np.zeros((4, 4))
-    problem = LinearProblem(sp.csr_matrix(np.eye(4)), np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4), "hinge", "none")
+    problem = PrimalProblem(sp.csr_matrix(np.eye(4)), np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4), "hinge", "none")
     descent = descent_of(problem)
     for _ in range(4000):
         descent.sweep(1, 0.0, -1.0, False, Control())
@@ -940,14 +933,14 @@ def test_rows_that_were_left_out_too_early_are_found(loss, intercept):
     problem = wide(loss, intercept)
     best = solve("barrier", problem, tol=1e-9)
 
-    class Hasty(coordinate_descent._Descent):
+    class Hasty(coordinate_descent.Descent):
         def __init__(self, *args):
             super().__init__(*args)
-            self.place[0] = 20  # of 300
+            self.state.active = 20  # of 300
 
     with (
-        mock.patch.object(coordinate_descent, "LARGE", 0),
-        mock.patch.object(coordinate_descent, "_Descent", Hasty),
+        mock.patch.object(coordinate_descent, "FULL_HISTORY_MAX_ENTRIES", 0),
+        mock.patch.object(coordinate_descent, "Descent", Hasty),
     ):
         solution = solve("coordinate_descent", problem, tol=1e-7)
     assert solution.status is Status.OPTIMAL
@@ -958,7 +951,7 @@ def test_an_intercept_that_has_far_to_go_passes_no_row_that_was_left_out():
     """Two rows, one without length: while b_0 is on its way, the other's slope changes its sign."""
     X = np.array([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
     for form in (np.asarray, sp.csr_matrix):
-        problem = LinearProblem(form(X), np.array([1.0, -1.0]), np.ones(2))
+        problem = PrimalProblem(form(X), np.array([1.0, -1.0]), np.ones(2))
         solution = solve("coordinate_descent", problem, tol=1e-6, max_iter=2000)
         assert solution.status is Status.OPTIMAL
         assert objective(problem, solution.w, solution.b) == pytest.approx(0.5, rel=2e-6)
@@ -993,21 +986,25 @@ def test_newton_starts_from_a_few_epochs_and_ends_at_the_optimum(form, intercept
 def test_the_choice_goes_by_the_shape_and_says_why():
     def chosen(n, d, **options):
         X = sp.csr_matrix((n, d))
-        return choose_linear_solver("auto", LinearProblem(X, np.ones(n), np.ones(n)), **options)
+        return choose_linear_solver("auto", PrimalProblem(X, np.ones(n), np.ones(n)), **options)
 
     assert chosen(100_000, 50)[0].name == "barrier"
     assert "50 unknowns (columns), the dual 100,000 (rows)" in chosen(100_000, 50)[1]
     assert chosen(300, 50_000)[0].name == "barrier"
     assert chosen(1200, 50_000)[0].name == "coordinate_descent"
     assert "a row uses few columns" in chosen(1200, 50_000)[1]
-    few = LinearProblem(sp.csr_matrix((1200, 50_000)), np.ones(1200), np.full(1200, np.inf))
+    few = PrimalProblem(sp.csr_matrix((1200, 50_000)), np.ones(1200), np.full(1200, np.inf))
     assert choose_linear_solver("auto", few)[0].name == "barrier"
     assert (
-        choose_linear_solver("auto", replace(few, X=np.zeros((1200, 2000)), bound=np.ones(1200)))[0].name == "barrier"
+        choose_linear_solver("auto", replace(few, X=np.zeros((1200, 2000)), weight=np.ones(1200)))[0].name == "barrier"
     )
     assert chosen(50_000, 50_000)[0].name == "coordinate_descent"
     assert chosen(100, 10, learns="dual")[0].name == "coordinate_descent"
-    assert chosen(50_000, 50_000, learns="primal")[0].name == "barrier"
+    for learns in (None, "primal"):  # dual=False is a hint: never a worse algorithm
+        assert chosen(50_000, 50_000, learns=learns)[0].name == "coordinate_descent"
+        assert chosen(1200, 50_000, learns=learns)[0].name == "coordinate_descent"
+        assert chosen(100_000, 50, learns=learns)[0].name == "barrier"
+    assert "the same solution" in chosen(50_000, 50_000, learns="primal")[1]
 
 
 def test_a_solver_of_the_wrong_side_is_refused():
@@ -1015,3 +1012,27 @@ def test_a_solver_of_the_wrong_side_is_refused():
         choose_linear_solver("pegasos", draw(), "dual")
     with pytest.raises(ValueError, match="Did you mean 'barrier'"):
         choose_linear_solver("barier", draw())
+
+
+@pytest.mark.parametrize("name", ["subgradient", "stochastic_subgradient", "pegasos"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("scale", [1e20, 1e60, 1e100, 1e300])
+def test_huge_columns_are_refused_with_their_number_and_never_give_nan(name, form, scale):
+    problem = draw(0)
+    X = problem.X * np.array([1.0, scale, 1.0])
+    huge = replace(problem, X=form(X))
+    if scale > 1e70:
+        with pytest.raises(ValueError, match=r"column 1 of X has entries of .* scale the column"):
+            choose_linear_solver(name, huge)
+        return
+    solution = solve(name, huge, max_iter=30)
+    assert np.isfinite(solution.w).all()
+    assert np.isfinite(solution.b)
+
+
+def test_histories_are_thinned_and_keep_the_best():
+    problem = draw(0)
+    history = solve("subgradient", problem, tol=1e-9, max_iter=3000).history
+    assert len(history) <= 400
+    assert history.iteration[0] == 0
+    assert history.iteration[-1] == 3000

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from maxmargin import SVC, LinearSVC, NuSVC
 from maxmargin.displays.reliability import ReliabilityDisplay
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.linear import LinearProblem, Start
+from maxmargin.solvers.linear import PrimalProblem, Start
 from maxmargin.svm.calibration import (
     METHODS,
     Calibration,
@@ -348,7 +348,7 @@ def test_few_rows_of_many_columns_are_judged_by_the_dual(intercept, loss, sparse
     machine = LinearSVC(loss=loss, tol=1e-8, max_iter=-1, **options)
     whole, signs = clone(machine).fit(X, y), np.where(y > 0, 1.0, -1.0)
     points = sp.csr_matrix(X) if sparse else X
-    problem = LinearProblem(points, signs, np.ones(150), loss, intercept, 2.0)
+    problem = PrimalProblem(points, signs, np.ones(150), loss, intercept, 2.0)
     w, b = whole.coef_[0], float(np.ravel(whole.intercept_)[0])
     margins = signs * whole.decision_function(X)
     guess = 2.0 * np.maximum(0, 1 - margins) if loss == "squared_hinge" else (margins < 1).astype(float)
@@ -387,15 +387,15 @@ def test_linear_out_of_fold_values_are_near_refits(loss, intercept, sparse):
     whole = fitted(np.arange(800))
     signs = np.where(y > 0, 1.0, -1.0)
     points = sp.csr_matrix(X) if sparse else X
-    problem = LinearProblem(points, signs, np.full(800, 0.1), loss, intercept, 2.0)
+    problem = PrimalProblem(points, signs, np.full(800, 0.1), loss, intercept, 2.0)
     w, b = whole.coef_[0], float(whole.intercept_[0])
     from maxmargin.solvers.linear import certify
 
     margins = signs * whole.decision_function(X)
     squared = loss == "squared_hinge"
     start = 0.2 * np.maximum(0, 1 - margins) if squared else 0.1 * np.clip((1 + 1e-6 - margins) / 1e-6, 0, 1)
-    alpha = certify(problem, w, b, start).alpha
-    values = linear_values(problem, Start(w, b, alpha), folds, Control())
+    beta = certify(problem, w, b, signs * start).beta
+    values = linear_values(problem, Start(w, b, beta), folds, Control())
     expected = np.empty(800)
     for k in range(5):
         expected[folds == k] = fitted(np.flatnonzero(folds != k)).decision_function(X[folds == k])

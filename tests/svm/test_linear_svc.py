@@ -26,7 +26,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from maxmargin import SVC, FitReport, InseparableError
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
-from maxmargin.solvers.linear import LINEAR_SOLVERS, LinearProblem, Pegasos, Subgradient, certify
+from maxmargin.solvers.linear import LINEAR_SOLVERS, Pegasos, PrimalProblem, Subgradient, certify
 from maxmargin.svm.linear.classification import LinearSVC
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -153,7 +153,7 @@ def test_the_report_is_certified_and_says_what_was_done():
     model = LinearSVC(loss="hinge", C=0.5, tol=1e-6).fit(X, y)
     report = model.report_
     assert isinstance(report, FitReport)
-    problem = LinearProblem(X, np.where(y == 1, 1.0, -1.0), np.full(len(y), 0.5))
+    problem = PrimalProblem(X, np.where(y == 1, 1.0, -1.0), np.full(len(y), 0.5))
     again = certify(problem, model.coef_[0], model.intercept_[0])
     assert report.primal_objective == pytest.approx(again.primal, rel=1e-12)
     assert report.relative_gap <= 1e-6
@@ -225,7 +225,7 @@ def test_one_class_with_weight_is_always_predicted(multi_class):
 
 def test_large_data_are_used_as_they_are(monkeypatch):
     """Nothing is merged or sorted, and rows of weight zero still count for nothing."""
-    monkeypatch.setattr("maxmargin.svm.linear.binary_models.SMALL", 10)
+    monkeypatch.setattr("maxmargin.svm.linear.rows.MERGE_MAX_ENTRIES", 10)
     X, y = clouds(2, n=200)
     weight = np.random.default_rng(0).integers(0, 3, 200)
     large = LinearSVC(tol=1e-9).fit(X, y, weight)
@@ -233,7 +233,7 @@ def test_large_data_are_used_as_they_are(monkeypatch):
     small = LinearSVC(tol=1e-9).fit(X, y, weight)
     np.testing.assert_allclose(large.coef_, small.coef_, atol=1e-5)
     assert large.report_.training_error == small.report_.training_error
-    monkeypatch.setattr("maxmargin.svm.linear.binary_models.SMALL", 10)
+    monkeypatch.setattr("maxmargin.svm.linear.rows.MERGE_MAX_ENTRIES", 10)
     assert LinearSVC(warm_start=True).fit(X, y).fit(X, y).n_iter_ == 0
 
 
@@ -462,18 +462,19 @@ def test_progress_is_logged_when_asked_for(caplog):
 
 
 def test_ctrl_c_gives_the_best_so_far():
-    """In a process of its own: the first Ctrl-C ends the fit and not the program."""
+    """In a process of its own: the first Ctrl-C ends the fit and, where that is asked for, not the program."""
     program = """
 import os, signal, threading, warnings
 import numpy as np
-from maxmargin.svm.linear.classification import LinearSVC
+from maxmargin import LinearSVC, interrupts
 warnings.simplefilter("ignore")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((4000, 30)), rng.integers(0, 2, 4000)
 LinearSVC(loss="hinge", solver="pegasos", max_iter=1).fit(X[:50], y[:50])
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-model = LinearSVC(loss="hinge", solver="pegasos", tol=1e-12, max_iter=-1, max_seconds=100).fit(X, y)
+with interrupts("keep"):
+    model = LinearSVC(loss="hinge", solver="pegasos", tol=1e-12, max_iter=-1, max_seconds=100).fit(X, y)
 print(model.report_.status.name)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -713,7 +714,7 @@ def test_a_class_with_one_row():
 @pytest.mark.parametrize("options", [{"loss": "hinge"}, {}, {"penalty": "l1"}, {"solver": "coordinate_descent"}])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_large_data_by_columns_give_the_machine_of_data_by_rows(options, n_classes, monkeypatch):
-    monkeypatch.setattr("maxmargin.svm.linear.binary_models.SMALL", 0)
+    monkeypatch.setattr("maxmargin.svm.linear.rows.MERGE_MAX_ENTRIES", 0)
     X, y = clouds(n_classes, n=400, d=6)
     X[np.random.default_rng(0).random(X.shape) < 0.7] = 0.0
     expected = LinearSVC(**options, tol=1e-6).fit(sp.csr_matrix(X), y)

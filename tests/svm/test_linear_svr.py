@@ -19,12 +19,11 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SVR, FitReport
-from maxmargin.runtime.control import watching
+from maxmargin import SVR, FitInterrupted, FitReport
+from maxmargin.problems.losses import EpsilonInsensitive
+from maxmargin.runtime.control import Status, watching
 from maxmargin.runtime.history import History
-from maxmargin.solvers.linear.regression import RegressionProblem
-from maxmargin.solvers.linear.regression_certificate import certify_regression
-from maxmargin.solvers.linear.regression_descent import TubeDescent
+from maxmargin.solvers.linear import CoordinateDescent, PrimalProblem, certify
 from maxmargin.svm.linear.regression import LinearSVR
 
 HINGE, SQUARED = LOSSES = ["epsilon_insensitive", "squared_epsilon_insensitive"]
@@ -162,9 +161,9 @@ def test_solvers_by_name_and_as_objects(solver, loss):
 
 def test_solver_objects_are_cloned_and_searched():
     X, y = line()
-    model = LinearSVR(solver=TubeDescent(shrinking=False))
-    assert clone(model).solver == TubeDescent(shrinking=False)
-    search = GridSearchCV(model, {"solver": ["auto", TubeDescent()], "C": [0.1, 1.0]}, cv=2).fit(X, y)
+    model = LinearSVR(solver=CoordinateDescent(shrinking=False))
+    assert clone(model).solver == CoordinateDescent(shrinking=False)
+    search = GridSearchCV(model, {"solver": ["auto", CoordinateDescent()], "C": [0.1, 1.0]}, cv=2).fit(X, y)
     assert search.best_score_ > 0.3
 
 
@@ -194,7 +193,7 @@ def test_the_report_is_certified_and_says_what_was_done():
     report = model.report_
     assert isinstance(report, FitReport)
     c = np.full(len(y), 0.5)
-    again = certify_regression(RegressionProblem(X, y, c, c, 0.3), model.coef_, model.intercept_[0])
+    again = certify(PrimalProblem(X, y, c, EpsilonInsensitive(0.3)), model.coef_, model.intercept_[0])
     assert report.primal_objective == pytest.approx(again.primal, rel=1e-12)
     assert report.primal_objective == pytest.approx(objective(model, X, y, 0.5, 0.3), rel=1e-12)
     assert 0 <= report.relative_gap <= 1e-6
@@ -249,7 +248,7 @@ def test_large_data_are_used_as_they_are(monkeypatch):
     X, y = line(n=200)
     weight = np.random.default_rng(0).integers(0, 3, 200)
     small = LinearSVR(tol=1e-9, epsilon=0.2).fit(X, y, weight)
-    monkeypatch.setattr("maxmargin.svm.linear.regression_fit.SMALL", 10)
+    monkeypatch.setattr("maxmargin.svm.linear.rows.REGRESSION_MERGE_MAX_ENTRIES", 10)
     large = LinearSVR(tol=1e-9, epsilon=0.2).fit(X, y, weight)
     np.testing.assert_allclose(large.coef_, small.coef_, atol=1e-5)
     assert large.report_.training_error == pytest.approx(small.report_.training_error, rel=1e-4)
@@ -340,7 +339,7 @@ def test_small_and_degenerate_data(X, y, expected, loss, epsilon):
         ({"n_jobs": 0}, "n_jobs must not be 0"),
         ({"warm_start": None}, "warm_start must be True or False"),
         ({"solver": "bariers"}, "Did you mean 'barrier'"),
-        ({"solver": TubeDescent}, r"such as TubeDescent\(\)"),
+        ({"solver": CoordinateDescent}, r"such as CoordinateDescent\(\)"),
         ({"solver": "newton"}, "solver='newton' cannot solve this problem: newton needs a loss with a derivative"),
         ({"solver": "newton", "loss": SQUARED, "dual": True}, "dual=True asks for a solver of the dual"),
         ({"random_state": "dice"}, "dice"),
@@ -395,8 +394,14 @@ def test_an_interrupt_leaves_the_best_model_so_far():
         if progress.iteration == 3:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.warns(ConvergenceWarning, match="interrupted by the user"), watching(interrupt):
-        model = LinearSVR(solver="coordinate_descent", tol=1e-12, max_iter=-1).fit(X, y)
+    model = LinearSVR(solver="coordinate_descent", tol=1e-12, max_iter=-1)
+    with (
+        pytest.raises(FitInterrupted),
+        pytest.warns(ConvergenceWarning, match="interrupted by the user"),
+        watching(interrupt),
+    ):
+        model.fit(X, y)
+    assert model.report_.status is Status.INTERRUPTED
     assert model.report_.primal_objective < objective(model, X, y, 2.0)
 
 

@@ -23,8 +23,11 @@ from maxmargin.runtime.validation import Array
 
 def read_for_training(source: str, task: str, target: str | None, text: Any, reading: dict[str, Any]) -> Data:
     """Rows to train on; to find outliers no target is needed, and without a name none is looked for."""
+    from maxmargin.cli._progress import showing_reading
+
     labelled = task != "outliers" or target is not None
-    return read_data(source, target=target, labelled=labelled, text=text, **_options(**reading))
+    with showing_reading():
+        return read_data(source, target=target, labelled=labelled, text=text, **_options(**reading))
 
 
 def read_like(

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from maxmargin.svm.streaming.report import StreamReport
 
 HELD_OUT = 0.25
-UNEVEN = 30.0  # ratio of the ranges of two columns from which the larger drowns the smaller
+EXACT_MAX_ROWS = 200_000  # of a kernel SVM that takes minutes; a million takes hours
+RANGE_RATIO_MAX = 30.0  # of two columns; beyond, the smaller one hardly counts in a distance
 READING = ("format", "header", "zero_based")  # options that say how a file is to be read
 UNSCALED = ("chi2", "intersection", "additive_chi2")  # kernels of histograms, which scaling would spoil
 
@@ -66,10 +67,24 @@ def prepare(source: str, options: dict[str, Any], machine: dict[str, Any], voice
         share = HELD_OUT if options["test_size"] is None else options["test_size"]
         X, X_test, y, y_test, split = _split(X, y, task, share, machine["seed"], voice)
     told = "\n".join([*lines, split])
+    hint = size_hint(fitted, X.shape[0])
+    if hint:
+        voice.note(hint)
     limit = machine["max_seconds"]
     address = options.get("dask")
     check_cluster(address, fitted)
     return Work(task, reason, X, y, X_test, y_test, encoder, options["scale"], fitted, limit, told, address)
+
+
+def size_hint(estimator: Any, n_rows: int) -> str:
+    """A sentence about other estimators, if an exact kernel SVM would take hours for so many rows."""
+    exact = type(estimator).__name__ in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+    if not exact or n_rows <= EXACT_MAX_ROWS:
+        return ""
+    return (
+        f"Hint: {n_rows:,} rows are many for {type(estimator).__name__}, whose time grows with their square or faster: "
+        "try --approximate, or --kernel linear, or set --max-seconds."
+    )
 
 
 def task_of(asked: str, y: Array | None, source: str) -> tuple[str, str]:
@@ -151,7 +166,7 @@ def scaling_hint(X: Any, names: list[str] | None) -> str:
     if len(varying) < 2:
         return ""
     most, least = varying[np.argmax(spans[varying])], varying[np.argmin(spans[varying])]
-    if not spans[most] > UNEVEN * spans[least]:
+    if not spans[most] > RANGE_RATIO_MAX * spans[least]:
         return ""
     large, small = (f"'{names[k]}'" if names is not None else str(k + 1) for k in (most, least))
     return (

@@ -1,4 +1,4 @@
-"""How a fit goes, on a terminal: the violation that is left, support vectors, time.
+"""Progress on a terminal: of reading, the bytes; of a fit, the violation that is left, support vectors, time.
 
 Solvers bring the violation down by about the same factor in the same time, so that of the way from the first violation
 v0 to the tolerance the share
@@ -14,12 +14,13 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxmargin.runtime.control import Progress
 
-SURE = 0.1  # share of the way from which the time left is told
+SHARE_MIN_FOR_ESTIMATE = 0.1  # of the way: before, an estimate of the time left is off by a factor of ten or more
+READING_SHOWN_MIN_BYTES = 50_000_000  # smaller files are read before a bar would help
 
 
 class Way:
@@ -42,10 +43,40 @@ class Way:
     def left(self, seconds: float) -> float | None:
         """Seconds left, or None where a guess would be no better than silence."""
         limit = None if self.max_seconds is None else max(0.0, self.max_seconds - seconds)
-        if self.machines > 1 or self.share < SURE:
+        if self.machines > 1 or self.share < SHARE_MIN_FOR_ESTIMATE:
             return limit
         guess = seconds * (1 - self.share) / self.share
         return guess if limit is None else min(guess, limit)
+
+
+@contextmanager
+def showing_reading() -> Iterator[None]:
+    """A bar on standard error while a large data file is read inside, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    from maxmargin.data.source import reading
+
+    columns = (TextColumn("reading"), BarColumn(bar_width=24), DownloadColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def update(name: str, done: int, size: int) -> None:
+            if size < READING_SHOWN_MIN_BYTES:
+                return
+            if name not in tasks:
+                tasks[name] = bar.add_task("", total=size)
+            bar.update(tasks[name], completed=done, total=size)
+
+        token = reading.set(update)
+        try:
+            yield
+        finally:
+            reading.reset(token)
 
 
 @contextmanager

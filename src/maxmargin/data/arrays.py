@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.data.layout import Layout, column_name
-from maxmargin.data.source import BLOCK, DataFileError, Source
+from maxmargin.data.source import BLOCK_BYTES, DataFileError, Source
 from maxmargin.runtime.validation import Array, available_memory
 
 POINTS, TARGETS = ("X", "x", "data"), ("y", "target", "targets", "labels", "label")
@@ -49,7 +49,7 @@ class ArrayTable:
         return dict.fromkeys(layout.wanted, "number")
 
     def chunks(self, layout: Layout, kinds: dict[int, str]) -> Iterator[tuple[Array, Array | None]]:
-        step = max(1, BLOCK // (8 * self.width))
+        step = max(1, BLOCK_BYTES // (8 * self.width))
         for begin in range(0, len(self.array), step):
             rows = np.asarray(self.array[begin : begin + step], np.float64)
             part = rows[:, layout.wanted]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.delimited import LONGEST_LABEL, stacked
+from maxmargin.data.delimited import LABEL_MAX_LETTERS, stacked
 from maxmargin.data.layout import Layout, column_name
 from maxmargin.data.sniffing import is_missing_word
 from maxmargin.data.source import DataFileError, Source
@@ -164,7 +164,7 @@ class ColumnarTable:
         for word, text in short.items():
             if is_missing_word(text):
                 raise self.source.missing(row + words.index(word) + 1, name, text, kind="row")
-            if position == layout.target and len(text) > LONGEST_LABEL:
+            if position == layout.target and len(text) > LABEL_MAX_LETTERS:
                 raise self.source.error(
                     f"a label of {len(text)} letters: give short labels as target",
                     row + words.index(word) + 1,

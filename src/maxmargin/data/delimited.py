@@ -1,36 +1,48 @@
 """Tables as text: CSV and its relatives.
 
 The first records tell the delimiter, whether the first of them is a header, and what each column holds: numbers,
-booleans (true and false, which become 1 and 0) or text. After that the file is read in blocks by NumPy's compiled
-reader. A block that this reader refuses is read again record by record, which finds the line and the column to name.
+booleans (true and false, which become 1 and 0) or text. After that the file is read in blocks by a compiled reader:
+pyarrow's for large files, where it is installed, NumPy's otherwise. A block that this reader refuses is read again
+record by record, which finds the line and the column to name.
+
+Time is linear in the bytes, and what is held beside the result is a block: a megabyte of text, or a line where lines
+are longer.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
+from maxmargin.data.arrow_text import arrow_reader, read_block
 from maxmargin.data.layout import Layout, column_name
 from maxmargin.data.sniffing import (
     BOOLEANS,
+    DELIMITERS,
     Record,
     counts_rows,
     delimiter_of,
     has_header,
+    is_finite_number,
     is_missing_word,
     is_number,
     kinds_of,
 )
-from maxmargin.data.source import BLOCK, EMPTY, LONGEST_LINE, DataFileError, Source
+from maxmargin.data.source import BLOCK_BYTES, EMPTY, LINE_MAX_BYTES, DataFileError, Source
 from maxmargin.runtime.validation import Array
 
-SAMPLE = 1000  # records
-FIRST = 20  # lines that are enough to begin with
-LONGEST_LABEL = 200  # letters
+SAMPLE_MAX_RECORDS = 1000  # by which header and kinds are found; a mistake is corrected by a second pass
+SAMPLE_MAX_CELLS = 1_000_000  # of them, in wide tables: as strings they take 60 MB
+FIRST_LINES = 20  # that suffice to find the delimiter
+LABEL_MAX_LETTERS = 200  # longer ones are documents, and no labels
+TABLE_MAX_COLUMNS = 1_000_000  # of text tables; a record takes 60 MB as strings
+STRUCTURED_MAX_COLUMNS = 2000  # of NumPy's reader for columns of several kinds, which takes long to set up for more
+CHUNK_MAX_CELLS = 1_000_000  # of the records that are put together at once
 
 
 class TextInNumbers(DataFileError):
@@ -45,6 +57,12 @@ class DelimitedTable:
     def __init__(self, source: Source, delimiter: str | None = None, header: bool | None = None) -> None:
         self.source = source
         lines = self._first_lines()
+        marks = delimiter or DELIMITERS + " "
+        if any(line.count(mark) >= TABLE_MAX_COLUMNS for line in lines[:2] for mark in marks):
+            raise source.error(
+                f"has more than {TABLE_MAX_COLUMNS:,} columns, which is the limit for text tables: write it as .npy, "
+                "or as svmlight"
+            )
         self.delimiter = delimiter or delimiter_of(lines)
         records = self._some_records(lines)
         if not records:
@@ -60,6 +78,7 @@ class DelimitedTable:
         self.first = int(self.all_names is not None and self.all_names[0] == "" and counts_rows(self.sample))
         self.width = self.all_width - self.first
         self.names = self._named()
+        self.arrow = arrow_reader(source, self.delimiter, self.all_width)
 
     def _named(self) -> list[str] | None:
         if self.all_names is None:
@@ -94,16 +113,30 @@ class DelimitedTable:
                 yield chunk
 
     def _dtype(self, layout: Layout, kinds: dict[int, str]) -> Any:
-        """Numbers where numbers are wanted; everything else is text for now."""
+        """The type of a row for NumPy's reader: numbers where numbers are wanted, objects elsewhere; None if there are
+        too many columns for it."""
         numbers = {position + self.first for position, kind in kinds.items() if kind == "number"}
         if len(numbers) == self.all_width:
             return np.dtype(np.float64)
+        if self.all_width > STRUCTURED_MAX_COLUMNS and self.arrow is None:
+            return None
         return np.dtype([(str(i), np.float64 if i in numbers else object) for i in range(self.all_width)])
 
     def _fast(
         self, block: bytes, layout: Layout, kinds: dict[int, str], dtype: Any
     ) -> tuple[Array, Array | None] | None:
-        """The block as NumPy's reader sees it; None if something is amiss, or it cannot tell."""
+        """The block as a compiled reader reads it; None if something is wrong with it, or it might be."""
+        if dtype is None:
+            return None
+        if self.arrow is not None and block.strip():
+            numbers = {position + self.first for position, kind in kinds.items() if kind == "number"}
+            places = [position + self.first for position in layout.wanted]
+            columns = read_block(self.arrow, block, self.delimiter, self.all_width, numbers, places)
+            if columns is not None:
+                try:
+                    return self._assembled(columns, layout, kinds)
+                except (ValueError, OverflowError):
+                    return None
         try:
             text = block.decode("utf-8")
         except UnicodeDecodeError:
@@ -117,7 +150,7 @@ class DelimitedTable:
         try:
             if dtype == np.float64:
                 table = np.loadtxt(lines, dtype, **{**options, "ndmin": 2})
-                if table.shape[1] != self.all_width or not np.isfinite(table.sum()):
+                if table.shape[1] != self.all_width or not np.isfinite(table).all():
                     return None
                 X = table if layout.target is None else table[:, layout.features]
                 if layout.target is None and layout.features != list(range(self.all_width)):
@@ -130,7 +163,7 @@ class DelimitedTable:
             return None
 
     def _assembled(self, columns: list[Any], layout: Layout, kinds: dict[int, str]) -> tuple[Array, Array | None]:
-        """Features and targets from columns; a ValueError says that something is amiss."""
+        """Features and targets from columns; a ValueError says that a value is wrong."""
         made = []
         for position, column in zip(layout.wanted, columns, strict=True):
             kind = kinds[position]
@@ -140,7 +173,7 @@ class DelimitedTable:
                     raise ValueError
             else:
                 words = {word: word.strip() for word in set(column)}
-                longest = LONGEST_LABEL if position == layout.target else np.inf
+                longest = LABEL_MAX_LETTERS if position == layout.target else np.inf
                 if any(is_missing_word(word) or len(word) > longest for word in words.values()):
                     raise ValueError
                 if kind == "boolean":
@@ -156,16 +189,42 @@ class DelimitedTable:
     def _slowly(
         self, records: Iterator[Record], layout: Layout, kinds: dict[int, str]
     ) -> Iterator[tuple[Array, Array | None]]:
-        """Record by record, with an error for the first that is amiss."""
+        """Record by record, with an error for the first that is wrong."""
         rows: list[list[str]] = []
+        most = max(1, CHUNK_MAX_CELLS // self.all_width)
+        wide = self.all_width > STRUCTURED_MAX_COLUMNS
         for line, fields in records:
             self._check(line, fields, layout, kinds)
             rows.append(fields)
-            if len(rows) == 10 * SAMPLE:
-                yield self._from_rows(rows, layout, kinds)
+            if len(rows) == most:
+                yield self._from_wide_rows(rows, layout, kinds) if wide else self._from_rows(rows, layout, kinds)
                 rows = []
         if rows:
-            yield self._from_rows(rows, layout, kinds)
+            yield self._from_wide_rows(rows, layout, kinds) if wide else self._from_rows(rows, layout, kinds)
+
+    def _from_wide_rows(
+        self, rows: list[list[str]], layout: Layout, kinds: dict[int, str]
+    ) -> tuple[Array, Array | None]:
+        """Checked records of many columns, put together by rows: a column of its own would take more time."""
+        wanted = layout.wanted
+        numbers = [j for j, position in enumerate(wanted) if kinds[position] == "number"]
+        others = [j for j, position in enumerate(wanted) if kinds[position] != "number"]
+        booleans = {j for j in others if kinds[wanted[j]] == "boolean"}
+        places = [position + self.first for position in wanted]
+        values = np.empty((len(rows), len(places)), object if others else np.float64)
+        values[:, numbers] = np.array([[fields[places[j]] for j in numbers] for fields in rows], np.float64)
+        for row, fields in enumerate(rows):
+            for j in others:
+                word = fields[places[j]].strip()
+                values[row, j] = BOOLEANS[word.lower()] if j in booleans else sys.intern(word)
+        if layout.target is None:
+            return values, None
+        targets = values[:, -1]
+        X = values[:, :-1]
+        if X.dtype == object and not any(kinds[position] == "text" for position in layout.features):
+            X = X.astype(np.float64)
+        numeric = kinds[layout.target] != "text"
+        return np.ascontiguousarray(X), targets.astype(np.float64) if numeric else targets.copy()
 
     def _from_rows(self, rows: list[list[str]], layout: Layout, kinds: dict[int, str]) -> tuple[Array, Array | None]:
         columns: list[Any] = []
@@ -182,20 +241,23 @@ class DelimitedTable:
                 line,
             )
         for position in layout.wanted:
-            word, kind = fields[position + self.first].strip(), kinds[position]
-            name = column_name(self.names, position)
-            if is_missing_word(word):
-                raise self.source.missing(line, name, word)
-            if (kind == "number" and not is_number(word)) or (kind == "boolean" and word.lower() not in BOOLEANS):
-                wanted = "a number" if kind == "number" else "true or false, as the others are"
-                error = self.source.error(
-                    f"{word[:60]!r} is not {wanted}: correct it, or leave out the row", line, name
-                )
-                raise TextInNumbers(str(error))
-            if kind == "number" and not np.isfinite(float(word)):
-                raise self.source.error(f"{word[:60]!r} is not finite: correct it, or leave out the row", line, name)
-            if kind == "text" and position == layout.target and len(word) > LONGEST_LABEL:
-                raise self.source.error(f"a label of {len(word)} letters: give short labels as target", line, name)
+            self._check_field(line, fields[position + self.first].strip(), position, layout, kinds)
+
+    def _check_field(self, line: int, word: str, position: int, layout: Layout, kinds: dict[int, str]) -> None:
+        kind = kinds[position]
+        if kind == "number" and is_finite_number(word):
+            return
+        name = column_name(self.names, position)
+        if is_missing_word(word):
+            raise self.source.missing(line, name, word)
+        if (kind == "number" and not is_number(word)) or (kind == "boolean" and word.lower() not in BOOLEANS):
+            wanted = "a number" if kind == "number" else "true or false, as the others are"
+            error = self.source.error(f"{word[:60]!r} is not {wanted}: correct it, or leave out the row", line, name)
+            raise TextInNumbers(str(error))
+        if kind == "number":
+            raise self.source.error(f"{word[:60]!r} is not finite: correct it, or leave out the row", line, name)
+        if kind == "text" and position == layout.target and len(word) > LABEL_MAX_LETTERS:
+            raise self.source.error(f"a label of {len(word)} letters: give short labels as target", line, name)
 
     def _records(self) -> Iterator[Record]:
         """All records after the header."""
@@ -246,7 +308,7 @@ class DelimitedTable:
         for number, block in self.source.blocks():
             lines += _lines(self._decoded(block, number))
             size += len(block)
-            if len(lines) > FIRST or size > LONGEST_LINE:
+            if len(lines) > FIRST_LINES or size > LINE_MAX_BYTES:
                 break
         if not any(line.strip() for line in lines):
             raise self.source.error(EMPTY)
@@ -255,13 +317,15 @@ class DelimitedTable:
     def _some_records(self, lines: list[str]) -> list[Record]:
         """The first records. What a block cuts in two, or a mistake far down, is not for here."""
         found: list[Record] = []
+        cells = 0
         try:
             for record in self._parsed(lines, 1):
                 found.append(record)
-                if len(found) > SAMPLE:
+                cells += len(record[1])
+                if len(found) > SAMPLE_MAX_RECORDS or (cells > SAMPLE_MAX_CELLS and len(found) > 2):
                     break
         except DataFileError:
-            if not found or sum(map(len, lines)) < BLOCK // 2:
+            if not found or sum(map(len, lines)) < BLOCK_BYTES // 2:
                 raise
         return found
 

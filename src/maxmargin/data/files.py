@@ -23,6 +23,8 @@ from maxmargin.data.source import DataFileError, Source
 from maxmargin.data.sparse_text import SparseText
 from maxmargin.runtime.validation import Array, Points
 
+FLOAT_OBJECT_BYTES = 24  # of a number in a table with text, beside its place in the array
+
 
 @dataclass(frozen=True, repr=False)
 class Data:
@@ -206,12 +208,26 @@ def _joined(source: Source, table: Any, layout: Layout, kinds: dict[int, str]) -
         points.append(X)
         if y is not None:
             targets.append(y)
-        held += X.nbytes
-        source.room(held)
+        held += X.nbytes + (FLOAT_OBJECT_BYTES * X.size if X.dtype == object else 0)
+        source.check_room(held)
     if not points:
         raise source.error("has no rows: a data file needs a line for each point")
-    X = points[0] if len(points) == 1 else np.concatenate(points)
-    return X, label_array(np.concatenate(targets)) if targets else None
+    return _stacked_rows(points), label_array(np.concatenate(targets)) if targets else None
+
+
+def _stacked_rows(parts: list[Array]) -> Array:
+    """Arrays below each other; each is released when it is copied, so that memory does not double."""
+    if len(parts) == 1:
+        return parts[0]
+    kind = np.result_type(*{part.dtype for part in parts})
+    made = np.empty((sum(len(part) for part in parts), parts[0].shape[1]), kind)
+    begin = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        made[begin : begin + len(part)] = part
+        begin += len(part)
+    return made
 
 
 def _few_texts(layout: Layout, kinds: dict[int, str], forced: list[int], X: Array, y: Array | None) -> bool:

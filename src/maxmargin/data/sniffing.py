@@ -1,4 +1,4 @@
-"""What the records of a text table tell: the delimiter, whether there is a header, what each column holds.
+"""What the records of a text table show: the delimiter, whether there is a header, what each column holds.
 
 A column is text if at least half of its values are no numbers; if fewer are, they are mistakes and are refused.
 """
@@ -6,9 +6,12 @@ A column is text if at least half of its values are no numbers; if fewer are, th
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+
+import numpy as np
 
 from maxmargin.data.layout import Layout, column_name
 from maxmargin.data.source import Source
@@ -18,7 +21,8 @@ MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat",
 BOOLEANS = {"true": 1.0, "false": 0.0}
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}([T ].*)?")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
-DISTINCT = 10_000  # words that are told apart in a column
+DISTINCT_MAX_WORDS = 10_000  # counted in a column; dates and decimal commas show long before
+DELIMITER_SAMPLE_LETTERS = 1 << 20  # of the lines by which the delimiter is found: tables of 100,000 columns fit in
 
 Record = tuple[int, list[str]]  # the line it begins on, and its fields
 
@@ -32,6 +36,26 @@ def is_number(text: str) -> bool:
     return "_" not in text and text.isascii()
 
 
+def is_finite_number(text: str) -> bool:
+    """Whether a word is a number as NumPy's reader understands it, and not infinite or NaN."""
+    try:
+        return math.isfinite(float(text)) and "_" not in text and text.isascii()
+    except ValueError:
+        return False
+
+
+def all_numbers(fields: list[str]) -> bool:
+    """Whether all fields of a record are numbers, found in compiled code."""
+    letters = "".join(fields)
+    if "_" in letters or not letters.isascii():
+        return False
+    try:
+        np.array(fields, np.float64)
+    except ValueError:
+        return False
+    return True
+
+
 def is_missing_word(text: str) -> bool:
     return text.strip().lower() in MISSING
 
@@ -41,16 +65,22 @@ def kinds_of(
 ) -> dict[int, str]:
     """What each wanted column holds: numbers, booleans or text. Position 0 is the field ``first`` of a record; columns
     in ``text`` are text whatever they hold."""
-    count, words = 0, [Counter[str]() for _ in layout.wanted]
+    count, words = 0, dict[int, Counter[str]]()
     for _, fields in records:
         count += 1
-        for counter, position in zip(words, layout.wanted, strict=True):
+        if all_numbers(fields):
+            continue
+        for position in layout.wanted:
             if position + first < len(fields):
                 word = fields[position + first].strip()
                 if not is_number(word):
-                    counter[word if len(counter) < DISTINCT or word in counter else "another"] += 1
-    found = {}
-    for counter, position in zip(words, layout.wanted, strict=True):
+                    counter = words.get(position)
+                    if counter is None:
+                        counter = words[position] = Counter()
+                    counter[word if len(counter) < DISTINCT_MAX_WORDS or word in counter else "another"] += 1
+    found = dict.fromkeys(layout.wanted, "number")
+    for position in layout.wanted if text else [position for position in layout.wanted if position in words]:
+        counter = words.get(position, Counter())
         texts = Counter({word: n for word, n in counter.items() if not is_missing_word(word)})
         if position in text:
             found[position] = "text"
@@ -78,10 +108,17 @@ def delimiter_of(lines: list[str]) -> str:
     """The delimiter that cuts the first records into the same number of fields, the more the better; white space where
     there is no other."""
 
+    enough, letters = [], 0
+    for line in lines[:100]:
+        enough.append(line)
+        letters += len(line)
+        if letters > DELIMITER_SAMPLE_LETTERS and len(enough) > 1:
+            break
+
     def score(delimiter: str) -> tuple[int, int]:
         counts: list[int] = []
         try:
-            for fields in csv.reader(lines[:100], delimiter=delimiter, skipinitialspace=True):
+            for fields in csv.reader(enough, delimiter=delimiter, skipinitialspace=True):
                 if fields:
                     counts.append(len(fields))
         except csv.Error:

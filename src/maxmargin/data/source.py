@@ -1,8 +1,9 @@
 """A data file as bytes, whatever it is packed in, and its text in blocks of whole lines.
 
 What a file is packed in shows in its first bytes, whatever it is called. Text is unpacked and cut a megabyte at a
-time, so that a small file that unpacks to a large one (a "bomb") fills no memory, and a file that is no text at all is
-refused at its first block.
+time, so that a small file that unpacks to a large one (a "bomb") fills no memory; one that unpacks to hundreds of times
+its size is refused, so that it takes no hours either. A file that is no text at all is refused at its first block, and
+a pipe or a device before it is opened.
 """
 
 from __future__ import annotations
@@ -12,24 +13,31 @@ import contextlib
 import gzip
 import lzma
 import os
+import shutil
 import stat
 import sys
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, BinaryIO
 
 from maxmargin.runtime.validation import available_memory
 
-BLOCK = 1 << 20  # bytes of text read at once; as lines they take up to thirty times as much
-LONGEST_LINE = 64 << 20  # bytes
-IN_MEMORY = 64 << 20  # bytes of standard input kept in memory; more go to a temporary file
+BLOCK_BYTES = 1 << 20  # of text read at once; as lines they take up to thirty times as much
+LINE_MAX_BYTES = 64 << 20  # a million columns of numbers with all digits take a third of this
+STDIN_MEMORY_BYTES = 64 << 20  # of standard input kept in memory; more goes to a temporary file
+STDIN_DISK_SHARE = 0.5  # of the free disk that the temporary file may take
+# Text tables pack to a tenth or a hundredth of their size. A file that unpacks to more than 256 MB and to more than 300
+# times its size holds the same bytes again and again.
+UNPACKED_FREE_BYTES = 256 << 20
+UNPACKED_MAX_RATIO = 300
 
 PACKERS: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
 PACKED = [(b"\x1f\x8b", ".gz"), (b"BZh", ".bz2"), (b"\xfd7zXZ\x00", ".xz")]
-UNPACKING = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
-FOREIGN = [  # what a file begins with, what it is, what to do
+UNPACKING_ERRORS = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
+FOREIGN = [  # first bytes of a file, what it is, what to do
     (b"\xff\xfe", "is text in UTF-16", "save it as UTF-8"),
     (b"\xfe\xff", "is text in UTF-16", "save it as UTF-8"),
     (b"\x28\xb5\x2f\xfd", "is compressed with zstd", "unpack it first"),
@@ -44,6 +52,9 @@ FOREIGN = [  # what a file begins with, what it is, what to do
     (b"@relation", "is an ARFF file", "write the data as CSV"),
     (b"@RELATION", "is an ARFF file", "write the data as CSV"),
 ]
+# Who wants to know how far reading has come is called with the name, the bytes read and the bytes of a file.
+reading: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("reading", default=None)
+
 EMPTY = "is empty, it holds no points: a data file needs a line for each"
 
 
@@ -119,7 +130,8 @@ class Source:
             if stat.S_ISDIR(status.st_mode):
                 raise self.error("is a folder: give the name of a file")
             if not stat.S_ISREG(status.st_mode):
-                raise self.error("is not a plain file: give '-' to read from standard input")
+                kind = "a named pipe" if stat.S_ISFIFO(status.st_mode) else "a device or a socket"
+                raise self.error(f"is {kind}, not a file: connect it to standard input, and give '-'")
             file = open(self.path, "rb")  # noqa: SIM115  # closed below
         except OSError as error:
             raise self._refused(error) from error
@@ -130,22 +142,43 @@ class Source:
         with file:
             yield file
 
+    def size(self) -> int:
+        """The bytes as they are stored; of standard input, those that were copied."""
+        if self.path is not None:
+            return os.path.getsize(self.path)
+        with self.raw() as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(0)
+            return end
+
     @contextlib.contextmanager
     def unpacked(self) -> Iterator[BinaryIO]:
         """The bytes after unpacking."""
-        with self.raw() as file:
-            if self.packed is None:
-                yield file
-                return
-            with PACKERS[self.packed].open(file, "rb") as inner:
-                yield inner
+        with self.raw() as file, self._unpacked_from(file) as inner:
+            yield inner
+
+    @contextlib.contextmanager
+    def _unpacked_from(self, file: BinaryIO) -> Iterator[BinaryIO]:
+        if self.packed is None:
+            yield file
+            return
+        with PACKERS[self.packed].open(file, "rb") as inner:
+            yield inner
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
         """Whole lines, about a megabyte at a time, with the number of the first; line ends are ``\\n``."""
-        line, rest = 1, b""
-        with self.unpacked() as file:
+        line, rest, unpacked, size, notify = 1, b"", 0, self.size(), reading.get()
+        with self.raw() as raw, self._unpacked_from(raw) as file:
             first = True
             while piece := self._piece(file):
+                unpacked += len(piece)
+                if self.packed and unpacked > UNPACKED_FREE_BYTES and unpacked > UNPACKED_MAX_RATIO * size:
+                    raise self.error(
+                        f"unpacks to more than {UNPACKED_MAX_RATIO} times its {size:,} bytes: it is damaged or forged; "
+                        "if not, unpack it first"
+                    )
+                if notify is not None:
+                    notify(self.name, raw.tell(), size)
                 if first:
                     self._refuse_foreign(piece)
                     piece, first = piece.removeprefix(b"\xef\xbb\xbf"), False
@@ -158,9 +191,9 @@ class Source:
                     piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
                 end = piece.rfind(b"\n") + 1
                 if end == 0:
-                    rest += piece
-                    if len(rest) > LONGEST_LINE:
-                        raise self.error(f"is longer than {LONGEST_LINE >> 20} MB: is this a text file?", line)
+                    rest += piece  # at most 64 times, so that copying stays linear in the bytes
+                    if len(rest) > LINE_MAX_BYTES:
+                        raise self.error(f"is longer than {LINE_MAX_BYTES >> 20} MB: is this a text file?", line)
                     continue
                 block = rest + piece[:end]
                 rest = piece[end:]
@@ -169,7 +202,7 @@ class Source:
             if rest:
                 yield line, rest + b"\n"
 
-    def room(self, held: float) -> None:
+    def check_room(self, held: float) -> None:
         """Refuse to hold more than memory takes, twice for a moment."""
         if held > 1e8 and held > 0.8 * available_memory():
             raise self.error(
@@ -177,10 +210,10 @@ class Source:
                 "fewer rows"
             )
 
-    def _piece(self, file: Any, size: int = BLOCK) -> bytes:
+    def _piece(self, file: Any, size: int = BLOCK_BYTES) -> bytes:
         try:
             return file.read(size)
-        except UNPACKING as error:
+        except UNPACKING_ERRORS as error:
             raise self.error(f"cannot be unpacked, it is cut short or damaged: {error}") from error
         except OSError as error:
             if self.packed is not None and error.errno is None:  # bz2 says so
@@ -211,9 +244,19 @@ class Source:
             stream = getattr(sys.stdin, "buffer", None)
             if stream is None:
                 raise self.error("is closed: give the name of a file")
-            self._copy = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  # read again and again
+            self._copy = tempfile.SpooledTemporaryFile(max_size=STDIN_MEMORY_BYTES)  # noqa: SIM115  # read again and again
             weakref.finalize(self, self._copy.close)
-            while piece := stream.read(BLOCK):
+            room = STDIN_DISK_SHARE * shutil.disk_usage(tempfile.gettempdir()).free
+            copied = 0
+            while piece := stream.read(BLOCK_BYTES):
+                if not copied and not piece.strip(b"\0"):
+                    raise self.error("is no data: it begins with zero bytes")
+                copied += len(piece)
+                if copied > room:
+                    raise self.error(
+                        f"has no end, or is too long for the temporary folder: {copied / 1e9:.1f} GB are read already; "
+                        "write it to a file and give its name"
+                    )
                 self._copy.write(piece)
         self._copy.seek(0)
         return self._copy

@@ -45,7 +45,7 @@ class SparseText:
             if part[0].nnz:
                 low, high = min(low, int(part[0].indices.min())), max(high, int(part[0].indices.max()))
             held += part[0].data.nbytes + part[0].indices.nbytes
-            self.source.room(held)
+            self.source.check_room(held)
         if not parts:
             raise self.source.error("holds no points: a data file needs a line for each")
         first, width = self.shape(low, high, n_features)

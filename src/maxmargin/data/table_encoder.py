@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+from sklearn.utils.validation import _check_feature_names, _check_n_features, _get_feature_names, check_is_fitted
 
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -23,13 +23,15 @@ from maxmargin.runtime.validation import (
     Points,
     check_choice,
     check_flag,
-    check_new_points,
+    check_points,
     check_training_points,
     is_missing,
 )
 
-MOSTLY = 5  # with more outputs than this for each column, and FEW or more in all, the result is sparse
-FEW = 100
+# "auto" makes the result sparse from 100 outputs on if there are more than 5 for each column: then four of five values
+# or more are zeros, and a CSR matrix takes less memory than an array.
+SPARSE_MIN_OUTPUTS = 100
+SPARSE_MIN_OUTPUTS_PER_COLUMN = 5
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -38,8 +40,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     columns : list of str, optional
-        Names of the columns, for messages and for the names of the outputs, where the data are an array. A DataFrame
-        has its own.
+        Names of the columns of the training data where those are an array; a DataFrame has its own. A DataFrame that is
+        transformed later must have these columns in this order.
     handle_unknown : {"error", "ignore"}, default="error"
         What to do with a category that was not there in ``fit``: refuse it, or give zeros in all of its columns.
     sparse_output : bool or "auto", default="auto"
@@ -55,7 +57,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : array of str
-        Names of the columns, if the training data had names.
+        Names of the columns, if the training data had names or ``columns`` was given.
 
     See Also
     --------
@@ -118,9 +120,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self._check_columns()
             self.categories_ = [_categories(column, self._name(j)) for j, column in enumerate(table.columns)]
             outputs = sum(1 if part is None else len(part) for part in self.categories_)
-            sparse = outputs >= FEW and outputs > MOSTLY * len(self.categories_)
+            columns = len(self.categories_)
+            sparse = outputs >= SPARSE_MIN_OUTPUTS and outputs > SPARSE_MIN_OUTPUTS_PER_COLUMN * columns
         self.sparse_output_ = bool(sparse) if self.sparse_output == "auto" else bool(self.sparse_output)
         return self
+
+    def _check_names(self, X: Any) -> None:
+        """Refuse a DataFrame with other columns, or in another order; an array is taken to have the right ones where
+        the names were given as ``columns``."""
+        if self.columns is None or _get_feature_names(X) is not None:
+            _check_feature_names(self, X, reset=False)
 
     def transform(self, X: Any) -> Points:
         """Make numbers of a table.
@@ -137,12 +146,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = _as_table(X)
+        self._check_names(X)
         if table is None and all(part is None for part in self.categories_):
-            points = check_new_points(self, X)
+            points = check_points(X)
+            _check_n_features(self, points, reset=False)
             return self._in_form(points)
         if table is None:  # a text column that happens to hold numbers only
-            table = _Table([X[:, j] for j in range(X.shape[1])] if X.ndim == 2 else [], X.shape)
-        _check_feature_names(self, X, reset=False)
+            X = X if hasattr(X, "ndim") else np.asarray(X)
+            columns = X.to_numpy() if hasattr(X, "to_numpy") else X
+            table = _Table([columns[:, j] for j in range(X.shape[1])] if X.ndim == 2 else [], X.shape)
         _check_n_features(self, table, reset=False)
         parts: list[Any] = []
         for j, (column, categories) in enumerate(zip(table.columns, self.categories_, strict=True)):
@@ -199,7 +211,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if len(self.columns) != self.n_features_in_:
             raise ValueError(f"columns has {len(self.columns)} names, and X has {self.n_features_in_} columns.")
         known = getattr(self, "feature_names_in_", None)
-        if known is not None and list(known) != list(self.columns):
+        if known is None:
+            self.feature_names_in_ = np.array(list(self.columns), dtype=object)
+        elif list(known) != list(self.columns):
             raise ValueError(
                 f"columns is {list(self.columns)!r:.100}, and the columns of X are {list(known)!r:.100}: "
                 "leave columns out, a DataFrame has its own names."

@@ -179,6 +179,12 @@ def table_encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
     _require(named, "columns do not suit categories_")
 
 
+def name_columns(encoder: Any, allowance: Allowance) -> None:
+    """Earlier versions stored the names of the columns of an array as a parameter only."""
+    if hasattr(encoder, "categories_") and encoder.columns is not None and not hasattr(encoder, "feature_names_in_"):
+        encoder.feature_names_in_ = np.array(list(encoder.columns), dtype=object)
+
+
 def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Perceptron: a run for each machine, ready to go on."""
     linear(parameters, state, lengths)
@@ -235,7 +241,10 @@ def ridge(parameters: Values, state: Values, lengths: Lengths) -> None:
     _require(not single or lengths["q"] == 1, "one target has several functions")
     _require(state["dual_coef_"].ndim == (1 if single else 2), "dual_coef_ does not suit the number of targets")
     _require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
-    _require(all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(), "a weight is negative, or all are zero")
+    _require(
+        all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(),
+        "a weight is negative, or all are zero",
+    )
 
 
 def basis(parameters: Values, state: Values, lengths: Lengths) -> None:
@@ -245,7 +254,10 @@ def basis(parameters: Values, state: Values, lengths: Lengths) -> None:
     single = state["_single"]
     _require(state["coef_"].ndim == (1 if single else 2), "coef_ does not suit the number of targets")
     _require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
-    _require(all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(), "a weight is negative, or all are zero")
+    _require(
+        all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(),
+        "a weight is negative, or all are zero",
+    )
 
 
 def neighbors(parameters: Values, state: Values, lengths: Lengths) -> None:

@@ -156,9 +156,9 @@ def _unpacked(file: BinaryIO, size: int) -> tuple[dict[str, Any], list[Array]]:
     if hashed.hexdigest().encode() != digest:
         raise ModelFileError("is damaged: its SHA-256 is not the one written in it.")
     for array in arrays:
-        if isinstance(array, np.ndarray) and array.dtype == bool:
-            if not all_in_blocks(lambda part: part.view(np.uint8) <= 1, array):
-                raise ModelFileError("is damaged: a truth value is neither 0 nor 1.")
+        boolean = isinstance(array, np.ndarray) and array.dtype == bool
+        if boolean and not all_in_blocks(lambda part: part.view(np.uint8) <= 1, array):
+            raise ModelFileError("is damaged: a truth value is neither 0 nor 1.")
     return text, arrays
 
 
@@ -274,7 +274,9 @@ def _json(raw: bytes, what: str) -> dict[str, Any]:
             )
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ModelFileError(f"is not a maxmargin model file, or it is damaged: its {what} is not JSON ({error}).") from error
+        raise ModelFileError(
+            f"is not a maxmargin model file, or it is damaged: its {what} is not JSON ({error})."
+        ) from error
     except ModelFileError:
         raise
     except ValueError as error:  # an integer of thousands of digits

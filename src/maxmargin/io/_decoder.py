@@ -2,8 +2,8 @@
 
 A small file must not make a large model: two nodes that name the same array share what is made of it, Python objects
 are charged to an :class:`~maxmargin.io._tree.Allowance` before they are made, and letters of texts are read once. What
-is made of arrays is checked whenever an object refers to it; the bytes that are checked again and again for objects that
-share an array are limited, too, so that time stays in proportion to the file.
+is made of arrays is checked whenever an object refers to it. The bytes that are checked for objects that share an array
+are limited, too, so that time stays in proportion to the file.
 """
 
 from __future__ import annotations

@@ -250,5 +250,6 @@ ESTIMATORS: dict[str, Entry] = {
         "maxmargin.data.table_encoder",
         {**MAP, "categories_": "list", "sparse_output_": "bool"},
         consistency.table_encoder,
+        consistency.name_columns,
     ),
 }

@@ -190,7 +190,10 @@ def _is_array(dtypes: Callable[[Any], bool], finite: bool = True) -> Callable[[A
 
 def _is_csr(value: Any) -> bool:
     return (
-        sp.issparse(value) and value.format == "csr" and value.dtype.kind == "f" and all_in_blocks(np.isfinite, value.data)
+        sp.issparse(value)
+        and value.format == "csr"
+        and value.dtype.kind == "f"
+        and all_in_blocks(np.isfinite, value.data)
     )
 
 

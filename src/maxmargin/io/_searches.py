@@ -68,7 +68,5 @@ SPLITTERS: dict[str, Entry] = {
         "sklearn.model_selection",
         {**_FOLDS, **dict.fromkeys(("max_train_size", "test_size"), "count | none"), "gap": "count"},
     ),
-    "PredefinedSplit": Entry(
-        "sklearn.model_selection", {"test_fold": "integers (n)", "unique_folds": "integers (.)"}
-    ),
+    "PredefinedSplit": Entry("sklearn.model_selection", {"test_fold": "integers (n)", "unique_folds": "integers (.)"}),
 }

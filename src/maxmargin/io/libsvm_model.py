@@ -20,11 +20,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.io._atomic import write_atomically
+from maxmargin.io._container import check_regular
 from maxmargin.io._errors import ModelFileError
 from maxmargin.io._libsvm_text import KERNELS, LARGEST, LibsvmModel, parse, write
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.kernels.gram.operator import computing_form
-from maxmargin.runtime.validation import Array, callers_level, check_number
+from maxmargin.runtime.validation import Array, available_memory, callers_level, check_number
 from maxmargin.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import pairs
@@ -37,6 +38,7 @@ ESTIMATORS: dict[str, Any] = {
     "nu_svr": NuSVR,
 }
 NAMES = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
+TEXT_MAX_COPIES = 20  # bytes of memory for a byte of text: words are Python strings while a line is read
 TYPES: dict[Any, str] = {
     Linear: "linear",
     Polynomial: "polynomial",
@@ -89,8 +91,21 @@ def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = Non
     (array([3, 7]), array([3.5]))
     """
     name = os.fspath(path)
+    check_regular(name)
     with open(path, "rb") as file:
-        raw = file.read()
+        size = os.fstat(file.fileno()).st_size
+        if TEXT_MAX_COPIES * size > available_memory():
+            raise ModelFileError(
+                f"{name} has {size / 1e9:.1f} GB, and reading a LIBSVM model takes {TEXT_MAX_COPIES} times its size of "
+                "memory: more than is free."
+            )
+        beginning = file.read(4096)
+        first = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        if first in (b"\0", b"{", b"\x80"):
+            raise ModelFileError(
+                f"{name} is no model of LIBSVM: it does not begin with an entry such as svm_type c_svc."
+            )
+        raw = beginning + file.read()
     try:
         text = raw.removeprefix(b"\xef\xbb\xbf").decode("ascii").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

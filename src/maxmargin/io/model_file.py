@@ -55,8 +55,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     estimator : object
-        The estimator. Its parameters must be values: a kernel or a scorer that is a Python function cannot be saved. The
-        state of a warm start is not kept; the next fit of the loaded estimator starts from the beginning.
+        The estimator. Its parameters must be values: a kernel or a scorer that is a Python function cannot be saved.
+        The state of a warm start is not kept; the next fit of the loaded estimator starts from the beginning.
     path : str or path
         Where to write; by custom the name ends in ``.mm``.
 

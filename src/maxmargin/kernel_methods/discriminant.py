@@ -131,6 +131,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         self : object
             The fitted estimator.
         """
+        self._threads(0)  # refuses a bad n_jobs
         check_number("alpha", self.alpha, above=0, remedy="The scatter within classes is singular in feature space.")
         X, y = self._training_points(X, y, supervised=True)
         self.classes_, codes = check_labels(y)
@@ -181,7 +182,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         if self._is_precomputed():
             self.kernel_, gram, anchors = self._resolved(X), precomputed_gram(X, used), used
         else:
-            anchors = computing_form(X if n == X.shape[0] else X[used])
+            anchors = computing_form(X[used])  # a copy: the user may change X
             self.kernel_ = self._resolved(anchors, weights)
             gram = gram_of(self.kernel_, anchors, self._threads(n))
         return gram.block(np.arange(n), np.arange(n)), anchors

@@ -134,6 +134,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self : object
             The fitted estimator.
         """
+        self._threads(0)  # refuses a bad n_jobs
         for name in ("n_clusters", "n_init", "max_iter"):
             check_number(name, getattr(self, name), least=1, integer=True)
         check_number("tol", self.tol, least=0)

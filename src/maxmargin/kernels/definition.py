@@ -33,7 +33,29 @@ from maxmargin.kernels.pair_sums import ABSOLUTE, CHI_SQUARED, MINIMUM, PRODUCT,
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array, Points
 
-STRIP_MAX_VALUES = 1 << 18  # kernel values held at a time by each thread: two megabytes
+STRIP_MAX_VALUES = 1 << 16  # kernel values held at a time by each thread: half a megabyte stays in its cache
+STRIP_MIN_ROWS = 16  # for each strip the columns' points are laid out anew, which costs as much as some rows
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Every one of some rows of A with every one of some rows of B; all rows by default."""
+
+    A: Points
+    B: Points
+    rows: Array | None = None
+    cols: Array | None = None
+
+    @property
+    def left(self) -> Points:
+        return self.A if self.rows is None else self.A[self.rows]
+
+    @property
+    def right(self) -> Points:
+        return self.B if self.cols is None else self.B[self.cols]
+
+    def sums(self, kind: int) -> Array:
+        return pair_sums(self.A, self.B, kind, rows=self.rows, cols=self.cols)
 
 
 def kernel_values(kernel: Kernel, A: Points, B: Points) -> Array:
@@ -52,8 +74,12 @@ def kernel_values(kernel: Kernel, A: Points, B: Points) -> Array:
     array([[1.   , 0.368],
            [0.368, 1.   ]])
     """
+    return _values(kernel, Pairs(A, B))
+
+
+def _values(kernel: Kernel, pairs: Pairs) -> Array:
     rule = _RULES.get(type(kernel))
-    return kernel.matrix(A, B) if rule is None else rule(kernel, A, B)
+    return kernel.matrix(pairs.left, pairs.right) if rule is None else rule(kernel, pairs)
 
 
 def has_formula(kernel: Kernel) -> bool:
@@ -62,10 +88,10 @@ def has_formula(kernel: Kernel) -> bool:
     return type(kernel) in _RULES and all(part is None or has_formula(part) for part in inside)
 
 
-def _decay(kind: int) -> Function[[Any, Points, Points], Array]:
-    def values(kernel: Any, A: Points, B: Points) -> Array:
-        K = pair_sums(A, B, kind)
-        with np.errstate(over="ignore"):
+def _decay(kind: int) -> Function[[Any, Pairs], Array]:
+    def values(kernel: Any, pairs: Pairs) -> Array:
+        K = pairs.sums(kind)
+        with np.errstate(over="ignore", invalid="ignore"):
             K *= -float(kernel.gamma)
         if kernel.gamma == 0:
             K[:] = 0.0  # also where the distance overflows
@@ -74,44 +100,44 @@ def _decay(kind: int) -> Function[[Any, Points, Points], Array]:
     return values
 
 
-def _polynomial(kernel: Polynomial, A: Points, B: Points) -> Array:
-    return _raised(float(kernel.gamma) * pair_sums(A, B, PRODUCT) + float(kernel.coef0), float(kernel.degree))
+def _polynomial(kernel: Polynomial, pairs: Pairs) -> Array:
+    return _raised(float(kernel.gamma) * pairs.sums(PRODUCT) + float(kernel.coef0), float(kernel.degree))
 
 
 def _raised(base: Array, exponent: float) -> Array:
     return np.power(base if is_integer(exponent) else np.maximum(base, 0.0), exponent)
 
 
-def _sum(kernel: Sum, A: Points, B: Points) -> Array:
-    return np.sum([kernel_values(member, A, B) for member in kernel.kernels], axis=0)
+def _sum(kernel: Sum, pairs: Pairs) -> Array:
+    return np.sum([_values(member, pairs) for member in kernel.kernels], axis=0)
 
 
-def _product(kernel: Product, A: Points, B: Points) -> Array:
-    return np.prod([kernel_values(member, A, B) for member in kernel.kernels], axis=0)
+def _product(kernel: Product, pairs: Pairs) -> Array:
+    return np.prod([_values(member, pairs) for member in kernel.kernels], axis=0)
 
 
-def _columns(kernel: Columns, A: Points, B: Points) -> Array:
-    return kernel_values(kernel.kernel, kernel._select(A), kernel._select(B))
+def _columns(kernel: Columns, pairs: Pairs) -> Array:
+    return kernel_values(kernel.kernel, kernel._select(pairs.left), kernel._select(pairs.right))
 
 
-def _normalized(kernel: Normalized, A: Points, B: Points) -> Array:
-    lengths = [np.sqrt(kernel.kernel.self_similarity(points)) for points in (A, B)]
+def _normalized(kernel: Normalized, pairs: Pairs) -> Array:
+    lengths = [np.sqrt(kernel.kernel.self_similarity(points)) for points in (pairs.left, pairs.right)]
     size = np.multiply.outer(*lengths)
-    return np.divide(kernel_values(kernel.kernel, A, B), size, out=np.zeros_like(size), where=size > 0.0)
+    return np.divide(_values(kernel.kernel, pairs), size, out=np.zeros_like(size), where=size > 0.0)
 
 
-_RULES: dict[type, Function[[Any, Points, Points], Array]] = {
+_RULES: dict[type, Function[[Any, Pairs], Array]] = {
     RBF: _decay(SQUARED),
     Laplacian: _decay(ABSOLUTE),
     ChiSquared: _decay(CHI_SQUARED),
-    HistogramIntersection: lambda kernel, A, B: pair_sums(A, B, MINIMUM),
-    Linear: lambda kernel, A, B: pair_sums(A, B, PRODUCT),
+    HistogramIntersection: lambda kernel, pairs: pairs.sums(MINIMUM),
+    Linear: lambda kernel, pairs: pairs.sums(PRODUCT),
     Polynomial: _polynomial,
-    Sigmoid: lambda kernel, A, B: np.tanh(float(kernel.gamma) * pair_sums(A, B, PRODUCT) + float(kernel.coef0)),
+    Sigmoid: lambda kernel, pairs: np.tanh(float(kernel.gamma) * pairs.sums(PRODUCT) + float(kernel.coef0)),
     Sum: _sum,
     Product: _product,
-    Scaled: lambda kernel, A, B: float(kernel.factor) * kernel_values(kernel.kernel, A, B),
-    Power: lambda kernel, A, B: _raised(kernel_values(kernel.kernel, A, B), float(kernel.exponent)),
+    Scaled: lambda kernel, pairs: float(kernel.factor) * _values(kernel.kernel, pairs),
+    Power: lambda kernel, pairs: _raised(_values(kernel.kernel, pairs), float(kernel.exponent)),
     Columns: _columns,
     Normalized: _normalized,
 }
@@ -169,22 +195,26 @@ class DefinedValues:
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None) -> Array:
         """f of the rows (all by default): K[rows, cols] @ coef; ``coef`` may have several columns."""
-        rows = np.arange(self.n) if rows is None else rows
-        at, columns = self._place(rows), self._place(cols)
-        out = np.empty((len(rows), *coef.shape[1:]))
-        right = None if isinstance(self.kernel, Precomputed) else self.X[columns]
-        step = max(1, STRIP_MAX_VALUES // max(1, len(cols)))
-        strips = range(0, len(rows), step)
+        at = np.arange(self.n) if rows is None else rows
+        at, columns = self._place(at), self._place(cols)
+        out = np.empty((len(at), *coef.shape[1:]))
+        if sp.issparse(self.X):  # columns are gathered once; dense ones where they are read
+            B, places = self.X[:, columns] if isinstance(self.kernel, Precomputed) else self.X[columns], None
+        else:
+            B, places = self.X, columns
+        step = max(STRIP_MIN_ROWS, STRIP_MAX_VALUES // max(1, len(cols)))
+        strips = range(0, len(at), step)
 
         def work(t: int) -> None:
-            part = slice(strips[t], min(strips[t] + step, len(rows)))
-            if right is None:
-                K = self.X[at[part]][:, columns]
-                K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+            part = slice(strips[t], strips[t] + step)
+            if isinstance(self.kernel, Precomputed):
+                K = B[at[part]] if places is None else B[at[part][:, None], places]
+                K = np.array(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
             else:
-                K = kernel_values(self.kernel, self.X[at[part]], right)
+                K = _values(self.kernel, Pairs(self.X, B, at[part], places))
             if coef.ndim == 1:
-                out[part] = (K * coef).sum(axis=1)
+                K *= coef
+                out[part] = K.sum(axis=1)
             else:
                 for output in range(coef.shape[1]):
                     out[part, output] = (K * coef[:, output]).sum(axis=1)

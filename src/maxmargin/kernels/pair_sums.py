@@ -17,29 +17,14 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
 from maxmargin.runtime.validation import Array, Points
 
 PRODUCT, SQUARED, ABSOLUTE, CHI_SQUARED, MINIMUM = range(5)
 
-STRIP_MAX_ENTRIES = 1 << 16  # terms held at a time: half a megabyte, which a second-level cache holds
 
-
-def _terms(a: Array, b: Array, kind: int) -> Array:
-    if kind == PRODUCT:
-        return a * b
-    if kind == MINIMUM:
-        return np.minimum(a, b)
-    apart = a - b
-    if kind == ABSOLUTE:
-        return np.abs(apart, out=apart)
-    if kind == SQUARED:
-        return np.multiply(apart, apart, out=apart)
-    total = a + b
-    return np.divide(apart * apart, total, out=np.zeros_like(apart), where=total != 0.0)
-
-
-def pair_sums(A: Points, B: Points, kind: int) -> Array:
-    """s_ij for all rows i of A and j of B, a new array.
+def pair_sums(A: Points, B: Points, kind: int, *, rows: Array | None = None, cols: Array | None = None) -> Array:
+    """s_ij for all rows i of A (or the ``rows`` of it) and j of B (or the ``cols`` of it), a new array.
 
     Examples
     --------
@@ -48,45 +33,31 @@ def pair_sums(A: Points, B: Points, kind: int) -> Array:
     >>> pair_sums(np.array([[1e9, 1.0]]), np.array([[1e9, 2.0], [0.0, 1.0]]), SQUARED)
     array([[1.e+00, 1.e+18]])
     """
-    out = np.empty((A.shape[0], B.shape[0]))
-    with np.errstate(over="ignore", invalid="ignore"):
-        if sp.issparse(A) or sp.issparse(B):
-            _sparse(sp.csr_array(A), sp.csr_array(B), kind, out)
-        else:
-            _dense(A, B, kind, out)
+    if sp.issparse(A) or sp.issparse(B):
+        return _sparse(A if rows is None else A[rows], B if cols is None else B[cols], kind)
+    dtype = A.dtype if A.dtype == B.dtype and A.dtype in (np.float32, np.float64) else np.float64
+    A, B = np.ascontiguousarray(A, dtype), np.ascontiguousarray(B, dtype)
+    out = np.empty((A.shape[0] if rows is None else len(rows), B.shape[0] if cols is None else len(cols)))
+    _native.pair_sums_dense(A, _index(rows), B, _index(cols), kind, out)
     return out
 
 
-def _dense(A: Points, B: Points, kind: int, out: Array) -> None:
-    right = B.astype(np.float64, copy=False)
-    step = max(1, STRIP_MAX_ENTRIES // max(1, right.size))
-    for start in range(0, A.shape[0], step):
-        left = A[start : start + step].astype(np.float64, copy=False)
-        out[start : start + step] = _terms(left[:, None, :], right[None, :, :], kind).sum(axis=2)
+def _index(rows: Array | None) -> Array | None:
+    return None if rows is None else np.ascontiguousarray(rows, np.int64)
 
 
-def _sparse(A: Points, B: Points, kind: int, out: Array) -> None:
-    """Row by row of A: columns that it has meet those of B; other entries of B meet zeros."""
-    data = B.data.astype(np.float64, copy=False)
-    alone = _terms(np.zeros(1), data, kind)
-    row_of = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr))
-    row = np.zeros(B.shape[1])
-    for i in range(A.shape[0]):
-        entries = slice(A.indptr[i], A.indptr[i + 1])
-        columns, values = A.indices[entries], A.data[entries].astype(np.float64)
-        row[columns] = values
-        here = np.zeros(B.shape[1], bool)
-        here[columns] = True
-        met = here[B.indices]
-        terms = np.where(met, _terms(row[B.indices], data, kind), alone)
-        sums = np.zeros(B.shape[0])
-        np.add.at(sums, row_of, terms)
-        if kind not in (PRODUCT, MINIMUM):  # entries of A that meet zeros of B
-            own = _terms(values, np.zeros(1), kind)
-            missing = np.ones((B.shape[0], len(columns)), bool)
-            place = np.full(B.shape[1], -1)
-            place[columns] = np.arange(len(columns))
-            missing[row_of[met], place[B.indices[met]]] = False
-            sums += np.where(missing, own, 0.0).sum(axis=1)
-        out[i] = sums
-        row[columns] = 0.0
+def _sparse(A: Points, B: Points, kind: int) -> Array:
+    A, B = sp.csr_array(A), sp.csr_array(B)
+    dtype = A.dtype if A.dtype == B.dtype and A.dtype in (np.float32, np.float64) else np.float64
+    index = A.indices.dtype if A.indices.dtype == B.indices.dtype == np.int32 else np.int64
+    out = np.empty((A.shape[0], B.shape[0]))
+    a, b = (
+        (
+            np.ascontiguousarray(M.indptr, index),
+            np.ascontiguousarray(M.indices, index),
+            M.data.astype(dtype, copy=False),
+        )
+        for M in (A, B)
+    )
+    _native.pair_sums_csr(*a, *b, A.shape[1], kind, out)
+    return out

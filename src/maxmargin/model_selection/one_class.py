@@ -139,6 +139,8 @@ n_features_in_
         self.max_seconds = max_seconds
         self.verbose = verbose
 
+    fit_predict = all_or_nothing(OutlierMixin.fit_predict)
+
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
         """Score every cell of the grid, and fit the best machine to all data.

@@ -73,8 +73,8 @@ def row_hashes(X: Points) -> Array:
 
 
 def _real(X: Array) -> Array:
-    """The same values in C order, float32 or float64."""
-    return np.ascontiguousarray(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    """The same values in C order and aligned, float32 or float64."""
+    return np.require(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64, ["C", "A"])
 
 
 @dataclass(frozen=True)
@@ -116,14 +116,25 @@ def _equal_to_previous(X: Points, order: Array) -> Array:
     return np.asarray((A == B).all(axis=1))
 
 
+def _merged_rows(X: Points, target: Array, weights: Array) -> CanonicalRows:
+    """Rows of numbers: hashed, sorted and compared in one compiled call."""
+    n = len(weights)
+    member_of, representative = np.empty(n, np.int64), np.empty(n, np.int64)
+    weight, key = np.empty(n), np.empty(n, np.uint64)
+    points = (X.indptr, X.indices, X.data, X.shape[1]) if sp.issparse(X) else (np.ascontiguousarray(X),)
+    target = np.ascontiguousarray(target, np.float64)
+    count = _native.merge_rows(points, target, weights, member_of, representative, weight, key)
+    return CanonicalRows(representative[:count], member_of, weight[:count], key[:count])
+
+
 def canonical_rows(X: Points, target: Array, weights: Array, *, merge: bool = True) -> CanonicalRows:
     """Merge equal rows of equal target and sort by content; with ``merge=False`` (rows that are not points, as in a
     precomputed matrix, or objects that cannot be compared) only drop rows of weight zero."""
+    if merge and X.dtype != object:
+        return _merged_rows(X, target, weights)
     used = np.flatnonzero(weights > 0)
     member_of = np.full(len(weights), -1)
-    key = None
-    if merge:
-        key = object_hashes(X) if X.dtype == object else row_hashes(X)
+    key = object_hashes(X) if merge else None
     if key is None:
         member_of[used] = np.arange(len(used))
         return CanonicalRows(used, member_of, weights[used], used.astype(np.uint64))

@@ -15,7 +15,7 @@ def csr_arrays(X: Points, rows: slice | None = None, index: Any = None) -> CsrAr
     """Row offsets, columns and values of a range of rows of a CSR matrix (of all of them without one).
 
     Offsets start at zero and have the type of the columns: ``index``, or else int32 or int64, whichever they have.
-    Columns and values are views where their type allows it, so that matrices on disk stay there.
+    Columns and values are views where their type allows it and they are aligned, so that matrices on disk stay there.
 
     Examples
     --------
@@ -30,8 +30,8 @@ def csr_arrays(X: Points, rows: slice | None = None, index: Any = None) -> CsrAr
     if index is None:
         narrow = X.indices.dtype == np.int32 and entries.stop - entries.start < 2**31
         index = np.int32 if narrow else np.int64
-    columns = np.ascontiguousarray(X.indices[entries], index)
-    values = np.ascontiguousarray(X.data[entries])
+    columns = np.require(X.indices[entries], index, ["C", "A"])
+    values = np.require(X.data[entries], requirements=["C", "A"])
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
     return (offsets - offsets[0]).astype(index), columns, values

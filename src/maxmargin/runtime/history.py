@@ -7,7 +7,7 @@ thinned (:mod:`maxmargin.runtime.thinning`): of a million records some 430 are k
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -81,6 +81,23 @@ class History:
         self._records = ThinnedList(records)
         self._columns: dict[str, Array] = {}
 
+    @classmethod
+    def deferred(cls, make: Callable[[], History]) -> History:
+        """A history that is made when it is first read.
+
+        Parameters
+        ----------
+        make : callable
+            Returns the history.
+
+        Returns
+        -------
+        History
+        """
+        history = object.__new__(cls)
+        history.__dict__.update(_make=make, _columns={})
+        return history
+
     def append(
         self,
         *,
@@ -150,7 +167,11 @@ class History:
             self._columns[name] = np.array([record[at] for record in self._records], dtype=kind)
         return self._columns[name]
 
-    def __getattr__(self, name: str) -> Array:
+    def __getattr__(self, name: str) -> Any:
+        if name == "_records" and "_make" in self.__dict__:
+            self._records = self._make()._records
+            del self._make
+            return self._records
         if name in Record._fields:
             return self._column(name)
         raise AttributeError(f"History has no column {name!r}; its columns are {', '.join(self.names)}.")

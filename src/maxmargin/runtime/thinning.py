@@ -8,7 +8,7 @@ always stands at the end.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -34,13 +34,11 @@ class ThinnedList(list[T]):
     (333, 0, [255, 256, 268, 281, 295], 9999)
     """
 
-    appended = 0  # records so far, those that were dropped included
-    due = 0  # the number of the next record to keep
-    provisional = False  # whether the last entry gives way to the next one
-
     def __init__(self, records: Iterable[T] = ()) -> None:
         super().__init__(records)
-        self.appended = self.due = len(self)
+        self.appended = len(self)  # records so far, those that were dropped included
+        self.due = len(self)  # the number of the next record to keep
+        self.provisional = False  # whether the last entry gives way to the next one
 
     def append(self, record: T) -> None:
         if self.provisional:
@@ -52,3 +50,6 @@ class ThinnedList(list[T]):
         if not self.provisional:
             self.due = t + 1 if t < FULL_RECORDS else int(t * GROWTH)
         self.appended = t + 1
+
+    def __reduce__(self) -> Any:  # a copy must not be made by append
+        return ThinnedList, (list(self),), dict(vars(self))

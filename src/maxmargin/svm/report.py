@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -78,6 +80,26 @@ class FitReport:
     seconds: float
     dtype: str
     threads: int
+
+    @classmethod
+    def deferred(cls, fields: Callable[[], dict[str, Any]]) -> Self:
+        """A report whose fields are computed when the first of them is read: a fit of a millisecond does not wait for
+        an account that nobody may ask for."""
+        report = object.__new__(cls)
+        report.__dict__["_fields"] = fields
+        return report
+
+    def __getattr__(self, name: str) -> Any:
+        fields = self.__dict__.get("_fields") if name in type(self).__dataclass_fields__ else None
+        if fields is not None:
+            self.__dict__.update(fields())
+            self.__dict__.pop("_fields", None)
+        if name in self.__dict__:
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in type(self).__dataclass_fields__}
 
     @property
     def duality_gap(self) -> float:

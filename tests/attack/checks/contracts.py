@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from attack.case import answers_of, handed, quiet
+from attack.case import answers_of, handed, need, quiet
 from attack.state import differences, state_of
 
 SPOILT = ("nan in X", "nan in y", "y too short", "negative weight", "weights all zero", "wrong type", "text in X")
@@ -47,6 +47,26 @@ def input_untouched(trial):
     before = state_of(new)
     quiet(lambda: answers_of(trial.model, new))
     assert state_of(new) == before, "predict changed its argument"
+
+
+def independent(trial):
+    """A fitted model does not change when the arrays that it was fitted on do."""
+    case = trial.case
+    X = case.X.copy()
+    y, w = copy.deepcopy(case.y), copy.deepcopy(case.weight)
+    need(not case.sparse and not case.precomputed)
+    model = quiet(
+        lambda: trial.make(case).fit(X, *(() if y is None else (y,)), **({} if w is None else {"sample_weight": w}))
+    )
+    new = handed(case, case.new)
+    before = state_of(quiet(lambda: answers_of(model, new)))
+    X[:] = 0
+    if w is not None:
+        w[:] = 0
+    if y is not None:
+        y[:] = y[0]
+    found = differences(before, state_of(quiet(lambda: answers_of(model, new))))
+    assert not found, f"changing X, y and the weights after fit changes {found}"
 
 
 def refused(trial):
@@ -106,7 +126,7 @@ def refused_parameter(trial):
     """A fit that is refused because of a parameter leaves the model as it was, and names the parameter."""
     case, model = trial.case, trial.model
     wrong = {
-        "C": -1.0, "tol": 0.0, "nu": 2.0, "epsilon": -1.0, "cache_size": -3, "solver": "magic", "gamma": -2.0,
+        "C": -1.0, "tol": -1.0, "nu": 2.0, "epsilon": -1.0, "cache_size": -3, "solver": "magic", "gamma": -2.0,
         "max_iter": 1.5, "n_jobs": 0, "kernel": "magic", "alpha": -1.0, "n_clusters": 0, "n_neighbors": 0,
         "n_components": 0, "fit_intercept": "yes", "loss": "magic", "degree": -1,
     }  # fmt: skip
@@ -123,7 +143,8 @@ def refused_parameter(trial):
         try:
             quiet(lambda: model.fit(handed(case, case.X), *arguments))
         except (ValueError, TypeError) as error:
-            assert name in str(error), f"the error for {name}={value!r} does not name it: {error}"
+            named, text = name in str(error), str(error)
+            assert named, f"the error for {name}={value!r} does not name it: {text}"
             found = differences(before, state_of(model))
             assert not found, f"a refused fit ({name}={value!r}) changed {found}"
         else:

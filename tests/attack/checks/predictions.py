@@ -39,9 +39,10 @@ def expansion(trial):
     """decision_function is sum_i c_i k(x_i, x) + b of dual_coef_, the support vectors and intercept_."""
     case, model = trial.case, trial.model
     want, bound = values(trial)
-    if hasattr(model, "classes_") and len(model.classes_) > 2 and scheme_of(case, len(model.classes_)) == "ovo":
-        if case.params.get("decision_function_shape", "ovr") == "ovr":
-            return _voted_expansion(trial, want, bound)
+    many = hasattr(model, "classes_") and len(model.classes_) > 2
+    by_class = case.params.get("decision_function_shape", "ovr") == "ovr"
+    if many and by_class and scheme_of(case, len(model.classes_)) == "ovo":
+        return _voted_expansion(trial, want, bound)
     got = trial.decision()
     if hasattr(model, "classes_") and scheme_of(case, len(model.classes_)) == "crammer_singer" and want.shape[1] == 2:
         want, bound = (want[:, 1] - want[:, 0])[:, None], bound.sum(axis=1, keepdims=True)
@@ -121,7 +122,8 @@ def layout(trial):
     case, model = trial.case, trial.model
     support, dual = np.asarray(model.support_), dense(model.dual_coef_)
     assert len(np.unique(support)) == len(support) == dual.shape[1], "support_ and dual_coef_ do not match"
-    assert np.isfinite(dual).all() and np.isfinite(model.intercept_).all(), "a coefficient is not finite"
+    assert np.isfinite(dual).all(), "a coefficient is not finite"
+    assert np.isfinite(model.intercept_).all(), "an intercept is not finite"
     assert dual.any(axis=0).all(), "a support vector has no coefficient"
     if case.weight is not None:
         assert (np.asarray(case.weight)[support] > 0).all(), "a row of weight zero is a support vector"
@@ -140,7 +142,8 @@ def bandwidth(trial):
     """gamma="scale" is 1 / (columns times the weighted variance of all entries), "auto" is 1 / columns, and
     the chi-squared kernel has 1 for both."""
     case, model = trial.case, trial.model
-    gamma = case.params.get("gamma", "scale")
+    gamma = model.get_params().get("gamma", "scale")
+    gamma = "auto" if gamma is None else gamma
     need(not case.precomputed and hasattr(model.kernel_, "gamma") and isinstance(case.params.get("kernel", "rbf"), str))
     need(not case.params.get("kernel", "rbf").startswith("="))
     if case.params.get("kernel") == "chi2" and isinstance(gamma, str):

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from attack.kinds.base import Kind
+from attack.kinds.kernel_methods import KERNEL_METHODS
 from attack.kinds.kernel_models import KERNEL_MODELS
 from attack.kinds.linear_models import LINEAR_MODELS
 
-KINDS: dict[str, Kind] = {**KERNEL_MODELS, **LINEAR_MODELS}
+KINDS: dict[str, Kind] = {**KERNEL_MODELS, **LINEAR_MODELS, **KERNEL_METHODS}

@@ -35,6 +35,7 @@ OF_KERNEL_MODELS = [
     contracts.parameters,
     contracts.input_untouched,
     contracts.pickled,
+    contracts.independent,
     exports.saved,
     exports.libsvm,
     exports.onnx,

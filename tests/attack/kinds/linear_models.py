@@ -30,6 +30,7 @@ OF_LINEAR_MODELS = [
     contracts.parameters,
     contracts.input_untouched,
     contracts.pickled,
+    contracts.independent,
     exports.saved,
     exports.onnx,
     contracts.refused_parameter,

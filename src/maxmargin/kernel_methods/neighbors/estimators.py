@@ -51,12 +51,13 @@ class _KernelNeighbors(KernelInput):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
+        self._threads(0)  # refuses a bad n_jobs
         check_number("n_neighbors", self.n_neighbors, least=1, integer=True)
         if not callable(self.weights):
             check_choice("weights", self.weights, ["uniform", "distance"], extra=" or a function of the distances")
 
     def _fit_points(self, X: Points) -> None:
-        self.X_fit_ = X
+        self.X_fit_ = X = X.copy()  # the user may change X
         self.n_samples_fit_ = X.shape[0]
         self.kernel_ = self._resolved(X)
         self._space = FeatureSpace(self.kernel_, X)
@@ -272,7 +273,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
         """
         self._check_parameters()
         X = self._training_points(X)
-        self._targets = _check_outputs(y, X.shape[0])
+        self._targets = _check_outputs(y, X.shape[0]).copy()  # the user may change y
         self._fit_points(X)
         return self
 

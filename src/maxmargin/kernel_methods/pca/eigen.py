@@ -8,6 +8,7 @@ randomized   Rayleigh-Ritz in the range of (P K P)^(2q + 1) applied to random di
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ from maxmargin.svm.kernel_input import HELD_BYTES
 
 OVERSAMPLES = 10  # random directions besides those asked for
 NEGATIVE = 1e-5  # share of the largest eigenvalue that a negative one may be, by rounding
+SEEDED = "rng" in inspect.signature(eigsh).parameters  # since SciPy 1.17; before, restarts follow one fixed sequence
 SMALLEST = 1e-12  # share of the largest eigenvalue below which an eigenvalue is zero
 
 
@@ -77,12 +79,16 @@ def centred_product(gram: Gram) -> Callable[[Array], Array]:
 
 
 def arpack(gram: Gram, count: int, tol: float, max_iter: int | None, random_state: Any) -> tuple[Array, Array]:
-    """By Lanczos iterations, to the relative accuracy ``tol`` (0: the machine's)."""
+    """By Lanczos iterations, to the relative accuracy ``tol`` (0: the machine's). Where there are fewer directions than
+    components, they are begun anew from random vectors, which are the same in every fit."""
     n, product = gram.n, centred_product(gram)
     operator = LinearOperator((n, n), matvec=lambda v: product(v.reshape(-1)), dtype=np.float64)
     v0 = check_random_state(0 if random_state is None else random_state).uniform(-1.0, 1.0, n)
+    if not product(v0).any():  # all points are equal: no component has variance
+        return np.zeros(count), np.eye(n)[:, :count]
+    options: dict[str, Any] = {"rng": np.random.default_rng(0)} if SEEDED else {}
     try:
-        return eigsh(operator, count, which="LA", tol=tol, maxiter=max_iter, v0=v0)
+        return eigsh(operator, count, which="LA", tol=tol, maxiter=max_iter, v0=v0, **options)
     except ArpackNoConvergence as error:
         raise RuntimeError(
             f"eigen_solver='arpack' found {len(error.eigenvalues)} of {count} components within max_iter={max_iter}: "

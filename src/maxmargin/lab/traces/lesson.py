@@ -21,8 +21,8 @@ import numpy as np
 
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem, c_svc
+from maxmargin.problems.losses import Hinge, SquaredHinge
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.intercept import best_intercept
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _look_hinge(lesson: Lesson, step: Step) -> Look:
         return Look(problem.intercept(offset)[0], found.primal, dual, violation)
     b = step.b
     if b is None:
-        b = best_intercept(step.f, y, lesson.prices) if lesson.intercept else 0.0
+        b = Hinge().best_intercept(y - step.f, y, lesson.prices) if lesson.intercept else 0.0
     norm2 = max(0.0, float(a @ step.f))
     slack = np.maximum(0.0, 1.0 - y * (step.f + b))
     return Look(b, 0.5 * norm2 + lesson.C * float(slack.sum()), dual, violation)
@@ -182,7 +182,7 @@ def _look_hinge(lesson: Lesson, step: Step) -> Look:
 def _look_squared(lesson: Lesson, step: Step) -> Look:
     """At the best b the multipliers alpha_i = 2 C slack_i have sum y_i alpha_i = 0, and are dual feasible."""
     y, C = lesson.y, lesson.C
-    b = best_intercept(step.f, y, lesson.prices, "squared_hinge")
+    b = SquaredHinge().best_intercept(y - step.f, y, lesson.prices)
     slack = np.maximum(0.0, 1.0 - y * (step.f + b))
     a = 2 * C * y * slack
     dual = float(y @ a) - 0.5 * float(a @ (lesson.K @ a)) - float(a @ a) / (4 * C)

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from maxmargin.lab.traces.lesson import Lesson, Step, number, point
+from maxmargin.problems.losses import Hinge
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.intercept import best_intercept
 
 
 def steps(lesson: Lesson, most: int) -> Iterator[Step]:
@@ -42,7 +42,7 @@ def steps(lesson: Lesson, most: int) -> Iterator[Step]:
         else:
             text += f"outside the margin, so w only shrinks by 1/{t}."
         if t % n == 0:
-            b = best_intercept(f, y, lesson.prices)
+            b = Hinge().best_intercept(y - f, y, lesson.prices)
         weight = 2.0 / (t + 1)  # of step t in the average with weights 1, 2, ..., t
         for total, new in zip(mean, (a, f), strict=True):
             total += weight * (new - total)

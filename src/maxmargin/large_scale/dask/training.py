@@ -101,12 +101,12 @@ def weighted_sums(X: Array, w: Array, mean: Array | None) -> Array:
     array([6.])
     """
     sums = np.zeros(X.shape[1])
-    around = np.zeros(X.shape[1]) if mean is None else np.ascontiguousarray(mean, np.float64)
+    around = np.zeros(X.shape[1]) if mean is None else np.require(mean, np.float64, ["C", "A"])
     rows_per_call = max(1, SUMS_MAX_ENTRIES // max(1, X.shape[1]))
     for start in range(0, len(X), rows_per_call):
         rows = slice(start, start + rows_per_call)
-        weights = np.ascontiguousarray(w[rows], np.float64)
-        _native.add_weighted_rows(np.ascontiguousarray(X[rows]), weights, around, mean is not None, sums)
+        weights = np.require(w[rows], np.float64, ["C", "A"])
+        _native.add_weighted_rows(np.require(X[rows], requirements=["C", "A"]), weights, around, mean is not None, sums)
     return sums
 
 

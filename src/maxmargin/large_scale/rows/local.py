@@ -143,7 +143,11 @@ class LocalRounds:
             y, c, centre = self._targets(t)
             g = self.scratch.take("g", (parts, len(y), k), np.float64)
             if k == 1 and isinstance(K, np.ndarray):
-                given = (None, 0.0) if B is None or b is None else (np.ascontiguousarray(B[:, 0]), float(b[0]))
+                given = (
+                    (None, 0.0)
+                    if B is None or b is None
+                    else (np.require(B[:, 0], np.float64, ["C", "A"]), float(b[0]))
+                )
                 flat = gradient.reshape(parts, -1)
                 support[0] += loss.evaluate_rows(row_ordered(K), *given, self.F[at], y, c, centre, g[0], sums, flat)
                 return
@@ -279,7 +283,7 @@ class LocalRounds:
 
     def along(self, steps: Array, loss: Loss) -> tuple[Array, Array]:
         assert self.G is not None
-        G, steps = self.G, np.ascontiguousarray(steps, dtype=np.float64)
+        G, steps = self.G, np.require(steps, np.float64, ["C", "A"])
 
         def work(t: int, values: Array, slopes: Array) -> None:
             y, c, centre = self._targets(t)

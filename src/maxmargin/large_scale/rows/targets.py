@@ -130,7 +130,7 @@ class Values:
         return int(self.Y.shape[1])
 
     def tile(self, rows: slice | Array) -> tuple[Array, Array]:
-        y = np.ascontiguousarray(self.Y[rows], np.float64)
+        y = np.require(self.Y[rows], np.float64, ["C", "A"])
         weights = self.weights[rows] if self.weights.ndim == 2 else self.weights[rows][:, None]
         return y, np.broadcast_to(self.price * weights, y.shape).copy()
 

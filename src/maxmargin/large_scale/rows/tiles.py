@@ -64,8 +64,8 @@ def tile_height(columns: int, entries: int = 0, size: int = TILE) -> int:
 
 
 def row_ordered(K: Array) -> Array:
-    """The same rows, with the entries of each side by side, as compiled functions take them; between the rows there may
-    be padding. A copy only where they are not.
+    """The same rows, with the entries of each side by side and aligned, as compiled functions take them; between the
+    rows there may be padding. A copy only where they are not. (Arrays that came over a network may not be aligned.)
 
     Examples
     --------
@@ -75,7 +75,9 @@ def row_ordered(K: Array) -> Array:
     >>> row_ordered(K[:, :2]).base is K, row_ordered(K.T).base is K
     (True, False)
     """
-    return K if K.shape[1] <= 1 or K.strides[1] == K.itemsize else np.ascontiguousarray(K)
+    if K.flags.aligned and (K.shape[1] <= 1 or K.strides[1] == K.itemsize):
+        return K
+    return np.require(K, requirements=["C", "A"])
 
 
 class StoredRows:

@@ -1,4 +1,4 @@
-"""The linear machine with few weights, as data, and its certificate.
+"""The linear classifier with few weights, as data, and its certificate.
 
     minimise  |w|_1 + |b / s| + sum_i c_i max(0, 1 - m_i)^2,     m_i = y_i (w'x_i + b)
 
@@ -13,7 +13,8 @@ At the optimum alpha_i = 2 c_i max(0, 1 - m_i), p_j = sign(w_j) where w_j is not
 is how fast the losses fall as w_j grows, and the penalty charges one for it.
 
 Near the optimum, the multipliers that w suggests are nearly feasible. The sums of both classes are made equal if the
-intercept is free, and then all are scaled until the largest |p_j| is at most one: so every w has a duality gap.
+intercept is free, and then all are scaled until the largest |p_j| is at most one: so every w has a duality gap. As in
+:mod:`maxmargin.problems.primal`, a row's multiplier in the code is beta_i = y_i alpha_i.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.problems.losses import Loss, SquaredHinge
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.problems.primal_certificate import PrimalCertificate
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.base import steps_of, support_of
-from maxmargin.solvers.linear.certificate import LinearCertificate
-from maxmargin.solvers.linear.problem import LinearProblem
 
 
 @dataclass(frozen=True)
-class L1Problem(LinearProblem):
-    """One binary machine with the penalty |w|_1; see the module's text for the mathematics.
+class L1Problem(PrimalProblem):
+    """One binary problem with the penalty |w|_1; see the module's text for the mathematics.
 
-    Besides the fields of :class:`~maxmargin.solvers.linear.problem.LinearProblem`, with the squared hinge for the loss:
+    Besides the fields of :class:`~maxmargin.problems.primal.PrimalProblem`, with the squared hinge for the loss:
 
     Attributes
     ----------
     csc : CSC matrix, optional
-        A sparse X by columns, where it is known: machines on the same points share it.
+        A sparse X by columns, where it is known: problems on the same points share it.
 
     Examples
     --------
@@ -49,11 +50,11 @@ class L1Problem(LinearProblem):
     >>> problem = L1Problem(np.array([[-2.0, 0.1], [2.0, 0.3]]), np.array([-1.0, 1.0]), np.full(2, 10.0))
     >>> float(problem.primal(np.array([0.5, 0.0]), 0.0))
     0.5
-    >>> round(problem.dual(problem.feasible(np.array([3.0, 9.0]))), 3)
+    >>> round(problem.dual(problem.feasible(np.array([-3.0, 9.0]))), 3)
     0.497
     """
 
-    loss: str = "squared_hinge"
+    loss: Loss = SquaredHinge()  # noqa: RUF009 (frozen, without fields)
     csc: Any = None
 
     @cached_property
@@ -65,43 +66,52 @@ class L1Problem(LinearProblem):
         """|w|_1, and |b / s| if the intercept is penalised."""
         return float(np.abs(w).sum()) + (abs(b / self.scaling) if self.intercept == "penalised" else 0.0)
 
-    def dual(self, alpha: Array, w: Array | None = None) -> float:
+    def dual_penalty(self, w: Array, b: float) -> float:
+        """|w|_1 has no part in the dual's objective: it is a constraint there."""
+        return 0.0
+
+    def dual(self, beta: Array, w: Array | None = None) -> float:
         """The dual objective of feasible multipliers; ``w``, which is p, does not enter."""
-        return float(alpha.sum()) - 0.5 * float(self.ridge @ alpha**2)
+        return float(self.y @ beta) - 0.5 * float(self.ridge @ beta**2)
 
-    def suggested(self, margins: Array) -> Array:
-        """2 c_i max(0, 1 - m_i), with equal sides if the intercept is free."""
-        return self.balanced(2.0 * self.bound * np.maximum(0.0, 1.0 - margins))
+    def suggested(self, f: Array, b: float) -> Array:
+        """The derivatives of the losses at the values f + b, with equal sides if the intercept is free."""
+        beta = np.empty(self.n_rows)
+        self.rows.derivative(f, b, beta, None)
+        return self.balanced(beta)
 
-    def balanced(self, alpha: Array) -> Array:
+    def balanced(self, beta: Array) -> Array:
         """The multipliers of the heavier side shrunk to the sum of the lighter, if the intercept is free."""
-        if self.intercept != "free":
-            return alpha
-        up, down = (float(alpha[side].sum()) for side in (self.y > 0, self.y < 0))
-        less = min(up, down)
-        return alpha * np.where(self.y > 0, less / (up or 1.0), less / (down or 1.0))
+        scales = self.balance(float(beta[beta > 0].sum()), float(beta[beta < 0].sum()))
+        return beta if scales == (1.0, 1.0) else beta * np.where(beta > 0, *scales)
 
-    def scale(self, alpha: Array, p: Array) -> float:
-        """The t for which t alpha is feasible and its dual objective, a parabola in t, is largest."""
+    def balance(self, up: float, down: float) -> tuple[float, float]:
+        """As in the base class; one side alone has nothing to be balanced by and becomes zero."""
+        if self.free and (up == 0) != (down == 0):
+            return 0.0, 0.0
+        return super().balance(up, down)
+
+    def scale(self, beta: Array, p: Array) -> float:
+        """The t for which t beta is feasible and its dual objective, a parabola in t, is largest."""
         steepest = float(np.abs(p).max(initial=0.0))
         if self.intercept == "penalised":
-            steepest = max(steepest, abs(self.scaling * float(self.y @ alpha)))
-        curvature = float(self.ridge @ alpha**2)
-        best = float(alpha.sum()) / curvature if curvature > 0 else 1.0
+            steepest = max(steepest, abs(self.scaling * float(beta.sum())))
+        curvature = float(self.ridge @ beta**2)
+        best = float(self.y @ beta) / curvature if curvature > 0 else 1.0
         return min(best, 1.0 / steepest) if steepest > 0 else best
 
-    def feasible(self, alpha: Array) -> Array:
-        """Feasible multipliers near alpha: balanced, then scaled."""
-        alpha = self.balanced(np.where(self.bound > 0, np.maximum(alpha, 0.0), 0.0))
-        return self.scale(alpha, self.w_of(alpha)) * alpha
+    def feasible(self, beta: Array) -> Array:
+        """Feasible multipliers near beta: inside their boxes, balanced, then scaled."""
+        beta = self.balanced(np.clip(beta, self.lower, self.upper))
+        return self.scale(beta, self.w_of(beta)) * beta
 
 
-def certify_l1(problem: L1Problem, w: Array, b: float, alpha: Array | None = None) -> LinearCertificate:
+def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None) -> PrimalCertificate:
     """The certificate of (w, b), with the better of the multipliers given and those that w suggests.
 
     The conditions of a weight are |w_j - soft(w_j + u p_j, u)| = 0 for any u > 0, soft(z, u) = sign(z) max(0, |z| - u).
     ``violation`` has them as a share of u, the objective, which no weight can exceed; those of the rows are as in
-    :mod:`maxmargin.solvers.linear.certificate`.
+    :mod:`maxmargin.problems.primal_certificate`.
 
     Examples
     --------
@@ -113,32 +123,36 @@ def certify_l1(problem: L1Problem, w: Array, b: float, alpha: Array | None = Non
     (0.875, 0.0, 0.0)
     """
     w = np.asarray(w, np.float64)
-    margins = problem.margins(w, b)
-    primal = problem.primal(w, b, margins)
-    chosen = problem.feasible(problem.suggested(margins))
-    if alpha is not None:
-        given = problem.feasible(np.asarray(alpha, np.float64))
+    f = problem.design.times(w)
+    primal = problem.primal(w, b, f)
+    chosen = problem.feasible(problem.suggested(f, b))
+    if beta is not None:
+        given = problem.feasible(np.asarray(beta, np.float64))
         chosen = max(chosen, given, key=problem.dual)
-    p, total = problem.w_of(chosen), float(problem.y @ chosen)
+    p, total = problem.w_of(chosen), float(chosen.sum())
     unit, weights, slopes = primal or 1.0, w, p
     if problem.intercept == "penalised":
         weights, slopes = np.append(w, b / problem.scaling), np.append(p, problem.scaling * total)
     z = weights + unit * slopes
     off = np.abs(weights - np.sign(z) * np.maximum(0.0, np.abs(z) - unit)) / unit
-    in_b = abs(total) if problem.intercept == "free" else 0.0
-    g = margins - 1.0 + problem.ridge * chosen
-    t = np.where(problem.upper > 0, steps_of(problem, chosen), 1.0)
-    moved = np.abs(np.clip(chosen - t * g, 0.0, problem.upper) - chosen) / t
-    in_w = float(off.max(initial=0.0))
-    return LinearCertificate(
+    in_b = abs(total) if problem.free else 0.0
+    r, target = problem.y - f - b, np.empty(problem.n_rows)
+    problem.rows.after_step(r, chosen, 1.0, target)
+    size = np.where(problem.weight > 0, 2.0 * problem.weight, 1.0)
+    in_w, alpha = float(off.max(initial=0.0)), problem.y * chosen
+    g = problem.ridge * alpha - problem.y * r
+    moved = float((np.abs(target - chosen) / size).max(initial=0.0))
+    dual = problem.dual(chosen)
+    return PrimalCertificate(
         primal=primal,
-        dual=problem.dual(chosen),
-        violation=max(float(moved.max(initial=0.0)), in_w, in_b / (float(chosen.sum()) or 1.0)),
+        dual=dual,
+        violation=max(moved, in_w, in_b / (float(np.abs(chosen).sum()) or 1.0)),
         stationarity=max(in_w, in_b),
-        dual_infeasibility=max(0.0, float(np.max(-chosen, initial=0.0)), float(np.abs(slopes).max(initial=0.0)) - 1.0),
+        dual_infeasibility=max(0.0, float(np.max(-alpha, initial=0.0)), float(np.abs(slopes).max(initial=0.0)) - 1.0),
         primal_infeasibility=0.0,
-        complementarity=float(max(np.max(np.maximum(g, 0) * chosen), np.max(np.abs(weights) - weights * slopes))),
+        complementarity=float(max(np.max(np.maximum(g, 0) * alpha), np.max(np.abs(weights) - weights * slopes))),
         norm=float(np.linalg.norm(w)),
-        alpha=chosen,
-        support=support_of(problem, margins, chosen),
+        beta=chosen,
+        support=target != 0.0,
+        judged=problem.relative(primal, dual),
     )

@@ -8,44 +8,26 @@ CDN moves one weight at a time and keeps the slacks 1 - m_i of all rows up to da
 and the minimum of  -p_j t + 1/2 h_j t^2 + |w_j + t|  is t = soft(h_j w_j + p_j) / h_j - w_j. Rows enter and leave their
 margins on the way, so the step is halved until it lowers the objective by a part of what was promised. A step costs
 as much as reading a column, so the columns have to lie one after the other: CSC, or a dense array in Fortran's order.
+The loop is ``l1_descend`` of native/columns.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
+from maxmargin.problems.design import Design, Halted, csr_rows, linear_rows, same_index_type
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.linear.l1 import L1Problem
-from maxmargin.solvers.linear.products import Design, Halted
 
-BLOCK = 500_000  # entries of X that a thread reads at a time
-STRIP = 4096  # rows of a dense X that are squared at a time
-PROMISE = 0.01  # part of the promised decrease that a step must bring
-HALVINGS = 30
-SMALLEST = 1e-12  # curvature, relative to that of all rows, below which a column has none
-
-
-@numba.njit(cache=True, nogil=True)
-def _slopes(indptr: Array, indices: Array, data: Array, v: Array, which: Array, out: Array) -> None:
-    """x_j'v of some columns."""
-    for j in which:
-        total = 0.0
-        for place in range(indptr[j], indptr[j + 1]):
-            total += data[place] * v[indices[place]]
-        out[j] = total
-
-
-@numba.njit(cache=True, nogil=True)
-def _squares(indptr: Array, indices: Array, data: Array, v: Array, out: Array) -> None:
-    for j in range(len(out)):
-        for place in range(indptr[j], indptr[j + 1]):
-            out[j] += data[place] * data[place] * v[indices[place]]
+CALL_MAX_ENTRIES = 500_000  # of X that a thread reads at a time
+SQUARED_ROWS = 4096  # of a dense X that are squared at a time
 
 
 class Columns:
@@ -69,6 +51,12 @@ class Columns:
         self.problem, self.shift, self.control = problem, shift, control
         self.design = Design(problem.X, shift=shift, threads=problem.threads, poll=control.stop)
 
+    @cached_property
+    def _columns(self) -> Any:
+        """The columns of a sparse X as rows."""
+        X = self.problem.by_columns
+        return csr_rows(*same_index_type(X), X.data, X.shape[0])
+
     def slopes(self, v: Array, alive: Array) -> Array:
         """x_j'v of the columns that are alive; those of a sparse X that are not have 0."""
         if not self.design.sparse:
@@ -76,28 +64,29 @@ class Columns:
         X = self.problem.by_columns
         which, out = np.flatnonzero(alive), np.zeros(X.shape[1])
         entries = np.cumsum(np.diff(X.indptr)[which])
-        cuts = np.searchsorted(entries, np.arange(BLOCK, entries[-1] if len(which) else 0, BLOCK))
-        blocks = np.split(which, cuts)
+        cuts = np.searchsorted(entries, np.arange(CALL_MAX_ENTRIES, entries[-1] if len(which) else 0, CALL_MAX_ENTRIES))
+        blocks, columns, v = np.split(which, cuts), self._columns, np.ascontiguousarray(v)
 
         def work(k: int) -> None:
             if self.control.stop() is not None:
                 raise Halted
-            _slopes(X.indptr, X.indices, X.data, v, blocks[k], out)
+            some = np.empty(len(blocks[k]))
+            _native.rows_times_some(columns, v, blocks[k], some)
+            out[blocks[k]] = some
 
         run_tiles(work, len(blocks), self.problem.threads)
         return out
 
     def squares(self) -> Array:
         """sum_i 2 c_i x_ij^2 of every column."""
-        X, price = self.problem.X, 2.0 * self.problem.bound
+        X, weight = self.problem.X, 2.0 * self.problem.weight
         out = np.zeros(X.shape[1])
         if self.design.sparse:
-            X = self.problem.by_columns
-            _squares(X.indptr, X.indices, X.data, price, out)
+            _native.rows_squares(self._columns, 0, len(out), out, weight)
             return out
-        for first in range(0, X.shape[0], STRIP):
-            part = X[first : first + STRIP] - (0.0 if self.shift is None else self.shift)
-            out += price[first : first + STRIP] @ np.square(part, dtype=np.float64)
+        for first in range(0, X.shape[0], SQUARED_ROWS):
+            part = X[first : first + SQUARED_ROWS] - (0.0 if self.shift is None else self.shift)
+            out += weight[first : first + SQUARED_ROWS] @ np.square(part, dtype=np.float64)
         return out
 
     def chosen(self, columns: Array) -> Points:
@@ -110,72 +99,16 @@ class Columns:
 
 
 def columns_of(X: Points) -> Any:
-    """(whether CSC, column pointers, row indices, values): what the compiled loops read.
+    """The columns of X as the rows of compiled loops.
 
     Examples
     --------
     >>> import numpy as np
     >>> from maxmargin.solvers.linear.l1_columns import columns_of
-    >>> columns_of(np.array([[1.0, 2.0], [3.0, 4.0]]))[-1]
-    array([1., 3., 2., 4.])
+    >>> columns_of(np.ones((5, 2))).shape
+    (2, 5)
     """
     if sp.issparse(X):
         X = X.tocsc()
-        return True, X.indptr.astype(np.int64), X.indices, X.data
-    return False, np.arange(X.shape[1] + 1, dtype=np.int64) * X.shape[0], np.zeros(1, np.int32), X.ravel(order="F")
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def _row(sparse: bool, indices: Array, first: int, place: int) -> int:
-    return indices[place] if sparse else place - first
-
-
-@numba.njit(cache=True, nogil=True)
-def descend(
-    sparse: bool,
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    order: Array,
-    y: Array,
-    c: Array,
-    w: Array,
-    slack: Array,
-) -> float:
-    """One pass over the columns in ``order``; w and the slacks follow. Returns the largest change of a slope p_j,
-    in units of the penalty."""
-    largest = 0.0
-    for j in order:
-        first, last = indptr[j], indptr[j + 1]
-        p, curvature, whole = 0.0, 0.0, 0.0
-        for place in range(first, last):
-            i = _row(sparse, indices, first, place)
-            square = 2.0 * c[i] * data[place] * data[place]
-            whole += square
-            if slack[i] > 0:
-                p += 2.0 * c[i] * y[i] * data[place] * slack[i]
-                curvature += square
-        curvature = max(curvature, SMALLEST * whole)
-        if curvature <= 0.0:
-            continue
-        z = curvature * w[j] + p
-        step = np.sign(z) * max(0.0, abs(z) - 1.0) / curvature - w[j]
-        if step == 0.0:
-            continue
-        promise = -p * step + abs(w[j] + step) - abs(w[j])
-        for _ in range(HALVINGS):
-            change = abs(w[j] + step) - abs(w[j])
-            for place in range(first, last):
-                i = _row(sparse, indices, first, place)
-                new = slack[i] - step * y[i] * data[place]
-                change += c[i] * (max(0.0, new) ** 2 - max(0.0, slack[i]) ** 2)
-            if change <= PROMISE * promise:
-                for place in range(first, last):
-                    i = _row(sparse, indices, first, place)
-                    slack[i] -= step * y[i] * data[place]
-                w[j] += step
-                largest = max(largest, abs(step) * curvature)
-                break
-            step *= 0.5
-            promise *= 0.5
-    return largest
+        return csr_rows(*same_index_type(X), X.data, X.shape[0])
+    return linear_rows(X.T)

@@ -25,9 +25,9 @@ From one step to the next few rows enter or leave it, and H is updated by those 
 zero that H would be too large, passes of one-dimensional steps over the columns themselves take the place of the Newton
 step (:mod:`maxmargin.solvers.linear.l1_columns`).
 
-Where a step is much too long, because it runs into rows outside S that the model does not know of, the prices are
-approached from below: the solution for prices a few times lower is a good start, and where they are low enough all rows
-are inside.
+Where a step is much too long, because it runs into rows outside S that the model does not know of, the weights
+c_i are approached from below: the solution for weights a few times lower is a good start, and where they are low enough
+all rows are inside.
 
 Memory. Besides X there are a copy of the chosen columns (none if all are chosen), the square matrix H, and, if X is
 sparse, its CSC form: a copy of X, as large as X. All machines of a fit can share it.
@@ -39,18 +39,18 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 from sklearn.utils import check_random_state
 
+from maxmargin import _native
+from maxmargin.problems.design import Design, Halted
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.linear.base import LinearSolution, Run, Start
 from maxmargin.solvers.linear.l1 import L1Problem
-from maxmargin.solvers.linear.l1_columns import Columns, columns_of, descend
+from maxmargin.solvers.linear.l1_columns import Columns, columns_of
 from maxmargin.solvers.linear.l1_model import minimise, violation
-from maxmargin.solvers.linear.problem import LinearProblem
-from maxmargin.solvers.linear.products import Design, Halted
 
 FIRST = 128  # columns of the first working set
 SQUARE = 3000  # columns up to which H is formed
@@ -69,30 +69,21 @@ ROUNDS = 12  # for one price on the way
 PATIENCE = 5  # rounds without a lower objective before the method gives up
 
 
-@numba.njit(cache=True, nogil=True)
-def _slope(slack: Array, u: Array, c: Array, w: Array, dw: Array, t: float) -> tuple[float, float, float]:
-    """The slope of the objective at t along (dw, u), u_i = y_i (dw'x_i + db); half its jump there; the curvature."""
-    slope, jump, curvature = 0.0, 0.0, 0.0
-    for i in range(len(u)):
-        left = slack[i] - t * u[i]
-        if left > 0:
-            slope -= 2.0 * c[i] * u[i] * left
-            curvature += 2.0 * c[i] * u[i] * u[i]
-    for j in range(len(w)):
-        at = w[j] + t * dw[j]
-        if at == 0.0:
-            jump += abs(dw[j])
-        else:
-            slope += dw[j] if at > 0 else -dw[j]
-    return slope, jump, curvature
+def _slope(rows: Any, r: Array, u: Array, w: Array, dw: Array, t: float) -> tuple[float, float, float]:
+    """The slope of the objective at t along (dw, u), u_i = dw'x_i + db, from residuals r; half its jump there; the
+    curvature."""
+    slope, curvature = rows.slope(r, u, t)
+    at = w + t * dw
+    slope += float(np.sign(at) @ dw)
+    return slope, float(np.abs(dw[at == 0.0]).sum()), curvature
 
 
-def _length(slack: Array, u: Array, c: Array, w: Array, dw: Array, flat: float) -> float:
+def _length(rows: Any, r: Array, u: Array, w: Array, dw: Array, flat: float) -> float:
     """The t > 0 at which the slope is as good as zero; 1 is tried first, where weights become exactly zero."""
     low, high, t = 0.0, math.inf, 1.0
-    first = abs(_slope(slack, u, c, w, dw, 0.0)[0])
+    first = abs(_slope(rows, r, u, w, dw, 0.0)[0])
     for _ in range(LOOKS):
-        slope, jump, curvature = _slope(slack, u, c, w, dw, t)
+        slope, jump, curvature = _slope(rows, r, u, w, dw, t)
         if abs(slope) <= jump + flat * first:
             break
         low, high = (low, t) if slope > 0 else (t, high)
@@ -134,16 +125,16 @@ class _WorkingSet:
         else:
             for sign, rows in ((1.0, entered), (-1.0, left)):
                 if len(rows):
-                    part, price = self._design(self.X[rows]), 2.0 * self.problem.bound[rows]
+                    part, price = self._design(self.X[rows]), 2.0 * self.problem.weight[rows]
                     self.H += sign * part.gram(price)
                     self.border += sign * part.transposed(price)
         self.theta = theta
 
     def _direction(self, w: Array, slack: Array, p: Array) -> tuple[Array, float, Array, bool]:
-        """The minimum v of the model, the change of a free intercept, u_i = y_i ((v - w)'x_i + db), and whether the
+        """The minimum v of the model, the change of a free intercept, u_i = (v - w)'x_i + db, and whether the
         model was solved."""
         problem = self.problem
-        self._moments(np.where(slack > 0, 2.0 * problem.bound, 0.0))
+        self._moments(np.where(slack > 0, 2.0 * problem.weight, 0.0))
         H, corner, by_b = self.H, float(self.theta.sum()), 0.0
         centre = self.free and corner > 0
         if centre:
@@ -154,25 +145,25 @@ class _WorkingSet:
             p = np.where(flat, 0.0, p - self.border * (by_b / corner))
         v, solved = minimise(H, p + H @ w, w, max(SMALLEST, FORCING * min(1.0, violation(-p, w))))
         db = (by_b - float(self.border @ (v - w))) / corner if centre else 0.0
-        return v, db, problem.y * (self.design.times(v - w) + db), solved
+        return v, db, self.design.times(v - w) + db, solved
 
     def newton(self, w: Array, slack: Array, p: Array, full: int) -> tuple[Array, float, Array, bool]:
         """A Newton step: the new weights, the change of a free intercept, the new slacks, and whether it went well.
 
         A step that its search cuts short has met rows outside S. Full steps, one after the other, take such rows into S
         and often end lower, though they do not descend on the way; ``full`` of them are tried."""
-        problem = self.problem
+        problem, y = self.problem, self.problem.y
         v, db, u, solved = self._direction(w, slack, p)
-        t = _length(slack, u, problem.bound, w, v - w, FLAT)
-        cut = w + t * (v - w), t * db, slack - t * u
+        t = _length(problem.rows, y * slack, u, w, v - w, FLAT)
+        cut = w + t * (v - w), t * db, slack - t * (y * u)
         if t > SHORT:
             return v if t == 1.0 else cut[0], *cut[1:], solved
         goal = self._value(cut[0], cut[2])
         for _ in range(full if solved else 0):
-            w, moved, slack = v, db, slack - u
+            w, moved, slack = v, db, slack - y * u
             if self._value(w, slack) < goal:
                 return w, moved, slack, solved
-            p = self.design.transposed(problem.y * (2.0 * problem.bound * np.maximum(0.0, slack)))
+            p = self.design.transposed(problem.y * (2.0 * problem.weight * np.maximum(0.0, slack)))
             v, more, u, solved = self._direction(w, slack, p)
             db = moved + more
             if not solved:
@@ -180,18 +171,18 @@ class _WorkingSet:
         return *cut, False
 
     def _value(self, w: Array, slack: Array) -> float:
-        return float(np.abs(w).sum()) + self.problem.losses(1.0 - slack)
+        return float(np.abs(w).sum()) + _losses(self.problem, slack)
 
     def passes(self, w: Array, slack: Array, rng: Any) -> tuple[Array, float, Array]:
         """The same by passes over the columns."""
-        problem, y, c = self.problem, self.problem.y, self.problem.bound
+        problem, y, c = self.problem, self.problem.y, self.problem.weight
         w, slack, moved, k = w.copy(), slack.copy(), 0.0, len(self.columns)
         columns = columns_of(self.X if self.shift is None else self.X - self.shift)
         constant = columns_of(np.full((problem.n_rows, 1), problem.scaling))
         for _ in range(PASSES):
-            largest = descend(*columns, rng.permutation(k), y, c, w[:k], slack)
+            largest = _native.l1_descend(columns, rng.permutation(k), y, c, w[:k], slack)
             if problem.intercept == "penalised":
-                descend(*constant, np.zeros(1, np.int64), y, c, w[k:], slack)
+                _native.l1_descend(constant, np.zeros(1, np.int64), y, c, w[k:], slack)
             elif self.free:
                 db = best_move(problem, slack)
                 moved, slack = moved + db, slack - y * db
@@ -200,14 +191,19 @@ class _WorkingSet:
         return w, moved, slack
 
 
-def best_move(problem: LinearProblem, slack: Array) -> float:
+def best_move(problem: PrimalProblem, slack: Array) -> float:
     """The change of a free intercept that is best for these slacks, by Newton's method."""
-    inside = problem.bound * np.maximum(0.0, slack)
-    by_b, curvature = float(problem.y @ inside), float(problem.bound[slack > 0].sum())
+    inside = problem.weight * np.maximum(0.0, slack)
+    by_b, curvature = float(problem.y @ inside), float(problem.weight[slack > 0].sum())
     if by_b == 0 or curvature == 0:
         return 0.0
     unit, none = by_b / curvature, np.zeros(0)
-    return unit * _length(slack, problem.y * unit, problem.bound, none, none, 1e-14)
+    u = np.full(problem.n_rows, unit)
+    return unit * _length(problem.rows, problem.y * slack, u, none, none, 1e-14)
+
+
+def _losses(problem: PrimalProblem, slack: Array) -> float:
+    return float(problem.weight @ np.maximum(0.0, slack) ** 2)
 
 
 @dataclass(frozen=True)
@@ -233,28 +229,29 @@ class L1CoordinateDescent:
     >>> solution = L1CoordinateDescent().solve(problem, tol=1e-6, control=Control())
     >>> np.flatnonzero(solution.w)
     array([0, 1])
-    >>> certify_l1(problem, solution.w, solution.b, solution.alpha).relative_gap < 1e-6
+    >>> certify_l1(problem, solution.w, solution.b, solution.beta).relative_gap < 1e-6
     True
     """
 
     name: ClassVar[str] = "l1_coordinate_descent"
     learns: ClassVar[str] = "primal"
+    losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
 
     first: int = FIRST
     square: int = SQUARE
 
-    def refuses(self, problem: LinearProblem) -> str | None:
+    def refuses(self, problem: PrimalProblem) -> str | None:
         if not isinstance(problem, L1Problem):
             return "l1_coordinate_descent minimises |w|_1: use penalty='l1', or another solver"
         if not problem.squared:
             return "l1_coordinate_descent needs a loss with a derivative: use loss='squared_hinge'"
         if problem.hard_margin:
-            return "l1_coordinate_descent needs finite prices, and C=inf is a hard margin: use a finite C"
+            return "l1_coordinate_descent needs finite weights, and C=inf is a hard margin: use a finite C"
         return None
 
     def solve(
         self,
-        problem: LinearProblem,
+        problem: PrimalProblem,
         *,
         tol: float,
         control: Control,
@@ -285,11 +282,11 @@ class L1CoordinateDescent:
         """A start: coarse solutions for prices that grow from where few weights are worth theirs."""
         start = None
         b = problem.settle(np.zeros(problem.n_rows), 0.0)
-        alpha = problem.suggested(problem.y * b)
-        steepest = float(np.abs(problem.w_of(alpha)).max(initial=0.0))
+        beta = problem.suggested(np.zeros(problem.n_rows), b)
+        steepest = float(np.abs(problem.w_of(beta)).max(initial=0.0))
         stages = math.ceil(math.log(max(1.0, steepest / STEEP), RISE))
         for stage in range(stages, 0, -1):
-            part = replace(problem, bound=problem.bound / RISE**stage, csc=problem.by_columns)
+            part = replace(problem, weight=problem.weight / RISE**stage, csc=problem.by_columns)
             quiet = replace(control, max_iter=ROUNDS, callback=None, watchers=(), seen=[])
             coarse = Run(part, COARSE, quiet)
             done, _ = self._rounds(part, coarse, quiet, rng, start, 0)
@@ -316,24 +313,24 @@ class L1CoordinateDescent:
             if free:
                 db = best_move(problem, slack)
                 b, slack = b + db, slack - y * db
-            alpha = problem.suggested(1.0 - slack)
-            p = every.slopes(y * alpha, alive)
-            t = problem.scale(alpha, p)
+            beta = problem.suggested(y * (1.0 - slack), 0.0)
+            p = every.slopes(beta, alive)
+            t = problem.scale(beta, p)
             own = b - (0.0 if shift is None else float(shift @ w))
-            status = run.visit(n_iter, w, own, y * (1.0 - slack) - own, t * alpha, t * p)
-            value = problem.penalty(w, b) + problem.losses(1.0 - slack)
+            status = run.visit(n_iter, w, own, y * (1.0 - slack) - own, t * beta, t * p)
+            value = problem.penalty(w, b) + _losses(problem, slack)
             waited = 0 if value < best else waited + 1
             best = min(best, value)
             if status is not None or waited > PATIENCE:
                 return n_iter, status or Status.STALLED
-            alive &= t * np.abs(p) + math.sqrt(max(0.0, 2.0 * (value - problem.dual(t * alpha)))) * h >= 1.0
+            alive &= t * np.abs(p) + math.sqrt(max(0.0, 2.0 * (value - problem.dual(t * beta)))) * h >= 1.0
             columns = self._chosen(np.abs(p), h, w, alive, working.columns)
             if columns is not working.columns:
                 working = _WorkingSet(every, columns)
             part = working.weights(w, b)
             slopes = p[columns]
             if problem.intercept == "penalised":
-                slopes = np.append(slopes, problem.scaling * float(y @ alpha))
+                slopes = np.append(slopes, problem.scaling * float(beta.sum()))
             db, well = 0.0, False
             if len(columns) <= self.square:
                 part, db, slack, well = working.newton(part, slack, slopes, FULL >> bad)

@@ -19,41 +19,18 @@ from __future__ import annotations
 
 import contextlib
 
-import numba
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from maxmargin import _native
 from maxmargin.runtime.validation import Array
 
 ROUNDING = 1e-13  # of H, relative to its diagonal: equal columns make it singular
-RESTED = 4  # passes without a change of sign before the linear system is worth its price
-PASSES = 100
-ROUNDS = 60  # of descent and linear systems
-CROSSINGS = 20  # linear systems in a row while weights become zero
-BUDGET = 1.5e9  # operations in linear systems for one model
-
-
-@numba.njit(cache=True, nogil=True)
-def _descend(H: Array, v: Array, q: Array, goal: float) -> None:
-    """Pass over the weights until none changes q_j by more than ``goal``, or the signs have come to rest."""
-    rested = 0
-    for _ in range(PASSES):
-        largest, same = 0.0, True
-        for j in range(len(v)):
-            if H[j, j] <= 0.0:
-                continue
-            z = H[j, j] * v[j] - q[j]
-            new = np.sign(z) * max(0.0, abs(z) - 1.0) / H[j, j]
-            change = new - v[j]
-            if change != 0.0:
-                same = same and np.sign(new) == np.sign(v[j])
-                v[j] = new
-                for k in range(len(v)):
-                    q[k] += change * H[j, k]
-                largest = max(largest, abs(change) * H[j, j])
-        rested = rested + 1 if same else 0
-        if largest <= goal or rested == RESTED:
-            break
+RESTED_PASSES = 4  # without a change of sign before the linear system is worth its cost
+DESCENT_MAX_PASSES = 100
+MAX_ROUNDS = 60  # of descent and linear systems
+MAX_CROSSINGS = 20  # linear systems in a row while weights become zero
+SYSTEMS_MAX_OPERATIONS = 1.5e9  # for one model: a second or so
 
 
 def violation(q: Array, v: Array) -> float:
@@ -82,15 +59,16 @@ def minimise(H: Array, r: Array, v: Array, goal: float) -> tuple[Array, bool]:
     >>> minimise(np.diag([2.0, 1.0]), np.array([5.0, 0.5]), np.zeros(2), 1e-9)
     (array([2., 0.]), True)
     """
+    H = np.ascontiguousarray(H)
     v = np.where(np.diagonal(H) > 0, v, 0.0)
     best, lowest, spent = v, np.inf, 0.0
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         v = v.copy()
         q = H @ v - r
-        _descend(H, v, q, goal)
+        _native.l1_model(H, v, q, goal, DESCENT_MAX_PASSES, RESTED_PASSES)
         if violation(q, v) > goal:
             with contextlib.suppress(np.linalg.LinAlgError):
-                spent += CROSSINGS / 3 * np.count_nonzero(v) ** 3
+                spent += MAX_CROSSINGS / 3 * np.count_nonzero(v) ** 3
                 v = _with_these_signs(H, r, v)
         q = H @ v - r
         value = 0.5 * float(v @ (q - r)) + float(np.abs(v).sum())
@@ -99,14 +77,14 @@ def minimise(H: Array, r: Array, v: Array, goal: float) -> tuple[Array, bool]:
         best, lowest = v, value
         if violation(q, v) <= goal:
             return best, True
-        if spent > BUDGET:
+        if spent > SYSTEMS_MAX_OPERATIONS:
             break
     return best, False
 
 
 def _with_these_signs(H: Array, r: Array, v: Array) -> Array:
     """The minimum over the weights that are not zero; those whose sign is in the way become zero."""
-    for _ in range(CROSSINGS):
+    for _ in range(MAX_CROSSINGS):
         active = np.flatnonzero(v)
         if len(active) == 0:
             break

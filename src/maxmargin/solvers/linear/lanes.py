@@ -7,7 +7,7 @@ its step:
     g_l = y_l (w_l'x_i + b_l) - 1 + r alpha_l,      alpha_l <- clip(alpha_l - g_l / q, 0, upper),
 
 all w_l'x_i by one read of the row, for the weights of the 16 machines stand side by side in memory
-(:mod:`maxmargin.kernels.gram.tiles.lanes`). Single precision is enough to find the solution to four digits or so: a
+(native/lanes). Single precision is enough to find the solution to four digits or so: a
 machine is then computed anew from its multipliers in double precision, and its certificate decides. The few that are
 late, or need more digits, are left to the method for one machine, which starts where this one ends.
 
@@ -19,98 +19,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-import numba
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin.kernels.gram.tiles.lanes import LINE, lane_add, lane_count, lane_dot
+from maxmargin import _native
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.base import LinearSolution, Run, Start, survey
-from maxmargin.solvers.linear.problem import LinearProblem
+from maxmargin.solvers.linear.base import LinearSolution, Run, Start
 
 PENALTY = 0.2  # rho of a free intercept, in units of a typical |x_i|^2
-WORK = 4_000_000  # entries of X between two looks at the clock: well under 0.2 s
-FIRST = 5  # epochs before the first look at the gaps
-QUIET = 3  # visits without gain after which a row is passed over,
-REVISIT = 8  # but for every so many epochs
-SAFE = 0.9  # of the tolerance is what has to be reached here, for the certificate to find the same
-STUCK = 6  # looks without a better gap before the method gives up
-LEFT, LATE = 0.15, 30  # share of the machines that are not worth more epochs after so many of them
+LINE_BYTES = 64  # a cache line
+CALL_MAX_ENTRIES = 1_000_000  # of X that one call reads for all lanes: some hundredths of a second
+FIRST_EVALUATION_EPOCH = 5
+QUIET_VISITS = 3  # without gain after which a row is passed over,
+REVISIT_PERIOD = 8  # but for every so many epochs
+SAFETY = 0.9  # of the tolerance is what has to be reached here, for the certificate to find the same
+PATIENCE = 6  # evaluations without a better gap before the method gives up
+LEFT_SHARE, LEFT_EPOCH = 0.15, 30  # of the problems that are not worth more epochs after so many of them
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _sweep(
-    order: Array,
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    lane: Array,
-    squares: Array,
-    bound: Array,
-    own: Array,
-    awake: Array,
-    squared: bool,
-    rho: float,
-    A: Array,
-    W: Array,
-    b: Array,
-    total: Array,
-    quiet: Array,
-    every: bool,
-) -> int:
-    """One pass over ``order``; how many rows were visited."""
-    L = A.shape[1]
-    f, change = np.zeros(L, A.dtype), np.zeros(L, A.dtype)
-    one, none, visited = A.dtype.type(1.0), A.dtype.type(0.0), 0
-    step_b = A.dtype.type(rho)
-    for t in range(len(order)):
-        i = order[t]
-        if quiet[i] >= QUIET and not every:
-            continue
-        visited += 1
-        lane_dot(indices, data, indptr[i], indptr[i + 1], W, f)
-        c, mine = bound[i], lane[i]
-        moved = none
-        for l in range(L):
-            sign = one if l == mine else -one
-            price = c * own[l] if l == mine else c
-            ridge = A.dtype.type(0.5) / price if squared else none
-            q = squares[i] + step_b + ridge
-            a = A[i, l]
-            g = sign * (f[l] + b[l] + step_b * total[l]) - one + ridge * a
-            new = max(a - g / q, none)
-            if not squared:
-                new = min(new, price)
-            new = a + awake[l] * (new - a)
-            step = new - a
-            A[i, l] = new
-            change[l] = sign * step
-            moved = max(moved, abs(step))
-        quiet[i] = 0 if moved > none else quiet[i] + 1
-        if moved > none:
-            for l in range(L):
-                total[l] += change[l]
-            lane_add(indices, data, indptr[i], indptr[i + 1], W, change)
-    return visited
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _values(start: int, stop: int, indptr: Array, indices: Array, data: Array, W: Array, out: Array) -> None:
-    """w_l'x_i of all lanes."""
-    for i in range(start, stop):
-        lane_dot(indices, data, indptr[i], indptr[i + 1], W, out[i])
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _squares(W: Array, out: Array) -> None:
-    """|w_l|^2 of all lanes, in double precision."""
-    L = len(out)
-    for j in range(0, len(W), L):
-        for l in range(L):
-            out[l] += float(W[j + l]) * float(W[j + l])
+def lane_count(dtype: Any) -> int:
+    """Problems side by side: those whose weights of a column fill a cache line."""
+    return int(LINE_BYTES // np.dtype(dtype).itemsize)
 
 
 class _Group:
@@ -118,7 +52,7 @@ class _Group:
 
     def __init__(
         self,
-        problems: Sequence[LinearProblem],
+        problems: Sequence[PrimalProblem],
         bound: Array,
         own: Array,
         squares: Array,
@@ -138,115 +72,91 @@ class _Group:
         self.own[: self.count], self.awake[: self.count] = own, 1.0
         typical = float(np.median(squares)) or float(squares.mean())
         self.rho = {"none": 0.0, "penalised": first.scaling**2}.get(first.intercept, PENALTY * typical)
-        self.W = _aligned(d * L, dtype)
+        self.W: Array = np.zeros((d, L), dtype)
         self.A: Array = np.zeros((n, L), dtype)
         self.values: Array = np.zeros((n, L), dtype)
         self.b: Array = np.zeros(L, dtype)
         self.total: Array = np.zeros(L, dtype)
-        self.quiet, self.epoch = np.zeros(n, np.int32), 0
+        self.epoch = 0
         self.runs = [Run(problem, 0.0, control) for problem in problems]
         for l, start in enumerate(starts):
-            if start is not None and start.alpha is not None:
+            if start is not None and start.beta is not None:
                 problem = problems[l]
-                alpha = problem.feasible(start.alpha)
-                self.A[:, l], self.total[l] = alpha, float(problem.y @ alpha)
-                self.W.reshape(d, L)[:, l] = problem.w_of(alpha)
-                self.b[l] = 0.0 if first.intercept != "free" else start.b - self.rho * float(self.total[l])
-
-    @property
-    def rows(self) -> tuple[Array, Array, Array]:
-        X = self.problems[0].X
-        return X.indptr, X.indices, X.data
+                beta = problem.feasible(start.beta)
+                self.A[:, l], self.total[l] = np.abs(beta), float(beta.sum())
+                self.W[:, l] = problem.w_of(beta)
+                self.b[l] = 0.0 if not first.free else start.b - self.rho * float(self.total[l])
+        kind = _native.LanesSingle if np.dtype(dtype).itemsize == 4 else _native.LanesDouble
+        self.lanes = kind(
+            first.design.compiled, self.lane, self.squares, self.bound, self.own, self.awake, self.A, self.W, self.b,
+            self.total,
+        )  # fmt: skip
+        self.lanes.rho, self.lanes.squared, self.lanes.quiet_limit = self.rho, first.squared, QUIET_VISITS
+        self.at_once = max(1, int(CALL_MAX_ENTRIES * n / max(1, first.X.nnz)))
 
     def sweep(self, order: Array, control: Control) -> None:
         """One epoch."""
-        first = self.problems[0]
-        at_once = max(1, int(WORK * first.n_rows / max(1, first.X.nnz)))
-        for begin in range(0, len(order), at_once):
-            _sweep(
-                order[begin : begin + at_once],
-                *self.rows,
-                self.lane,
-                self.squares,
-                self.bound,
-                self.own,
-                self.awake,
-                first.squared,
-                self.rho,
-                self.A,
-                self.W,
-                self.b,
-                self.total,
-                self.quiet,
-                self.epoch % REVISIT == REVISIT - 1,
-            )
+        for begin in range(0, len(order), self.at_once):
+            self.lanes.sweep(order[begin : begin + self.at_once], self.epoch % REVISIT_PERIOD == REVISIT_PERIOD - 1)
             if control.stop() is not None:
                 return
         self.epoch += 1
-        if first.intercept == "free":
+        if self.problems[0].free:
             self.b += self.dtype(self.rho) * self.total * self.awake  # b_0 <- b
 
-    def look(self, tol: float, control: Control) -> float:
-        """The largest relative gap of the machines that are awake; those that are good enough freeze."""
-        first = self.problems[0]
+    def evaluate(self, tol: float, control: Control) -> float:
+        """The largest relative gap of the problems that are awake; those that are good enough freeze."""
         n, L = self.A.shape
-        at_once = max(1, int(WORK * n / max(1, first.X.nnz)))
-        for begin in range(0, n, at_once):
-            _values(begin, min(n, begin + at_once), *self.rows, self.W, self.values)
+        for begin in range(0, n, self.at_once):
+            self.lanes.values(begin, min(n, begin + self.at_once), self.values)
             if control.stop() is not None:
                 return math.inf
-        worst = 0.0
-        norms = np.zeros(L)
-        _squares(self.W, norms)
+        worst, norms = 0.0, np.zeros(L)
+        self.lanes.norms(norms)
         for l in np.flatnonzero(self.awake).tolist():
-            problem, f, alpha, squares = self.problems[l], self.values[:, l], self.A[:, l], float(norms[l])
+            problem, squares = self.problems[l], float(norms[l])
+            f, beta = self.values[:, l].astype(np.float64), problem.y * self.A[:, l]
             b = problem.settle(f, float(self.b[l] + self.rho * self.total[l]))
-            losses, n_support, up, down, squares_up, squares_down = survey(
-                problem.y, f, b, problem.bound, alpha, problem.squared
+            losses, support, up, down, square_up, square_down, total_up, total_down = problem.rows.survey(
+                f, b, beta, 0.0, 1.0
             )
-            self.total[l] = up - down
+            self.total[l] = missing = total_up + total_down
             penalty = 0.5 * squares + (0.5 * (b / problem.scaling) ** 2 if problem.intercept == "penalised" else 0.0)
-            primal, dual = penalty + losses, up + down - squares_up - squares_down - penalty
-            if problem.intercept == "free":
-                dual -= abs(b * (up - down))
+            primal, dual = penalty + losses, up + down - square_up - square_down - penalty
+            if problem.free:
+                dual -= abs(b * missing)
             gap = (primal - dual) / max(abs(primal), 1e-300)
-            self.runs[l].note(self.epoch, math.sqrt(squares), primal, dual, n_support)
-            control.report(self.epoch, gap, n_support, primal=primal, dual=dual, norm=math.sqrt(squares))
-            self.awake[l] = gap > SAFE * tol
+            self.runs[l].note(self.epoch, math.sqrt(squares), primal, dual, int(support))
+            control.report(self.epoch, gap, int(support), primal=primal, dual=dual, norm=math.sqrt(squares))
+            self.awake[l] = gap > SAFETY * tol
             worst = max(worst, gap)
+            if control.stop() is not None:
+                return math.inf
         return worst
 
     def solve(self, tol: float, control: Control, seed: int) -> Status:
         rng = check_random_state(seed)
         n = self.problems[0].n_rows
-        look, best, waited = FIRST, math.inf, 0
+        due, best, waited = FIRST_EVALUATION_EPOCH, math.inf, 0
         limit = control.max_iter if control.max_iter >= 0 else 1_000_000
         while True:
             self.sweep(rng.permutation(n), control)
             status = control.stop() or (Status.MAX_ITER if self.epoch >= limit else None)
-            if self.epoch < look and status is None:
+            if self.epoch < due and status is None:
                 continue
-            look = self.epoch + max(2, self.epoch // 6)
-            worst = self.look(tol, control)
+            due = self.epoch + max(2, self.epoch // 6)
+            worst = self.evaluate(tol, control)
             if not self.awake.any():
                 return Status.OPTIMAL
             waited = 0 if worst < best else waited + 1
             best = min(best, worst)
-            few = self.epoch > LATE and np.count_nonzero(self.awake) <= LEFT * self.count
-            if status is not None or waited > STUCK or few:
+            few = self.epoch > LEFT_EPOCH and np.count_nonzero(self.awake) <= LEFT_SHARE * self.count
+            if status is not None or waited > PATIENCE or few:
                 return status or Status.STALLED
 
 
-def _aligned(size: int, dtype: type) -> Array:
-    """Zeros that begin with a cache line."""
-    item = np.dtype(dtype).itemsize
-    whole: Array = np.zeros(size + LINE // item, dtype)
-    first = (-whole.ctypes.data % LINE) // item
-    return whole[first : first + size]
-
-
 def solve_together(
-    problems: Sequence[LinearProblem],
+    problems: Sequence[PrimalProblem],
     bound: Array,
     own: Array,
     *,
@@ -261,7 +171,7 @@ def solve_together(
 
     Parameters
     ----------
-    problems : sequence of LinearProblem
+    problems : sequence of PrimalProblem
     bound : array of shape (n,)
         c_i of a row in all machines but its own,
     own : array
@@ -296,16 +206,14 @@ def solve_together(
 
 def _solutions(group: _Group, status: Status) -> list[LinearSolution]:
     problems = group.problems
-    alpha = np.array([problem.feasible(group.A[:, l].astype(np.float64)) for l, problem in enumerate(problems)])
-    signed = np.array([problem.y for problem in problems]) * alpha
+    beta = np.array([problem.feasible(problem.y * group.A[:, l]) for l, problem in enumerate(problems)])
     X = problems[0].X
-    W = np.asarray(X.T @ signed.T.copy())
+    W = np.asarray(X.T @ beta.T.copy())
     F = np.asarray(X @ W)
     solutions = []
     for l, problem in enumerate(problems):
-        b = problem.settle(F[:, l], problem.b_of(alpha[l]))
-        ended = Status.OPTIMAL if not group.awake[l] else status
-        solutions.append(
-            LinearSolution(W[:, l].copy(), b, alpha[l], ended, group.epoch, group.runs[l].history, f=F[:, l], made=True)
-        )
+        f, w = np.ascontiguousarray(F[:, l]), W[:, l].copy()
+        b = problem.settle(f, problem.b_of(beta[l]))
+        ended, history = Status.OPTIMAL if not group.awake[l] else status, group.runs[l].history
+        solutions.append(LinearSolution(w, b, beta[l], ended, group.epoch, history, f=f, made=True))
     return solutions

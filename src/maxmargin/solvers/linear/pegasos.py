@@ -1,6 +1,6 @@
 """Pegasos: primal estimated sub-gradient solver (Shalev-Shwartz, Singer, Srebro & Cotter 2011).
 
-In its own words the objective is (lambda / 2) |w|^2 + (1/N) sum_i hinge_i, with lambda = 1 / (N C) for equal prices,
+In its own words the objective is (lambda / 2) |w|^2 + (1/N) sum_i hinge_i, with lambda = 1 / (N C) for equal weights,
 and step t takes k random rows:
 
     w <- (1 - eta_t lambda) w + (eta_t / k) sum over those inside the margin of y_i x_i,     eta_t = 1 / (lambda t).
@@ -16,10 +16,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import check_flag, check_number
 from maxmargin.solvers.linear.base import LinearSolution, Start
-from maxmargin.solvers.linear.problem import LinearProblem
 from maxmargin.solvers.linear.stochastic import descend
 from maxmargin.solvers.linear.subgradient import INVERSE, refuses_hard
 
@@ -42,29 +42,30 @@ class Pegasos:
     >>> from maxmargin import LinearSVC
     >>> from maxmargin.solvers.linear import Pegasos
     >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1]
-    >>> machine = LinearSVC(loss="hinge", solver=Pegasos(batch_size=2), tol=1e-2, max_iter=10_000, random_state=0)
-    >>> bool(abs(machine.fit(X, y).coef_[0, 0] - 1) < 0.05)
+    >>> model = LinearSVC(loss="hinge", solver=Pegasos(batch_size=2), tol=1e-2, max_iter=10_000, random_state=0)
+    >>> bool(abs(model.fit(X, y).coef_[0, 0] - 1) < 0.05)
     True
     """
 
     name: ClassVar[str] = "pegasos"
     learns: ClassVar[str] = "primal"
+    losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
     batch_size: int = 1
     project: bool = True
     average: bool = True
 
-    def refuses(self, problem: LinearProblem) -> str | None:
-        if problem.squared:
+    def refuses(self, problem: PrimalProblem) -> str | None:
+        if problem.squared and problem.loss.classifies:
             return (
                 "pegasos steps by 1 / (lambda t), which the slope of the squared hinge turns into ever longer steps: "
                 "use 'stochastic_subgradient', or loss='hinge'"
             )
-        return refuses_hard(problem, self.name)
+        return refuses_hard(self, problem)
 
     def solve(
         self,
-        problem: LinearProblem,
+        problem: PrimalProblem,
         *,
         tol: float,
         control: Control,
@@ -72,7 +73,7 @@ class Pegasos:
         random_state: Any = None,
     ) -> LinearSolution:
         check_number("batch_size", self.batch_size, least=1, integer=True)
-        radius = math.sqrt(float(problem.bound.sum())) if check_flag("project", self.project) else math.inf
+        radius = math.sqrt(float(problem.weight.sum())) if check_flag("project", self.project) else math.inf
         return descend(
             problem,
             lambda t: 1.0 / t,

@@ -1,4 +1,4 @@
-"""The machine as a textbook quadratic program, through a general solver: Clarabel (Goulart & Chen 2024).
+"""The classifier as a textbook quadratic program, through a general solver: Clarabel (Goulart & Chen 2024).
 
     qp_primal    minimise  1/2 |w|^2 + 1/2 (b/s)^2 + sum c_i xi_i  (or c_i xi_i^2)   over w, b, xi
                  subject to  y_i (w'x_i + b) >= 1 - xi_i,  xi_i >= 0
@@ -20,10 +20,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.linear.base import LinearSolution, Run, Start
-from maxmargin.solvers.linear.problem import LinearProblem
+from maxmargin.solvers.linear.base import MARGIN_LOSSES, LinearSolution, Run, Start, refuses_loss
 
 ENDS = {
     "Solved": Status.OPTIMAL,
@@ -35,7 +35,7 @@ ENDS = {
     "DualInfeasible": Status.INSEPARABLE,
     "AlmostDualInfeasible": Status.INSEPARABLE,
 }
-ROUNDS = 3  # times a program is solved, at most, each in the scale that the last one found
+SOLVE_MAX_TIMES = 3  # each in the scale that the last one found
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _clarabel(program: Program, scale: float, tol: float, control: Control, name
     return clarabel.DefaultSolver(P, program.q / scale, program.A, program.right, cones, settings).solve()
 
 
-def _signed(problem: LinearProblem, rows: Array) -> Any:
+def _signed(problem: PrimalProblem, rows: Array) -> Any:
     """y_i x_i, and y_i or s y_i in one more column where there is an intercept, as CSC."""
     check_memory(40.0 * problem.n_rows * problem.n_features, "Clarabel's copy of X", "use solver='barrier'.")
     X = sp.csr_matrix(problem.X[rows], dtype=np.float64)
@@ -78,30 +78,38 @@ def _signed(problem: LinearProblem, rows: Array) -> Any:
     return sp.diags(problem.y[rows]) @ sp.hstack(columns, format="csc")
 
 
-def _unit(problem: LinearProblem) -> float:
+def _unit(problem: PrimalProblem) -> float:
     """The constant column's value: the intercept is this times its weight."""
     return problem.scaling if problem.intercept == "penalised" else 1.0
 
 
+def _largest(problem: PrimalProblem) -> Array:
+    """The largest alpha_i = y_i beta_i."""
+    return np.maximum(problem.upper, -problem.lower)
+
+
 class _QP(abc.ABC):
-    """What the two programs share: scale, solve, look, and solve again if that changed the scale."""
+    """What the two programs share: scale, solve, evaluate, and solve again if that changed the scale."""
 
     name: ClassVar[str]
+    learns: ClassVar[str]
 
-    def refuses(self, problem: LinearProblem) -> str | None:
-        return None
+    losses: ClassVar[tuple[str, ...]] = MARGIN_LOSSES
+
+    def refuses(self, problem: PrimalProblem) -> str | None:
+        return refuses_loss(self, problem, "use solver='barrier'")
 
     @abc.abstractmethod
-    def program(self, problem: LinearProblem, rows: Array) -> Program:
-        """The program over the rows that have a price."""
+    def program(self, problem: PrimalProblem, rows: Array) -> Program:
+        """The program over the rows that have weight."""
 
     @abc.abstractmethod
-    def read(self, problem: LinearProblem, x: Array, z: Array) -> tuple[Array, float, Array]:
+    def read(self, problem: PrimalProblem, x: Array, z: Array) -> tuple[Array, float, Array]:
         """w, b and the multipliers of the rows, from Clarabel's variables and multipliers."""
 
     def solve(
         self,
-        problem: LinearProblem,
+        problem: PrimalProblem,
         *,
         tol: float,
         control: Control,
@@ -113,13 +121,13 @@ class _QP(abc.ABC):
         status = run.begin(start)
         if status is not None:
             return run.solution(status, 0)
-        rows = np.flatnonzero(problem.bound > 0)
+        rows = np.flatnonzero(problem.weight > 0)
         program = self.program(problem, rows)
-        finite = problem.bound[np.isfinite(problem.bound)]
+        finite = problem.weight[np.isfinite(problem.weight)]
         scale, n_iter = float(finite.sum()) or 1.0, 0
         nothing = np.zeros(problem.n_rows)
         run.visit(0, np.zeros(problem.n_features), 0.0, nothing, nothing)
-        for _ in range(ROUNDS):
+        for _ in range(SOLVE_MAX_TIMES):
             answer = _clarabel(program, scale, tol, control, self.name)
             n_iter += int(answer.iterations)
             status = ENDS.get(str(answer.status), Status.STALLED)
@@ -129,7 +137,7 @@ class _QP(abc.ABC):
             w, b, used = self.read(problem, x, z)
             alpha = np.zeros(problem.n_rows)
             alpha[rows] = used
-            seen = run.visit(n_iter, w, b, problem.design.times(w), problem.feasible(alpha))
+            seen = run.visit(n_iter, w, b, problem.design.times(w), problem.feasible(problem.y * alpha))
             if seen is not None or status is not Status.OPTIMAL or not 0 < run.primal < 0.1 * scale:
                 status = seen or (status if status is not Status.OPTIMAL else Status.STALLED)
                 break
@@ -147,18 +155,18 @@ class PrimalQP(_QP):
     --------
     >>> from maxmargin import LinearSVC
     >>> from maxmargin.solvers.linear import PrimalQP
-    >>> machine = LinearSVC(loss="hinge", solver=PrimalQP(), tol=1e-6).fit([[0.0], [1.0], [3.0]], [0, 0, 1])
-    >>> machine.report_.converged
+    >>> model = LinearSVC(loss="hinge", solver=PrimalQP(), tol=1e-6).fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> model.report_.converged
     True
     """
 
     name: ClassVar[str] = "qp_primal"
     learns: ClassVar[str] = "primal"
 
-    def program(self, problem: LinearProblem, rows: Array) -> Program:
+    def program(self, problem: PrimalProblem, rows: Array) -> Program:
         Z = _signed(problem, rows)
         n, d = Z.shape
-        price, hard = problem.bound[rows], np.isinf(problem.bound[rows])
+        weight, hard = problem.weight[rows], np.isinf(problem.weight[rows])
         soft = np.flatnonzero(~hard)
         m = len(soft)
         P = np.concatenate((np.ones(d), np.zeros(m)))
@@ -166,16 +174,16 @@ class PrimalQP(_QP):
             P[d - 1] = 0.0
         q = np.zeros(d + m)
         if problem.squared:
-            P[d:] = 2.0 * price[soft]
+            P[d:] = 2.0 * weight[soft]
         else:
-            q[d:] = price[soft]
+            q[d:] = weight[soft]
         slack = sp.csc_matrix((np.ones(m), (soft, np.arange(m))), shape=(n, m))
         blocks = [[-Z, -slack]] if problem.squared else [[-Z, -slack], [None, -sp.identity(m, format="csc")]]
         right = np.concatenate((-np.ones(n), np.zeros(0 if problem.squared else m)))
         return Program(P, q, sp.bmat(blocks, format="csc"), right, 0)
 
-    def read(self, problem: LinearProblem, x: Array, z: Array) -> tuple[Array, float, Array]:
-        d, n = problem.n_features, int(np.count_nonzero(problem.bound > 0))
+    def read(self, problem: PrimalProblem, x: Array, z: Array) -> tuple[Array, float, Array]:
+        d, n = problem.n_features, int(np.count_nonzero(problem.weight > 0))
         b = 0.0 if problem.intercept == "none" else _unit(problem) * float(x[d])
         return x[:d], b, z[:n]
 
@@ -188,15 +196,15 @@ class DualQP(_QP):
     --------
     >>> from maxmargin import LinearSVC
     >>> from maxmargin.solvers.linear import DualQP
-    >>> machine = LinearSVC(loss="hinge", solver=DualQP(), tol=1e-6).fit([[0.0], [1.0], [3.0]], [0, 0, 1])
-    >>> machine.report_.converged
+    >>> model = LinearSVC(loss="hinge", solver=DualQP(), tol=1e-6).fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> model.report_.converged
     True
     """
 
     name: ClassVar[str] = "qp_dual"
     learns: ClassVar[str] = "dual"
 
-    def program(self, problem: LinearProblem, rows: Array) -> Program:
+    def program(self, problem: PrimalProblem, rows: Array) -> Program:
         Z = _signed(problem, rows)
         n, d = Z.shape
         kept = d - (problem.intercept == "free")  # w has no entry for the equality of a free intercept
@@ -204,13 +212,13 @@ class DualQP(_QP):
         q = np.concatenate((-np.ones(n), np.zeros(kept)))
         minus = sp.csc_matrix((-np.ones(kept), (np.arange(kept), np.arange(kept))), shape=(d, kept))
         identity = sp.identity(n, format="csc")
-        bounded = np.flatnonzero(np.isfinite(problem.upper[rows]))
+        bounded = np.flatnonzero(np.isfinite(_largest(problem)[rows]))
         blocks = [[Z.T, minus], [-identity, None], [identity[bounded], None]]
-        right = np.concatenate((np.zeros(d + n), problem.upper[rows][bounded]))
+        right = np.concatenate((np.zeros(d + n), _largest(problem)[rows][bounded]))
         return Program(P, q, sp.bmat(blocks, format="csc"), right, d)
 
-    def read(self, problem: LinearProblem, x: Array, z: Array) -> tuple[Array, float, Array]:
-        n, d = int(np.count_nonzero(problem.bound > 0)), problem.n_features
+    def read(self, problem: PrimalProblem, x: Array, z: Array) -> tuple[Array, float, Array]:
+        n, d = int(np.count_nonzero(problem.weight > 0)), problem.n_features
         w = x[n : n + d]
         if problem.intercept == "none":
             return w, 0.0, x[:n]

@@ -14,7 +14,7 @@ are averages of feasible multipliers, hence feasible, and their dual objective b
 comes with a certificate. (On the dual it is the method of Frank & Wolfe 1956; see Bach 2015.) Second, P is strongly
 convex with constant 1, so eta_t = 1/t converges; this is 1 / (lambda t) where the objective is written with lambda.
 
-A free intercept is not stepped but minimised out, exactly (:mod:`maxmargin.solvers.linear.intercept`): the method runs
+A free intercept is not stepped but minimised out, exactly (:mod:`maxmargin.problems.losses`): the method runs
 on min_b P(w, b), whose sub-gradients are those with sum_i y_i s_i = 0. The step of the squared hinge, a smooth loss, is
 1 / L with L the largest curvature of the objective.
 
@@ -31,26 +31,41 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from maxmargin.problems.design import Design
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_number
-from maxmargin.solvers.linear.base import LinearSolution, Run, Start
-from maxmargin.solvers.linear.intercept import balanced
-from maxmargin.solvers.linear.problem import LinearProblem
-from maxmargin.solvers.linear.products import Design
+from maxmargin.solvers.linear.base import MARGIN_LOSSES, LinearSolution, Run, Start, refuses_loss
 
 Step = str | float | Callable[[int], float]
 INVERSE = "1/(lambda t)"
+LARGEST_ENTRY = 1e70  # of X: its fourth power is a float64
 DIVERGED = 1e8  # growth of the objective, over that of w = 0, that has no way back
 
 
-def refuses_hard(problem: LinearProblem, name: str) -> str | None:
-    """What sub-gradient methods say of rows without slack."""
+def refuses_hard(solver: Any, problem: PrimalProblem) -> str | None:
+    """What sub-gradient methods cannot take: rows without slack, and losses of regression."""
     if problem.hard_margin:
-        return f"{name} follows the slope of the price of slack, which a hard margin (C=inf) has not: use 'barrier'"
-    return None
+        return f"{solver.name} follows the slope of the losses, which a hard margin (C=inf) has not: use 'barrier'"
+    return refuses_loss(solver, problem, "use solver='barrier'") or refuses_huge(solver, problem)
 
 
-def largest_curvature(problem: LinearProblem) -> float:
+def refuses_huge(solver: Any, problem: PrimalProblem) -> str | None:
+    """Entries so large that the first steps, sums of products of four of them, overflow."""
+    X = problem.X
+    entries = X.data if problem.design.sparse else X
+    largest = float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
+    if largest <= LARGEST_ENTRY:
+        return None
+    size = abs(X).max(axis=0)
+    column = int(np.argmax(size.toarray() if problem.design.sparse else size))
+    return (
+        f"column {column} of X has entries of {largest:.0e}, and the steps of {solver.name} overflow beyond "
+        f"{LARGEST_ENTRY:.0e}: scale the column (StandardScaler), or use solver='barrier'"
+    )
+
+
+def largest_curvature(problem: PrimalProblem) -> float:
     """L of the squared hinge: 1 + the largest eigenvalue of 2 X' diag(c) X, by power iteration and a margin for what
     that misses. A penalised intercept is one more column; minimising a free one out makes no curvature larger."""
     constant = problem.scaling if problem.intercept == "penalised" else None
@@ -58,7 +73,7 @@ def largest_curvature(problem: LinearProblem) -> float:
     v = np.random.default_rng(0).standard_normal(design.d)
     value = 0.0
     for _ in range(100):
-        v = design.transposed(2.0 * problem.bound * design.times(v / (np.linalg.norm(v) or 1.0)))
+        v = design.transposed(2.0 * problem.weight * design.times(v / (np.linalg.norm(v) or 1.0)))
         value, last = float(np.linalg.norm(v)), value
         if abs(value - last) <= 1e-3 * value:
             break
@@ -78,7 +93,7 @@ def schedule(step: Step | None, first: float) -> Callable[[int], float]:
     return lambda t: constant
 
 
-def highest(problem: LinearProblem, step: Step | None) -> float:
+def highest(problem: PrimalProblem, step: Step | None) -> float:
     """The objective beyond which a run with the user's own steps has diverged. Steps of 1/t begin far away, with badly
     scaled columns very far, and come back."""
     return DIVERGED * problem.losses(np.zeros(problem.n_rows)) if step not in (None, INVERSE) else sys.float_info.max
@@ -107,23 +122,24 @@ class Subgradient:
     >>> from maxmargin import LinearSVC
     >>> from maxmargin.solvers.linear import Subgradient
     >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1]
-    >>> machine = LinearSVC(loss="hinge", solver=Subgradient(), tol=1e-2, max_iter=5000).fit(X, y)
-    >>> bool(abs(machine.coef_[0, 0] - 1) < 0.05)
+    >>> model = LinearSVC(loss="hinge", solver=Subgradient(), tol=1e-2, max_iter=5000).fit(X, y)
+    >>> bool(abs(model.coef_[0, 0] - 1) < 0.05)
     True
     """
 
     name: ClassVar[str] = "subgradient"
     learns: ClassVar[str] = "primal"
+    losses: ClassVar[tuple[str, ...]] = MARGIN_LOSSES
 
     step: Step | None = None
     average: bool = False
 
-    def refuses(self, problem: LinearProblem) -> str | None:
-        return refuses_hard(problem, self.name)
+    def refuses(self, problem: PrimalProblem) -> str | None:
+        return refuses_hard(self, problem)
 
     def solve(
         self,
-        problem: LinearProblem,
+        problem: PrimalProblem,
         *,
         tol: float,
         control: Control,
@@ -135,53 +151,64 @@ class Subgradient:
         if status is not None:
             return run.solution(status, 0)
         eta = self._schedule(problem)
-        alpha = np.zeros(problem.n_rows)
-        if start is not None and start.alpha is not None:
-            alpha = problem.feasible(start.alpha)
-        w = problem.w_of(alpha)
-        mean_w, mean_alpha, mean_f = w, alpha, np.zeros(problem.n_rows)
+        beta = np.zeros(problem.n_rows)
+        if start is not None and start.beta is not None:
+            beta = problem.feasible(start.beta)
+        w = problem.w_of(beta)
+        mean_w, mean_beta, mean_f = w, beta, np.zeros(problem.n_rows)
         worst, t = highest(problem, self.step), 0
         while True:
             f = problem.design.times(w)
-            b = problem.settle(f, problem.b_of(alpha))
-            s = multipliers(problem, problem.y * (f + b))
+            b = problem.settle(f, problem.b_of(beta))
+            s = multipliers(problem, f, b)
             w_s = problem.w_of(s)
             part = 2.0 / (t + 2) if self.average else 1.0  # the iterates' weights are 1, 2, 3, ...
-            mean_w, mean_alpha = mean_w + part * (w - mean_w), mean_alpha + part * (alpha - mean_alpha)
+            mean_w, mean_beta = mean_w + part * (w - mean_w), mean_beta + part * (beta - mean_beta)
             mean_f = mean_f + part * (f - mean_f)
-            mean_b = problem.settle(mean_f, problem.b_of(mean_alpha))
+            mean_b = problem.settle(mean_f, problem.b_of(mean_beta))
             # A smooth loss has multipliers at w itself; the hinge's only settle in the average over the steps.
-            dual = (s, w_s) if problem.squared else (mean_alpha, mean_w)
+            dual = (s, w_s) if problem.squared else (mean_beta, mean_w)
+            if not problem.primal(w, b, f) <= worst:
+                return run.solution(Status.STALLED, t, too_long(self.step))
             status = run.visit(t, mean_w, mean_b, mean_f, *_feasible(problem, *dual))
             if self.average:
                 run.consider(w, b, f)
-            if not problem.primal(w, b, problem.y * (f + b)) <= worst:
-                return run.solution(Status.STALLED, t, too_long(self.step))
             if status is not None:
                 return run.solution(status, t)
             t += 1
-            w, alpha = w + eta(t) * (w_s - w), alpha + eta(t) * (s - alpha)
+            w, beta = w + eta(t) * (w_s - w), beta + eta(t) * (s - beta)
 
-    def _schedule(self, problem: LinearProblem) -> Callable[[int], float]:
+    def _schedule(self, problem: PrimalProblem) -> Callable[[int], float]:
         if self.step is None and problem.squared:
             return schedule(1.0 / largest_curvature(problem), 1.0)
         return schedule(self.step, 1.0)
 
 
-def multipliers(problem: LinearProblem, margins: Array) -> Array:
-    """s of the sub-gradient; with a free intercept rows on the margin take values that make sum y_i s_i zero."""
-    slack = 1.0 - margins
+def multipliers(problem: PrimalProblem, f: Array, b: float) -> Array:
+    """beta of the sub-gradient at the values f + b; with a free intercept rows on the margin take values that make the
+    sum zero."""
+    r = problem.y - f - b
     if problem.squared:
-        return 2.0 * problem.bound * np.maximum(0.0, slack)
-    near = 1e-12 * (1.0 + np.abs(margins))
-    inside = np.where(slack > near, problem.bound, 0.0)
-    if problem.intercept != "free":
+        beta = np.empty(problem.n_rows)
+        problem.rows.derivative(np.ascontiguousarray(f), b, beta, None)
+        return beta
+    near = 1e-12 * (1.0 + np.abs(f + b))
+    inside = np.where(problem.y * r > near, problem.y * problem.weight, 0.0)
+    if not problem.free:
         return inside
-    return balanced(inside, np.where(np.abs(slack) <= near, problem.bound, 0.0), problem.y)
+    return balanced(inside, np.where(np.abs(r) <= near, problem.y * problem.weight, 0.0))
 
 
-def _feasible(problem: LinearProblem, alpha: Array, w: Array) -> tuple[Array, Array | None]:
-    """Feasible multipliers and, if they are alpha itself, their w."""
-    inside = problem.feasible(alpha)
-    size = float(np.abs(alpha).max(initial=0.0))
-    return inside, w if np.abs(inside - alpha).max(initial=0.0) <= 1e-12 * size else None
+def balanced(beta: Array, room: Array) -> Array:
+    """Multipliers with the sum zero, by moving those that have ``room``, with its sign: rows on their margin."""
+    missing = -float(beta.sum())
+    side = np.where(room * missing > 0, room, 0.0)
+    total = abs(float(side.sum()))
+    return beta if total <= 0 else beta + side * min(1.0, abs(missing) / total)
+
+
+def _feasible(problem: PrimalProblem, beta: Array, w: Array) -> tuple[Array, Array | None]:
+    """Feasible multipliers and, if they are beta itself, their w."""
+    inside = problem.feasible(beta)
+    size = float(np.abs(beta).max(initial=0.0))
+    return inside, w if np.abs(inside - beta).max(initial=0.0) <= 1e-12 * size else None

@@ -1,14 +1,14 @@
 """From decision values to probabilities of classes: one object that a fitted classifier keeps.
 
 one decision value      two classes        p(f), 1 - p(f)
-a value a pair          one-vs-one         p_ij(f_ij) of each pair, coupled
-a value a class         one-vs-rest, joint p_k(s_k) of each class, divided by their sum; or softmax(slope s)
+one value per pair      one-vs-one         p_ij(f_ij) of each pair, coupled
+one value per class     one-vs-rest, joint p_k(s_k) of each class, divided by their sum; or softmax(slope s)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin.runtime.validation import Array
 from maxmargin.svm.calibration.coupling import couple
 from maxmargin.svm.calibration.isotonic import fit_isotonic
-from maxmargin.svm.calibration.sigmoid import fit_sigmoid
+from maxmargin.svm.calibration.sigmoid import SigmoidMap, fit_sigmoid, fit_sigmoids, logistic
 from maxmargin.svm.calibration.temperature import fit_temperature
 
 METHODS = ("sigmoid", "isotonic", "temperature")
@@ -38,9 +38,9 @@ class Calibration:
     kind : {"binary", "pairs", "classes"}
         What there is a decision value of.
     maps : list
-        One a decision value, or one for all classes (temperature); None for a value that was decided in advance.
+        One per decision value, or one for all classes (temperature); None for a value that was decided in advance.
     n_folds : int
-        Machines were trained without each of these parts of the rows, to learn from values that are honest.
+        Models were trained without each of these parts of the rows, to learn from unbiased values.
     n_samples : int
         Rows with such a value.
     log_loss : float
@@ -69,24 +69,17 @@ class Calibration:
     note: str
 
     def probabilities(self, decision: Array, present: Array) -> Array:
-        """Probabilities of the classes, shape (n, k), from decision values of shape (n, machines)."""
+        """Probabilities of the classes, shape (n, k), from decision values of shape (n, binary problems)."""
         if np.count_nonzero(present) == 1:
             return np.tile(present.astype(np.float64), (len(decision), 1))
         if self.kind == "binary":
             p = self.maps[0](decision[:, 0])
             return np.column_stack((1.0 - p, p))
         if self.kind == "pairs":
-            r = np.full(decision.shape, 0.5)
-            for t, own in enumerate(self.maps):
-                if own is not None:
-                    r[:, t] = own(decision[:, t])
-            return couple(r, present)
+            return couple(_column_by_column(self.maps, decision, 0.5), present)
         if self.method == "temperature":
             return self.maps[0](np.where(present, decision, -np.inf))
-        p = np.zeros(decision.shape)
-        for t, own in enumerate(self.maps):
-            if own is not None and present[t]:
-                p[:, t] = own(decision[:, t])
+        p = np.where(present, _column_by_column(self.maps, decision, 0.0), 0.0)
         total = p.sum(axis=1, keepdims=True)
         return np.where(total > 0, p / np.where(total > 0, total, 1.0), present / np.count_nonzero(present))
 
@@ -96,18 +89,42 @@ class Calibration:
         return f"{self.method} calibration, {self.n_folds} folds, {self.n_samples:,} rows{loss}{note}"
 
 
+def _column_by_column(maps: Sequence[Any], decision: Array, unknown: float) -> Array:
+    """The probabilities of each column by its own map; a column without a map has the same one everywhere."""
+    p = np.full(decision.shape, unknown)
+    known = [t for t, own in enumerate(maps) if own is not None]
+    if known and all(isinstance(maps[t], SigmoidMap) for t in known):  # thousands of pairs in one expression
+        slope, offset = np.array([(maps[t].slope, maps[t].offset) for t in known]).T
+        p[:, known] = logistic(slope * decision[:, known] + offset)
+        return p
+    for t in known:
+        p[:, t] = maps[t](decision[:, t])
+    return p
+
+
+def fit_pairs(method: str, values: Sequence[Array], positive: Sequence[Array], weight: Sequence[Array]) -> list[Any]:
+    """The maps of many binary problems, as :func:`fit_binary` fits each."""
+    if method == "sigmoid":
+        return list(fit_sigmoids(values, positive, weight))
+    return [fit_binary(method, *problem) for problem in zip(values, positive, weight, strict=True)]
+
+
 def fit_binary(method: str, values: Array, positive: Array, weight: Array) -> Any:
-    """The map of one machine from out-of-fold decision values, by the method's name."""
+    """The map of one binary problem from out-of-fold decision values, by the method's name."""
     return _ONE[method](values, positive, weight)
 
 
 def fit_classes(method: str, scores: Array, codes: Array, weight: Array, present: Array) -> list[Any]:
-    """The maps of a score a class, from out-of-fold scores of shape (n, k)."""
+    """The maps of one score per class, from out-of-fold scores of shape (n, k)."""
     if method == "temperature":
         there = np.flatnonzero(present)
         return [fit_temperature(scores[:, there], np.searchsorted(there, codes), weight)]
-    fit = _ONE[method]
-    return [fit(scores[:, k], codes == k, weight) if present[k] else None for k in range(len(present))]
+    there = np.flatnonzero(present)
+    columns = [scores[:, k] for k in there], [codes == k for k in there], [weight] * len(there)
+    maps: list[Any] = [None] * len(present)
+    for k, own in zip(there, fit_pairs(method, *columns), strict=True):
+        maps[k] = own
+    return maps
 
 
 def log_loss(p: Array, codes: Array, weight: Array) -> float:

@@ -8,18 +8,20 @@ r_ji p_i = r_ij p_j for every pair. The p nearest to that,
 solves a linear system, and is never negative:
 
     [ Q  e ] [ p ]   [ 0 ]
-    [ e' 0 ] [ b ] = [ 1 ],         Q_ii = sum_{s != i} r_si^2,     Q_ij = -r_ji r_ij.
+    [ e' 0 ] [ b ] = [ 1 ],         Q_ii = sum_{s != i} r_si^2,     Q_ij = -r_ji r_ij,
+
+which ``native/coupling`` solves for all rows.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.runtime.validation import Array
-from maxmargin.svm.models.multiclass import pairs
 
-SMALLEST = 1e-7  # pairs are never more certain than this, so that the system stays regular
-STRIP = 2048  # rows at a time
+LEAST_PROBABILITY = 1e-7  # of either class of a pair, so that the system stays regular
+MAX_OPERATIONS_PER_CALL = 2**26  # k^3 per row: some hundredths of a second, so that Ctrl-C is obeyed between calls
 
 
 def couple(r: Array, present: Array) -> Array:
@@ -46,27 +48,20 @@ def couple(r: Array, present: Array) -> Array:
     >>> couple(r, np.ones(3, bool)).round(6)
     array([[0.5, 0.3, 0.2]])
     """
-    k = len(present)
-    there = np.flatnonzero(present)
-    out = np.zeros((len(r), k))
-    if len(there) == 1:
-        out[:, there[0]] = 1.0
-        return out
-    columns = {pair: column for column, pair in enumerate(pairs(k))}
+    k, there = len(present), np.flatnonzero(present)
     m = len(there)
-    for start in range(0, len(r), STRIP):
-        part = np.clip(r[start : start + STRIP], SMALLEST, 1.0 - SMALLEST)
-        system = np.zeros((len(part), m + 1, m + 1))
-        system[:, m, :m] = system[:, :m, m] = 1.0
-        for a in range(m):
-            for b in range(a + 1, m):
-                first = part[:, columns[there[a], there[b]]]
-                second = 1.0 - first
-                system[:, a, a] += second**2
-                system[:, b, b] += first**2
-                system[:, a, b] = system[:, b, a] = -first * second
-        right = np.zeros((len(part), m + 1, 1))
-        right[:, m] = 1.0
-        p = np.maximum(np.linalg.solve(system, right)[:, :m, 0], 0.0)
-        out[start : start + STRIP, there] = p / p.sum(axis=1, keepdims=True)
+    first, second = np.triu_indices(m, 1)
+    column = np.full((k, k), -1)
+    column[np.triu_indices(k, 1)] = np.arange(k * (k - 1) // 2)
+    columns = np.ascontiguousarray(column[there[first], there[second]], np.int64)
+    r = np.ascontiguousarray(r, np.float64)
+    p = np.empty((len(r), m))
+    rows_per_call = max(1, MAX_OPERATIONS_PER_CALL // m**3)
+    for start in range(0, len(r), rows_per_call):
+        rows = slice(start, start + rows_per_call)
+        _native.couple_pairs(r[rows], columns, LEAST_PROBABILITY, p[rows])
+    if m == k:
+        return p
+    out = np.zeros((len(r), k))
+    out[:, there] = p
     return out

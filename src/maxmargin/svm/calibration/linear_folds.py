@@ -1,8 +1,8 @@
 """Decision values of a linear machine's rows from machines that were trained without them, in one Newton step each.
 
-At the optimum w = sum_i alpha_i y_i x_i. Without the rows of a fold F the same w has the gradient
+At the optimum w = sum_i beta_i x_i. Without the rows of a fold F the same w has the gradient
 
-    g_F = sum_{i in F} alpha_i y_i x~_i,                x~ = (x, 1) where there is an intercept,
+    g_F = sum_{i in F} beta_i x~_i,                    x~ = (x, 1) where there is an intercept,
 
 and the machine of the other rows is, by one Newton step from there,
 
@@ -29,13 +29,13 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg
 
+from maxmargin.problems.design import Design
 from maxmargin.problems.dual import JointProblem
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.linear import Barrier, CoordinateDescent
 from maxmargin.solvers.linear.base import Start
-from maxmargin.solvers.linear.problem import LinearProblem
-from maxmargin.solvers.linear.products import Design
 from maxmargin.svm.linear.crammer_singer import solve_joint
 
 FEW = 1500  # columns up to which the d x d system is solved
@@ -43,12 +43,12 @@ TOL = 0.01  # relative duality gap at which a refitted machine is good enough
 BAND = 0.5  # the hinge's curvature is spread over so much of a margin to either side
 
 
-def linear_values(problem: LinearProblem, start: Start, folds: Array, control: Control) -> Array:
+def linear_values(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
     """Decision values of a binary linear machine for every row, each from a machine without its fold.
 
     Parameters
     ----------
-    problem : LinearProblem
+    problem : PrimalProblem
     start : Start
         Its solution: w, b and the multipliers.
     folds : array of int
@@ -59,15 +59,14 @@ def linear_values(problem: LinearProblem, start: Start, folds: Array, control: C
     -------
     array of shape (n,)
     """
-    if start.alpha is None or problem.hard_margin or problem.n_features > FEW:
+    if start.beta is None or problem.hard_margin or problem.n_features > FEW:
         return _refitted(problem, start, folds, control)
     values = problem.design.times(start.w) + start.b
     margins = problem.y * values
     if problem.squared:
-        h = np.where(margins < 1.0, 2.0 * problem.bound, 0.0)
+        h = np.where(margins < 1.0, 2.0 * problem.weight, 0.0)
     else:
-        h = np.where(np.abs(margins - 1.0) < BAND, problem.bound / (2.0 * BAND), 0.0)
-    pull = problem.y * start.alpha
+        h = np.where(np.abs(margins - 1.0) < BAND, problem.weight / (2.0 * BAND), 0.0)
     free, none = problem.intercept == "free", problem.intercept == "none"
     shift = problem.design.mean() if free and not problem.design.sparse else None
     constant = None if none else 1.0 if free else problem.scaling
@@ -89,14 +88,14 @@ def linear_values(problem: LinearProblem, start: Start, folds: Array, control: C
             continue
         H = total - gram
         H[np.arange(len(H)), np.arange(len(H))] += penalty
-        step = scipy.linalg.solve(H, design.transposed(pull[rows]), assume_a="pos", check_finite=False)
+        step = scipy.linalg.solve(H, design.transposed(start.beta[rows]), assume_a="pos", check_finite=False)
         moves = design.times(step)
         if float(np.sqrt(np.mean(moves**2))) <= most:
             values[rows] -= moves
     return values
 
 
-def _kept(problem: LinearProblem, folds: Array, h: Array, shift: Array | None, constant: float | None) -> Array:
+def _kept(problem: PrimalProblem, folds: Array, h: Array, shift: Array | None, constant: float | None) -> Array:
     """The curvature of the rows that are in every machine."""
     rows = np.flatnonzero((folds < 0) & (h > 0))
     d = problem.n_features + (constant is not None)
@@ -105,7 +104,7 @@ def _kept(problem: LinearProblem, folds: Array, h: Array, shift: Array | None, c
     return Design(problem.X[rows], shift=shift, constant=constant).gram(h[rows])
 
 
-def _refitted(problem: LinearProblem, start: Start, folds: Array, control: Control) -> Array:
+def _refitted(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
     """Machines refitted fold by fold; a fold's rows get the price zero, which leaves them out without a copy of X."""
     solver = Barrier() if problem.hard_margin else CoordinateDescent()
     values = problem.design.times(start.w) + start.b
@@ -114,9 +113,9 @@ def _refitted(problem: LinearProblem, start: Start, folds: Array, control: Contr
         if control.stop() is not None:
             values[held] = np.nan
             continue
-        fold = replace(problem, bound=np.where(held, 0.0, problem.bound))
-        alpha = None if start.alpha is None else np.where(held, 0.0, start.alpha)
-        begin = Start(start.w, start.b, alpha)
+        fold = replace(problem, weight=np.where(held, 0.0, problem.weight))
+        beta = None if start.beta is None else np.where(held, 0.0, start.beta)
+        begin = Start(start.w, start.b, beta)
         found = solver.solve(fold, tol=TOL, control=control, start=begin, random_state=0)
         rows = np.flatnonzero(held)
         values[rows] = problem.X[rows] @ found.w + found.b

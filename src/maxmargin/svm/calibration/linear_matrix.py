@@ -16,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.kernels.gram.tiles.selection import UNIT
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.linear.base import Start
-from maxmargin.solvers.linear.problem import LinearProblem
 from maxmargin.svm.calibration.matrix_folds import PADDING, solve_folds
 
 ROWS = 2048  # rows up to which K is stored
@@ -30,7 +30,7 @@ STEPS = 4  # pair steps a row that a fold may take
 NOTHING = 1e-7  # parts of its bound at which a multiplier of an interior point counts as zero
 
 
-def suits(problem: LinearProblem) -> bool:
+def suits(problem: PrimalProblem) -> bool:
     """Whether a problem has few rows, and few for its columns."""
     n, d = problem.X.shape
     return n <= ROWS and n < EACH * d
@@ -41,11 +41,11 @@ class LinearMatrix:
 
     Parameters
     ----------
-    problem : LinearProblem
+    problem : PrimalProblem
         One of the machines: the others differ from it in their signs and bounds only.
     """
 
-    def __init__(self, problem: LinearProblem) -> None:
+    def __init__(self, problem: PrimalProblem) -> None:
         n = len(problem.y)
         self.free = problem.intercept == "free"
         size = -(-(n + (not self.free)) // UNIT) * UNIT
@@ -61,16 +61,16 @@ class LinearMatrix:
             self.K[:n, :n] += problem.scaling**2
         self.diagonal = self.K[np.arange(n), np.arange(n)].copy()
 
-    def values(self, problem: LinearProblem, start: Start, folds: Array, control: Control) -> Array:
+    def values(self, problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
         """Decision values of every row, each from a machine without its fold; as
         :func:`maxmargin.svm.calibration.linear_folds.linear_values`, which knows more about them."""
-        assert start.alpha is not None
+        assert start.beta is not None
         n, size, count = len(problem.y), len(self.K), int(folds.max(initial=-1)) + 1
         y, every = problem.y, np.arange(n)
         own = problem.design.times(start.w) + start.b
-        alpha = np.where(start.alpha > NOTHING * problem.bound, start.alpha, 0.0)
-        spread = 1.0 / (2.0 * problem.bound) if problem.squared else np.zeros(n)
-        bound = np.full(n, np.inf) if problem.squared else problem.bound
+        alpha = np.where(np.abs(start.beta) > NOTHING * problem.weight, np.abs(start.beta), 0.0)
+        spread = 1.0 / (2.0 * problem.weight) if problem.squared else np.zeros(n)
+        bound = np.full(n, np.inf) if problem.squared else problem.weight
         self.K[every, every] = self.diagonal + spread
         a, lower, upper, diagonal = np.zeros((4, size))
         a[:n] = y * alpha if problem.squared else y * np.minimum(alpha, bound)

@@ -12,21 +12,21 @@ that neither overflows nor loses digits:
 
     -(t log p + (1 - t) log(1 - p)) = log(1 + exp(-|z|)) + max(z, 0) - t z,         z = slope f + offset.
 
-A slope below zero would say that the machine is worse than nothing. Then the best one allowed is 0, and p is constant.
+A slope below zero would mean that the decision values are worse than none. Then the best one allowed is 0, and p is
+constant. Newton's method for all problems of a fit is in ``native/sigmoid_fits``.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.runtime.validation import Array
 
-MOST = 100  # Newton steps
-SMALLEST = 1e-10  # step at which the search along a direction ends
+MAX_ROWS_PER_CALL = 2**22  # evaluated: some hundredths of a second, so that Ctrl-C is obeyed between calls
 
 
 @dataclass(frozen=True)
@@ -68,49 +68,29 @@ def platt_targets(positive: Array, weight: Array) -> tuple[float, float]:
     return (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0)
 
 
-@numba.njit(cache=True, nogil=True)
-def _look(f: Array, target: Array, weight: Array, slope: float, offset: float) -> tuple[float, ...]:
-    """The cross-entropy, its two derivatives, and its three second derivatives."""
-    loss = d_slope = d_offset = ss = so = oo = 0.0
-    for i in range(len(f)):
-        z = slope * f[i] + offset
-        decay = math.exp(-abs(z))
-        p = (1.0 if z >= 0 else decay) / (1.0 + decay)
-        loss += weight[i] * (math.log1p(decay) + max(z, 0.0) - target[i] * z)
-        residual, curvature = weight[i] * (p - target[i]), weight[i] * decay / (1.0 + decay) ** 2
-        d_slope += residual * f[i]
-        d_offset += residual
-        ss += curvature * f[i] * f[i]
-        so += curvature * f[i]
-        oo += curvature
-    return loss, d_slope, d_offset, ss, so, oo
+def fit_sigmoids(values: Sequence[Array], positive: Sequence[Array], weight: Sequence[Array]) -> list[SigmoidMap]:
+    """The sigmoids of many binary problems, as :func:`fit_sigmoid` fits each: one-vs-one has as many as there are pairs
+    of classes, of few rows each.
 
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _newton(f: Array, target: Array, weight: Array, offset: float) -> tuple[float, float]:
-    """The slope and the offset of least cross-entropy, from a slope of zero. (Compiled as a whole: one-vs-one fits as
-    many sigmoids as there are pairs of classes, of few rows each.)"""
-    slope = 0.0
-    enough = 1e-9 * weight.sum()
-    loss, d_slope, d_offset, ss, so, oo = _look(f, target, weight, slope, offset)
-    for _ in range(MOST):
-        if max(abs(d_slope), abs(d_offset)) <= enough:
-            break
-        ridge = 1e-12 * (1.0 + ss + oo)
-        ss, oo = ss + ridge, oo + ridge
-        determinant = ss * oo - so * so
-        by_slope, by_offset = (so * d_offset - oo * d_slope) / determinant, (so * d_slope - ss * d_offset) / determinant
-        down, step = d_slope * by_slope + d_offset * by_offset, 1.0
-        while step >= SMALLEST:
-            new = _look(f, target, weight, slope + step * by_slope, offset + step * by_offset)
-            if new[0] <= loss + 1e-4 * step * down:
-                break
-            step *= 0.5
-        if step < SMALLEST:
-            break  # rounding decides: this is the minimum
-        slope, offset = slope + step * by_slope, offset + step * by_offset
-        loss, d_slope, d_offset, ss, so, oo = new
-    return slope, offset
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.svm.calibration.sigmoid import fit_sigmoids
+    >>> values, positive = np.array([-2.0, 0.5, -0.5, 2.0]), np.array([False, False, True, True])
+    >>> fitted = fit_sigmoids([values, 2.0 * values], [positive, positive], [np.ones(4), np.ones(4)])
+    >>> bool(np.isclose(fitted[0].slope, 2.0 * fitted[1].slope))
+    True
+    """
+    if not values:
+        return []
+    starts = np.concatenate(([0], np.cumsum([len(own) for own in values]))).astype(np.int64)
+    f, w = np.concatenate(values, dtype=np.float64), np.concatenate(weight, dtype=np.float64)
+    up = np.concatenate(positive, dtype=bool)
+    slope, offset, steps = np.zeros(len(values)), np.zeros(len(values)), np.zeros(len(values), np.int64)
+    problem = 0
+    while problem < len(values):
+        problem = _native.fit_sigmoids(f, up, w, starts, slope, offset, steps, problem, MAX_ROWS_PER_CALL)
+    return [SigmoidMap(*numbers) for numbers in zip(slope.tolist(), offset.tolist(), strict=True)]
 
 
 def fit_sigmoid(values: Array, positive: Array, weight: Array) -> SigmoidMap:
@@ -119,7 +99,7 @@ def fit_sigmoid(values: Array, positive: Array, weight: Array) -> SigmoidMap:
     Parameters
     ----------
     values : array of shape (n,)
-        Decision values of rows that the machine was not trained on.
+        Decision values of rows that the model was not trained on.
     positive : array of bool, shape (n,)
         Which rows are of the positive class.
     weight : array of shape (n,)
@@ -138,12 +118,4 @@ def fit_sigmoid(values: Array, positive: Array, weight: Array) -> SigmoidMap:
     >>> fitted.slope > 0
     True
     """
-    up, down = platt_targets(positive, weight)
-    target = np.where(positive, up, down)
-    size = float(np.abs(values).max(initial=0.0)) or 1.0
-    mean = float(np.dot(weight, target) / weight.sum())
-    flat = math.log(mean) - math.log1p(-mean)
-    slope, offset = _newton(values / size, target, np.asarray(weight, np.float64), flat)
-    if slope <= 0.0:
-        return SigmoidMap(0.0, flat)
-    return SigmoidMap(slope / size, offset)
+    return fit_sigmoids([values], [positive], [weight])[0]

@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.runtime.validation import Array
 
-MOST = 200  # steps
-HOTTEST = 1e6  # the largest slope, for scores of size one: perfectly separated rows would ask for an infinite one
+MAX_STEPS = 200  # of Newton's method or bisection; each halves the bracket at worst
+MAX_SLOPE = 1e6  # for scores of size one: rows that are all classified correctly would take an infinite one
+MAX_SCORES_PER_CALL = 2**22  # some hundredths of a second, so that Ctrl-C is obeyed between calls
 
 
 @dataclass(frozen=True)
@@ -62,22 +63,15 @@ def softmax(scores: Array) -> Array:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-@numba.njit(cache=True, nogil=True)
-def _derivatives(s: Array, own: Array, weight: Array, slope: float) -> tuple[float, float]:
+def _derivatives(scores: Array, own: Array, weight: Array, slope: float) -> tuple[float, float]:
     """dL / d slope = sum w (mean - own) and its derivative, sum w (variance), with the mean and the variance of a row's
     scores under its probabilities."""
     first = second = 0.0
-    for i in range(len(s)):
-        top = s[i].max()
-        total = by_one = by_two = 0.0
-        for k in range(s.shape[1]):
-            power, low = math.exp(slope * (s[i, k] - top)), s[i, k] - top
-            total += power
-            by_one += power * low
-            by_two += power * low * low
-        mean = by_one / total
-        first += weight[i] * (mean + top - own[i])
-        second += weight[i] * (by_two / total - mean * mean)
+    rows_per_call = max(1, MAX_SCORES_PER_CALL // scores.shape[1])
+    for start in range(0, len(scores), rows_per_call):
+        rows = slice(start, start + rows_per_call)
+        part = _native.temperature_derivatives(scores[rows], own[rows], weight[rows], slope)
+        first, second = first + part[0], second + part[1]
     return first, second
 
 
@@ -87,7 +81,8 @@ def fit_temperature(scores: Array, codes: Array, weight: Array) -> TemperatureMa
     Parameters
     ----------
     scores : array of shape (n,) or (n, k)
-        Decision values, positive for code 1; or a score a class. Of rows that the machine was not trained on.
+        Decision values, positive for code 1; or one score per class. Of rows that the model was not trained
+        on.
     codes : array of int, shape (n,)
         The class of each row.
     weight : array of shape (n,)
@@ -107,15 +102,15 @@ def fit_temperature(scores: Array, codes: Array, weight: Array) -> TemperatureMa
     if scores.ndim == 1:
         scores = np.column_stack((np.zeros(len(scores)), scores))
     size = float(np.abs(scores).max(initial=0.0)) or 1.0
-    s = scores / size
+    s = np.ascontiguousarray(scores / size)
     own = s[np.arange(len(s)), codes]
-    # Of rows that are all right the slope would be infinite; one more row that is wrong, like Platt's, keeps it finite.
-    weight = np.asarray(weight, np.float64)
+    # One more row that is misclassified, like Platt's, keeps the slope finite where all rows are classified correctly.
+    weight = np.ascontiguousarray(weight, np.float64)
     total = float(weight.sum())
     prior = np.sort(s.max(axis=1) - s.min(axis=1))[len(s) // 2] if len(s) else 1.0
-    low, high, slope = 0.0, HOTTEST, 1.0
+    low, high, slope = 0.0, MAX_SLOPE, 1.0
 
-    for _ in range(MOST):
+    for _ in range(MAX_STEPS):
         first, second = _derivatives(s, own, weight, slope)
         one = 1.0 / (1.0 + math.exp(-min(slope * prior, 700.0)))
         first, second = first + prior * one, second + prior * prior * one * (1.0 - one)
@@ -124,5 +119,5 @@ def fit_temperature(scores: Array, codes: Array, weight: Array) -> TemperatureMa
         low, high = (low, slope) if first > 0 else (slope, high)
         new = slope - first / second if second > 0 else np.inf
         inside = low < new < high
-        slope = new if inside else (0.5 * (low + high) if high < HOTTEST else 2.0 * slope)
+        slope = new if inside else (0.5 * (low + high) if high < MAX_SLOPE else 2.0 * slope)
     return TemperatureMap(float(slope) / size if slope > 1e-12 else 0.0)

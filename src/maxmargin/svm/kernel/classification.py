@@ -161,6 +161,9 @@ class SVC(KernelClassifier):
     def _approximation(self) -> str | None:
         return None if math.isinf(self.C) else "NystroemSVC"
 
+    def _poses_pairs(self) -> bool:
+        return bool(self.fit_intercept) and math.isfinite(self.C)
+
     def _problem(self, y: Array, weight: Array) -> DualProblem:
         return problems.c_svc(y, self.C * weight, fit_intercept=self.fit_intercept)
 

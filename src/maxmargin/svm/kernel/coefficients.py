@@ -75,7 +75,7 @@ def divided(
     data: TrainingSet, used: Array, coefficients: Array, filled: Array, weights: Array, bounds: Array
 ) -> tuple[Array, Array]:
     """The support vectors among the input rows, in their order, and their coefficients."""
-    place = np.full(data.gram.n + 1, -1)  # the last entry serves rows that are in no merged row
+    place = np.full(data.n + 1, -1)  # the last entry serves rows that are in no merged row
     place[used] = np.arange(len(used))
     of = place[data.rows.member_of]
     members = np.flatnonzero(of >= 0)

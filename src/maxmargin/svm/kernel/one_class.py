@@ -11,7 +11,8 @@ from maxmargin import problems
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import callers_level, check_number, check_weights
-from maxmargin.svm.kernel.pipeline import KernelMachine
+from maxmargin.svm.kernel.outcome import FitOutcome
+from maxmargin.svm.kernel.pipeline import KernelMachine, share_outside
 from maxmargin.svm.kernel.region import RegionMixin
 
 
@@ -107,23 +108,22 @@ class OneClassSVM(RegionMixin, KernelMachine):
         X = self._training_points(X)
         weights = check_weights(sample_weight, X.shape[0])
         data = self._prepare(X, np.zeros(X.shape[0]), weights)
-        if data.gram.n == 1 and X.shape[0] > 1:
+        if data.n == 1 and X.shape[0] > 1:
             warnings.warn(
                 "All training points are identical: every point like them is an inlier, any other an outlier.",
                 UserWarning,
                 stacklevel=callers_level(),
             )
         problem = problems.one_class(data.weight, float(self.nu))
-        machine = self._fit_one(X, data, weights, weights, problem)
+        model, used_solver = self._fit_one(X, data, weights, weights, problem)
         self.offset_ = -self.intercept_
-        inside = machine.f >= machine.third
-        used = data.rows.member_of >= 0
         self._finish(
             data,
-            [machine],
-            machine="OneClassSVM",
+            FitOutcome.of_models([model], np.ones(1)),
+            used_solver,
+            fitted="OneClassSVM",
             parameters=f"nu = {self.nu:g}",
-            training_error=float(np.mean(~inside[data.rows.member_of[used]])),
+            training_error=share_outside(model.f >= model.third, data.rows.member_of),
             error_name="training points outside",
         )
         return self

@@ -6,7 +6,6 @@ predict_proba  decision values -> maps -> coupled or normalised -> the nearest t
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.problems.dual import DualProblem, JointProblem
+from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array, callers_level, check_choice, check_new_points
 from maxmargin.svm.calibration.agreement import agreeing
@@ -27,7 +26,7 @@ from maxmargin.svm.kernel.coefficients import Machine
 from maxmargin.svm.kernel.training import ABREAST, TrainingSet
 from maxmargin.svm.models.multiclass import certain
 
-FEW = 500  # rows of a machine up to which threads cost more than they bring
+SERIAL_MAX_ROWS = 500  # rows of a binary model up to which threads cost more than they bring
 NEAR_TIE = 1e-9  # relative error of decision values within which ``predict`` itself is asked
 
 
@@ -42,16 +41,14 @@ def _has_calibration(estimator: Any) -> bool:
 
 class ProbabilityMixin:
     """``predict_proba`` and ``predict_log_proba``; a classifier has the parameter ``calibration``, and its ``fit``
-    calls one of the hooks below."""
+    calls one of the calibration steps below."""
 
     calibration: str | None
     classes_: Array
     _present: Array
     _scheme: str
-    _evaluations: int
     _scale: Any
     intercept_: Any
-    _judge: Any = None
 
     def _check_calibration(self) -> None:
         if self.calibration is not None:
@@ -111,41 +108,12 @@ class ProbabilityMixin:
         decision = self._decision(points)
         codes = self._label(decision)
         # predict may sum in another order: where that could matter, it has the word.
-        bound = NEAR_TIE * (np.abs(self._expansion.coefficients).sum(axis=0) + np.abs(self._expansion.intercept))
+        bound = NEAR_TIE * (self._expansion.absolute_sums + np.abs(self._expansion.intercept))
         if not certain(decision, bound, codes, self._scheme).all():
             codes = np.searchsorted(self.classes_, self.predict(X))
         return decision, codes
 
-    # ------------------------------------------------------------ hooks of fit
-
-    def _solve(
-        self: Any,
-        data: TrainingSet,
-        problems: Sequence[tuple[Array, DualProblem]],
-        gram_of: Callable[[int], Gram] | None = None,
-    ) -> list[Machine]:
-        """Pairs of classes share kernel values that live while a pair is solved: its folds then follow at once. (But a
-        limit of time is for the machines first.)"""
-        self._judge = None
-        if self.calibration is not None and gram_of is not None and data.control.max_seconds is None:
-            self._judge = _Judge(stratified_folds(data.target, len(self.classes_), quota=PAIR), data)
-        try:
-            machines: list[Machine] = super()._solve(data, problems, gram_of)  # type: ignore[misc]
-        except BaseException:
-            del self._judge  # a fit that failed leaves nothing behind
-            raise
-        return machines
-
-    def _solve_one(
-        self: Any, data: TrainingSet, rows: Array, problem: DualProblem, solver: Any, gram: Gram, start: Array | None
-    ) -> Machine:
-        judge = self._judge
-        if judge is not None:
-            gram.stored = functools.cache(gram.stored)  # type: ignore[method-assign]  # one matrix for all of them
-        machine: Machine = super()._solve_one(data, rows, problem, solver, gram, start)  # type: ignore[misc]
-        if judge is not None:
-            judge.values[id(problem)] = judge(machine, gram)
-        return machine
+    # ------------------------------------------------------------ steps of fit
 
     def _calibrate(
         self: Any,
@@ -154,42 +122,38 @@ class ProbabilityMixin:
         solved: Sequence[int],
         n_tasks: int,
         gram_of: Callable[[int], Gram] | None,
-    ) -> None:
-        """Kernel machines of one-vs-one and one-vs-rest: learn the maps from out-of-fold values."""
-        judge = self.__dict__.pop("_judge", None)
-        self.__dict__.pop("calibration_", None)
-        if self.calibration is None:
-            return
+    ) -> int:
+        """One-vs-one and one-vs-rest: learn the maps from out-of-fold values, and set ``calibration_``. Returns the
+        number of kernel values that this took."""
         many = self._scheme == "ovo" and len(self.classes_) > 2
-        if judge is None:
-            quota: Any = PAIR
-            if not many:
-                n_support = np.mean([float(np.count_nonzero(machine.solution.a)) for machine in machines] or [0.0])
-                quota = quotas(self.calibration, data.target, len(self.classes_), float(n_support))
-            judge = _Judge(stratified_folds(data.target, len(self.classes_), quota=quota), data)
+        quota: Any = PAIR
+        if not many:
+            n_support = np.mean([float(np.count_nonzero(machine.solution.a)) for machine in machines] or [0.0])
+            quota = quotas(self.calibration, data.target, len(self.classes_), float(n_support))
+        judge = _Judge(stratified_folds(data.target, len(self.classes_), quota=quota), data)
         folds, weights = judge.folds, data.weight * judge.folds.factor
-        values: list[Any] = [judge.values.get(id(machine.problem)) for machine in machines]
-        left = [t for t, own in enumerate(values) if own is None]
-        evaluations = [0] * len(left)
+        values: list[Any] = [None] * len(machines)
+        evaluations = [0] * len(machines)
 
         def work(k: int) -> None:
-            machine = machines[left[k]]
+            machine = machines[k]
             if gram_of is not None:
-                gram = gram_of(left[k])
+                gram = gram_of(k)
             else:
-                gram = data.gram if len(machine.rows) == data.gram.n else data.gram.subset(machine.rows)
+                everything = len(machine.rows) == data.n and bool((np.diff(machine.rows) == 1).all())
+                gram = data.gram if everything else data.gram.subset(machine.rows)
             gram.budget, before = share, gram.evaluations
-            values[left[k]] = judge(machine, gram)
+            values[k] = judge(machine, gram)
             evaluations[k] = gram.evaluations - before
 
-        memory = data.gram.budget
-        share = memory / min(ABREAST, max(1, len(machines)))
+        share = data.budget / min(ABREAST, max(1, len(machines)))
         rows_each = np.mean([len(machine.rows) for machine in machines]) if machines else 0
-        run_tiles(work, len(left), min(ABREAST, data.threads) if len(machines) > 1 and rows_each > FEW else 1)
-        data.gram.budget = memory
-        self._evaluations += sum(evaluations)
+        run_tiles(
+            work, len(machines), min(ABREAST, data.threads) if len(machines) > 1 and rows_each > SERIAL_MAX_ROWS else 1
+        )
+        data.gram.budget = data.budget
         if self._scheme == "ovr" and len(self.classes_) > 2:
-            scores = np.full((data.gram.n, n_tasks), -1.0)
+            scores = np.full((data.n, n_tasks), -1.0)
             for t, machine, own in zip(solved, machines, values, strict=True):
                 scores[machine.rows, t] = own
             rows = machines[0].rows if machines else np.empty(0, int)
@@ -197,12 +161,12 @@ class ProbabilityMixin:
             for t, machine in zip(solved, machines, strict=True):
                 own[:, t] += self._scale(machine) * machine.f
             self._learn_classes(scores[rows], data.target[rows], weights[rows], folds, own)
-            return
+            return sum(evaluations)
         own = [self._scale(m) * (m.f + m.intercept) for m in machines]
         if not many:
             rows = machines[0].rows if machines else np.empty(0, int)
             self._learn_binary(values, data.target[rows] == 1, weights[rows], folds, own)
-            return
+            return sum(evaluations)
         maps: list[Any] = [None] * n_tasks
         known = (folds.of_row >= 0) & (folds.factor > 0)
         for t, machine, value, training in zip(solved, machines, values, own, strict=True):
@@ -213,19 +177,17 @@ class ProbabilityMixin:
             positive, weight = machine.problem.target[chosen] > 0, weights[machine.rows[chosen]]
             maps[t] = fit_binary(self.calibration, value[chosen], positive, weight)
         self._keep("pairs", maps, folds, np.nan, int(np.count_nonzero(known)))
+        return sum(evaluations)
 
     def _calibrate_joint(
         self: Any, data: TrainingSet, problem: JointProblem, A: Array, F: Array, gram: Gram, active: Array
     ) -> None:
         """The joint kernel machine."""
-        self.__dict__.pop("calibration_", None)
-        if self.calibration is None:
-            return
         folds = stratified_folds(problem.label, len(self.classes_))
         scores = joint_values(problem, gram, A, F, folds.of_row, silent(data.control))
         self._learn_classes(scores, problem.label, data.weight[active], folds, F)
 
-    # ------------------------------------------------------------ what the hooks share
+    # ------------------------------------------------------------ what the steps share
 
     def _learn_binary(
         self: Any, values: Sequence[Array], positive: Array, weight: Array, folds: Folds, own: Sequence[Array]
@@ -288,7 +250,6 @@ class _Judge:
 
     def __init__(self, folds: Folds, data: TrainingSet) -> None:
         self.folds, self.control = folds, silent(data.control)
-        self.values: dict[int, Array] = {}
 
     def __call__(self, machine: Machine, gram: Gram) -> Array:
         folds = self.folds

@@ -15,7 +15,8 @@ from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_flag, check_number, check_weights
 from maxmargin.svm.kernel.coefficients import Machine
-from maxmargin.svm.kernel.pipeline import KernelMachine
+from maxmargin.svm.kernel.outcome import FitOutcome
+from maxmargin.svm.kernel.pipeline import KernelMachine, root_mean_square
 
 
 class KernelRegressor(RegressorMixin, KernelMachine, abc.ABC):
@@ -57,19 +58,19 @@ class KernelRegressor(RegressorMixin, KernelMachine, abc.ABC):
         X, target = self._training_points(X, y, supervised=True, numeric=True)
         target = target.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
-        self._foretell(X, target, weights, "R squared")
+        self._forecast(X, target, weights, "R squared")
         data = self._prepare(X, target, weights)
         bounds = np.where(weights > 0, self.C, 0.0) if math.isinf(self.C) else self.C * weights
-        machine = self._fit_one(X, data, weights, bounds, self._problem(data.target, data.weight))
+        model, used_solver = self._fit_one(X, data, weights, bounds, self._problem(data.target, data.weight))
         used = data.rows.member_of >= 0
-        fitted = machine.f + machine.intercept
-        residual = fitted[data.rows.member_of[used]] - target[used]
+        residual = (model.f + model.intercept)[data.rows.member_of[used]] - target[used]
         self._finish(
             data,
-            [machine],
-            machine=type(self).__name__,
-            parameters=self._parameters(machine),
-            training_error=math.sqrt(float(np.mean(residual**2))),
+            FitOutcome.of_models([model], np.ones(1)),
+            used_solver,
+            fitted=type(self).__name__,
+            parameters=self._parameters(model),
+            training_error=root_mean_square(residual),
             error_name="root mean squared training error",
         )
         return self

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from maxmargin.runtime.validation import check_choice, check_flag, check_number, check_run_options, shown
-from maxmargin.solvers.linear import LINEAR_SOLVERS
+from maxmargin.solvers.linear.base import MARGIN_LOSSES
+from maxmargin.solvers.linear.choice import check_linear_solver
 from maxmargin.solvers.linear.l1_coordinate_descent import L1CoordinateDescent
-from maxmargin.solvers.linear.problem import LOSSES
 
 
 def check_linear_parameters(estimator: Any) -> None:
     """Refuse what LinearSVC cannot do, with the remedy."""
     check_choice("penalty", estimator.penalty, ["l2", "l1"])
-    check_choice("loss", estimator.loss, LOSSES)
+    check_choice("loss", estimator.loss, MARGIN_LOSSES)
     check_run_options(estimator)
     check_number("C", estimator.C, above=0, infinite=True, remedy="Without a price of slack nothing is learnt.")
     check_choice("multi_class", estimator.multi_class, ["ovr", "crammer_singer"])
@@ -45,12 +45,7 @@ def intercept_of(estimator: Any) -> tuple[str, float]:
 
 def _check_solver(estimator: Any) -> None:
     solver = estimator.solver
-    if isinstance(solver, str):
-        check_choice("solver", solver, ["auto", *LINEAR_SOLVERS], ", or a solver object")
-    elif isinstance(solver, type) or not all(hasattr(solver, part) for part in ("name", "solve")):
-        raise TypeError(
-            f"solver must be a name or an object of maxmargin.solvers.linear, such as Pegasos(); got {solver!r}."
-        )
+    check_linear_solver(solver, MARGIN_LOSSES)
     if estimator.multi_class == "crammer_singer" and solver != "auto":
         raise ValueError("multi_class='crammer_singer' is one joint problem with its own solver: use solver='auto'.")
 

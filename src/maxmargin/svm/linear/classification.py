@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.kernels import Linear
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.threads import effective_threads, single_threaded_blas
+from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
-    callers_level,
     check_class_weights,
     check_labels,
     check_new_points,
     check_training,
     check_weights,
-    scaling_hint,
 )
 from maxmargin.solvers.hulls import InseparableError
-from maxmargin.svm.linear.binary_models import Memory, Outcome, TrainingRows, training_rows
+from maxmargin.svm.linear.binary_models import Memory, Outcome
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
 from maxmargin.svm.linear.crammer_singer import solve_joint
+from maxmargin.svm.linear.fit import learns_of, linear_report, threads_of, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.hard_margin import check_separable
 from maxmargin.svm.linear.one_vs_rest import Settings, solve_one_vs_rest
 from maxmargin.svm.linear.probabilities import LinearProbabilityMixin
-from maxmargin.svm.linear.report import LinearReport
-from maxmargin.svm.report import combine
+from maxmargin.svm.linear.rows import TrainingRows, training_rows
 from maxmargin.svm.streaming.mixin import StreamingMixin
-
-FEW = 1000  # rows up to which threads cost more than they bring
 
 
 class LinearSVC(
@@ -56,7 +49,7 @@ class LinearSVC(
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (w'x + b).
     dual : "auto" or bool, default="auto"
-        With True or False, choose only among solvers of the dual or of the primal problem; both have the same solution.
+        A hint for ``solver="auto"``: both problems have the same solution, and False never chooses a slower solver.
     tol : float, default=1e-4
         Stop when the relative duality gap is at most this.
     C : float, default=1.0
@@ -120,10 +113,10 @@ class LinearSVC(
     >>> from sklearn.datasets import load_iris
     >>> from maxmargin import LinearSVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> machine = LinearSVC(loss="hinge").fit(X, y)
-    >>> machine.score(X, y) > 0.9
+    >>> model = LinearSVC(loss="hinge").fit(X, y)
+    >>> model.score(X, y) > 0.9
     True
-    >>> machine.coef_.shape, machine.report_.solver
+    >>> model.coef_.shape, model.report_.solver
     ((3, 4), 'barrier')
     """
 
@@ -206,7 +199,7 @@ class LinearSVC(
         self._present = np.bincount(codes, weights=effective, minlength=len(self.classes_)) > 0
         if len(self.classes_) == 2 or self.multi_class == "crammer_singer":
             weights = effective
-        threads = effective_threads(self.n_jobs) if X.shape[0] > FEW else 1
+        threads = threads_of(self, X.shape[0])
         rows = training_rows(X, codes, weights, keys=bool(self.warm_start))
         with control.catching_interrupts(), single_threaded_blas():
             fit = self._fit_joint if self.multi_class == "crammer_singer" else self._fit_tasks
@@ -219,30 +212,19 @@ class LinearSVC(
         at = rows.member_of[rows.member_of >= 0]
         values = self._values(rows.X) if outcome.decision is None else outcome.decision
         wrong = self._codes(values)[at] != codes[rows.member_of >= 0]
-        self.report_ = LinearReport(
-            machine=self._machine(),
-            solver=solver,
-            solver_reason=reason,
-            kernel=Linear(),
+        self.report_ = linear_report(
+            self,
+            outcome,
+            rows,
+            X,
+            control,
+            title=self._title(),
+            solver=(solver, reason),
             parameters=self._parameters(),
-            status=outcome.status,
-            n_iter=int(outcome.n_iter.sum()),
-            kernel_evaluations=0,
-            n_support=int(np.count_nonzero(outcome.support[at])),
-            n_samples=X.shape[0],
-            n_features=X.shape[1],
-            margins=np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in outcome.certificates]),
-            training_error=float(np.mean(wrong)),
-            error_name="training error",
-            kernel_valid=True,
-            tol=float(self.tol),
-            seconds=control.seconds,
-            dtype=str(X.dtype),
+            error=("training error", float(np.mean(wrong))),
             threads=threads,
-            **combine(list(outcome.certificates)),
         )
-        if not outcome.status.converged:
-            self._warn(X, outcome)
+        warn_unless_converged(self, X, outcome.advice)
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[Self]:
@@ -294,7 +276,7 @@ class LinearSVC(
             intercept=kind,
             scaling=scaling,
             solver=self.solver,
-            learns=None if self.dual == "auto" else ("dual" if self.dual else "primal"),
+            learns=learns_of(self),
             tol=float(self.tol),
             random_state=self.random_state,
             threads=threads,
@@ -342,7 +324,7 @@ class LinearSVC(
             labels = (names[k], names[0] if two else None)
             check_separable(X, y, np.flatnonzero(weights > 0), bool(self.fit_intercept), labels)
 
-    def _machine(self) -> str:
+    def _title(self) -> str:
         name, n_classes = type(self).__name__, len(self.classes_)
         if self.multi_class == "crammer_singer":
             return f"{name}, {n_classes} classes, joint (Crammer and Singer)"
@@ -360,18 +342,6 @@ class LinearSVC(
         }
         l1 = ", L1 penalty" if self.penalty == "l1" else ""
         return f"C = {self.C:g}{' (hard margin)' if math.isinf(self.C) else ''}, {loss} loss{l1}, {with_b[kind]}"
-
-    def _warn(self, X: Any, outcome: Outcome) -> None:
-        advice = outcome.advice or outcome.status.value
-        if outcome.status is Status.MAX_ITER and self.report_.solver not in ("barrier", "crammer_singer"):
-            advice += "; solver='barrier' takes a few dozen iterations"
-        warnings.warn(
-            f"LinearSVC did not converge ({advice}). The model is the best one so far: its certified relative duality "
-            f"gap is {self.report_.relative_gap:.2e} (tol={self.tol:g})."
-            f"{scaling_hint(X, getattr(self, 'feature_names_in_', None))}",
-            ConvergenceWarning,
-            stacklevel=callers_level(),
-        )
 
     def _codes(self, decision: Array) -> Array:
         if decision.shape[1] == 1:

@@ -15,13 +15,13 @@ import numpy as np
 
 from maxmargin.kernels import Linear
 from maxmargin.kernels.gram.operator import KernelGram
+from maxmargin.problems.design import Design
 from maxmargin.problems.dual import JointProblem
 from maxmargin.problems.optimality import certify_joint
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.crammer_singer import CrammerSinger
-from maxmargin.solvers.linear.products import Design
 from maxmargin.svm.linear.binary_models import Outcome
 
 FIRST, LAST = 0.1, 1e-12  # violations to begin with, and below which there is only rounding

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.problems.design import Design
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.linear.products import Design
 from maxmargin.svm.models.predictor import PredictorMixin
 
 STRIP = 4096  # rows that are brought to float64 at a time

@@ -20,18 +20,13 @@ from maxmargin.runtime.validation import (
     check_training_points,
     check_weights,
 )
+from maxmargin.solvers.linear.base import REGRESSION_LOSSES
+from maxmargin.solvers.linear.choice import check_linear_solver
 from maxmargin.solvers.linear.one_class import one_class_problem
-from maxmargin.solvers.linear.regression_solvers import check_regression_solver, choose_regression_solver
 from maxmargin.svm.kernel.region import RegionMixin
+from maxmargin.svm.linear.fit import fit_one, linear_report, threads_of, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
-from maxmargin.svm.linear.regression_fit import (
-    RegressionMemory,
-    regression_rows,
-    report_of,
-    solve_regression,
-    threads_of,
-    warn_unless_converged,
-)
+from maxmargin.svm.linear.rows import regression_rows
 
 
 class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
@@ -145,37 +140,29 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
         """
         check_run_options(self)
         check_number("nu", self.nu, above=0, most=1)
-        check_regression_solver(self.solver)
+        check_linear_solver(self.solver, REGRESSION_LOSSES)
         X = check_training_points(self, X)
         weights = check_weights(sample_weight, X.shape[0])
         control, threads = Control.of(self), threads_of(self, X.shape[0])
-        rows, _ = regression_rows(X, np.zeros(X.shape[0]), weights, keys=bool(self.warm_start))
+        rows = regression_rows(X, np.zeros(X.shape[0]), weights, keys=bool(self.warm_start))
         problem = one_class_problem(rows.X, rows.weight, float(self.nu), threads)
-        solver, reason = choose_regression_solver(self.solver, problem)
-        last: RegressionMemory | None = getattr(self, "_last_fit", None) if self.warm_start else None
-        machine = solve_regression(
-            problem,
-            solver,
-            reason,
-            tol=float(self.tol),
-            control=control,
-            start=None if last is None else last.start(rows, problem),
-            random_state=self.random_state,
-        )
-        self._last_fit = RegressionMemory.of(rows, machine) if self.warm_start else None
-        self.coef_, self.intercept_ = machine.solution.w[None], np.array([machine.solution.b])
+        solver, outcome = fit_one(self, rows, problem, control)
+        self.coef_, self.intercept_ = outcome.coef, outcome.intercept
         self.offset_ = -self.intercept_
-        self.n_iter_, self.history_ = machine.solution.n_iter, machine.solution.history
+        self.n_iter_, self.history_ = int(outcome.n_iter.sum()), outcome.history
         inside = self._values(rows.X)[:, 0] >= 0
-        self.report_ = report_of(
+        outside = float(np.mean(~inside[rows.member_of[rows.member_of >= 0]]))
+        self.report_ = linear_report(
             self,
-            machine,
+            outcome,
             rows,
             X,
             control,
+            title=type(self).__name__,
+            solver=solver,
             parameters=f"nu = {self.nu:g}",
-            training_error=float(np.mean(~inside[rows.member_of[rows.member_of >= 0]])),
-            error_name="training points outside",
+            error=("training points outside", outside),
+            threads=threads,
         )
         warn_unless_converged(self, X)
         if self.report_.converged and not self.coef_.any():

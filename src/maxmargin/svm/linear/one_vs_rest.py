@@ -1,6 +1,6 @@
-"""All binary machines of a fit: one for two classes, one a class for more.
+"""All binary problems of a fit: one for two classes, one a class for more.
 
-In one-vs-rest a class's weight counts only in its own machine, where it is the positive one, as in LIBLINEAR. Machines
+In one-vs-rest a class's weight counts only in its own problem, where it is the positive one, as in LIBLINEAR. Machines
 without two sides are constant and need no solver. The others are independent: they run side by side in vector lanes
 where that serves them (many classes of sparse rows), else each by itself, several at a time.
 """
@@ -15,6 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from maxmargin.problems.losses import make_loss
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
@@ -22,17 +24,16 @@ from maxmargin.solvers.linear.base import LinearSolver
 from maxmargin.solvers.linear.choice import choose_linear_solver
 from maxmargin.solvers.linear.l1 import L1Problem
 from maxmargin.solvers.linear.l1_coordinate_descent import L1CoordinateDescent
-from maxmargin.solvers.linear.problem import LinearProblem
 from maxmargin.svm.linear.binary_models import (
-    LinearMachine,
     Memory,
     Outcome,
-    TrainingRows,
+    SolvedProblem,
     gathered,
     lanes_serve,
     solve_certified,
     solve_side_by_side,
 )
+from maxmargin.svm.linear.rows import TrainingRows
 from maxmargin.svm.models.multiclass import one_vs_rest
 
 # They take rows by tiles, or X by columns: a CSC matrix will do as it is.
@@ -41,7 +42,7 @@ BY_TILES = ("barrier", "newton", "l1_coordinate_descent")
 
 @dataclass(frozen=True)
 class Settings:
-    """What the machines of a fit have in common.
+    """What the models of a fit have in common.
 
     Attributes
     ----------
@@ -49,7 +50,7 @@ class Settings:
     loss : {"hinge", "squared_hinge"}
     penalty : {"l2", "l1"}
     intercept, scaling
-        As in :class:`~maxmargin.solvers.linear.problem.LinearProblem`.
+        As in :class:`~maxmargin.problems.primal.PrimalProblem`.
     solver : str or LinearSolver
     learns : {"primal", "dual"} or None
         What the solver is to learn, where that matters.
@@ -73,7 +74,7 @@ class Settings:
         """c_i of rows of these weights."""
         return np.where(weight > 0, math.inf, 0.0) if math.isinf(self.C) else self.C * weight
 
-    def chosen(self, problem: LinearProblem) -> tuple[LinearSolver, str]:
+    def chosen(self, problem: PrimalProblem) -> tuple[LinearSolver, str]:
         """The solver, and why."""
         if self.penalty == "l1":
             solver = L1CoordinateDescent() if isinstance(self.solver, str) else self.solver
@@ -83,8 +84,8 @@ class Settings:
 
 def solve_one_vs_rest(
     rows: TrainingRows, class_weight: Array, settings: Settings, control: Control, memory: Memory | None
-) -> tuple[str, str, Outcome, list[LinearMachine | None]]:
-    """The solver's name, why it was chosen, the outcome, and the machines.
+) -> tuple[str, str, Outcome, list[SolvedProblem | None]]:
+    """The solver's name, why it was chosen, the outcome, and the models.
 
     Parameters
     ----------
@@ -97,16 +98,16 @@ def solve_one_vs_rest(
     """
     problems, constant = _problems(rows, class_weight, settings)
     solved = [k for k, value in enumerate(constant) if value == 0.0]
-    machines: list[LinearMachine | None] = [None] * len(problems)
+    models: list[SolvedProblem | None] = [None] * len(problems)
     d, n = rows.X.shape[1], len(rows.weight)
     if not solved:
         nothing = "only one class has weight, so there is nothing to solve"
-        return "none", nothing, gathered(machines, np.array(constant), d, n), machines
+        return "none", nothing, gathered(models, np.array(constant), d, n), models
     solver, reason = settings.chosen(problems[solved[0]])
     if sp.issparse(rows.X) and rows.X.format == "csc" and solver.name not in BY_TILES:
         return solve_one_vs_rest(replace(rows, X=rows.X.tocsr()), class_weight, settings, control, memory)
     starts = memory.starts(rows, problems) if memory is not None else [None] * len(problems)
-    # One fixed seed, or the user's; every machine has its own, so that the threads do not matter.
+    # One fixed seed, or the user's; every model has its own, so that the threads do not matter.
     rng = check_random_state(0 if settings.random_state is None else settings.random_state)
     seeds = rng.randint(2**31 - 1, size=len(problems)).tolist()
     if len(solved) > 2 and lanes_serve(solver, problems[0]):
@@ -121,30 +122,31 @@ def solve_one_vs_rest(
             seeds=[seeds[k] for k in solved],
             threads=settings.threads,
         )
-        for k, machine in zip(solved, together, strict=True):
-            machines[k] = machine
+        for k, model in zip(solved, together, strict=True):
+            models[k] = model
     else:
 
         def work(t: int) -> None:
             k = solved[t]
-            machines[k] = solve_certified(
+            models[k] = solve_certified(
                 problems[k], solver, tol=settings.tol, control=control.of_one(), start=starts[k], seed=seeds[k]
             )
 
         run_tiles(work, len(solved), settings.threads)
-    return solver.name, reason, gathered(machines, np.array(constant), d, n), machines
+    return solver.name, reason, gathered(models, np.array(constant), d, n), models
 
 
-def _problems(rows: TrainingRows, class_weight: Array, settings: Settings) -> tuple[list[LinearProblem], list[float]]:
+def _problems(rows: TrainingRows, class_weight: Array, settings: Settings) -> tuple[list[PrimalProblem], list[float]]:
     """The problems, and for each the sign of its only side; 0 where there are two."""
-    problems: list[LinearProblem] = []
+    problems: list[PrimalProblem] = []
     constant = []
     l1, several = settings.penalty == "l1", len(class_weight) > 2
+    loss = make_loss(settings.loss)
     columns = rows.X.tocsc() if l1 and sp.issparse(rows.X) else None
     for k, task in enumerate(one_vs_rest(rows.target, len(class_weight))):
         bound = settings.bound(rows.weight * np.where(task.y > 0, class_weight[k] if several else 1.0, 1.0))
-        common = (rows.X, task.y, bound, settings.loss, settings.intercept, settings.scaling, settings.threads)
-        problems.append(L1Problem(*common, columns) if l1 else LinearProblem(*common))
+        common = (rows.X, task.y, bound, loss, settings.intercept, settings.scaling, settings.threads)
+        problems.append(L1Problem(*common, csc=columns) if l1 else PrimalProblem(*common))
         used = bound > 0
         constant.append(float(((task.y > 0) & used).any()) - float(((task.y < 0) & used).any()))
     return problems, constant

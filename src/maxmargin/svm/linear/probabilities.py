@@ -15,16 +15,17 @@ from maxmargin.svm.calibration.folds import silent, stratified_folds
 from maxmargin.svm.calibration.linear_folds import linear_joint_values, linear_values
 from maxmargin.svm.calibration.linear_matrix import LinearMatrix, suits
 from maxmargin.svm.kernel.probabilities import ProbabilityMixin
-from maxmargin.svm.linear.binary_models import LinearMachine, TrainingRows
+from maxmargin.svm.linear.binary_models import SolvedProblem
+from maxmargin.svm.linear.rows import TrainingRows
 
 
 class LinearProbabilityMixin(ProbabilityMixin):
     """The hooks that ``LinearSVC.fit`` calls."""
 
     def _calibrate_linear(
-        self: Any, rows: TrainingRows, machines: Sequence[LinearMachine | None], control: Control
+        self: Any, rows: TrainingRows, models: Sequence[SolvedProblem | None], control: Control
     ) -> None:
-        """Linear machines: one for two classes, one a class for more."""
+        """Linear models: one for two classes, one a class for more."""
         self.__dict__.pop("calibration_", None)
         if self.calibration is None:
             return
@@ -32,20 +33,20 @@ class LinearProbabilityMixin(ProbabilityMixin):
         weight = self._own_weight(rows)
         solved, columns, own = [], [], []
         matrix: LinearMatrix | None = None
-        for t, machine in enumerate(machines):
-            if machine is not None:
-                start = Start(machine.solution.w, machine.solution.b, machine.certificate.alpha)
-                if start.alpha is not None and not machine.problem.hard_margin and suits(machine.problem):
-                    matrix = matrix or LinearMatrix(machine.problem)
-                    columns.append(matrix.values(machine.problem, start, folds.of_row, silent(control)))
+        for t, model in enumerate(models):
+            if model is not None:
+                start = Start(model.solution.w, model.solution.b, model.certificate.beta)
+                if start.beta is not None and not model.problem.hard_margin and suits(model.problem):
+                    matrix = matrix or LinearMatrix(model.problem)
+                    columns.append(matrix.values(model.problem, start, folds.of_row, silent(control)))
                 else:
-                    columns.append(linear_values(machine.problem, start, folds.of_row, silent(control)))
-                own.append(machine.problem.design.times(start.w) + start.b)
+                    columns.append(linear_values(model.problem, start, folds.of_row, silent(control)))
+                own.append(model.problem.design.times(start.w) + start.b)
                 solved.append(t)
-        if len(machines) == 1:
+        if len(models) == 1:
             self._learn_binary(columns, rows.target == 1, weight, folds, own)
             return
-        scores, training = np.full((2, len(rows.target), len(machines)), -1.0)
+        scores, training = np.full((2, len(rows.target), len(models)), -1.0)
         for t, left_out, trained in zip(solved, columns, own, strict=True):
             scores[:, t], training[:, t] = left_out, trained
         self._learn_classes(scores, rows.target, weight, folds, training)
@@ -60,7 +61,7 @@ class LinearProbabilityMixin(ProbabilityMixin):
         control: Control,
         threads: int,
     ) -> None:
-        """The joint linear machine; ``problem`` counts the classes that have weight only."""
+        """The joint linear model; ``problem`` counts the classes that have weight only."""
         self.__dict__.pop("calibration_", None)
         if self.calibration is None:
             return
@@ -79,5 +80,5 @@ class LinearProbabilityMixin(ProbabilityMixin):
     def _own_weight(self: Any, rows: TrainingRows) -> Array:
         """The samples' own weights: what a class weight adds is a price, not a frequency."""
         if len(self.classes_) > 2 and self.multi_class != "crammer_singer":
-            return rows.weight  # the class weights come in machine by machine
+            return rows.weight  # the class weights come in model by model
         return rows.weight / np.where(self.class_weight_ > 0, self.class_weight_, 1.0)[rows.target]

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from maxmargin.problems.design import Design
+from maxmargin.problems.losses import make_loss
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -19,19 +22,19 @@ from maxmargin.runtime.validation import (
     check_training,
     check_weights,
 )
-from maxmargin.solvers.linear.products import Design
-from maxmargin.solvers.linear.regression import TUBE_LOSSES, RegressionProblem
-from maxmargin.solvers.linear.regression_solvers import check_regression_solver, choose_regression_solver
+from maxmargin.solvers.linear.choice import check_linear_solver
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
-from maxmargin.svm.linear.regression_fit import (
-    RegressionMemory,
-    regression_rows,
-    report_of,
-    solve_regression,
+from maxmargin.svm.linear.fit import (
+    fit_one,
+    learns_of,
+    linear_report,
     threads_of,
     warn_unless_converged,
 )
+from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
+
+TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
 class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
@@ -54,7 +57,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
         None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
         added to the objective.
     dual : "auto" or bool, default="auto"
-        With True or False, choose only among solvers of the dual or of the primal problem; both have the same solution.
+        A hint for ``solver="auto"``: both problems have the same solution, and False never chooses a slower solver.
     verbose : int or bool, default=0
         Print progress on standard error.
     random_state : int, RandomState or None, default=None
@@ -63,7 +66,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
         Largest number of iterations (epochs, for coordinate descent), -1 for no limit.
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared loss), ``"coordinate_descent"``, or an object with options of its own, such
-        as :class:`~maxmargin.solvers.linear.regression_descent.TubeDescent`. ``"auto"`` chooses by the shape of X and
+        as :class:`~maxmargin.solvers.linear.CoordinateDescent`. ``"auto"`` chooses by the shape of X and
         the loss; ``report_`` says what, and why.
     n_jobs : int or None, default=None
         Threads; None means all cores. The result does not depend on it.
@@ -98,10 +101,10 @@ class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
     >>> x = np.arange(10.0)[:, None]
     >>> y = 2 * x.ravel() + 1
     >>> y[3] = 100.0  # one target is wrong, and changes next to nothing
-    >>> machine = LinearSVR(C=10.0).fit(x, y)
-    >>> bool(abs(machine.predict([[20.0]])[0] - 41) < 0.1)
+    >>> model = LinearSVR(C=10.0).fit(x, y)
+    >>> bool(abs(model.predict([[20.0]])[0] - 41) < 0.1)
     True
-    >>> machine.report_.solver
+    >>> model.report_.solver
     'barrier'
     """
 
@@ -149,7 +152,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
         check_number("C", self.C, above=0, remedy="SVR(kernel='linear', C=inf) has a tube without exceptions.")
         check_choice("loss", self.loss, TUBE_LOSSES)
         check_dual_and_intercept(self)
-        check_regression_solver(self.solver)
+        check_linear_solver(self.solver, TUBE_LOSSES)
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
@@ -173,38 +176,27 @@ class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
         target = y.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
         control, threads = Control.of(self), threads_of(self, X.shape[0])
-        rows, targets = regression_rows(X, target, weights, keys=bool(self.warm_start))
-        price = float(self.C) * rows.weight
-        kind, scaling = self._intercept()
-        problem = RegressionProblem(
-            rows.X, targets, price, price, float(self.epsilon), self.loss, kind, scaling, threads=threads
+        rows = regression_rows(X, target, weights, keys=bool(self.warm_start))
+        loss = make_loss(self.loss, epsilon=float(self.epsilon))
+        problem = PrimalProblem(
+            rows.X, rows.target, float(self.C) * rows.weight, loss, *self._intercept(), threads=threads
         )
-        learns = None if self.dual == "auto" else ("dual" if self.dual else "primal")
-        solver, reason = choose_regression_solver(self.solver, problem, learns)
-        last: RegressionMemory | None = getattr(self, "_last_fit", None) if self.warm_start else None
-        machine = solve_regression(
-            problem,
-            solver,
-            reason,
-            tol=float(self.tol),
-            control=control,
-            start=None if last is None else last.start(rows, problem),
-            random_state=self.random_state,
-        )
-        self._last_fit = RegressionMemory.of(rows, machine) if self.warm_start else None
-        self.coef_, self.intercept_ = machine.solution.w, np.array([machine.solution.b])
-        self.n_iter_, self.history_ = machine.solution.n_iter, machine.solution.history
+        solver, outcome = fit_one(self, rows, problem, control, learns_of(self))
+        self.coef_, self.intercept_ = outcome.coef[0], outcome.intercept
+        self.n_iter_, self.history_ = int(outcome.n_iter.sum()), outcome.history
         used = rows.member_of >= 0
         residual = target[used] - self._values(rows.X)[rows.member_of[used]]
-        self.report_ = report_of(
+        self.report_ = linear_report(
             self,
-            machine,
+            outcome,
             rows,
             X,
             control,
+            title=type(self).__name__,
+            solver=solver,
             parameters=self._parameters(),
-            training_error=math.sqrt(float(np.mean(residual**2))),
-            error_name="root mean squared training error",
+            error=("root mean squared training error", math.sqrt(float(np.mean(residual**2)))),
+            threads=threads,
         )
         warn_unless_converged(self, X)
         return self

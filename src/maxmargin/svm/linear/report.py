@@ -9,7 +9,7 @@ class LinearReport(FitReport):
     """A report whose tolerance is a relative duality gap, and which has no kernel values to speak of.
 
     Its attributes are those of :class:`~maxmargin.svm.report.FitReport`; ``kkt_violation`` is the largest residual of
-    the conditions in :mod:`maxmargin.solvers.linear.certificate`, each as a share.
+    the conditions in :mod:`maxmargin.problems.primal_certificate`, each as a share.
 
     Examples
     --------

@@ -24,12 +24,91 @@ import scipy.sparse as sp
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
-from maxmargin.kernels.gram.tiled import Panels, Side, form_of, tileable, tiled_product
-from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.kernels.gram.tiled import Form, Panels, Side, form_of, store_tiles, tileable, tiled_product
+from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
-STRIP = 4096  # rows that are brought into tile form at a time
+STRIP_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
+CHUNK_ROWS = 192  # rows whose kernel values are multiplied by the coefficients of all pairs at a time
+FEW_ROWS_MAX = 24  # rows up to which preparing a side of tiles and threads costs more than the values
+ROUGH_MIN_PRODUCTS = 2e8  # multiplications from which float32 with a check of doubtful rows is faster
 KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one call to the next
+
+
+def _dense(K: Points) -> Array:
+    return K.toarray() if sp.issparse(K) else K
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Coefficients of one-vs-one in LIBSVM's layout: row j - 1 of an anchor of class i < j is its coefficient in the
+    model of the pair (i, j), and row i that of an anchor of class j."""
+
+    dual: Array
+    counts: Array
+
+    @cached_property
+    def blocks(self) -> list[tuple[int, slice, Array]]:
+        """Classes that have anchors, where these are, and their coefficients, one row each."""
+        stops = np.cumsum(self.counts).tolist()
+        places = [
+            (i, slice(stop - int(n), stop)) for i, (n, stop) in enumerate(zip(self.counts, stops, strict=True)) if n
+        ]
+        return [(i, members, np.ascontiguousarray(self.dual[:, members].T)) for i, members in places]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"dual": self.dual, "counts": self.counts}
+
+    @classmethod
+    def of_coefficients(cls, coefficients: Array) -> PairTable | None:
+        """The table of a matrix with a column per pair of classes; None if it is none: a row of class i has entries in
+        the columns of its own class only, positive ones against later classes and negative ones against earlier ones,
+        and rows are sorted by class."""
+        n, columns = coefficients.shape
+        n_classes = (1 + math.isqrt(1 + 8 * columns)) // 2
+        if columns < 3 or n_classes * (n_classes - 1) // 2 != columns or n == 0:
+            return None
+        first, second = np.triu_indices(n_classes, 1)
+        rows = np.arange(n)
+        column = (coefficients != 0).argmax(axis=1)
+        value = coefficients[rows, column]
+        of_class = np.where(value > 0, first[column], second[column])
+        if (value == 0).any() or (np.diff(of_class) < 0).any():
+            return None
+        counts = np.bincount(of_class, minlength=n_classes)
+        dual = np.zeros((n_classes - 1, n))
+        for i in range(n_classes):
+            members = rows[of_class == i]
+            dual[i:, members] = coefficients[np.ix_(members, np.flatnonzero(first == i))].T
+            dual[:i, members] = coefficients[np.ix_(members, np.flatnonzero(second == i))].T
+        return cls(dual, counts) if np.count_nonzero(dual) == np.count_nonzero(coefficients) else None
+
+    def as_type(self, dtype: type) -> PairTable:
+        """The same with values of this type."""
+        return PairTable(self.dual.astype(dtype, copy=False), self.counts)
+
+    @cached_property
+    def pairs(self) -> tuple[Array, Array]:
+        """First and second class of each pair."""
+        return np.triu_indices(len(self.counts), 1)
+
+    def product(self, K: Array) -> Array:
+        """K @ coefficients, without the columns that are zero."""
+        n_classes = len(self.counts)
+        first, second = self.pairs
+        parts = np.zeros((n_classes, K.shape[0], n_classes - 1), self.dual.dtype)
+        for i, members, dual in self.blocks:
+            np.matmul(K[:, members], dual, out=parts[i])
+        return parts[first, :, second - 1].T + parts[second, :, first].T
+
+    def coefficients(self) -> Array:
+        """One column per pair."""
+        first, second = self.pairs
+        out = np.zeros((self.dual.shape[1], len(first)))
+        for i, members, _ in self.blocks:
+            out[members, np.flatnonzero(first == i)] = self.dual[i:, members].T
+            out[members, np.flatnonzero(second == i)] = self.dual[:i, members].T
+        return out
 
 
 @dataclass(frozen=True)
@@ -51,38 +130,92 @@ class KernelExpansion:
     coefficients: Array
     intercept: Array
 
+    @classmethod
+    def of_pairs(cls, kernel: Kernel, anchors: Points, dual: Array, counts: Array, intercept: Array) -> KernelExpansion:
+        """One-vs-one over class by class support vectors, given in LIBSVM's layout.
+
+        An anchor of class i has a coefficient against every other class only, k - 1 of the k (k - 1) / 2 columns. So
+        values are products with ``dual``, class by class, and ``coefficients`` is filled when it is read.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        anchors : array or CSR matrix of shape (n_support, d)
+            Class after class.
+        dual : array of shape (n_classes - 1, n_support)
+            As ``dual_coef_``.
+        counts : array of shape (n_classes,)
+            Anchors of each class.
+        intercept : array of shape (n_pairs,)
+        """
+        expansion = object.__new__(cls)
+        expansion.__dict__.update(kernel=kernel, anchors=anchors, intercept=intercept, _pairs=PairTable(dual, counts))
+        return expansion
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "coefficients" and self.__dict__.get("_pairs") is not None:
+            self.__dict__["coefficients"] = self.__dict__["_pairs"].coefficients()
+            return self.__dict__["coefficients"]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+
     def __getstate__(self) -> dict[str, Any]:
         """What is kept in a pickle: the function, without what can be computed from it."""
+        if self.__dict__.get("_pairs") is not None:
+            return {name: self.__dict__[name] for name in ("kernel", "anchors", "_pairs", "intercept")}
         return {name: self.__dict__[name] for name in ("kernel", "anchors", "coefficients", "intercept")}
 
     @property
     def weights(self) -> Array:
-        """w of each machine, for the linear kernel only; shape (T, d)."""
+        """w of each binary model, for the linear kernel only; shape (T, d)."""
         return np.asarray(self.anchors.T.astype(np.float64) @ self.coefficients).T
+
+    @property
+    def absolute_sums(self) -> Array:
+        """Sum of the absolute coefficients of each output: bounds the error that errors of kernel values make."""
+        table = self._table()
+        if table is None:
+            return np.abs(self.coefficients).sum(axis=0)
+        return PairTable(np.abs(table.dual), table.counts).product(np.ones((1, table.dual.shape[1])))[0]
+
+    def _table(self) -> PairTable | None:
+        """The coefficients as those of pairs of classes, where they are: found once, so that a function that was saved
+        and loaded computes as it did before."""
+        if "_pairs" not in self.__dict__:
+            self.__dict__["_pairs"] = PairTable.of_coefficients(self.coefficients)
+        table: PairTable | None = self.__dict__["_pairs"]
+        return table
+
+    def _product(self, K: Array) -> Array:
+        """K @ coefficients, for rows of kernel values with the anchors."""
+        table = self._table()
+        return K @ self.coefficients if table is None else table.product(K)
 
     def decision(self, X: Points, threads: int = 1) -> Array:
         """f(x) of each row, shape (n, T)."""
-        if len(self.coefficients) == 0:
+        by_pairs = self._table() is not None
+        if self.anchors.shape[0] == 0 or len(self.intercept) == 0:
             return np.tile(self.intercept, (X.shape[0], 1))
         if isinstance(self.kernel, Precomputed):
-            return self._strips(X, lambda part: part[:, self.anchors] @ self.coefficients, TILE_ROWS)
-        if isinstance(self.kernel, Linear):
+            return self._strips(X, lambda part: self._product(_dense(part[:, self.anchors])), TILE_ROWS)
+        if isinstance(self.kernel, Linear) and not (by_pairs and self.anchors.shape[1] > self.anchors.shape[0]):
             right = self.weights.T
             return self._strips(X, lambda part: part @ right, TILE_ROWS)
         if self._explicit is not None:
             return self._strips(X, self._explicit, TILE_ROWS)
-        if not tileable(self.kernel, self.anchors):
-            return kernel_product(self.kernel, X, self.anchors, self.coefficients, threads) + self.intercept
-        return self._tiled(X, np.float64, threads)
+        if tileable(self.kernel, self.anchors):
+            return self._tiled(X, np.float64, threads)
+        if by_pairs:
+            return self._row_tiles(X, lambda part: self._product(self.kernel.matrix(part, self.anchors)), threads)
+        return kernel_product(self.kernel, X, self.anchors, self.coefficients, threads) + self.intercept
 
     def rough_decision(self, X: Points, threads: int = 1) -> tuple[Array, Array] | None:
         """f(x) from float32 kernel values, and a bound of each output's error; None where that would not be faster,
         or where float32 does not suffice."""
+        work = X.shape[0] * float(self.anchors.shape[0]) * (X.shape[1] if X.ndim > 1 else 1)
+        if work < ROUGH_MIN_PRODUCTS:
+            return None
         form = form_of(self.kernel)
         if form is None or form.kind != _native.EXP2 or not tileable(self.kernel, self.anchors):
-            return None
-        work = X.shape[0] * float(self.anchors.shape[0]) * X.shape[1]
-        if work < 2e8:
             return None
         longest = [0.0]
         values = self._tiled(X, np.float32, threads, longest)
@@ -90,7 +223,19 @@ class KernelExpansion:
             return None
         # A value's exponent errs by a few units in the last place of its largest part, a sum by a few of its own.
         unit = 2.0**-24 * (32 + 4 * longest[0])
-        return values, unit * np.abs(self.coefficients).sum(axis=0)
+        return values, unit * self.absolute_sums
+
+    def _row_tiles(self, X: Points, function: Any, threads: int) -> Array:
+        """``function`` of tiles of rows, on several threads."""
+        out = np.empty((X.shape[0], len(self.intercept)))
+        starts = range(0, X.shape[0], TILE_ROWS)
+
+        def work(t: int) -> None:
+            out[starts[t] : starts[t] + TILE_ROWS] = function(X[starts[t] : starts[t] + TILE_ROWS])
+
+        with single_threaded_blas():
+            run_tiles(work, len(starts), threads)
+        return out + self.intercept
 
     def _strips(self, X: Points, function: Any, size: int) -> Array:
         out = np.empty((X.shape[0], len(self.intercept)))
@@ -127,15 +272,49 @@ class KernelExpansion:
         panels = self._panels(dtype)
         if longest is not None:
             longest[0] = float(-2.0 * panels.v[: panels.n].min(initial=0.0))
-        coefficients = self.coefficients if self.coefficients.shape[1] > 1 else self.coefficients[:, 0]
+        if X.shape[0] <= FEW_ROWS_MAX and longest is None and not sp.issparse(X):
+            return self._few_rows(X, panels, form)
+        table = self._table()
+        table = None if table is None else table.as_type(dtype)
         out = np.empty((X.shape[0], len(self.intercept)))
-        for start in range(0, X.shape[0], STRIP):
-            side = self._side(X[start : start + STRIP], dtype)
+        for start in range(0, X.shape[0], STRIP_ROWS):
+            side = self._side(X[start : start + STRIP_ROWS], dtype)
             if longest is not None:
                 longest[0] = max(longest[0], side.longest)
+            part = out[start : start + STRIP_ROWS]
+            if table is not None:
+                self._pairs_of_side(side, panels, form, table, part, threads)
+                continue
+            coefficients = self.coefficients if self.coefficients.shape[1] > 1 else self.coefficients[:, 0]
             values = tiled_product(side, panels, coefficients, form, threads)
-            out[start : start + STRIP] = values if values.ndim > 1 else values[:, None]
+            part[:] = values if values.ndim > 1 else values[:, None]
         return out + self.intercept
+
+    def _pairs_of_side(
+        self, side: Side, panels: Panels, form: Form, table: PairTable, out: Array, threads: int
+    ) -> None:
+        """Kernel values of a chunk of rows, then a product per class, chunk by chunk."""
+        starts = range(0, side.n, CHUNK_ROWS)
+
+        def work(t: int) -> None:
+            start, stop = starts[t], min(starts[t] + CHUNK_ROWS, side.n)
+            values = np.empty((stop - start, panels.n), panels.v.dtype)
+            store_tiles(side.strip(start, stop), panels, form, values, 1)
+            out[start:stop] = table.product(values)
+
+        with single_threaded_blas():
+            run_tiles(work, len(starts), threads)
+
+    def _few_rows(self, X: Array, panels: Panels, form: Form) -> Array:
+        """Dense rows that are one strip of float64 values, without threads."""
+        n, d = X.shape
+        shift = getattr(self.kernel, "shift_", None)
+        rows = np.empty((n, d))
+        np.multiply(X if shift is None else X - shift, form.root, out=rows)
+        u = -0.5 * np.einsum("ij,ij->i", rows, rows) if form.norms else np.full(n, form.bias)
+        values = np.empty((n, panels.n))
+        store_tiles(Side(n, d, u, 0.0, 0.0, rows), panels, form, values, 1)
+        return self._product(values) + self.intercept
 
     @cached_property
     def _explicit(self) -> Any:
@@ -156,7 +335,7 @@ class KernelExpansion:
             )
 
         def evaluate(X: Points) -> Array:
-            X = root * (X.toarray() if sp.issparse(X) else X)
+            X = root * (X.toarray().astype(np.float64, copy=False) if sp.issparse(X) else X)
             quadratic = np.stack([np.einsum("ij,ij->i", X @ Q, X) for Q in M], axis=1)
             if degree == 2:
                 return quadratic + 2 * r * (X @ m) + r * r * s

@@ -1,7 +1,7 @@
 """Learning from a stream: every row is seen once, in its turn, and forgotten.
 
 Rows (x_t, y_t) of weight omega_t, t = 1, 2, ..., arrive one by one. With n the rows that the price counts (the sum of
-their weights), the machine of :mod:`maxmargin.solvers.linear.problem` divided by C n is a mean over rows,
+their weights), the machine of :mod:`maxmargin.problems.primal` divided by C n is a mean over rows,
 
     lambda/2 |w|^2 + mean_t of r_t loss(y_t (w'x_t + b)),     lambda = 1 / (C n),     r_t = c_t omega_t / mean omega,
 
@@ -49,130 +49,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin import _native
+from maxmargin.problems.design import linear_rows
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.svm.streaming.rows import row_add, row_add_all, row_dot, row_size, row_values
 
-WARM_UP = 100.0  # rows after which steps become shorter
-WORK = 4_000_000  # entries of X times machines between two looks at the clock: well under 0.2 s
-TINY = 1e-6  # the factor s below which it is multiplied out
-SMALLEST = 1e-200  # squares below which steps would overflow
-# places in Stream.numbers
-ROWS, SIZE, GROWS, WEIGHT, PRICE, SCALE, LATE, TOTAL, SQUARES, ENTRIES, LOOKED = range(11)
-
-
-@numba.njit(cache=True, nogil=True)
-def _averages(m: int, U: Array, Z: Array, late: float, total: float, coef: Array) -> None:
-    """(T u - z) / sum t^3 of the first machines: ``coef`` has a row for each."""
-    machines, d = coef.shape
-    share = 1.0 / total
-    for block in range(0, d, 64):  # read and written where it is in the cache
-        for c in range(machines):
-            for j in range(block, min(block + 64, d)):
-                at = j * m + c
-                coef[c, j] = (late * U[at] - Z[at]) * share
-
-
-@numba.njit(cache=True, nogil=True)
-def _learn(
-    sparse: bool,
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    d: int,
-    start: int,
-    stop: int,
-    codes: Array,
-    weights: Array,
-    C: float,
-    squared: bool,
-    free: bool,
-    s2: float,
-    balanced: bool,
-    factor: Array,
-    totals: Array,
-    m: int,
-    U: Array,
-    Z: Array,
-    numbers: Array,
-) -> None:
-    """Learn from rows start, ..., stop - 1. ``U`` and ``Z`` are flat, of shape (d + 1, m); the last row is b."""
-    values, which, move = np.empty(m), np.empty(m, np.uint64), np.empty(m)
-    k = len(totals)
-    for i in range(start, stop):
-        if weights[i] == 0.0:
-            continue
-        first, last = (indptr[i], indptr[i + 1]) if sparse else (i * d, i * d + d)
-        x, at = data[first:last], indices[first:last]
-        square, entries = row_size(x)
-        if m == 1:
-            values[0] = row_dot(sparse, x, at, U)
-        else:
-            row_values(sparse, x, at, m, U, values)
-        numbers[ROWS] += 1.0
-        numbers[WEIGHT] += weights[i]
-        numbers[SIZE] += weights[i] * numbers[GROWS]
-        if square > 0.0:
-            numbers[SQUARES] += np.log(square)
-            numbers[ENTRIES] += np.log(entries)
-            numbers[LOOKED] += 1.0
-        totals[codes[i]] += weights[i]
-        if balanced:  # as many weights a class as if all classes were equally frequent so far
-            present = 0
-            for c in range(k):
-                present += totals[c] > 0.0
-            mean = totals.sum() / present
-            for c in range(k):
-                factor[c] = mean / totals[c] if totals[c] > 0.0 else 0.0
-        numbers[PRICE] += weights[i] * factor[codes[i]]
-        t, price = numbers[ROWS], numbers[PRICE] / numbers[WEIGHT]
-        if k > 2 and price < 1.0:  # the rest have weight one
-            price = 1.0
-        looked = max(1.0, numbers[LOOKED])
-        kappa2 = np.exp((numbers[SQUARES] - numbers[ENTRIES]) / looked) if free else s2
-        size = price * (np.exp(numbers[SQUARES] / looked) + kappa2)
-        rough = (2.0 if squared else 1.0) * size * np.sqrt(1.0 + t / WARM_UP)
-        shrink = 1.0 / (C * numbers[SIZE])  # lambda
-        eta = 1.0 / max(shrink * t + rough, SMALLEST)
-        eta_b = 1.0 / max(rough, SMALLEST) if free else eta
-        reach = eta * square + eta_b * kappa2
-        numbers[SCALE] /= 1.0 + eta * shrink
-        if numbers[SCALE] < TINY:
-            for j in range((d if free else d + 1) * m):
-                U[j] *= numbers[SCALE]
-            values *= numbers[SCALE]
-            numbers[LATE] /= numbers[SCALE]
-            numbers[SCALE] = 1.0
-        scale = numbers[SCALE]
-        b_scale, b_late = (1.0, numbers[TOTAL]) if free else (scale, numbers[LATE])
-        hits, relative = 0, weights[i] * numbers[ROWS] / numbers[WEIGHT]
-        for c in range(m):
-            own = codes[i] == 1 and c == 0 if k <= 2 else codes[i] == c
-            sign = 1.0 if own else -1.0
-            if free and t == 1.0:
-                U[d * m + c] = sign
-            slack = 1.0 - sign * (scale * values[c] + b_scale * U[d * m + c])
-            if slack <= 0.0 or reach == 0.0:
-                continue
-            r = relative * (factor[codes[i]] if k <= 2 or own else 1.0)
-            if r == 0.0:
-                continue
-            alpha = slack / (reach + 0.5 / r) if squared else min(r, slack / reach)
-            which[hits], move[hits] = c, sign * alpha * eta / scale
-            hits += 1
-            b_move = sign * alpha * eta_b * kappa2 / b_scale
-            U[d * m + c] += b_move
-            Z[d * m + c] += b_late * b_move
-        if m == 1 and hits == 1:
-            row_add(sparse, x, at, move[0], numbers[LATE] * move[0], U, Z)
-        elif hits > 0:
-            row_add_all(sparse, x, at, m, which[:hits], move[:hits], numbers[LATE], U, Z)
-        numbers[LATE] += t * t * t * scale
-        numbers[TOTAL] += t * t * t
+CALL_MAX_ENTRIES = 2_000_000  # of X times models that one call reads: some hundredths of a second
+# places in Stream.numbers, as in native/stream
+ROWS, SIZE, GROWS, WEIGHT, WEIGHTED, SCALE, LATE, TOTAL, SQUARES, ENTRIES, MEASURED = range(11)
 
 
 @dataclass(frozen=True)
@@ -252,7 +140,7 @@ class Stream:
         stream.totals[:] = totals
         rows = totals.sum()
         stream.numbers[[ROWS, SIZE, WEIGHT]] = rows
-        stream.numbers[PRICE] = totals @ class_weight
+        stream.numbers[WEIGHTED] = totals @ class_weight
         stream.numbers[[LATE, TOTAL]] = (rows * (rows + 1) / 2) ** 2  # sum of cubes
         return stream
 
@@ -343,21 +231,22 @@ class Stream:
         stop : callable, optional
             Asked between strips of rows; anything but None ends the learning there.
         """
-        sparse = sp.issparse(X)
-        none = np.zeros(0, np.int32)
-        rows = (X.indptr, X.indices, X.data) if sparse else (none, none, X.reshape(-1))
-        machines = self.U.shape[1]
+        sparse, models = sp.issparse(X), self.U.shape[1]
+        rows, codes = linear_rows(X), np.ascontiguousarray(codes, np.int64)
         factor = np.ones(len(self.totals)) if class_weight is None else class_weight.astype(np.float64)
-        entries = max(1.0, (X.nnz if sparse else X.size) / X.shape[0]) * (1 + machines)
-        strip = max(1, int(WORK / entries))
+        kept = self._native(factor)
+        kept.C, kept.squared, kept.balanced = float(C), bool(squared), bool(balanced)
+        entries = max(1.0, (X.nnz if sparse else X.size) / X.shape[0]) * (1 + models)
+        strip = max(1, int(CALL_MAX_ENTRIES / entries))
         for start in range(0, X.shape[0], strip):
             if start and stop is not None and stop() is not None:
                 return
-            _learn(
-                sparse, *rows, X.shape[1], start, min(start + strip, X.shape[0]), codes, weights, float(C), squared,
-                self.intercept == "free", self.scaling**2 if self.intercept == "penalised" else 0.0, balanced, factor,
-                self.totals, machines, self.U.reshape(-1), self.Z.reshape(-1), self.numbers,
-            )  # fmt: skip
+            kept.learn(rows, codes, weights, start, min(start + strip, X.shape[0]))
+
+    def _native(self, factor: Array) -> Any:
+        kept = _native.StreamModels(self.U, self.Z, self.totals, factor, self.numbers)
+        kept.free, kept.scaling2 = self.intercept == "free", self.scaling**2 if self.intercept == "penalised" else 0.0
+        return kept
 
     def mean(self) -> tuple[Array, Array]:
         """``coef_`` and ``intercept_``: the averages over all rows so far, in the form of the classes known now."""
@@ -365,8 +254,8 @@ class Stream:
         if k == 1:  # whoever knows one class only always predicts it
             return np.zeros((1, self.n_features)), -np.ones(1)
         total = self.numbers[TOTAL] or 1.0
-        machines, late = 1 if k == 2 else k, float(self.numbers[LATE])
-        coef = np.empty((machines, self.n_features))
-        _averages(self.U.shape[1], self.U.reshape(-1), self.Z.reshape(-1), late, float(total), coef)
+        models, late = 1 if k == 2 else k, float(self.numbers[LATE])
+        coef = np.empty((models, self.n_features))
+        self._native(np.ones(k)).averages(late, float(total), coef)
         late = float(self.numbers[TOTAL]) if self.intercept == "free" else late
-        return coef, (late * self.U[-1, :machines] - self.Z[-1, :machines]) * (1.0 / total)
+        return coef, (late * self.U[-1, :models] - self.Z[-1, :models]) * (1.0 / total)

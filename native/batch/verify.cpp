@@ -1,0 +1,142 @@
+#include "batch/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace batch {
+namespace {
+
+constexpr int64_t SAMPLED_ROWS = 8;      // of a problem solved in float32; every problem of a fit has its own
+constexpr double ALL_ROWS_ERROR = 0.01;  // an error of f (times 1 + violation) from which on all rows are computed
+
+// Sums in eight parts, so that a compiler for any processor keeps several in flight.
+template <class A, class Term> double sum_of(const A* x, const A* z, int64_t d, Term term) {
+  double part[8] = {};
+  int64_t q = 0;
+  for (; q + 8 <= d; q += 8)
+    for (int k = 0; k < 8; k++) part[k] += term(double(x[q + k]), double(z[q + k]));
+  for (; q < d; q++) part[0] += term(double(x[q]), double(z[q]));
+  return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
+}
+const auto square_of_difference = [](double a, double b) { return (a - b) * (a - b); };
+const auto size_of_difference = [](double a, double b) { return std::fabs(a - b); };
+const auto product = [](double a, double b) { return a * b; };
+
+// The kernel's function of |x - z|^2, |x - z|_1 or x'z, in natural units.
+double kernel_of(const Form& form, double sum) {
+  constexpr double LN2 = 0.6931471805599453094;
+  if (form.kind == EXP2) return std::exp(-0.5 * LN2 * form.root * form.root * sum);
+  if (form.kind == DECAY) return std::exp(-LN2 * form.root * sum);
+  const double inner = form.root * form.root * sum + form.bias;
+  return form.kind == TANH ? std::tanh(0.5 * LN2 * inner) : std::pow(inner, form.degree);
+}
+
+template <class A> double of_dense(const Form& form, const A* x, const A* z, int64_t d) {
+  if (form.kind == EXP2) return kernel_of(form, sum_of(x, z, d, square_of_difference));
+  if (form.kind == DECAY) return kernel_of(form, sum_of(x, z, d, size_of_difference));
+  return kernel_of(form, sum_of(x, z, d, product));
+}
+
+// k(x_row, x_other) for many others: a sparse row is spread over a dense vector that is otherwise zero.
+class Row {
+ public:
+  Row(const Batch& s, int64_t row) : p_(s.points), row_(row) {
+    if (!p_.indptr) return;
+    spread_.resize(std::max(spread_.size(), size_t(p_.d)), 0.0);
+    for (int64_t e = p_.indptr[row]; e < p_.indptr[row + 1]; e++)
+      spread_[size_t(p_.indices[e])] = p_.data[e], squares_ += p_.data[e] * p_.data[e];
+  }
+  ~Row() {
+    if (p_.indptr)
+      for (int64_t e = p_.indptr[row_]; e < p_.indptr[row_ + 1]; e++) spread_[size_t(p_.indices[e])] = 0.0;
+  }
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+
+  double with(int64_t other) const {
+    if (p_.stored64) return p_.stored64[row_ * p_.stride + other];
+    if (p_.stored32) return double(p_.stored32[row_ * p_.stride + other]);
+    if (p_.dense64) return of_dense(p_.form, p_.dense64 + row_ * p_.d, p_.dense64 + other * p_.d, p_.d);
+    if (p_.dense32) return of_dense(p_.form, p_.dense32 + row_ * p_.d, p_.dense32 + other * p_.d, p_.d);
+    double sum = 0;
+    if (p_.form.kind == EXP2) {
+      for (int64_t e = p_.indptr[other]; e < p_.indptr[other + 1]; e++) {
+        const double x = spread_[size_t(p_.indices[e])], z = p_.data[e];
+        sum += (x - z) * (x - z) - x * x;
+      }
+      return kernel_of(p_.form, std::max(0.0, squares_ + sum));
+    }
+    for (int64_t e = p_.indptr[other]; e < p_.indptr[other + 1]; e++) sum += spread_[size_t(p_.indices[e])] * p_.data[e];
+    return kernel_of(p_.form, sum);
+  }
+
+ private:
+  const Points& p_;
+  int64_t row_;
+  double squares_ = 0;
+  static thread_local std::vector<double> spread_;
+};
+thread_local std::vector<double> Row::spread_;
+
+}  // namespace
+
+void verify(const Batch& s, int64_t problem) {
+  const Problems& q = s.problems;
+  const Segments& g = s.segments;
+  const int64_t first = q.segments[2 * problem], second = q.segments[2 * problem + 1];
+  const int64_t begin = q.at[problem], size = q.at[problem + 1] - begin, split = g.start[first + 1] - g.start[first];
+  const bool twins = second == first;
+  const int64_t n = twins ? split : size;
+  const auto row_of = [&](int64_t v) {
+    return v < split ? g.order[g.start[first] + v] : g.order[g.start[second] + v - split];
+  };
+  const double *a = q.a + begin, *lower = q.lower + begin, *upper = q.upper + begin, *linear = q.linear + begin;
+  double* f = q.f + begin;
+  std::vector<int64_t> used_rows, wanted;
+  std::vector<double> coefficients;
+  for (int64_t u = 0; u < n; u++) {
+    const double c = twins ? a[u] + a[u + n] : a[u];
+    if (c != 0) used_rows.push_back(row_of(u)), coefficients.push_back(c);
+  }
+  std::vector<char> done(size_t(n), 0);
+  const int64_t every = s.twice ? n + 1 : std::max<int64_t>(1, n / SAMPLED_ROWS);
+  const bool one_group = q.joined || second < 0;
+  double error = 0, spread = 0;
+  for (bool sample = true;; sample = false) {
+    double rise[2], fall[2];
+    std::fill_n(rise, 2, std::numeric_limits<double>::infinity());
+    std::fill_n(fall, 2, -std::numeric_limits<double>::infinity());
+    for (int64_t v = 0; v < size; v++) {
+      const int k = one_group || v < split ? 0 : 1;
+      if (a[v] < upper[v]) rise[k] = std::min(rise[k], f[v] + linear[v]);
+      if (a[v] > lower[v]) fall[k] = std::max(fall[k], f[v] + linear[v]);
+    }
+    spread = std::max({0.0, fall[0] - rise[0], one_group ? 0.0 : fall[1] - rise[1]});
+    const bool all = !(error <= ALL_ROWS_ERROR * (1 + spread));
+    wanted.clear();
+    for (int64_t u = 0; u < n; u++) {
+      bool decides = all || (sample && every <= n && u % every == 0);
+      for (int64_t v = u; v < size && !decides; v += n) {
+        const int k = one_group || v < split ? 0 : 1;
+        decides = (a[v] < upper[v] && f[v] + linear[v] <= rise[k] + 4 * error) ||
+                  (a[v] > lower[v] && f[v] + linear[v] >= fall[k] - 4 * error);
+      }
+      if (decides && !done[size_t(u)]) wanted.push_back(u);
+    }
+    if (wanted.empty()) break;
+    for (const int64_t u : wanted) {
+      const Row row(s, row_of(u));
+      double value = 0;
+      for (size_t t = 0; t < used_rows.size(); t++) value += coefficients[t] * row.with(used_rows[t]);
+      error = std::max(error, std::fabs(value - f[u]));
+      f[u] = value, done[size_t(u)] = 1;
+      if (twins) f[u + n] = value;
+    }
+  }
+  s.results.violation[problem] = spread;
+  if (!(spread <= q.tol) && s.results.status[problem] == OPTIMAL) s.results.status[problem] = CREEPS;
+}
+
+}  // namespace batch

@@ -1,0 +1,274 @@
+"""Linear models as data: rows, targets, weights, a loss.
+
+    minimise  1/2 |w|^2 + 1/2 (b / s)^2 + t b + sum_i loss_i(y_i - w'x_i - b)
+
+with the losses of :mod:`maxmargin.problems.losses`. Classification has a hinge and labels -1, +1; regression a tube, a
+quantile or squares; the one-class model the pinball loss of quantile one, targets zero and t > 0. The intercept is free
+(the term in (b / s)^2 is absent), penalised (b = s b_s with 1/2 b_s^2, as LIBLINEAR does it: a constant column s beside
+the others; t = 0), or none (b = 0).
+
+The dual has one multiplier per row, the row's coefficient in w = sum_i beta_i x_i:
+
+    maximise    sum_i y_i beta_i - loss_i*(beta_i) - 1/2 |sum_i beta_i x_i|^2 - 1/2 s^2 (sum_i beta_i)^2
+    subject to  lower_i <= beta_i <= upper_i,  and sum_i beta_i = t (free intercept),
+
+where the term in s is there for a penalised intercept. At the optimum w is as stated, b = s^2 sum_i beta_i if it is
+penalised, and beta_i is the derivative of loss_i at its residual. A weight of infinity forbids losses: the hard margin.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maxmargin import _native
+from maxmargin.problems.design import Design
+from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.losses import Hinge, Loss, make_loss
+from maxmargin.runtime.validation import Array, Points
+
+INTERCEPTS = ("free", "penalised", "none")
+
+
+@dataclass(frozen=True)
+class PrimalProblem:
+    """One linear model; see the module's text for the mathematics.
+
+    Attributes
+    ----------
+    X : array, CSR or CSC matrix of shape (n, d)
+        Used as it is: float32 or float64.
+    y : array of shape (n,)
+        Targets; -1 and +1 for losses that classify.
+    weight : array of shape (n,)
+        c_i >= 0; inf for the hard margin.
+    loss : Loss or str
+        A name stands for the loss with its default options.
+    intercept : {"free", "penalised", "none"}
+    scaling : float
+        s of a penalised intercept.
+    threads : int
+        Threads its products may use.
+    total : float
+        t, for a free intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems.primal import PrimalProblem
+    >>> problem = PrimalProblem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.full(2, 10.0))
+    >>> w, b, beta = np.array([1.0]), 0.0, np.array([-0.5, 0.5])
+    >>> problem.primal(w, b), problem.dual(beta)
+    (0.5, 0.5)
+    """
+
+    X: Points
+    y: Array
+    weight: Array
+    loss: Loss = Hinge()  # noqa: RUF009 (frozen, without fields)
+    intercept: str = "free"
+    scaling: float = 1.0
+    threads: int = 1
+    total: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.loss, str):
+            object.__setattr__(self, "loss", make_loss(self.loss))
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def squared(self) -> bool:
+        return self.loss.squared
+
+    @property
+    def epsilon(self) -> float:
+        return self.loss.epsilon
+
+    @property
+    def free(self) -> bool:
+        """Whether the intercept is free."""
+        return self.intercept == "free"
+
+    @cached_property
+    def hard_margin(self) -> bool:
+        return bool(np.isinf(self.weight).any())
+
+    @cached_property
+    def sides(self) -> tuple[Array, Array]:
+        """The weights above and below the tube of every row."""
+        above, below = self.loss.sides(self.y, self.weight)
+        return np.ascontiguousarray(above, np.float64), np.ascontiguousarray(below, np.float64)
+
+    @cached_property
+    def rows(self) -> Any:
+        """The losses of all rows for compiled passes."""
+        return _native.RowLosses(self.y, *self.sides, self.epsilon, self.squared)
+
+    @cached_property
+    def ridge(self) -> Array:
+        """rho of the conjugates: what the loss adds to the diagonal of the dual's matrix."""
+        return self.loss.ridge(self.weight)
+
+    @cached_property
+    def box(self) -> tuple[Array, Array]:
+        lower, upper = self.loss.box(self.y, self.weight)
+        return np.ascontiguousarray(lower, np.float64), np.ascontiguousarray(upper, np.float64)
+
+    @property
+    def lower(self) -> Array:
+        """The smallest beta_i."""
+        return self.box[0]
+
+    @property
+    def upper(self) -> Array:
+        """The largest beta_i."""
+        return self.box[1]
+
+    @cached_property
+    def design(self) -> Design:
+        """Products with X alone."""
+        return Design(self.X, threads=self.threads)
+
+    @cached_property
+    def shift(self) -> Array | None:
+        """The means of dense columns, where the intercept is free: as sum beta_i is given, only b depends on them.
+        Sparse columns stay as they are."""
+        return self.design.mean() if self.free and not self.design.sparse else None
+
+    @cached_property
+    def centred(self) -> Design:
+        """Products with X minus the shift."""
+        return self.design if self.shift is None else Design(self.X, shift=self.shift, threads=self.threads)
+
+    def solver_design(self, poll: Any) -> Design:
+        """X as solvers of square systems need it: dense columns centred for a free intercept, a constant column for a
+        penalised one."""
+        constant = self.scaling if self.intercept == "penalised" else None
+        return Design(self.X, shift=self.shift, constant=constant, threads=self.threads, poll=poll)
+
+    @cached_property
+    def boxes(self) -> DualProblem:
+        """The dual's constraints in the form of :mod:`maxmargin.problems.dual`."""
+        n = self.n_rows
+        return DualProblem(
+            kind="c_svc" if self.loss.classifies else "eps_svr",
+            target=self.y,
+            bound=self.weight,
+            row=np.arange(n),
+            sign=np.ones(n),
+            linear=-self.y,
+            lower=self.lower,
+            upper=self.upper,
+            group=np.full(n, 0 if self.free else -1),
+            totals=np.full(int(self.free), self.total),
+            epsilon=self.epsilon,
+            fit_intercept=self.free,
+        )
+
+    @cached_property
+    def centre(self) -> float:
+        """What may be taken from every y_i without a change of the dual, as sum beta_i = 0: the digits of y that only
+        the intercept has to know."""
+        return float(self.y.mean()) if self.free and self.total == 0 and not self.loss.classifies else 0.0
+
+    @cached_property
+    def smallest_objective(self) -> float:
+        """An objective that cannot be told from zero. Only a problem with t > 0 can have one: then w = 0, b = 0 is
+        optimal, and the gap is measured by the size of the dual's terms, 1/2 t^2 |x|^2."""
+        return 0.5e-8 * self.total**2 * float(self.design.squared_norms().mean()) if self.total else 0.0
+
+    def margins(self, w: Array, b: float) -> Array:
+        """y_i (w'x_i + b) of every row, for losses that classify."""
+        return self.y * (self.design.times(w) + b)
+
+    def losses(self, f: Array, b: float = 0.0) -> float:
+        """The sum of all rows' losses at the values f + b; infinite where a row of infinite weight has any."""
+        return float(self.rows.survey(f, b, None, 0.0, 1.0)[0])
+
+    def penalty(self, w: Array, b: float) -> float:
+        """1/2 |w|^2, and 1/2 (b / s)^2 if the intercept is penalised."""
+        return 0.5 * float(w @ w) + (0.5 * (b / self.scaling) ** 2 if self.intercept == "penalised" else 0.0)
+
+    def dual_penalty(self, w: Array, b: float) -> float:
+        """The penalty's part of the dual, at the w and b that belong to the multipliers."""
+        return self.penalty(w, b)
+
+    def primal(self, w: Array, b: float, f: Array | None = None) -> float:
+        """The objective of (w, b); ``f`` = X w where it is known."""
+        f = self.design.times(w) if f is None else f
+        return self.penalty(w, b) + self.total * b + self.losses(f, b)
+
+    def w_of(self, beta: Array) -> Array:
+        """sum_i beta_i x_i of feasible beta, computed as sum_i beta_i (x_i - m) + t m: columns far from zero keep their
+        digits."""
+        if self.shift is None:
+            return self.design.transposed(beta)
+        w = self.centred.transposed(beta)
+        return w + self.total * self.shift if self.total else w
+
+    def b_of(self, beta: Array) -> float:
+        """The intercept that belongs to beta if it is penalised; 0 otherwise."""
+        return self.scaling**2 * float(beta.sum()) if self.intercept == "penalised" else 0.0
+
+    def dual(self, beta: Array, w: Array | None = None) -> float:
+        """The dual objective of feasible multipliers; ``w`` is :meth:`w_of` of them where it is known."""
+        w = self.w_of(beta) if w is None else w
+        terms = (self.y - self.centre) @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * (self.ridge @ beta**2)
+        return float(terms) - self.dual_penalty(w, self.b_of(beta))
+
+    def feasible(self, beta: Array) -> Array:
+        """Feasible multipliers near beta: inside their boxes, with the sum t if the intercept is free."""
+        return self.boxes.feasible(beta)
+
+    def balance(self, up: float, down: float) -> tuple[float, float]:
+        """Factors of the positive and of the negative multipliers, whose sums are ``up`` and ``down``, that make their
+        sum zero: the heavier side becomes as light as the other. (1, 1) where the sum is free."""
+        down = abs(down)
+        if not self.free or up == down:
+            return 1.0, 1.0
+        return min(1.0, down / up) if up > 0 else 1.0, min(1.0, up / down) if down > 0 else 1.0
+
+    def first(self) -> Array:
+        """Feasible multipliers to begin with: zero, or where their sum must not be, the same part of every box."""
+        if self.total == 0:
+            return np.zeros(self.n_rows)
+        room = self.upper - self.lower
+        return self.feasible(self.lower + room * (self.total - self.lower.sum()) / room.sum())
+
+    def settle(self, f: Array, b: float) -> float:
+        """The best intercept for f = X w where it is free; ``b`` where it is not, or where rows with and without slack
+        are mixed."""
+        if not self.free:
+            return b
+        if not self.hard_margin:
+            return self.loss.best_intercept(self.y - f, self.y, self.weight, self.total)
+        ends = self.y - f
+        low, high = ends[self.sides[0] > 0], ends[self.sides[1] > 0]
+        if not np.isinf(self.weight[self.weight > 0]).all() or len(low) == 0 or len(high) == 0:
+            return b
+        return (float(low.max()) + float(high.min())) / 2
+
+    def relative(self, primal: float, dual: float) -> float:
+        """The duality gap as a part of the larger objective."""
+        if primal == dual:
+            return 0.0
+        gap, size = primal - dual, max(abs(primal), abs(dual), self.smallest_objective)
+        return gap / size if math.isfinite(gap) else math.inf
+
+    @cached_property
+    def unit(self) -> float:
+        """The size of a residual: one for labels, else the targets' mean distance from their mean."""
+        if self.loss.classifies:
+            return 1.0
+        return float(np.abs(self.y - self.y.mean()).mean()) or 1.0

@@ -1,0 +1,203 @@
+"""Is it optimal? The certificate of a linear model, from the definitions in :mod:`maxmargin.problems.primal`.
+
+Nothing here knows how (w, b) was found. With residuals r_i = y_i - w'x_i - b and feasible multipliers beta, the
+conditions of optimality are
+
+    w = sum_i beta_i x_i                                          stationarity in w
+    sum_i beta_i = t (free) or b / s^2 (penalised)                stationarity in b
+    beta_i = step_i(beta_i)                                       residual and multiplier belong together,
+
+where step_i takes beta_i to the minimum of the dual's terms in it, with their slope -r_i held fixed and a curvature of
+1 / t_i: clip(soft(beta_i + t_i r_i, t_i eps), lower_i, upper_i), t_i being the size of the row's box (2 c_i for squared
+losses, the largest multiplier where slack is forbidden).
+
+``violation`` is the largest residual of all, each as a share: |w - sum beta_i x_i| of sqrt(2 objective), which |w|
+cannot exceed; that of b of the sum of |beta_i|; and |step_i(beta_i) - beta_i| of t_i and of the size of a residual (one
+for labels, the targets' mean distance from their mean else). The last is how far a residual is from where it should be,
+or the share of its box that the multiplier would have to move, whichever is less.
+
+Multipliers are clipped to their boxes, and their sum repaired, before anything is reported of them. Where a method has
+none, or poor ones, w itself suggests some: of a squared loss its derivative; of the others the same, with the kinks of
+the loss widened. How wide, and by which factor all are shrunk, is chosen by the dual objective.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.problems.optimality import Certificate
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.runtime.validation import Array
+
+KINK_WIDTHS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)  # tried, as parts of the residuals' mean distance from their kinks
+SUGGEST_MIN_GAP = 1e-3  # relative gap up to which given multipliers are good enough: suggestions rarely reach it
+
+
+@dataclass(frozen=True)
+class PrimalCertificate(Certificate):
+    """What can be reported of (w, b) without trusting its solver.
+
+    Besides the fields of :class:`~maxmargin.problems.optimality.Certificate`:
+
+    Attributes
+    ----------
+    beta : array
+        The feasible multipliers that ``dual`` is the objective of.
+    support : array of bool
+        The support vectors: rows whose multiplier is not zero after a step. (Methods that only come close to the
+        optimum leave every multiplier a little beside zero.)
+    judged : float
+        The duality gap as a part of the larger objective, or of what that cannot be told from zero by.
+    """
+
+    beta: Array
+    support: Array
+    judged: float
+
+    @property
+    def relative_gap(self) -> float:
+        return self.judged
+
+
+def certify(
+    problem: PrimalProblem,
+    w: Array,
+    b: float,
+    beta: Array | None = None,
+    f: Array | None = None,
+    *,
+    made: bool = False,
+    suggest: bool = True,
+) -> PrimalCertificate:
+    """The certificate of (w, b), with the better of the multipliers given and those that w suggests.
+
+    A hard margin is judged by the same direction, scaled until the closest row has a margin of one; it is infinite if
+    one is on the wrong side, and ``primal_infeasibility`` says by how much rows are inside as (w, b) stands. ``f`` is
+    X w where it is known; ``made`` says that w was computed from ``beta``, as where many models are made together;
+    ``suggest=False`` leaves it at the multipliers given, where a run has to end at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems.primal import PrimalProblem
+    >>> from maxmargin.problems.primal_certificate import certify
+    >>> problem = PrimalProblem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.full(2, 10.0))
+    >>> certify(problem, np.array([1.0]), 0.0, np.array([-0.5, 0.5])).gap
+    0.0
+    """
+    w = np.asarray(w, np.float64)
+    f = problem.design.times(w) if f is None else np.ascontiguousarray(f, np.float64)
+    infeasibility = 0.0
+    scaled_w, scaled_b, scaled = w, b, f
+    if problem.hard_margin:
+        hard = np.isinf(problem.weight)
+        infeasibility = max(0.0, float(np.max((1.0 - problem.y * (f + b))[hard], initial=0.0)))
+        scaled_w, scaled_b, scaled = stretched(problem, w, b, f)
+    primal = problem.primal(scaled_w, scaled_b, scaled)
+    chosen, w_beta, dual = _best_multipliers(
+        problem, primal, scaled, scaled_b, beta, w if made else None, suggest or beta is None
+    )
+    r = problem.y - scaled - scaled_b
+    target = np.empty(len(r))
+    hard_step = float(np.abs(chosen).max(initial=0.0)) or 1.0
+    problem.rows.after_step(r, chosen, hard_step, target)
+    size = np.where(np.isfinite(problem.weight), np.maximum(*problem.sides), hard_step)
+    size = np.where(size > 0, (2.0 if problem.squared else 1.0) * size, 1.0)
+    in_w, in_b = float(np.linalg.norm(scaled_w - w_beta)), _of_intercept(problem, scaled_b, chosen)
+    objective = math.sqrt(2.0 * max(abs(primal), abs(dual))) if math.isfinite(primal) else 0.0
+    objective = objective or float(np.linalg.norm(scaled_w))
+    shares = (in_w / objective if objective > 0 else 0.0, in_b / (float(np.abs(chosen).sum()) or 1.0))
+    outside = np.maximum(chosen - problem.upper, problem.lower - chosen)
+    return PrimalCertificate(
+        primal=primal,
+        dual=dual,
+        violation=max(float((np.abs(target - chosen) / size).max(initial=0.0)) / problem.unit, *shares),
+        stationarity=max(in_w, in_b),
+        dual_infeasibility=max(0.0, float(outside.max(initial=0.0))),
+        primal_infeasibility=infeasibility,
+        complementarity=_complementarity(problem, r, chosen),
+        norm=float(np.linalg.norm(w)),
+        beta=chosen,
+        support=target != 0.0,
+        judged=problem.relative(primal, dual),
+    )
+
+
+def stretched(problem: PrimalProblem, w: Array, b: float, f: Array) -> tuple[Array, float, Array]:
+    """The same direction, scaled until the closest row without slack has a margin of one, where that is possible."""
+    if not problem.hard_margin:
+        return w, b, f
+    hard = np.isinf(problem.weight)
+    smallest = float((problem.y * (f + b))[hard].min())
+    if smallest <= 0 or (smallest >= 1 and not hard.all()):
+        return w, b, f
+    return w / smallest, b / smallest, f / smallest
+
+
+def _of_intercept(problem: PrimalProblem, b: float, beta: Array) -> float:
+    """The residual of the derivative with respect to b (or b / s)."""
+    if problem.intercept == "none":
+        return 0.0
+    total = float(beta.sum())
+    return abs(total - problem.total) if problem.free else abs(b / problem.scaling - problem.scaling * total)
+
+
+def _complementarity(problem: PrimalProblem, r: Array, beta: Array) -> float:
+    """The largest product of a multiplier and the room of its constraint: |beta_i| times how far the residual is short
+    of its side of the tube, and what is left of the box times how far the residual is outside."""
+    eps = problem.epsilon
+    short = np.where(beta > 0, eps - r, np.where(beta < 0, eps + r, 0.0)) + problem.ridge * np.abs(beta)
+    if problem.squared:
+        return float((np.abs(beta) * np.abs(short)).max(initial=0.0))
+    upper, lower = (np.where(np.isfinite(bound), bound, beta) for bound in (problem.upper, problem.lower))
+    left = np.maximum(r - eps, 0.0) * (upper - beta) + np.maximum(-r - eps, 0.0) * (beta - lower)
+    return float(max((np.abs(beta) * np.maximum(short, 0.0)).max(initial=0.0), left.max(initial=0.0)))
+
+
+def _best_multipliers(
+    problem: PrimalProblem, primal: float, f: Array, b: float, given: Array | None, made: Array | None, suggest: bool
+) -> tuple[Array, Array, float]:
+    """Multipliers, their w and their dual objective; what w suggests is tried where the given ones leave a gap."""
+    best = problem.first()
+    best_w = problem.w_of(best) if best.any() else np.zeros(problem.n_features)
+    value = problem.dual(best, best_w)
+    if given is not None:
+        beta = problem.feasible(np.asarray(given, np.float64))
+        w_beta = made if made is not None and np.array_equal(beta, given) else problem.w_of(beta)
+        if problem.dual(beta, w_beta) > value:
+            best, best_w, value = beta, w_beta, problem.dual(beta, w_beta)
+    if not suggest or not math.isfinite(primal) or problem.relative(primal, value) <= SUGGEST_MIN_GAP:
+        return best, best_w, value
+    for beta in _suggested(problem, problem.y - f - b):
+        beta = problem.feasible(beta)
+        w_beta = problem.w_of(beta)
+        if problem.total == 0:
+            beta, w_beta = _shrunk(problem, beta, w_beta)
+        if problem.dual(beta, w_beta) > value:
+            best, best_w, value = beta, w_beta, problem.dual(beta, w_beta)
+    return best, best_w, value
+
+
+def _suggested(problem: PrimalProblem, r: Array) -> list[Array]:
+    above, below = (np.where(np.isfinite(side), side, 0.0) for side in problem.sides)
+    up, down = r - problem.epsilon, -r - problem.epsilon
+    if problem.squared:
+        return [2.0 * (above * np.maximum(0.0, up) - below * np.maximum(0.0, down))]
+    typical = float(np.mean(np.minimum(np.abs(up), np.abs(down))))
+    tiny = 1e-12 * (1.0 + float(np.max(np.abs(r), initial=0.0)))
+    return [
+        above * np.clip(0.5 + up / kink, 0.0, 1.0) - below * np.clip(0.5 + down / kink, 0.0, 1.0)
+        for kink in (max(2 * width * typical, tiny) for width in KINK_WIDTHS)
+    ]
+
+
+def _shrunk(problem: PrimalProblem, beta: Array, w: Array) -> tuple[Array, Array]:
+    """t beta with the t in [0, 1] (or above, where there are no boxes) that is best: the dual is a parabola in t."""
+    curvature = 2.0 * problem.penalty(w, problem.b_of(beta)) + float(problem.ridge @ beta**2)
+    slope = float((problem.y - problem.centre) @ beta) - problem.epsilon * float(np.abs(beta).sum())
+    t = slope / curvature if curvature > 0 else 1.0
+    t = max(0.0, t if problem.squared else min(1.0, t))
+    return t * beta, t * w

@@ -1,0 +1,354 @@
+"""Many small problems as one compiled call: the binary problems of a fit, posed together as flat arrays.
+
+Rows lie in segments (classes, or all rows); a problem has one run of variables or two, each over a segment:
+
+    one-vs-one           classes i and j: a run each, one equality over both (C-SVC) or one in each (nu-SVC)
+    one-vs-rest          all rows: one run; the problems differ in their targets
+    regression           alpha and -alpha* of all rows: two runs over one segment
+
+:class:`Posed` is that list of problems, :func:`solve_posed` the call, :class:`Solved` what comes back: variables,
+values f = K a and the certificate of every problem. A problem that creeps, or that the time did not reach, has a status
+that says so; it goes on to a general solver from where it is (:mod:`maxmargin.svm.kernel.solving`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin import _native
+from maxmargin.kernels import Kernel
+from maxmargin.kernels.gram.tiled import Form, form_of
+from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.optimality import Certificate
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.validation import Array, Points
+
+RULES = {"c_svc": 0, "nu_svc": 1, "eps_svr": 2, "nu_svr": 3, "one_class": 4}
+OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN = range(5)
+
+FLOAT64_MAX_ROWS = 256  # of the largest problem: up to here float64 throughout costs less than float32 and its check
+PROBLEM_MAX_ROWS = 6_000  # of the largest problem: beyond, working sets on all cores are faster (mnist, magic)
+# (bytes of the largest problem's points, rows of K made at a time): points in the first-level or second-level cache are
+# read again for every row; from further away as many rows as possible share a pass (measured on letter, usps, mnist).
+ROWS_AT_ONCE = ((400_000, 1), (4_000_000, 12), (math.inf, 24))
+SERIAL_MAX_PRODUCTS = 5e6  # multiplications up to which a second thread costs more than it brings
+BLOCK_PADDING_ROWS = 64  # a segment's rows are padded to whole panels of at most this width
+
+
+@dataclass(frozen=True)
+class Posed:
+    """Problems over segments of rows; see the module's text.
+
+    Attributes
+    ----------
+    kind : str
+        As in :class:`maxmargin.problems.dual.DualProblem`.
+    order, start : arrays
+        The rows, segment after segment, and where each segment starts.
+    runs : array of shape (n_problems, 2)
+        Segments of each problem; -1 as the second where there is one run.
+    place : array
+        For each variable, all problems after one another, the place of its row in ``order``.
+    at : array of shape (n_problems + 1,)
+        The variables of problem p are ``at[p]:at[p + 1]``.
+    linear, lower, upper, target : arrays
+        One entry per variable.
+    totals : array of shape (n_problems, 2)
+        Sums that the equalities ask for.
+    joined : bool
+        Whether one equality ties both runs.
+    tol_scale : float
+        The smallest of the problems.
+    """
+
+    kind: str
+    order: Array
+    start: Array
+    runs: Array
+    place: Array
+    at: Array
+    linear: Array
+    lower: Array
+    upper: Array
+    target: Array
+    totals: Array
+    joined: bool
+    epsilon: float = 0.0
+    nu: Array | None = None
+    tol_scale: float = 1.0
+
+    @property
+    def n_problems(self) -> int:
+        return len(self.runs)
+
+    @cached_property
+    def largest(self) -> int:
+        """Variables of the largest problem."""
+        return int(np.diff(self.at).max(initial=0))
+
+    def rows(self, p: int) -> Array:
+        """Rows of problem p, one per variable; of twins only the first."""
+        variables = slice(self.at[p], self.at[p + 1])
+        places = self.place[variables]
+        if self.kind in ("eps_svr", "nu_svr"):
+            places = places[: len(places) // 2]
+        return self.order[places]
+
+
+def one_problem(problem: DualProblem) -> Posed | None:
+    """A problem over all of its rows, in their order; None if it is of a kind that batches do not take."""
+    n = problem.n_rows
+    if not problem.fit_intercept or not np.isfinite(problem.bound).all() or n == 0:
+        return None
+    order, twins = np.arange(n), problem.kind in ("eps_svr", "nu_svr")
+    runs = np.array([[0, 0 if twins else -1]])
+    start, place = np.array([0, n]), problem.row
+    linear, lower, upper, target = problem.linear, problem.lower, problem.upper, problem.target
+    if twins:
+        target = np.concatenate((target, target))
+    if problem.kind == "nu_svc":  # the positive rows are a segment, and so are the negative ones
+        order = np.argsort(problem.group, kind="stable")
+        start = np.array([0, np.count_nonzero(problem.group == 0), n])
+        runs, place = np.array([[0, 1]]), np.arange(n)
+        linear, lower, upper, target = linear[order], lower[order], upper[order], target[order]
+    totals = np.zeros((1, 2))
+    totals[0, : len(problem.totals)] = problem.totals
+    return Posed(
+        problem.kind,
+        order,
+        start,
+        runs,
+        place,
+        np.array([0, len(place)]),
+        linear,
+        lower,
+        upper,
+        target,
+        totals,
+        joined=len(problem.totals) == 1,
+        epsilon=problem.epsilon,
+        tol_scale=problem.tol_scale,
+    )
+
+
+@lru_cache(maxsize=64)
+def _pair_table(n_classes: int) -> tuple[Array, Array]:
+    """Pairs i < j in LIBSVM's order, and the signs of their two runs: the first class is the positive one, except that
+    of two classes alone it is the second."""
+    runs = np.column_stack(np.triu_indices(n_classes, 1))
+    signs = np.tile([1.0, -1.0] if n_classes > 2 else [-1.0, 1.0], len(runs))
+    return runs, signs
+
+
+def pairs_of_classes(codes: Array, bound: Array, n_classes: int) -> Posed:
+    """C-SVC of every pair of classes that have rows; ``runs`` count those classes only."""
+    order = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes, minlength=n_classes)
+    if not counts.all():
+        counts = counts[counts > 0]
+    start = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=start[1:])
+    runs, signs = _pair_table(len(counts)) if len(counts) == n_classes else (_pair_table(len(counts))[0], None)
+    if signs is None:  # of more than two classes two are left: the first stays the positive one
+        signs = np.tile([1.0, -1.0], len(runs))
+    lengths = counts[runs.ravel()]
+    at = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=at[1:])
+    y = np.repeat(signs, lengths)
+    if len(runs) == 1:
+        place = np.arange(at[-1])
+        c = bound[order]
+    else:
+        place = np.arange(at[-1]) + np.repeat(start[runs.ravel()] - at[:-1], lengths)
+        c = bound[order][place]
+    signed = c * y
+    return Posed(
+        "c_svc",
+        order,
+        start,
+        runs,
+        place,
+        np.ascontiguousarray(at[::2]),
+        -y,
+        np.minimum(signed, 0.0),
+        np.maximum(signed, 0.0),
+        y,
+        np.zeros((len(runs), 2)),
+        joined=True,
+    )
+
+
+def against_the_rest(codes: Array, bound: Array, classes: Array) -> Posed:
+    """C-SVC of each of the classes against all other rows."""
+    n, k = len(codes), len(classes)
+    y = np.where(codes == classes[:, None], 1.0, -1.0).ravel()
+    c = np.tile(bound, k)
+    return Posed(
+        "c_svc",
+        np.arange(n),
+        np.array([0, n]),
+        np.column_stack((np.zeros(k, int), np.full(k, -1))),
+        np.tile(np.arange(n), k),
+        n * np.arange(k + 1),
+        -y,
+        np.where(y > 0, 0.0, -c),
+        np.where(y > 0, c, 0.0),
+        y,
+        np.zeros((k, 2)),
+        joined=True,
+    )
+
+
+@dataclass(frozen=True)
+class KernelValues:
+    """Where a batch takes its kernel values from: points and the kernel's form, or a matrix."""
+
+    points: tuple[Any, ...]
+    form: tuple[int, int, float, float, bool]
+    features: int
+    sparse: bool = False
+    single: bool = False  # float32 has the range and the digits for these points
+
+    @classmethod
+    def of_points(cls, kernel: Kernel, X: Points, largest: int) -> KernelValues | None:
+        """Of points whose kernel has a tile form; None where it has not. ``largest`` is the largest problem's size."""
+        form = form_of(kernel) if X.dtype != object else None
+        if form is None:
+            return None
+        plain = (form.kind, form.degree, form.root, form.bias, form.norms)
+        if sp.issparse(X):
+            if form.kind == _native.DECAY or getattr(kernel, "shift_", None) is not None:
+                return None
+            csr = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64), X.shape[1])
+            return cls(csr, plain, X.shape[1], sparse=True)
+        shift = getattr(kernel, "shift_", None)
+        single = largest > FLOAT64_MAX_ROWS and single_suffices(X, form, shift)
+        return cls((X, shift), plain, X.shape[1], single=single)
+
+    @classmethod
+    def of_matrix(cls, K: Array) -> KernelValues:
+        """Of a stored kernel matrix, whose rows are the rows of the problems."""
+        return cls((np.ascontiguousarray(K),), (1, 1, 1.0, 0.0, False), 0)
+
+    def bytes_needed(self, posed: Posed) -> float:
+        """Kernel values that must be in memory at once, in bytes."""
+        if not self.sparse:
+            return 0.0
+        sizes = np.diff(posed.start) + float(BLOCK_PADDING_ROWS)
+        stripe = sizes[0] * sizes[1:].sum() if len(sizes) > 1 else 0.0
+        return 8.0 * (float((sizes**2).sum()) + stripe)
+
+
+def single_suffices(X: Array, form: Form, shift: Array | None) -> bool:
+    """Whether float32 can hold the scaled squared lengths of the rows (or sums of absolute values)."""
+    lengths = np.empty(X.shape[0])
+    step = max(1, 200_000 // max(1, X.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for begin in range(0, X.shape[0], step):
+            part = X[begin : begin + step]
+            part = (part if shift is None else part - shift) * form.root
+            sums = np.abs(part).sum(axis=1) if form.kind == _native.DECAY else np.einsum("ij,ij->i", part, part)
+            lengths[begin : begin + step] = sums
+    ninth = (9 * len(lengths)) // 10
+    longest = float(lengths.max(initial=0.0))
+    return math.isfinite(longest) and form.single_suffices(float(np.partition(lengths, ninth)[ninth]), longest)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What came of a batch: one entry per variable in ``a`` and ``f``, one per problem in the rest."""
+
+    posed: Posed
+    a: Array
+    f: Array
+    offset: Array
+    violation: Array
+    primal: Array
+    dual: Array
+    stationarity: Array
+    outside: Array
+    complementarity: Array
+    norm: Array
+    steps: Array
+    evaluations: Array
+    n_support: Array
+    status: Array
+
+    @cached_property
+    def intercept(self) -> Array:
+        """b of each problem."""
+        if self.posed.kind in ("nu_svc", "nu_svr"):
+            return -(self.offset[:, 0] + self.offset[:, 1]) / 2
+        return -self.offset[:, 0]
+
+    def certificate(self, p: int) -> Certificate:
+        return Certificate(
+            primal=float(self.primal[p]),
+            dual=float(self.dual[p]),
+            violation=float(self.violation[p]),
+            stationarity=float(self.stationarity[p]),
+            dual_infeasibility=float(self.outside[p]),
+            primal_infeasibility=0.0,
+            complementarity=float(self.complementarity[p]),
+            norm=float(self.norm[p]),
+        )
+
+
+STATUSES = {OPTIMAL: Status.OPTIMAL, MAX_STEPS: Status.MAX_ITER}
+
+
+def suits(posed: Posed, values: KernelValues | None, budget: float) -> bool:
+    """Whether a batch is the fastest way for these problems, and has the memory it needs."""
+    if values is None or posed.n_problems == 0 or posed.largest > PROBLEM_MAX_ROWS:
+        return False
+    return values.bytes_needed(posed) <= budget
+
+
+def products(posed: Posed, values: KernelValues) -> float:
+    """Multiplications that all kernel values of the problems would take."""
+    return float(posed.largest) * posed.largest * posed.n_problems * max(1, values.features)
+
+
+def solve_posed(
+    posed: Posed,
+    values: KernelValues,
+    *,
+    tol: float,
+    control: Control,
+    budget: float,
+    threads: int,
+    start: Array | None = None,
+    index: Array | None = None,
+) -> Solved:
+    """Solve all problems in one compiled call, from ``start`` (feasible variables) or from zero; ``index`` gives the
+    rows of the kernel values that the problems' rows are."""
+    count, n = posed.n_problems, posed.at[-1]
+    a, f = np.zeros(n) if start is None else start.copy(), np.zeros(n)
+    table, counts, status = np.zeros(9 * count), np.zeros((3, count), np.int64), np.full(count, NOT_BEGUN, np.int8)
+    size = 4.0 * posed.largest * values.features
+    at_once = next(rows for most, rows in ROWS_AT_ONCE if size < most)
+    max_steps = control.max_iter if control.max_iter >= 0 else 2**62
+    _native.solve_batch(
+        values.points,
+        values.form,
+        (posed.order if index is None else index[posed.order], posed.start),
+        (posed.runs, posed.at, posed.linear, posed.lower, posed.upper, posed.target, posed.totals, a, f),
+        (table, counts, status),
+        (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps),
+        (
+            1 if products(posed, values) < SERIAL_MAX_PRODUCTS else threads,
+            float(budget),
+            False,
+            not values.single,
+            at_once,
+        ),
+        lambda: control.stop() is not None,
+    )
+    offset, rest = table[: 2 * count].reshape(count, 2), table[2 * count :].reshape(7, count)
+    return Solved(posed, a, f, offset, *rest, *counts, status)
