@@ -166,7 +166,9 @@ inline void refine_deciding_rows(State<float>& z, Arena* arena) {
   }
   const int64_t slots = rounded_up(count, WIDTH<double>);
   double *panels = take<double>(arena, slots * d), *v = take<double>(arena, slots), *coef = take<double>(arena, slots);
-  double *row_panels = take<double>(arena, WIDTH<double> * d), *row_v = take<double>(arena, WIDTH<double>);
+  // a tile's rows are packed before they are laid out: at narrow levels they take more than one panel
+  const int64_t row_slots = rounded_up(TILE_ROWS, WIDTH<double>);
+  double *row_panels = take<double>(arena, row_slots * d), *row_v = take<double>(arena, row_slots);
   double* points = take<double>(arena, TILE_ROWS * d);
   for (int64_t t = 0; t < slots; t++) coef[t] = t < count ? coefficient(used[t]) : 0.0;
   pack_rows<double>(s.points, rows_of, count, slots, panels, v);
@@ -192,7 +194,7 @@ inline void refine_deciding_rows(State<float>& z, Arena* arena) {
       double u[TILE_ROWS], sums[TILE_ROWS] = {}, *to = sums;
       const int64_t real = minimum<int64_t>(TILE_ROWS, m - t);
       for (int64_t r = 0; r < TILE_ROWS; r++) rows_of[r] = layout.row(wanted[t + minimum(r, real - 1)]);
-      pack_rows<double>(s.points, rows_of, TILE_ROWS, WIDTH<double>, row_panels, row_v);
+      pack_rows<double>(s.points, rows_of, TILE_ROWS, row_slots, row_panels, row_v);
       for (int r = 0; r < TILE_ROWS; r++) {
         unpack(row_panels, d, r, points + r * d);
         at[r] = points + r * d, u[r] = u_of<double>(s.points.form, row_v[r]);

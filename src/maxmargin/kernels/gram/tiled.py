@@ -186,7 +186,7 @@ class Side:
         count = -(-len(at) // width)
         P = _memory(scratch, "columns", (count, self.d, width), dtype)
         v: Array = np.empty(count * width, dtype)
-        own = self.u if form.decays else None
+        own = self.u if form.norms or form.decays else None
         if self.csr is not None:
             _native.pack_csr(self.csr, own, at, P, v)
         else:

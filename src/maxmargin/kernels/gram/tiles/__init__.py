@@ -1,1 +1,0 @@
-"""Vector code: the only folder that knows vector instructions."""
