@@ -13,6 +13,7 @@ using nb::literals::operator""_a;
   DO(batch)           \
   DO(batch_rows)      \
   DO(block_steps)     \
+  DO(coefficients)    \
   DO(columns)         \
   DO(conditions)      \
   DO(coordinate_sums) \

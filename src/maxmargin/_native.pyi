@@ -54,6 +54,11 @@ def solve_block_coordinates(
     Q: Array, g: Array, a: Array, lower: Array, upper: Array, goal: float, max_steps: int
 ) -> int: ...
 
+# coefficients
+def distribute_coefficients(
+    of: Array, share: Array, coefficients: Array, filled: Array, bounds: Array, out: Array
+) -> None: ...
+
 # columns
 def l1_descend(
     X: LinearRows,
