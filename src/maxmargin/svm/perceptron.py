@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.thinning import ThinnedList
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -89,7 +90,7 @@ class PerceptronReport:
         return f"<table>{rows}</table>"
 
 
-class Perceptron(ClassifierMixin, BaseEstimator):
+class Perceptron(ClassifierMixin, Estimator):
     """Rosenblatt's perceptron: a linear classifier that learns from its mistakes.
 
     On separable data it ends with a hyperplane that makes no error, after at most (R / gamma)^2 mistakes, where R is

@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -29,7 +29,7 @@ from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.rows import regression_rows
 
 
-class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
+class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     """The halfspace, as far from the origin as possible, that holds all but a share ``nu`` of the training points.
 
     The same machine as ``OneClassSVM(kernel="linear")``, for any number of rows. Together with a feature map of

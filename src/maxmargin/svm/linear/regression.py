@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from maxmargin.problems.design import Design
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -37,7 +38,7 @@ from maxmargin.svm.models.predictor import PredictorMixin
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
-class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
+class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
     """Linear support vector regression, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(|y_i - w'x_i - b| - epsilon).
