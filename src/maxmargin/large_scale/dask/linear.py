@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +23,7 @@ from maxmargin.large_scale.dask.training import Moments, Training, training
 from maxmargin.large_scale.losses import Loss
 from maxmargin.large_scale.newton import Newton, NewtonSolution
 from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, callers_level, check_class_weights, check_number
 from maxmargin.svm.linear.checks import check_linear_parameters
@@ -32,7 +33,7 @@ from maxmargin.svm.report import combine
 EXACT = 1e-13  # relative gap to which smooth losses are solved: Newton's last step is free
 
 
-class LinearSVC(LazyPrediction, ClassifierMixin, BaseEstimator):
+class LinearSVC(LazyPrediction, ClassifierMixin, Estimator):
     """Linear support vector classification of rows that lie on many computers.
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)) as :class:`maxmargin.LinearSVC` does, and finds the same w: the
