@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from sklearn.base import MultiOutputMixin
 
-from maxmargin.large_scale.losses import Loss
-from maxmargin.large_scale.regression import ValueMachine
-from maxmargin.runtime.callbacks import with_callbacks
-from maxmargin.runtime.control import Control
-from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import check_number, check_outputs, check_weights
+from maxmargin.large_scale.regression import LandmarkRegressor
+from maxmargin.problems.losses import Loss, make_loss
+from maxmargin.runtime.validation import Array, Points, check_number, check_outputs
 
 
-class NystroemRidge(MultiOutputMixin, ValueMachine):
+class NystroemRidge(MultiOutputMixin, LandmarkRegressor):
     """Kernel ridge regression for up to millions of rows.
 
     Minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha |f|^2 over the functions f(x) = sum_j B_j k(x, z_j) of m landmarks
@@ -24,7 +21,7 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
     Parameters
     ----------
     alpha : float, default=1.0
-        The price of the function's norm, > 0.
+        Weight of the penalty |f|^2, > 0.
     kernel : str, Kernel or callable, default="rbf"
         A name, an object of :mod:`maxmargin.kernels`, a function, or ``"precomputed"``.
     gamma, degree, coef0
@@ -77,8 +74,8 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
     >>> import numpy as np
     >>> from maxmargin.large_scale import NystroemRidge
     >>> x = np.linspace(0.0, 6.0, 5000)[:, None]
-    >>> machine = NystroemRidge(alpha=1e-3, n_components=20).fit(x, np.sin(x).ravel())
-    >>> bool(abs(machine.predict([[1.0]])[0] - np.sin(1.0)) < 1e-3)
+    >>> model = NystroemRidge(alpha=1e-3, n_components=20).fit(x, np.sin(x).ravel())
+    >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 1e-3)
     True
     """
 
@@ -118,7 +115,7 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
         self.verbose = verbose
 
     @property
-    def _unit(self) -> float:  # type: ignore[override]
+    def _objective_unit(self) -> float:  # type: ignore[override]
         return 2.0 * float(self.alpha)
 
     def _check_parameters(self) -> None:
@@ -126,70 +123,15 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
         self._check_options()
 
     def _loss(self) -> Loss:
-        return Loss.named("squares")
+        return make_loss("squared")
 
-    def _price(self) -> float:
+    def _loss_weight(self) -> float:
         return 0.5 / float(self.alpha)
 
-    def _parameters(self) -> str:
-        return f"alpha = {self.alpha:g}, squared loss, {self._intercept_in_words()}"
+    def _summary(self) -> tuple[str, str]:
+        return self._named(), f"alpha = {self.alpha:g}, squared loss"
 
-    @all_or_nothing
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the function to training data.
-
-        Parameters
-        ----------
-        X : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
-            With ``kernel="precomputed"`` the square kernel matrix.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._check_parameters()
-        control = Control.of(self)
+    def _training_values(self, X: Any, y: Any) -> tuple[Points, Array]:
         X = self._training_points(X)
         Y, self._single = check_outputs(y, X.shape[0])
-        self._fit_values(X, Y, check_weights(sample_weight, X.shape[0]), control, "")
-        return self
-
-    @all_or_nothing
-    def fit_stream(self, source: Any, *, target: Any = None) -> Self:
-        """Fit the function to rows that come in batches, from a file or from anywhere.
-
-        The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
-        temporary file, which is removed in the end.
-
-        Parameters
-        ----------
-        source : path, iterable or callable
-            A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight), with one
-            target.
-        target : str or int, optional
-            The column of the file that holds the targets.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from maxmargin.large_scale import NystroemRidge
-        >>> x = np.linspace(0.0, 6.0, 90)[:, None]
-        >>> machine = NystroemRidge(alpha=0.1).fit_stream((x[i::3], np.sin(x[i::3, 0])) for i in range(3))
-        >>> machine.score(x, np.sin(x[:, 0])) > 0.9
-        True
-        """
-        self._check_parameters()
-        self._single = True
-        self._fit_batches(source, target)
-        return self
+        return X, Y

@@ -1,4 +1,4 @@
-"""The columns of X as the rows of a linear machine, shifted, and with a constant column for a penalised intercept.
+"""The columns of X as the rows of a linear model, shifted, and with a constant column for a penalised intercept.
 
     x  ->  (x - m, s)
 

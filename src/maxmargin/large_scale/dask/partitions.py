@@ -209,7 +209,7 @@ def check_columns(X: Any) -> None:
     for name, dtype in X.dtypes.items():
         if getattr(dtype, "kind", "O") not in "biuf":
             raise ValueError(
-                f"Column {name!r} of X has dtype {dtype}, and a machine needs numbers: drop it, or encode it first, "
+                f"Column {name!r} of X has dtype {dtype}, and the model needs numbers: drop it, or encode it first, "
                 "for instance with maxmargin.TableEncoder or dask.dataframe.get_dummies."
             )
 

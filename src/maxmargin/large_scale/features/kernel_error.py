@@ -117,7 +117,7 @@ def estimate_kernel_error(
     >>> import numpy as np
     >>> from maxmargin.large_scale.features.factor import Factor
     >>> from maxmargin.large_scale.features.kernel_error import estimate_kernel_error
-    >>> from maxmargin.large_scale.features.landmarks import choose_landmarks
+    >>> from maxmargin.large_scale.features.choosing import choose_landmarks
     >>> from maxmargin.kernels import RBF
     >>> X = np.linspace(0.0, 10.0, 500)[:, None]
     >>> kernel = RBF(gamma=0.5).resolve(X)
