@@ -10,14 +10,15 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 import dask
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.large_scale.dask.prediction import joined, lazily
 from maxmargin.large_scale.dask.shards import Traffic
+from maxmargin.runtime.estimator import Estimator
 
-Estimator = TypeVar("Estimator", bound=type)
+Class = TypeVar("Class", bound=type)
 CLIENT = """\
 client : distributed.Client or None, default=None
     The cluster; None means the current client, or a small cluster in this process if there is none.
@@ -31,7 +32,7 @@ traffic_ : Traffic
 """
 
 
-def with_client(local: Any, name: str) -> Callable[[Estimator], Estimator]:
+def with_client(local: Any, name: str) -> Callable[[Class], Class]:
     """A class decorator: the parameters of the local estimator with their documentation, and ``client``.
 
     Parameters
@@ -42,7 +43,7 @@ def with_client(local: Any, name: str) -> Callable[[Estimator], Estimator]:
         What it is called in the documentation.
     """
 
-    def decorate(cls: Estimator) -> Estimator:
+    def decorate(cls: Class) -> Class:
         parent = local.__init__
         signature = inspect.signature(parent)
         client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
@@ -72,7 +73,7 @@ def _documentation(own: str, local: str, name: str) -> str:
     return "\n".join((introduction, f"{parameters}\n{CLIENT}", TRAFFIC.format(name=name), *rest))
 
 
-class ClusterEstimator(BaseEstimator):
+class ClusterEstimator(Estimator):
     """The base of the estimators: predictions by the local one, block by block."""
 
     _local: ClassVar[Any]
