@@ -488,3 +488,12 @@ def test_ridge_with_a_small_penalty_is_the_solution_of_its_normal_equations():
     smallest = ((Phi @ w - y) ** 2).sum() + 1e-6 * w @ w
     assert machine.report_.primal_objective == pytest.approx(smallest, rel=1e-6)
     np.testing.assert_allclose(machine.predict(points), Phi @ w, atol=1e-4)
+
+
+def test_the_report_of_a_ridge_regression_speaks_of_no_margin():
+    x = np.linspace(0.0, 6.0, 50)[:, None]
+    report = NystroemRidge(n_components=5).fit(x, np.sin(x).ravel()).report_
+    assert "margin" not in str(report)
+    assert "support vectors" not in str(report)
+    assert "objective" in str(report)
+    assert len(report.margins) == 0

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from maxmargin.large_scale.estimator import LandmarkEstimator
+from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
 from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
 from maxmargin.large_scale.rows.tasks import Classification
 from maxmargin.large_scale.training import Problem, budget_of
@@ -15,6 +16,7 @@ from maxmargin.problems.losses import Loss, make_loss
 from maxmargin.runtime.batches import labels, places
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -29,6 +31,7 @@ from maxmargin.runtime.validation import (
 HINGE_LOSSES = ("hinge", "squared_hinge")
 
 
+@documented(LANDMARK_ENTRIES)
 class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     """Support vector classification with a kernel, for up to millions of rows.
 
@@ -40,33 +43,13 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     ----------
     C : float, default=1.0
         Weight of the losses, > 0: the smaller, the stronger the regularisation.
-    kernel : str, Kernel or callable, default="rbf"
-        A name, an object of :mod:`maxmargin.kernels`, a function, or ``"precomputed"``.
-    gamma, degree, coef0
-        Parameters of a kernel given by name, as for :class:`~maxmargin.SVC`.
-    n_components : int or "auto", default=1000
-        Landmarks m. ``"auto"`` doubles them until rows that are held out gain no more than noise.
-    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-        How they are chosen; or the landmarks themselves, as points or as indices of rows.
+    {kernel, gamma, degree, coef0, n_components, landmarks}
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (f(x) + b). The former is faster.
-    fit_intercept : bool, default=True
+    {fit_intercept}
     class_weight : dict, "balanced" or None, default=None
         Factors of C for each class; in one-vs-rest that of a class counts in its own binary problem only.
-    tol : float, default=1e-3
-        Stop when the relative duality gap of each binary problem is at most this.
-    cache_size : float or "auto", default="auto"
-        Megabytes for kernel values; beyond that they are computed anew in every pass. "auto" is half of what is free.
-    max_iter : int, default=200
-        Largest number of Newton steps, -1 for no limit.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    random_state : int, RandomState, Generator or None, default=None
-        Chooses the landmarks. None is one fixed seed.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    verbose : bool, default=False
-        Print progress on standard error.
+    {tol, cache_size, max_iter, max_seconds, random_state, n_jobs, verbose}
 
     Attributes
     ----------
@@ -74,20 +57,8 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     coefficients_ : array of shape (n_components_, 1) or (n_components_, n_classes)
         B.
     intercept_ : array of shape (1,) or (n_classes,)
-    landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array of objects
-        For a precomputed kernel, their indices.
-    landmark_indices_ : array of int or None
-        Which rows they are; None if they are none.
-    n_components_ : int
-    kernel_ : Kernel
-        The kernel with its parameters resolved on the training data.
-    n_iter_ : int
-    n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    report_ : ApproximateReport
-        What the fit did, how much of the kernel the landmarks miss, and the certificate of the approximated problem.
-    history_ : History
+    {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------

@@ -92,6 +92,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
 
     _objective_unit = 1.0  # what objectives are multiplied by in the report
     _error_name = "training error"
+    _has_margin = True  # whether margin and support vectors mean something
 
     @abc.abstractmethod
     def _check_parameters(self) -> None:
@@ -217,10 +218,12 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
             n_iter=solution.n_iter,
             kernel_evaluations=int((1.0 if trained.stored else oracle.passes) * fitted.n_rows * self.n_components_)
             + self.n_components_**2,
-            n_support=solution.support,
+            n_support=solution.support if self._has_margin else 0,
             n_samples=fitted.shape[0],
             n_features=fitted.shape[1],
-            margins=np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in solution.certificates]),
+            margins=np.array(
+                [2.0 / c.norm if c.norm > 0 else math.inf for c in solution.certificates * self._has_margin]
+            ),
             training_error=math.sqrt(error) if self._error_name.startswith("root") else error,
             error_name=self._error_name,
             kernel_valid=True,

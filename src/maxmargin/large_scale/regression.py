@@ -10,12 +10,14 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from maxmargin.large_scale.estimator import LandmarkEstimator
+from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
 from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
 from maxmargin.large_scale.rows.tasks import Regression
 from maxmargin.large_scale.training import Problem, budget_of
 from maxmargin.problems.losses import Loss, make_loss
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_number, check_targets, check_weights
 
@@ -160,6 +162,7 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
         return self._objective_unit * (0.5 * float(self._squares.sum()) + losses)
 
 
+@documented(LANDMARK_ENTRIES)
 class NystroemSVR(LandmarkRegressor):
     """Support vector regression with a kernel, for up to millions of rows.
 
@@ -172,49 +175,18 @@ class NystroemSVR(LandmarkRegressor):
         Weight of errors outside the tube, > 0: the smaller, the stronger the regularisation.
     epsilon : float, default=0.1
         Half the width of the tube inside which errors cost nothing.
-    kernel : str, Kernel or callable, default="rbf"
-        A name, an object of :mod:`maxmargin.kernels`, a function, or ``"precomputed"``.
-    gamma, degree, coef0
-        Parameters of a kernel given by name, as for :class:`~maxmargin.SVR`.
-    n_components : int or "auto", default=1000
-        Landmarks m. ``"auto"`` doubles them until rows that are held out gain no more than noise.
-    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-        How they are chosen; or the landmarks themselves, as points or as indices of rows.
+    {kernel, gamma, degree, coef0, n_components, landmarks}
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         max(0, r) or max(0, r)^2 of r = |y - f(x) - b| - epsilon.
-    fit_intercept : bool, default=True
-    tol : float, default=1e-3
-        Stop when the relative duality gap is at most this.
-    cache_size : float or "auto", default="auto"
-        Megabytes for kernel values; beyond that they are computed anew in every pass. "auto" is half of what is free.
-    max_iter : int, default=200
-        Largest number of Newton steps, -1 for no limit.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    random_state : int, RandomState, Generator or None, default=None
-        Chooses the landmarks. None is one fixed seed.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    verbose : bool, default=False
-        Print progress on standard error.
+    {fit_intercept, tol, cache_size, max_iter, max_seconds, random_state, n_jobs, verbose}
 
     Attributes
     ----------
     coefficients_ : array of shape (n_components_, 1)
         B.
     intercept_ : array of shape (1,)
-    landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array of objects
-        For a precomputed kernel, their indices.
-    landmark_indices_ : array of int or None
-        Which rows they are; None if they are none.
-    n_components_, n_iter_, n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    kernel_ : Kernel
-        The kernel with its parameters resolved on the training data.
-    report_ : ApproximateReport
-        What the fit did, how much of the kernel the landmarks miss, and the certificate of the approximated problem.
-    history_ : History
+    {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------

@@ -23,7 +23,8 @@ class ApproximateReport(FitReport):
     also one of the exact problem, with the same norm and the same losses, so ``primal_objective`` is an upper bound of
     the exact optimum; ``dual_objective`` is no lower bound of it.
 
-    Besides the attributes of :class:`~maxmargin.svm.report.FitReport`:
+    Besides the attributes of :class:`~maxmargin.svm.report.FitReport`, of which ``margins`` is empty for the squared
+    loss:
 
     Attributes
     ----------
@@ -71,6 +72,8 @@ class ApproximateReport(FitReport):
 
     def _lines(self) -> list[tuple[str, str]]:
         lines = dict(super()._lines())
+        if len(self.margins) == 0:  # the squared loss: all rows count
+            del lines["margin"], lines["support vectors"]
         held = "held in memory" if self.stored else "computed anew in every pass"
         own = {
             "landmarks": f"{self.n_landmarks:,} ({self.landmarks}), rank {self.rank:,}",

@@ -6,11 +6,14 @@ from typing import Any
 
 from sklearn.base import MultiOutputMixin
 
+from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
 from maxmargin.large_scale.regression import LandmarkRegressor
 from maxmargin.problems.losses import Loss, make_loss
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, Points, check_number, check_outputs
 
 
+@documented(LANDMARK_ENTRIES)
 class NystroemRidge(MultiOutputMixin, LandmarkRegressor):
     """Kernel ridge regression for up to millions of rows.
 
@@ -22,48 +25,18 @@ class NystroemRidge(MultiOutputMixin, LandmarkRegressor):
     ----------
     alpha : float, default=1.0
         Weight of the penalty |f|^2, > 0.
-    kernel : str, Kernel or callable, default="rbf"
-        A name, an object of :mod:`maxmargin.kernels`, a function, or ``"precomputed"``.
-    gamma, degree, coef0
-        Parameters of a kernel given by name.
-    n_components : int or "auto", default=1000
-        Landmarks m. ``"auto"`` doubles them until rows that are held out gain no more than noise.
-    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-        How they are chosen; or the landmarks themselves, as points or as indices of rows.
-    fit_intercept : bool, default=True
-        Whether to add a constant that costs nothing.
+    {kernel, gamma, degree, coef0, n_components, landmarks, fit_intercept}
     tol : float, default=1e-5
         Stop when the relative duality gap of each target is at most this.
-    cache_size : float or "auto", default="auto"
-        Megabytes for kernel values; beyond that they are computed anew in every pass. "auto" is half of what is free.
-    max_iter : int, default=200
-        Largest number of steps, -1 for no limit.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    random_state : int, RandomState, Generator or None, default=None
-        Chooses the landmarks. None is one fixed seed.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    verbose : bool, default=False
-        Print progress on standard error.
+    {cache_size, max_iter, max_seconds, random_state, n_jobs, verbose}
 
     Attributes
     ----------
     coefficients_ : array of shape (n_components_, n_targets)
         B.
     intercept_ : array of shape (n_targets,)
-    landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array of objects
-        For a precomputed kernel, their indices.
-    landmark_indices_ : array of int or None
-        Which rows they are; None if they are none.
-    n_components_, n_iter_, n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    kernel_ : Kernel
-        The kernel with its parameters resolved on the training data.
-    report_ : ApproximateReport
-        What the fit did, how much of the kernel the landmarks miss, and the certificate of the approximated problem.
-    history_ : History
+    {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -113,6 +86,8 @@ class NystroemRidge(MultiOutputMixin, LandmarkRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    _has_margin = False
 
     @property
     def _objective_unit(self) -> float:  # type: ignore[override]
