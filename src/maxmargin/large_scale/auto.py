@@ -85,17 +85,6 @@ def search(
         Landmarks that memory allows.
     weights : array
         Of the rows held out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.runtime.control import Control
-    >>> from maxmargin.large_scale.auto import search
-    >>> noise = np.random.default_rng(0).normal(size=50)
-    >>> attempt = lambda m: (1 / min(m, 400) + 1e-6 * m * noise, 0.0)
-    >>> found = search(attempt, 10_000, control=Control(), most=1e9, weights=np.ones(50))
-    >>> found.n_components, found.ended
-    (400, '800 gain no more than noise')
     """
     trials: list[Trial] = []
     best, losses, m = min(FIRST_COMPONENTS, n), np.empty(0), min(FIRST_COMPONENTS, n)

@@ -35,15 +35,6 @@ def best_steps(slopes_at: Callable[[Array], Array], slope: Array, wanted: Array)
         At 0; where it is not negative, the step is 0.
     wanted : array of bool of shape (k,)
         Functions that matter; the others get 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.line_search import best_steps
-    >>> bends = np.array([0.7, 0.003])
-    >>> slopes_at = lambda t: np.where(t < bends, -1.0, 1e6 * (t - bends))
-    >>> best_steps(slopes_at, -np.ones(2), np.ones(2, bool)).round(3)
-    array([0.7  , 0.003])
     """
     every = np.arange(len(slope))
     low, at_low = np.zeros(len(slope)), slope.copy()

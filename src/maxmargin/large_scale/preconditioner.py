@@ -37,23 +37,6 @@ class Preconditioner:
     T : array of shape (m, r), or None for the identity
     intercept : bool
         Whether there is one; it is the last unknown then.
-
-    Examples
-    --------
-    With all rows in the sample it is the Hessian itself.
-
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.smoothed_loss import SmoothedLoss
-    >>> from maxmargin.problems.losses import Squared
-    >>> from maxmargin.large_scale.preconditioner import Preconditioner
-    >>> from maxmargin.large_scale.rows.local import LocalOracle
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Values
-    >>> oracle = LocalOracle(MatrixRows(np.array([[1.0], [2.0]])), Values(np.zeros((2, 1)), np.ones(2)))
-    >>> sampled = Preconditioner(oracle, None, intercept=False)
-    >>> sampled.refresh(oracle, np.zeros((1, 1)), np.zeros(1), SmoothedLoss(Squared()), np.zeros(1))
-    >>> sampled.solve(0, np.array([11.0])).round(6)  # 1 + 2 (1 + 4) = 11
-    array([1.])
     """
 
     def __init__(self, oracle: RowOracle, T: Array | None, intercept: bool) -> None:

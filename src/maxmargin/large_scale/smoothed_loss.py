@@ -49,16 +49,6 @@ class SmoothedLoss:
         A hinge or a tube, squared or not.
     width : float
         d of the parabola; squared losses need none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.smoothed_loss import SmoothedLoss
-    >>> from maxmargin.problems.losses import Hinge
-    >>> hinge, D = SmoothedLoss(Hinge(), width=0.5), np.empty((3, 1))
-    >>> hinge.second_order(np.array([[-1.0], [1.0], [2.0]]), np.ones((3, 1)), np.ones((3, 1)), None, D)
-    >>> D.ravel()
-    array([0., 2., 0.])
     """
 
     loss: Loss

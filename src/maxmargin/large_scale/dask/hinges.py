@@ -23,23 +23,7 @@ KEPT_MAX_BYTES = 2**26  # of matrices
 
 
 class HingeOracle(LocalOracle):
-    """:class:`~maxmargin.large_scale.rows.local.LocalOracle` for hinges and the columns of X.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.smoothed_loss import SmoothedLoss
-    >>> from maxmargin.problems.losses import SquaredHinge
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Labels
-    >>> from maxmargin.large_scale.dask.hinges import HingeOracle
-    >>> targets = Labels.one_vs_rest(np.array([0, 1, 1]), np.ones(3), 1.0, np.ones(2))
-    >>> oracle = HingeOracle(MatrixRows(np.array([[-1.0], [0.5], [3.0]])), targets)
-    >>> sums = oracle.evaluate(np.array([[1.0]]), np.zeros(1), SmoothedLoss(SquaredHinge()))
-    >>> oracle.curvature([0])[0]  # of the second row, the only one inside its margin
-    array([[0.5, 1. ],
-           [1. , 2. ]])
-    """
+    """:class:`~maxmargin.large_scale.rows.local.LocalOracle` for hinges and the columns of X."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -104,31 +104,6 @@ class DaskOracle:
     ----------
     passes : float
         Passes over K so far.
-
-    Examples
-    --------
-    >>> import numpy as np, dask
-    >>> from maxmargin.large_scale.smoothed_loss import SmoothedLoss
-    >>> from maxmargin.problems.losses import Squared
-    >>> from maxmargin.large_scale.rows.local import LocalOracle
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Values
-    >>> from maxmargin.large_scale.dask.cluster import Pulse, connected
-    >>> from maxmargin.large_scale.dask.partitions import Partition
-    >>> from maxmargin.large_scale.dask.oracle import DaskOracle
-    >>> from maxmargin.large_scale.dask.shards import Shards
-    >>> class Squares:
-    ...     T = None
-    ...
-    ...     def problems(self, parts, threads):
-    ...         return [LocalOracle(MatrixRows(part.X), Values(part.y, part.weights)) for part in parts]
-    >>> parts = [dask.delayed(Partition(i, np.full((1, 1), i + 1.0), np.ones((1, 1)), np.ones(1))) for i in range(2)]
-    >>> with connected() as client:
-    ...     pulse = Pulse(client)
-    ...     oracle = DaskOracle(Shards(pulse, [parts], Squares(), list(pulse.alive())), columns=1, outputs=1)
-    ...     sums = oracle.evaluate(np.array([[3.0]]), np.zeros(1), SmoothedLoss(Squared()))
-    >>> sums.loss, sums.gradient[0]
-    (array([29.]), array([[24.]]))
     """
 
     def __init__(

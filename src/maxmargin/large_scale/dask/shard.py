@@ -85,14 +85,7 @@ def plus(one: Any, two: Any) -> Any:
 
 
 def added(values: Sequence[Any]) -> Any:
-    """The sum of answers, pairwise.
-
-    Examples
-    --------
-    >>> from maxmargin.large_scale.dask.shard import added
-    >>> added([(1.0, 1), (2.0, 1), (4.0, 1)])
-    (7.0, 3)
-    """
+    """The sum of answers, pairwise."""
     values = list(values)
     while len(values) > 1:
         pairs = [values[i : i + 2] for i in range(0, len(values), 2)]

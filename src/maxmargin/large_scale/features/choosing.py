@@ -91,17 +91,6 @@ def choose_landmarks(
     Returns
     -------
     Landmarks
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.features.choosing import choose_landmarks
-    >>> from maxmargin.kernels import RBF
-    >>> X = np.array([[0.0], [0.01], [0.02], [9.0]])
-    >>> kernel = RBF(gamma=1.0).resolve(X)
-    >>> chosen = choose_landmarks(kernel, X, 2, "rpcholesky", rng=np.random.default_rng(0))
-    >>> bool(3 in chosen.indices)
-    True
     """
     X = X if sp.issparse(X) else np.asarray(X)  # a memmap's own memory, as a plain array
     if not isinstance(method, str):

@@ -31,17 +31,6 @@ class DiskBuffer:
     ----------
     budget : float
         Bytes that may be held in memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
-    >>> with DiskBuffer(budget=100.0) as buffer:
-    ...     for start in (0.0, 40.0):
-    ...         buffer.add(np.arange(start, start + 40.0).reshape(20, 2))
-    ...     X = buffer.points()
-    ...     print(type(X).__name__, X.dtype, X.shape, X[-1], buffer.on_disk)
-    memmap float64 (40, 2) [78. 79.] True
     """
 
     def __init__(self, budget: float) -> None:

@@ -43,19 +43,6 @@ class LocalOracle:
     ----------
     passes : float
         Passes over K so far, in parts of all rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.smoothed_loss import SmoothedLoss
-    >>> from maxmargin.problems.losses import Squared
-    >>> from maxmargin.large_scale.rows.local import LocalOracle
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Values
-    >>> oracle = LocalOracle(MatrixRows(np.array([[1.0], [2.0]])), Values(np.array([[1.0], [1.0]]), np.ones(2)))
-    >>> sums = oracle.evaluate(np.array([[3.0]]), np.zeros(1), SmoothedLoss(Squared()))
-    >>> sums.loss, sums.gradient[0]
-    (array([29.]), array([[24.]]))
     """
 
     strides = (16, 4)

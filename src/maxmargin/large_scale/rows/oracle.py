@@ -71,17 +71,7 @@ class Sums:
 
     @classmethod
     def added(cls, parts: Iterable[Sums]) -> Sums:
-        """The sums over several sets of rows, added in their order.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from maxmargin.large_scale.rows.oracle import Sums
-        >>> one = np.ones(1)
-        >>> one = Sums(one, one, np.ones((1, 3, 1)), *(np.ones((2, 1)) for _ in range(3)), one, one, support=5)
-        >>> Sums.added([one, one]).support
-        10
-        """
+        """The sums over several sets of rows, added in their order."""
         listed = list(parts)
         return cls(**{name.name: sum(getattr(part, name.name) for part in listed) for name in fields(cls)})
 

@@ -48,20 +48,6 @@ class Labels:
         The place of each row's class.
     weights : array of shape (n,)
     signs, factors : arrays of shape (classes, outputs)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.rows.targets import Labels
-    >>> targets = Labels.one_vs_rest(np.array([0, 2, 1]), np.ones(3), 10.0, class_weight=np.array([1.0, 2.0, 1.0]))
-    >>> y, c = targets.tile(slice(0, 3))
-    >>> print(y, c, sep="\\n")
-    [[ 1. -1. -1.]
-     [-1. -1.  1.]
-     [-1.  1. -1.]]
-    [[10. 10. 10.]
-     [10. 10. 10.]
-     [10. 20. 10.]]
     """
 
     codes: Array
@@ -106,14 +92,6 @@ class Values:
     Y : array of shape (n, outputs), float64
     weights : array of shape (n,), or (n, outputs) where outputs differ in them
     loss_weight : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.rows.targets import Values
-    >>> Values(np.array([[1.0], [2.0]]), np.array([1.0, 3.0]), loss_weight=0.5).tile(slice(0, 2))[1]
-    array([[0.5],
-           [1.5]])
     """
 
     Y: Array

@@ -66,14 +66,6 @@ def tile_height(columns: int, entries: int = 0, size: int = TILE_VALUES) -> int:
 def row_ordered(K: Array) -> Array:
     """The same rows, with the entries of each side by side and aligned, as compiled functions take them; between the
     rows there may be padding. A copy only where they are not. (Arrays that came over a network may not be aligned.)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.rows.tiles import row_ordered
-    >>> K = np.arange(12.0).reshape(3, 4)
-    >>> row_ordered(K[:, :2]).base is K, row_ordered(K.T).base is K
-    (True, False)
     """
     if K.flags.aligned and (K.shape[1] <= 1 or K.strides[1] == K.itemsize):
         return K
@@ -89,15 +81,6 @@ class StoredRows:
         float32 or float64; may be a memory map.
     height : int, optional
         Rows of a tile.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.runtime.threads import Scratch
-    >>> from maxmargin.large_scale.rows.tiles import StoredRows
-    >>> rows = StoredRows(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    >>> rows.tile(slice(0, 2), np.array([1]), Scratch())
-    array([[3., 4.]])
     """
 
     computed = False
@@ -127,14 +110,6 @@ class MatrixRows:
     X : array or CSR matrix of shape (n, d)
     height : int, optional
         Rows of a tile.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from maxmargin.runtime.threads import Scratch
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> MatrixRows(sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]])).tile(slice(1, 2), None, Scratch()).toarray()
-    array([[3., 0.]])
     """
 
     computed = False
@@ -169,18 +144,6 @@ class KernelRows:
         Of the values.
     height : int, optional
         Rows of a tile.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.runtime.threads import Scratch
-    >>> from maxmargin.large_scale.rows.tiles import KernelRows
-    >>> from maxmargin.kernels import RBF
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> KernelRows(RBF(gamma=1.0), X, X[:2]).tile(slice(0, 3), None, Scratch()).round(4)
-    array([[1.    , 0.3679],
-           [0.3679, 1.    ],
-           [0.0183, 0.3679]], dtype=float32)
     """
 
     computed = True
