@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace batch {
 namespace {
 
 constexpr int64_t SAMPLED_ROWS = 8;      // of a problem solved in float32; every problem of a fit has its own
+constexpr int64_t LONGEST_ROWS = 4;      // rows far from the centre, where fast arithmetic loses the most digits
 constexpr double ALL_ROWS_ERROR = 0.01;  // an error of f (times 1 + violation) from which on all rows are computed
 
 // Sums in eight parts, so that a compiler for any processor keeps several in flight.
@@ -45,8 +47,8 @@ class Row {
   Row(const Batch& s, int64_t row) : p_(s.points), row_(row) {
     if (!p_.indptr) return;
     spread_.resize(std::max(spread_.size(), size_t(p_.d)), 0.0);
-    for (int64_t e = p_.indptr[row]; e < p_.indptr[row + 1]; e++)
-      spread_[size_t(p_.indices[e])] = p_.data[e], squares_ += p_.data[e] * p_.data[e];
+    stamped_.resize(spread_.size(), 0);
+    for (int64_t e = p_.indptr[row]; e < p_.indptr[row + 1]; e++) spread_[size_t(p_.indices[e])] = p_.data[e];
   }
   ~Row() {
     if (p_.indptr)
@@ -61,12 +63,15 @@ class Row {
     if (p_.dense64) return of_dense(p_.form, p_.dense64 + row_ * p_.d, p_.dense64 + other * p_.d, p_.d);
     if (p_.dense32) return of_dense(p_.form, p_.dense32 + row_ * p_.d, p_.dense32 + other * p_.d, p_.d);
     double sum = 0;
-    if (p_.form.kind == EXP2) {
+    if (p_.form.kind == EXP2) {  // columns of z, then those of x alone: nothing is subtracted from a sum
+      stamp_++;
       for (int64_t e = p_.indptr[other]; e < p_.indptr[other + 1]; e++) {
-        const double x = spread_[size_t(p_.indices[e])], z = p_.data[e];
-        sum += (x - z) * (x - z) - x * x;
+        const double apart = spread_[size_t(p_.indices[e])] - p_.data[e];
+        sum += apart * apart, stamped_[size_t(p_.indices[e])] = stamp_;
       }
-      return kernel_of(p_.form, std::max(0.0, squares_ + sum));
+      for (int64_t e = p_.indptr[row_]; e < p_.indptr[row_ + 1]; e++)
+        if (stamped_[size_t(p_.indices[e])] != stamp_) sum += p_.data[e] * p_.data[e];
+      return kernel_of(p_.form, sum);
     }
     for (int64_t e = p_.indptr[other]; e < p_.indptr[other + 1]; e++) sum += spread_[size_t(p_.indices[e])] * p_.data[e];
     return kernel_of(p_.form, sum);
@@ -75,10 +80,39 @@ class Row {
  private:
   const Points& p_;
   int64_t row_;
-  double squares_ = 0;
   static thread_local std::vector<double> spread_;
+  static thread_local std::vector<int64_t> stamped_;  // the last comparison that a column of z took part in
+  static thread_local int64_t stamp_;
 };
 thread_local std::vector<double> Row::spread_;
+thread_local std::vector<int64_t> Row::stamped_;
+thread_local int64_t Row::stamp_ = 0;
+
+// |x - shift|^2 of a row.
+double squared_length(const Points& p, int64_t row) {
+  double sum = 0;
+  const auto add = [&](double x, int64_t q) {
+    const double apart = x - (p.shift ? p.shift[q] : 0.0);
+    sum += apart * apart;
+  };
+  if (p.indptr)
+    for (int64_t e = p.indptr[row]; e < p.indptr[row + 1]; e++) sum += p.data[e] * p.data[e];
+  else
+    for (int64_t q = 0; q < p.d; q++) add(p.dense64 ? p.dense64[row * p.d + q] : double(p.dense32[row * p.d + q]), q);
+  return sum;
+}
+
+// The places of the longest among n rows; none for a stored matrix.
+template <class RowOf> std::vector<int64_t> longest_rows(const Points& p, int64_t n, RowOf row_of) {
+  if (p.stored64 || p.stored32) return {};
+  std::vector<std::pair<double, int64_t>> lengths(static_cast<size_t>(n));
+  for (int64_t u = 0; u < n; u++) lengths[size_t(u)] = {-squared_length(p, row_of(u)), u};
+  const auto count = std::min(n, LONGEST_ROWS);
+  std::partial_sort(lengths.begin(), lengths.begin() + count, lengths.end());
+  std::vector<int64_t> places;
+  for (int64_t k = 0; k < count; k++) places.push_back(lengths[size_t(k)].second);
+  return places;
+}
 
 }  // namespace
 
@@ -100,8 +134,11 @@ void verify(const Batch& s, int64_t problem) {
     const double c = twins ? a[u] + a[u + n] : a[u];
     if (c != 0) used_rows.push_back(row_of(u)), coefficients.push_back(c);
   }
-  std::vector<char> done(size_t(n), 0);
+  std::vector<char> done(size_t(n), 0), first_rows(size_t(n), 0);
   const int64_t every = s.twice ? n + 1 : std::max<int64_t>(1, n / SAMPLED_ROWS);
+  if (every <= n)
+    for (int64_t u = 0; u < n; u += every) first_rows[size_t(u)] = 1;
+  for (const int64_t u : longest_rows(s.points, n, row_of)) first_rows[size_t(u)] = 1;
   const bool one_group = q.joined || second < 0;
   double error = 0, spread = 0;
   for (bool sample = true;; sample = false) {
@@ -117,7 +154,7 @@ void verify(const Batch& s, int64_t problem) {
     const bool all = !(error <= ALL_ROWS_ERROR * (1 + spread));
     wanted.clear();
     for (int64_t u = 0; u < n; u++) {
-      bool decides = all || (sample && every <= n && u % every == 0);
+      bool decides = all || (sample && first_rows[size_t(u)]);
       for (int64_t v = u; v < size && !decides; v += n) {
         const int k = one_group || v < split ? 0 : 1;
         decides = (a[v] < upper[v] && f[v] + linear[v] <= rise[k] + 4 * error) ||

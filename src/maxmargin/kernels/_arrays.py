@@ -143,7 +143,8 @@ def squared_distances(A: Points, B: Points, shift: Array | None = None, gamma: f
     if gamma is None:
         _mend_pairs(A, B, norms_a, norms_b, D)
     else:
-        far_a, far_b = (np.flatnonzero(~(gamma * norms <= FAR_EXPONENT)) for norms in (norms_a, norms_b))
+        limit = FAR_EXPONENT / gamma if gamma > 0 else np.inf
+        far_a, far_b = (np.flatnonzero(~(norms <= limit)) for norms in (norms_a, norms_b))
         if len(far_a) and len(far_b):
             D[np.ix_(far_a, far_b)] = np.minimum(pair_sums(A[far_a], B[far_b], SQUARED), FARTHEST)
     if same:

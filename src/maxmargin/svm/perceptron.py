@@ -28,7 +28,7 @@ from maxmargin.runtime.validation import (
     check_targets,
     check_training,
 )
-from maxmargin.solvers.perceptron import PerceptronRun, epochs
+from maxmargin.solvers.teaching.perceptron import PerceptronRun, epochs
 from maxmargin.svm.models.multiclass import one_vs_rest, predict_codes
 
 STRIP = 4096  # rows of float32 points that are multiplied in float64 at a time

@@ -37,7 +37,7 @@ from maxmargin.runtime.validation import (
     check_run_options,
     scaling_hint,
 )
-from maxmargin.solvers import SOLVERS
+from maxmargin.solvers import solvers_for
 from maxmargin.svm.compatibility import LibsvmAttributes
 from maxmargin.svm.kernel.coefficients import Machine, divided, gather
 from maxmargin.svm.kernel.outcome import FitOutcome
@@ -61,7 +61,7 @@ class KernelMachine(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInp
         check_run_options(self)
         check_number("cache_size", self.cache_size, above=0)
         check_flag("shrinking", self.shrinking)
-        check_choice("solver", self.solver, ["auto", *SOLVERS])
+        check_choice("solver", self.solver, ["auto", *solvers_for("kernel")])
 
     @property
     def _approximation(self) -> str | None:

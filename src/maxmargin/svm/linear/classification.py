@@ -71,7 +71,7 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared hinge), ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``,
         ``"qp_dual"``, ``"subgradient"``, ``"stochastic_subgradient"``, ``"pegasos"``, or an object of
-        :mod:`maxmargin.solvers.linear` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses
+        :mod:`maxmargin.solvers` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses
         by the shape of X; ``report_`` says what, and why.
     n_jobs : int or None, default=None
         Threads; None means all cores. The result does not depend on it.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.problems.primal import one_class_problem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
@@ -20,9 +21,8 @@ from maxmargin.runtime.validation import (
     check_training_points,
     check_weights,
 )
-from maxmargin.solvers.linear.base import REGRESSION_LOSSES
-from maxmargin.solvers.linear.choice import check_linear_solver
-from maxmargin.solvers.linear.one_class import one_class_problem
+from maxmargin.solvers.base import REGRESSION_LOSSES
+from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.kernel.region import RegionMixin
 from maxmargin.svm.linear.fit import fit_one, linear_report, threads_of, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction

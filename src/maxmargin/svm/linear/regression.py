@@ -23,7 +23,7 @@ from maxmargin.runtime.validation import (
     check_training,
     check_weights,
 )
-from maxmargin.solvers.linear.choice import check_linear_solver
+from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
 from maxmargin.svm.linear.fit import (
     fit_one,
@@ -67,7 +67,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
         Largest number of iterations (epochs, for coordinate descent), -1 for no limit.
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared loss), ``"coordinate_descent"``, or an object with options of its own, such
-        as :class:`~maxmargin.solvers.linear.CoordinateDescent`. ``"auto"`` chooses by the shape of X and
+        as :class:`~maxmargin.solvers.CoordinateDescent`. ``"auto"`` chooses by the shape of X and
         the loss; ``report_`` says what, and why.
     n_jobs : int or None, default=None
         Threads; None means all cores. The result does not depend on it.

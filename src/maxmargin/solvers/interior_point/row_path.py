@@ -1,8 +1,8 @@
 """Interior points for the dual of a linear model (Mehrotra 1992): one path, two systems.
 
-The method is that of :mod:`maxmargin.solvers.interior_point`: rooms A = a - lower and B = upper - a, their multipliers
-z and x, a predictor that tells how small mu can be made, and a corrector. Without a tube (eps = 0) a row has one
-variable, a_i = beta_i; with a tube it has two, one per side, whose sum is beta_i:
+The method is that of :mod:`maxmargin.solvers.interior_point.dual_path`: rooms A = a - lower and B = upper - a, their
+multipliers z and x, a predictor that tells how small mu can be made, and a corrector. Without a tube (eps = 0) a row
+has one variable, a_i = beta_i; with a tube it has two, one per side, whose sum is beta_i:
 
     a in [0, upper_i] with p = eps - y_i,        a in [lower_i, 0] with p = -eps - y_i.
 
@@ -31,7 +31,7 @@ import numpy as np
 from maxmargin import _native
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.interior_point import BACK, CENTRED, INSIDE, LIMIT, PATIENCE, SHORT
+from maxmargin.solvers.interior_point.dual_path import BACK, CENTRED, INSIDE, LIMIT, PATIENCE, SHORT
 
 # No product of a room and its multiplier starts below so many means of all. Measured: where the rooms of all rows are
 # equal, well above the mean takes fewest iterations; where sums are prescribed or boxes are one-sided, less.

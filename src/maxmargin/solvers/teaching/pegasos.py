@@ -5,9 +5,9 @@ and step t takes k random rows:
 
     w <- (1 - eta_t lambda) w + (eta_t / k) sum over those inside the margin of y_i x_i,     eta_t = 1 / (lambda t).
 
-Divided by lambda this is the stochastic sub-gradient step of :mod:`maxmargin.solvers.linear.stochastic` with eta = 1/t:
-the shrinking by 1 - 1/t makes w an average of sub-gradients. The optimum lies in the ball |w| <= 1 / sqrt(lambda)
-(|w|^2 <= sum c_i here), onto which w may be projected after each step.
+Divided by lambda this is the step of :mod:`maxmargin.solvers.teaching.stochastic` with eta = 1/t: the shrinking by 1 -
+1/t makes w an average of sub-gradients. The optimum lies in the ball |w| <= 1 / sqrt(lambda) (|w|^2 <= sum c_i here),
+onto which w may be projected after each step.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from maxmargin.problems.primal import PrimalProblem
-from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import check_flag, check_number
-from maxmargin.solvers.linear.base import LinearSolution, Start
-from maxmargin.solvers.linear.stochastic import descend
-from maxmargin.solvers.linear.subgradient import INVERSE, refuses_hard
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.run import LinearSolution, Run, Start
+from maxmargin.solvers.teaching.stochastic import descend
+from maxmargin.solvers.teaching.subgradient import INVERSE, refuses_hard
 
 
 @dataclass(frozen=True)
-class Pegasos:
+class Pegasos(Solver):
     """Pegasos, with mini-batches, projection and averaging; for the hinge loss.
 
     Parameters
@@ -40,7 +40,7 @@ class Pegasos:
     Examples
     --------
     >>> from maxmargin import LinearSVC
-    >>> from maxmargin.solvers.linear import Pegasos
+    >>> from maxmargin.solvers import Pegasos
     >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1]
     >>> model = LinearSVC(loss="hinge", solver=Pegasos(batch_size=2), tol=1e-2, max_iter=10_000, random_state=0)
     >>> bool(abs(model.fit(X, y).coef_[0, 0] - 1) < 0.05)
@@ -48,6 +48,8 @@ class Pegasos:
     """
 
     name: ClassVar[str] = "pegasos"
+    title: ClassVar[str] = "Pegasos: random rows, steps of 1 / (lambda t)"
+    accepts: ClassVar[tuple[str, ...]] = ("linear",)
     learns: ClassVar[str] = "primal"
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
@@ -63,26 +65,10 @@ class Pegasos:
             )
         return refuses_hard(self, problem)
 
-    def solve(
-        self,
-        problem: PrimalProblem,
-        *,
-        tol: float,
-        control: Control,
-        start: Start | None = None,
-        random_state: Any = None,
-    ) -> LinearSolution:
+    def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
         check_number("batch_size", self.batch_size, least=1, integer=True)
-        radius = math.sqrt(float(problem.weight.sum())) if check_flag("project", self.project) else math.inf
+        radius = math.sqrt(float(run.problem.weight.sum())) if check_flag("project", self.project) else math.inf
+        average, batch = check_flag("average", self.average), int(self.batch_size)
         return descend(
-            problem,
-            lambda t: 1.0 / t,
-            batch=int(self.batch_size),
-            average=check_flag("average", self.average),
-            radius=radius,
-            tol=tol,
-            control=control,
-            start=start,
-            random_state=random_state,
-            step=INVERSE,
+            run, start, random_state, lambda t: 1.0 / t, step=INVERSE, average=average, batch=batch, radius=radius
         )

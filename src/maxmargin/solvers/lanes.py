@@ -1,7 +1,7 @@
 """Dual coordinate descent for many one-vs-rest machines at once, one a vector lane.
 
 The machines of a fit with many classes share their rows and differ only in the signs of y. The method is that of
-:mod:`maxmargin.solvers.linear.coordinate_descent`; but while a row is at hand, the multiplier of every machine takes
+:mod:`maxmargin.solvers.descent`; but while a row is at hand, the multiplier of every machine takes
 its step:
 
     g_l = y_l (w_l'x_i + b_l) - 1 + r alpha_l,      alpha_l <- clip(alpha_l - g_l / q, 0, upper),
@@ -29,7 +29,7 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.base import LinearSolution, Run, Start
+from maxmargin.solvers.run import LinearSolution, Run, Start
 
 PENALTY = 0.2  # rho of a free intercept, in units of a typical |x_i|^2
 LINE_BYTES = 64  # a cache line
@@ -177,7 +177,7 @@ def solve_together(
     own : array
         and the factor of each machine's own rows.
     tol, control, starts
-        As for :class:`~maxmargin.solvers.linear.base.LinearSolver`.
+        As for :class:`~maxmargin.solvers.base.Solver`.
     seed : int
     threads : int
     dtype : {numpy.float32, numpy.float64}

@@ -1,6 +1,6 @@
 """Coordinate descent for the machine with few weights, on a working set of columns.
 
-Each round looks at all columns once, for the slopes p_j and the duality gap of :mod:`maxmargin.solvers.linear.l1`, and
+Each round looks at all columns once, for the slopes p_j and the duality gap of :mod:`maxmargin.problems.l1`, and
 then works on few of them: those whose weight is not zero, and those that promise most, by
 
     (|p_j| - 1) / h_j,     h_j^2 = sum_i 2 c_i x_ij^2,
@@ -19,11 +19,11 @@ the losses are quadratic as long as S stays the same, and the model
 
     1/2 (v - w)'H(v - w) - p'(v - w) + |v|_1,     H = X'Theta X, centred at the Theta-weighted means if b is free,
 
-is minimised by coordinate descent on H (:mod:`maxmargin.solvers.linear.l1_model`; Yuan, Ho & Lin 2012). Its length is
+is minimised by coordinate descent on H (:mod:`maxmargin.solvers.l1.model`; Yuan, Ho & Lin 2012). Its length is
 the minimum along it, and b is then made exact, so that the multipliers are balanced. S is right after about ten steps.
 From one step to the next few rows enter or leave it, and H is updated by those alone. Where so many weights are not
 zero that H would be too large, passes of one-dimensional steps over the columns themselves take the place of the Newton
-step (:mod:`maxmargin.solvers.linear.l1_columns`).
+step (:mod:`maxmargin.solvers.l1.columns`).
 
 Where a step is much too long, because it runs into rows outside S that the model does not know of, the weights
 c_i are approached from below: the solution for weights a few times lower is a good start, and where they are low enough
@@ -44,13 +44,14 @@ from sklearn.utils import check_random_state
 
 from maxmargin import _native
 from maxmargin.problems.design import Design, Halted
+from maxmargin.problems.l1 import L1Problem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.linear.base import LinearSolution, Run, Start
-from maxmargin.solvers.linear.l1 import L1Problem
-from maxmargin.solvers.linear.l1_columns import Columns, columns_of
-from maxmargin.solvers.linear.l1_model import minimise, violation
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.l1.columns import Columns, columns_of
+from maxmargin.solvers.l1.model import minimise, violation
+from maxmargin.solvers.run import LinearSolution, Run, Start
 
 FIRST = 128  # columns of the first working set
 SQUARE = 3000  # columns up to which H is formed
@@ -207,7 +208,7 @@ def _losses(problem: PrimalProblem, slack: Array) -> float:
 
 
 @dataclass(frozen=True)
-class L1CoordinateDescent:
+class L1CoordinateDescent(Solver):
     """Working sets of columns, Newton steps on each by coordinate descent: the solver for ``penalty="l1"``.
 
     Parameters
@@ -221,12 +222,12 @@ class L1CoordinateDescent:
     --------
     >>> import numpy as np
     >>> from maxmargin.runtime.control import Control
-    >>> from maxmargin.solvers.linear.l1 import L1Problem, certify_l1
-    >>> from maxmargin.solvers.linear.l1_coordinate_descent import L1CoordinateDescent
+    >>> from maxmargin.problems.l1 import L1Problem, certify_l1
+    >>> from maxmargin.solvers.l1.coordinate_descent import L1CoordinateDescent
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 50))
     >>> problem = L1Problem(X, np.sign(X[:, 0] - X[:, 1]), np.full(200, 0.02))
-    >>> solution = L1CoordinateDescent().solve(problem, tol=1e-6, control=Control())
+    >>> solution = L1CoordinateDescent().solve_linear(problem, tol=1e-6, control=Control())
     >>> np.flatnonzero(solution.w)
     array([0, 1])
     >>> certify_l1(problem, solution.w, solution.b, solution.beta).relative_gap < 1e-6
@@ -234,8 +235,11 @@ class L1CoordinateDescent:
     """
 
     name: ClassVar[str] = "l1_coordinate_descent"
-    learns: ClassVar[str] = "primal"
+    title: ClassVar[str] = "working sets of columns, for the L1 penalty"
+    accepts: ClassVar[tuple[str, ...]] = ("l1",)
     losses: ClassVar[tuple[str, ...]] = ("squared_hinge",)
+    learns: ClassVar[str] = "primal"
+    reads_columns: ClassVar[bool] = True
 
     first: int = FIRST
     square: int = SQUARE
@@ -249,7 +253,7 @@ class L1CoordinateDescent:
             return "l1_coordinate_descent needs finite weights, and C=inf is a hard margin: use a finite C"
         return None
 
-    def solve(
+    def solve_linear(
         self,
         problem: PrimalProblem,
         *,

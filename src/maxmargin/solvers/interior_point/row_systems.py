@@ -1,4 +1,4 @@
-"""Two ways to solve the Newton systems of :mod:`maxmargin.solvers.linear.interior_point`.
+"""Two ways to solve the Newton systems of :mod:`maxmargin.solvers.interior_point.row_path`.
 
 They ask for df = X delta' with delta = q + T (dlambda - df) and, with a free intercept, 1'delta = e.
 
@@ -28,8 +28,8 @@ from scipy.linalg import cho_factor, cho_solve
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.linear.base import Run, Start, own_intercept
-from maxmargin.solvers.linear.interior_point import Pass, Right
+from maxmargin.solvers.interior_point.row_path import Pass, Right
+from maxmargin.solvers.run import Run, Start, own_intercept
 
 SINGLE_MIN_GAP = 1e-2  # relative gap above which X'T X in single precision is good enough for a direction,
 SINGLE_ROUNDING, SINGLE_MAX_LOSS = 6e-8, 0.1  # unless its rounding (of its largest entry) is not small beside one,

@@ -33,9 +33,10 @@ import numpy as np
 
 from maxmargin.problems.design import Design
 from maxmargin.problems.primal import PrimalProblem
-from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array, check_number
-from maxmargin.solvers.linear.base import MARGIN_LOSSES, LinearSolution, Run, Start, refuses_loss
+from maxmargin.solvers.base import MARGIN_LOSSES, Solver
+from maxmargin.solvers.run import LinearSolution, Run, Start
 
 Step = str | float | Callable[[int], float]
 INVERSE = "1/(lambda t)"
@@ -43,14 +44,14 @@ LARGEST_ENTRY = 1e70  # of X: its fourth power is a float64
 DIVERGED = 1e8  # growth of the objective, over that of w = 0, that has no way back
 
 
-def refuses_hard(solver: Any, problem: PrimalProblem) -> str | None:
+def refuses_hard(solver: Solver, problem: PrimalProblem) -> str | None:
     """What sub-gradient methods cannot take: rows without slack, and losses of regression."""
     if problem.hard_margin:
         return f"{solver.name} follows the slope of the losses, which a hard margin (C=inf) has not: use 'barrier'"
-    return refuses_loss(solver, problem, "use solver='barrier'") or refuses_huge(solver, problem)
+    return solver.refuses_loss(problem) or refuses_huge(solver, problem)
 
 
-def refuses_huge(solver: Any, problem: PrimalProblem) -> str | None:
+def refuses_huge(solver: Solver, problem: PrimalProblem) -> str | None:
     """Entries so large that the first steps, sums of products of four of them, overflow."""
     X = problem.X
     entries = X.data if problem.design.sparse else X
@@ -106,7 +107,7 @@ def too_long(step: Step | None) -> str:
 
 
 @dataclass(frozen=True)
-class Subgradient:
+class Subgradient(Solver):
     """Batch sub-gradient descent: all rows in every step. A slow method that is easy to understand.
 
     Parameters
@@ -120,7 +121,7 @@ class Subgradient:
     Examples
     --------
     >>> from maxmargin import LinearSVC
-    >>> from maxmargin.solvers.linear import Subgradient
+    >>> from maxmargin.solvers import Subgradient
     >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1]
     >>> model = LinearSVC(loss="hinge", solver=Subgradient(), tol=1e-2, max_iter=5000).fit(X, y)
     >>> bool(abs(model.coef_[0, 0] - 1) < 0.05)
@@ -128,6 +129,8 @@ class Subgradient:
     """
 
     name: ClassVar[str] = "subgradient"
+    title: ClassVar[str] = "sub-gradient descent: all rows in every step"
+    accepts: ClassVar[tuple[str, ...]] = ("linear",)
     learns: ClassVar[str] = "primal"
     losses: ClassVar[tuple[str, ...]] = MARGIN_LOSSES
 
@@ -137,19 +140,8 @@ class Subgradient:
     def refuses(self, problem: PrimalProblem) -> str | None:
         return refuses_hard(self, problem)
 
-    def solve(
-        self,
-        problem: PrimalProblem,
-        *,
-        tol: float,
-        control: Control,
-        start: Start | None = None,
-        random_state: Any = None,
-    ) -> LinearSolution:
-        run = Run(problem, tol, control)
-        status = run.begin(start)
-        if status is not None:
-            return run.solution(status, 0)
+    def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
+        problem = run.problem
         eta = self._schedule(problem)
         beta = np.zeros(problem.n_rows)
         if start is not None and start.beta is not None:

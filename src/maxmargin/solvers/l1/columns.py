@@ -21,10 +21,10 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.problems.design import Design, Halted, csr_rows, linear_rows, same_index_type
+from maxmargin.problems.l1 import L1Problem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.linear.l1 import L1Problem
 
 CALL_MAX_ENTRIES = 500_000  # of X that a thread reads at a time
 SQUARED_ROWS = 4096  # of a dense X that are squared at a time
@@ -39,8 +39,8 @@ class Columns:
     --------
     >>> import numpy as np, scipy.sparse as sp
     >>> from maxmargin.runtime.control import Control
-    >>> from maxmargin.solvers.linear.l1 import L1Problem
-    >>> from maxmargin.solvers.linear.l1_columns import Columns
+    >>> from maxmargin.problems.l1 import L1Problem
+    >>> from maxmargin.solvers.l1.columns import Columns
     >>> X = sp.csr_matrix([[1.0, 2.0], [3.0, 4.0]])
     >>> columns = Columns(L1Problem(X, np.array([-1.0, 1.0]), np.ones(2)), None, Control())
     >>> columns.slopes(np.array([1.0, 10.0]), np.array([False, True]))
@@ -104,7 +104,7 @@ def columns_of(X: Points) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.solvers.linear.l1_columns import columns_of
+    >>> from maxmargin.solvers.l1.columns import columns_of
     >>> columns_of(np.ones((5, 2))).shape
     (2, 5)
     """

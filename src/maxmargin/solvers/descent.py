@@ -1,4 +1,4 @@
-"""Dual coordinate descent (Hsieh, Chang, Lin, Keerthi & Sundararajan 2008; Ho & Lin 2012) for every loss.
+"""Dual coordinate descent (Hsieh, Chang, Lin, Keerthi & Sundararajan 2008; Ho & Lin 2012) for every loss: its state.
 
 One multiplier at a time, in random order, with w = sum_i beta_i x_i kept up to date. Along beta_i the dual of
 :mod:`maxmargin.problems.primal` is a parabola plus eps |beta_i|; with slope and curvature
@@ -17,9 +17,8 @@ first, which changes w by nothing: w = sum beta_i (x_i - m) + t m.
 Shrinking. A multiplier at a bound, or at zero inside the tube, that is held there more strongly than any was pulled in
 the last epoch, is left out. When the rest has come to its end, or b has moved by more than that, all take part again.
 
-When to evaluate. The duality gap is a sum over the rows, to which a row that is rightly left out adds nothing; an epoch
-meets every residual on its way, with a w that is at most an epoch old, so it has an estimate of the gap for nothing.
-The gap itself, which takes two more passes, is computed only when the estimate promises that it is small enough.
+An epoch meets every residual on its way, with a w that is at most an epoch old, so it has an estimate of the duality
+gap for nothing.
 
 The end. Epochs soon find out which multipliers are at a bound, but bring the others, the free ones, to their values at
 the pace of the worst-conditioned direction. With the rest fixed the dual is a quadratic in them, whose minimum
@@ -30,27 +29,19 @@ The loops are in native/descent.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from maxmargin import _native
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.base import EVERY_LOSS, UNLIMITED_ITERATIONS, LinearSolution, Run, Start
+from maxmargin.solvers.run import Run, Start
 
-PENALTY = 0.1  # rho of a free intercept, in units of a typical |x_i|^2
+INTERCEPT_PENALTY = 0.1  # rho of a free intercept, in units of a typical |x_i|^2
 CALL_MAX_ENTRIES = 4_000_000  # of X that one call reads: some hundredths of a second, so that deadlines are kept
-FREE_STEP_FIRST_EPOCH, FREE_STEP_PERIOD = 20, 10  # epochs before conjugate gradients help, and between two turns
-SMALL_CLASSIFIER_FIRST_EPOCH = 500  # before that they may stand in the way of b_0. From there it is every epoch's turn
+FREE_STEP_PERIOD = 10  # epochs between two turns of conjugate gradients
 FREE_STEP_MAX_GRADIENTS = 20  # of conjugate gradients a turn, fewer where they would take longer than the epochs
-FULL_HISTORY_MAX_ENTRIES = 50_000  # of X: beyond, the history has few lines, for each costs as much as an epoch
-PROMISING = 1.4  # times the tolerance is an estimated gap worth computing: it is an epoch old, the gap is less
-REST = 0.01  # pulls within this part of the first count as rest: if all rows rest, a tenth of it is asked for
-ROUNDING = 1e-14  # part of the first pull below which there is only rounding
 
 
 class Descent:
@@ -172,95 +163,6 @@ class Descent:
 
 def first_epochs(problem: PrimalProblem, epochs: int, control: Control) -> tuple[Array, float]:
     """w and b after a few epochs over CSR rows: a start for methods that need one near the solution."""
-    descent = Descent(problem, PENALTY, None)
+    descent = Descent(problem, INTERCEPT_PENALTY, None)
     descent.sweep(epochs, 0.0, 0.0, True, control)
     return descent.w, problem.settle(problem.design.times(descent.w), problem.b_of(descent.beta))
-
-
-@dataclass(frozen=True)
-class CoordinateDescent:
-    """Multipliers one at a time: the solver for many columns of which few are used, such as text.
-
-    Parameters
-    ----------
-    shrinking : bool, default=True
-        Leave out multipliers that stay at a bound, or at zero.
-    free_steps : bool, default=True
-        Move all free multipliers together, by conjugate gradients, between epochs.
-    penalty : float, default=0.1
-        rho of a free intercept, in units of the squared length of a typical row.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from maxmargin import LinearSVC
-    >>> from maxmargin.solvers.linear import CoordinateDescent
-    >>> X, y = make_classification(random_state=0)
-    >>> LinearSVC(solver=CoordinateDescent(shrinking=False), random_state=0).fit(X, y).report_.converged
-    True
-    """
-
-    name: ClassVar[str] = "coordinate_descent"
-    learns: ClassVar[str] = "dual"
-    losses: ClassVar[tuple[str, ...]] = EVERY_LOSS
-
-    shrinking: bool = True
-    free_steps: bool = True
-    penalty: float = PENALTY
-
-    def refuses(self, problem: PrimalProblem) -> str | None:
-        return None
-
-    def solve(
-        self,
-        problem: PrimalProblem,
-        *,
-        tol: float,
-        control: Control,
-        start: Start | None = None,
-        random_state: Any = None,
-    ) -> LinearSolution:
-        run = Run(problem, tol, control)
-        status = run.begin(start)
-        if status is not None:
-            return run.solution(status, 0)
-        seed = int(check_random_state(random_state).randint(2**31 - 1))
-        descent = Descent(problem, self.penalty, start, seed)
-        epoch, evaluated, status = self._epochs(descent, run, tol, control)
-        if evaluated != epoch:
-            status = Status.OPTIMAL if descent.evaluate(run, epoch) is Status.OPTIMAL else status
-        return run.solution(status, epoch)
-
-    def _epochs(self, descent: Descent, run: Run, tol: float, control: Control) -> tuple[int, int, Status]:
-        """Epochs, the last that was evaluated, and how they ended."""
-        state, small = descent.state, descent.entries < FULL_HISTORY_MAX_ENTRIES
-        limit = control.max_iter if control.max_iter >= 0 else UNLIMITED_ITERATIONS
-        late = SMALL_CLASSIFIER_FIRST_EPOCH
-        unit, goal, promising = 0.0, REST, PROMISING * tol  # unit: the largest pull of the first epoch
-        epoch, evaluated, due = 0, -1, 0
-        turn = late if small and run.problem.loss.classifies else FREE_STEP_FIRST_EPOCH
-        turn = turn if self.free_steps else limit + 1
-        status: Status | None = None
-        while True:
-            if epoch >= due:
-                if evaluated < epoch and (small or epoch > 0):
-                    status, evaluated = descent.evaluate(run, epoch), epoch
-                due = epoch + max(1, epoch // 5) if small else max(6, 3 * epoch)
-            status = status or run.stop(epoch) or (Status.STALLED if goal < ROUNDING else None)
-            if status is not None:
-                return epoch, evaluated, status
-            epoch += descent.sweep(min(due, limit, turn) - epoch, promising, goal * unit, self.shrinking, control)
-            unit = unit or float(state.pull)
-            if epoch >= turn:
-                turn = epoch + (1 if epoch > late else FREE_STEP_PERIOD)
-                descent.free_step(epoch > late, control)
-            rested, near, complete = state.pull <= goal * unit, state.gap <= promising, descent.complete
-            if near and control.stop() is None:
-                estimate, status, evaluated = state.gap, descent.evaluate(run, epoch), epoch
-                if status is None:  # the next is due when the gap, which is now known, should be small enough
-                    promising = estimate * min(0.8, max(0.1 if complete else 0.5, 0.8 * tol / run.gap))
-            if not complete and (rested or near):
-                descent.use_all_rows()
-            elif rested:  # all rows have come to rest, as far as they are to by now
-                due = due if np.isfinite(state.gap) else epoch
-                goal *= 0.1 if descent.balanced(goal) else 1.0

@@ -39,7 +39,7 @@ def violation(q: Array, v: Array) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.solvers.linear.l1_model import violation
+    >>> from maxmargin.solvers.l1.model import violation
     >>> violation(np.array([-1.0, 0.5, 1.5]), np.array([2.0, 0.0, 0.0]))
     0.5
     """
@@ -55,7 +55,7 @@ def minimise(H: Array, r: Array, v: Array, goal: float) -> tuple[Array, bool]:
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.solvers.linear.l1_model import minimise
+    >>> from maxmargin.solvers.l1.model import minimise
     >>> minimise(np.diag([2.0, 1.0]), np.array([5.0, 0.5]), np.zeros(2), 1e-9)
     (array([2., 0.]), True)
     """

@@ -1,4 +1,4 @@
-"""A primal-dual interior-point method for the dual of every machine (Mehrotra 1992; Ferris & Munson 2003 for SVMs).
+"""A primal-dual interior-point method for every kernel problem (Mehrotra 1992; Ferris & Munson 2003 for SVMs).
 
     minimise  1/2 a'Qa + p'a    subject to  lower <= a <= upper,  the sum of a over group g = t_g        (G a = t)
 

@@ -31,10 +31,11 @@ from sklearn.utils import check_random_state
 
 from maxmargin import _native
 from maxmargin.problems.primal import PrimalProblem
-from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.base import MARGIN_LOSSES, LinearSolution, Run, Start
-from maxmargin.solvers.linear.subgradient import INVERSE, Step, highest, refuses_hard, schedule, too_long
+from maxmargin.solvers.base import MARGIN_LOSSES, Solver
+from maxmargin.solvers.run import LinearSolution, Run, Start
+from maxmargin.solvers.teaching.subgradient import INVERSE, Step, highest, refuses_hard, schedule, too_long
 
 CALL_MAX_ENTRIES = 3_000_000  # of X that one call reads: some hundredths of a second, so that deadlines are kept
 
@@ -90,23 +91,18 @@ class Averaged:
 
 
 def descend(
-    problem: PrimalProblem,
-    eta: Callable[[int], float],
-    *,
-    batch: int,
-    average: bool,
-    radius: float,
-    tol: float,
-    control: Control,
+    run: Run,
     start: Start | None,
     random_state: Any,
+    eta: Callable[[int], float],
+    *,
     step: Step | None,
+    average: bool,
+    batch: int = 1,
+    radius: float = np.inf,
 ) -> LinearSolution:
     """Epochs of stochastic steps until the gap of the (averaged) iterate is small enough."""
-    run = Run(problem, tol, control)
-    status = run.begin(start)
-    if status is not None:
-        return run.solution(status, 0)
+    problem, control = run.problem, run.control
     rng = check_random_state(random_state)
     path = Averaged(problem, radius, start)
     n = problem.n_rows
@@ -136,7 +132,7 @@ def descend(
 
 
 @dataclass(frozen=True)
-class StochasticSubgradient:
+class StochasticSubgradient(Solver):
     """Stochastic sub-gradient descent, one random row a step.
 
     Parameters
@@ -150,7 +146,7 @@ class StochasticSubgradient:
     Examples
     --------
     >>> from maxmargin import LinearSVC
-    >>> from maxmargin.solvers.linear import StochasticSubgradient
+    >>> from maxmargin.solvers import StochasticSubgradient
     >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1]
     >>> model = LinearSVC(loss="hinge", solver=StochasticSubgradient(), tol=1e-2, max_iter=10_000, random_state=0)
     >>> bool(abs(model.fit(X, y).coef_[0, 0] - 1) < 0.05)
@@ -158,6 +154,8 @@ class StochasticSubgradient:
     """
 
     name: ClassVar[str] = "stochastic_subgradient"
+    title: ClassVar[str] = "sub-gradient descent: one random row a step"
+    accepts: ClassVar[tuple[str, ...]] = ("linear",)
     learns: ClassVar[str] = "primal"
     losses: ClassVar[tuple[str, ...]] = MARGIN_LOSSES
 
@@ -167,28 +165,11 @@ class StochasticSubgradient:
     def refuses(self, problem: PrimalProblem) -> str | None:
         return refuses_hard(self, problem)
 
-    def solve(
-        self,
-        problem: PrimalProblem,
-        *,
-        tol: float,
-        control: Control,
-        start: Start | None = None,
-        random_state: Any = None,
-    ) -> LinearSolution:
+    def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
+        problem = run.problem
         squares = problem.design.squared_norms()
         # A step changes its row's margin by eta S s_i |x_i|^2; the squared hinge must not overshoot for any row.
         size = 2.0 * float(squares.max(initial=0.0)) if problem.squared else float(squares.mean())
         first = 1.0 / (1.0 + float(problem.weight.sum()) * size)
-        return descend(
-            problem,
-            schedule(self.step, 1.0 if self.step == INVERSE else first),
-            batch=1,
-            average=self.average,
-            radius=np.inf,
-            tol=tol,
-            control=control,
-            start=start,
-            random_state=random_state,
-            step=self.step,
-        )
+        eta = schedule(self.step, 1.0 if self.step == INVERSE else first)
+        return descend(run, start, random_state, eta, step=self.step, average=self.average)

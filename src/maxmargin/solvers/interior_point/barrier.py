@@ -1,8 +1,9 @@
-"""The barrier method: interior points on whichever square system is the smaller.
+"""The barrier method: interior points on whichever square system is the smallest.
 
-With more rows than columns each iteration factors a d x d matrix, one pass over the rows and d^3; with fewer, the n x n
-matrix X X' of the dual (:mod:`maxmargin.solvers.linear.systems`). Where columns of very different sizes leave the n x n
-form without digits, the rows are rotated into n columns first.
+Kernel problems factor the n x n kernel matrix. Linear problems with more rows than columns factor a d x d matrix, one
+pass over the rows and d^3 an iteration; with fewer, the n x n matrix X X' of the dual
+(:mod:`maxmargin.solvers.interior_point.row_systems`). Where columns of very different sizes leave the n x n form
+without digits, the rows are rotated into n columns first.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import qr
 
+from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems.design import Halted
+from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.linear.base import EVERY_LOSS, LinearSolution, Run, Start
-from maxmargin.solvers.linear.interior_point import Path
-from maxmargin.solvers.linear.systems import NormalSystem, RowGramSystem
+from maxmargin.solvers.base import EVERY_LOSS, Solution, Solver
+from maxmargin.solvers.interior_point.kernel_system import KERNEL_MAX_ROWS, solve_kernel
+from maxmargin.solvers.interior_point.row_path import Path
+from maxmargin.solvers.interior_point.row_systems import NormalSystem, RowGramSystem
+from maxmargin.solvers.run import LinearSolution, Run, Start
 
 NEAR_MAX_ITERATIONS = 14  # that a good start needs
 DIVERGED = 1e-14  # |w|^2 in units of (sum |beta|)^2 mean |x|^2: multipliers grow and w does not, so nothing separates
@@ -35,28 +40,45 @@ def _diverged(run: Run, beta: Array, w: Array, squares: float) -> Status | None:
 
 
 @dataclass(frozen=True)
-class Barrier:
+class Barrier(Solver):
     """Interior points: ten to thirty iterations to any accuracy, whatever C, epsilon and the scale of the columns.
 
-    Memory grows with the square of the number of columns, or of rows if they are fewer.
+    Memory grows with the square of the number of columns, or of rows if they are fewer; of kernel problems with the
+    square of the number of rows, which may be a few thousand.
 
     Examples
     --------
     >>> from maxmargin import LinearSVC
-    >>> from maxmargin.solvers.linear import Barrier
+    >>> from maxmargin.solvers import Barrier
     >>> model = LinearSVC(loss="hinge", solver=Barrier(), tol=1e-8).fit([[0.0], [1.0], [3.0]], [0, 0, 1])
     >>> model.report_.relative_gap < 1e-8
     True
     """
 
     name: ClassVar[str] = "barrier"
-    learns: ClassVar[str] = "both"
+    title: ClassVar[str] = "barrier: interior points along the central path"
+    accepts: ClassVar[tuple[str, ...]] = ("kernel", "linear")
     losses: ClassVar[tuple[str, ...]] = EVERY_LOSS
+    learns: ClassVar[str] = "both"
+    reads_columns: ClassVar[bool] = True
+    few_iterations: ClassVar[bool] = True
 
-    def refuses(self, problem: PrimalProblem) -> str | None:
+    def refuses(self, problem: DualProblem | PrimalProblem) -> str | None:
+        n = problem.n_rows
+        if isinstance(problem, DualProblem) and n > KERNEL_MAX_ROWS:
+            return (
+                f"barrier factors a dense matrix of {n:,} x {n:,} numbers ({8e-9 * n * n:.1f} GB) at every iteration, "
+                f"and takes up to {KERNEL_MAX_ROWS:,} rows: use 'active_set', or LinearSVC for the linear kernel"
+            )
         return None
 
     def solve(
+        self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
+    ) -> Solution:
+        with single_threaded_blas():  # factors have the same bits for any number of threads
+            return solve_kernel(problem, gram, tol * problem.tol_scale, control, start)
+
+    def solve_linear(
         self,
         problem: PrimalProblem,
         *,

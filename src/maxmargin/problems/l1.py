@@ -46,7 +46,7 @@ class L1Problem(PrimalProblem):
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.solvers.linear.l1 import L1Problem
+    >>> from maxmargin.problems.l1 import L1Problem
     >>> problem = L1Problem(np.array([[-2.0, 0.1], [2.0, 0.3]]), np.array([-1.0, 1.0]), np.full(2, 10.0))
     >>> float(problem.primal(np.array([0.5, 0.0]), 0.0))
     0.5
@@ -116,7 +116,7 @@ def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.solvers.linear.l1 import L1Problem, certify_l1
+    >>> from maxmargin.problems.l1 import L1Problem, certify_l1
     >>> problem = L1Problem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.ones(2))
     >>> certificate = certify_l1(problem, np.array([0.75]), 0.0)
     >>> certificate.primal, certificate.gap, certificate.violation

@@ -30,8 +30,9 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.linear.base import SQUARED_LOSSES, LinearSolution, Run, Start, own_intercept
-from maxmargin.solvers.linear.coordinate_descent import first_epochs
+from maxmargin.solvers.base import SQUARED_LOSSES, Solver
+from maxmargin.solvers.descent import first_epochs
+from maxmargin.solvers.run import LinearSolution, Run, Start, own_intercept
 
 # After so many steps a relative gap above this means that S is far from right: then, where rows are sparse and few,
 # some epochs of coordinate descent find a better one.
@@ -115,7 +116,7 @@ class _Piece:
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(Solver):
     """Exact Newton steps: the solver for squared losses with moderately many columns.
 
     Examples
@@ -127,8 +128,11 @@ class Newton:
     """
 
     name: ClassVar[str] = "newton"
-    learns: ClassVar[str] = "primal"
+    title: ClassVar[str] = "Newton's method on the rows that have a loss"
+    accepts: ClassVar[tuple[str, ...]] = ("linear",)
     losses: ClassVar[tuple[str, ...]] = SQUARED_LOSSES
+    learns: ClassVar[str] = "primal"
+    reads_columns: ClassVar[bool] = True
 
     def refuses(self, problem: PrimalProblem) -> str | None:
         if problem.hard_margin:
@@ -138,24 +142,14 @@ class Newton:
             return f"newton needs a loss with a derivative: use loss={squared!r}, or solver='barrier'"
         return None
 
-    def solve(
-        self,
-        problem: PrimalProblem,
-        *,
-        tol: float,
-        control: Control,
-        start: Start | None = None,
-        random_state: Any = None,
-    ) -> LinearSolution:
-        run = Run(problem, tol, control)
-        n_iter, status = 0, run.begin(start)
-        if status is not None:
-            return run.solution(status, n_iter)
+    def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
+        n_iter = 0
+        status: Status | None = None
         try:
             with single_threaded_blas():
-                n_iter, status = self._steps(problem, run, control, start)
+                n_iter, status = self._steps(run.problem, run, run.control, start)
         except Halted:
-            status = control.stop()
+            status = run.control.stop()
         except np.linalg.LinAlgError:
             status = Status.STALLED
         return run.solution(status or Status.STALLED, n_iter)

@@ -1,8 +1,8 @@
-"""The barrier method for any kernel, with the kernel matrix in memory.
+"""Interior points for any kernel, with the kernel matrix in memory.
 
-:mod:`maxmargin.solvers.interior_point` is the method. Its Newton systems have the matrix Q + D with Q = E K E', where E
-gives each variable its row and sign. With Theta = D^-1, T = E'Theta E (diagonal: the sum over the variables of a row)
-and root = T^1/2,
+:mod:`maxmargin.solvers.interior_point.dual_path` is the method. Its Newton systems have the matrix Q + D with Q = E K
+E', where E gives each variable its row and sign. With Theta = D^-1, T = E'Theta E (diagonal: the sum over the variables
+of a row) and root = T^1/2,
 
     (Q + D)^-1 = (Theta - Theta E T^-1 E'Theta) + Theta E root^-1 M^-1 root^-1 E'Theta,     M = I + root K root.
 
@@ -28,13 +28,12 @@ from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.base import Solution
-from maxmargin.solvers.interior_point import Iterate, iterates
+from maxmargin.solvers.interior_point.dual_path import Iterate, iterates
 
-LARGEST = 4000  # rows: beyond, a factorisation takes seconds, and the other solvers are much faster
-NEAR = 1e-4  # mu, in its natural unit, from which on the bounds are read off
+KERNEL_MAX_ROWS = 4000  # beyond, a factorisation takes seconds, and the other solvers are much faster
+BOUNDS_MAX_MU = 1e-4  # mu, in its natural unit, from which on the bounds are read off
 
 
 class DenseSystem:
@@ -101,59 +100,40 @@ class DenseSystem:
         """Nothing to do: ``value`` is computed from a."""
 
 
-class Barrier:
-    """Interior points for every dual; for up to a few thousand rows."""
-
-    name = "barrier"
-
-    def refuses(self, problem: DualProblem) -> str | None:
-        n = problem.n_rows
-        if n > LARGEST:
-            return (
-                f"barrier factors a dense matrix of {n:,} x {n:,} numbers ({8e-9 * n * n:.1f} GB) at every iteration, "
-                f"and takes up to {LARGEST:,} rows: use 'active_set', or LinearSVC for the linear kernel"
-            )
-        return None
-
-    def solve(
-        self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
-    ) -> Solution:
-        with single_threaded_blas():  # factors have the same bits for any number of threads
-            return self._solve(problem, gram, tol * problem.tol_scale, control, start)
-
-    def _solve(self, problem: DualProblem, gram: Gram, goal: float, control: Control, start: Array | None) -> Solution:
-        n = problem.n_rows
-        check_memory(4 * 8.0 * n * n, f"solver='barrier' with {n:,} rows", "use solver='active_set'.")
-        every = np.arange(n)
-        K = gram.block(every, every)
-        best = problem.start() if start is None else problem.feasible(start)
-        f = K @ problem.coefficients(best)
-        if _told(problem, best, f, 0, control) <= goal:
-            return Solution(best, f, Status.OPTIMAL, 0)
-        n_iter = 0
-        inner, values, moving = without_fixed(problem, K)
-        slope = float(np.abs(problem.linear).max(initial=0.0)) or 1.0
-        unit = slope / (float(np.abs(np.diagonal(K)).mean()) or 1.0)
-        for iterate in iterates(inner, DenseSystem(inner, K), unit):
-            n_iter, solved = iterate.iteration, False
-            for guess in guesses(inner, K, iterate):
-                a = values.copy()
-                a[moving] = guess
-                a = problem.feasible(a)
-                f_a = K @ problem.coefficients(a)
-                solved = optimality.violation(problem, a, problem.gradient(f_a, a)) <= goal
-                if solved or problem.objective(f_a, a) <= problem.objective(f, best):
-                    best, f = a, f_a
-                if solved:
-                    break
-            _told(problem, best, f, n_iter, control)
-            stop = control.stop() or (Status.MAX_ITER if 0 <= control.max_iter <= n_iter else None)
-            if solved or stop is not None:
-                return Solution(best, f, Status.OPTIMAL if solved else stop or Status.STALLED, n_iter)
-        return Solution(best, f, Status.STALLED, n_iter)
+def solve_kernel(problem: DualProblem, gram: Gram, goal: float, control: Control, start: Array | None) -> Solution:
+    """Iterates, and the points that they suggest, until the violation of one is at most ``goal``."""
+    n = problem.n_rows
+    check_memory(4 * 8.0 * n * n, f"solver='barrier' with {n:,} rows", "use solver='active_set'.")
+    every = np.arange(n)
+    K = gram.block(every, every)
+    best = problem.start() if start is None else problem.feasible(start)
+    f = K @ problem.coefficients(best)
+    if _report(problem, best, f, 0, control) <= goal:
+        return Solution(best, f, Status.OPTIMAL, 0)
+    n_iter = 0
+    inner, values, moving = without_fixed(problem, K)
+    slope = float(np.abs(problem.linear).max(initial=0.0)) or 1.0
+    unit = slope / (float(np.abs(np.diagonal(K)).mean()) or 1.0)
+    for iterate in iterates(inner, DenseSystem(inner, K), unit):
+        n_iter, solved = iterate.iteration, False
+        for guess in guesses(inner, K, iterate):
+            a = values.copy()
+            a[moving] = guess
+            a = problem.feasible(a)
+            f_a = K @ problem.coefficients(a)
+            solved = optimality.violation(problem, a, problem.gradient(f_a, a)) <= goal
+            if solved or problem.objective(f_a, a) <= problem.objective(f, best):
+                best, f = a, f_a
+            if solved:
+                break
+        _report(problem, best, f, n_iter, control)
+        stop = control.stop() or (Status.MAX_ITER if 0 <= control.max_iter <= n_iter else None)
+        if solved or stop is not None:
+            return Solution(best, f, Status.OPTIMAL if solved else stop or Status.STALLED, n_iter)
+    return Solution(best, f, Status.STALLED, n_iter)
 
 
-def _told(problem: DualProblem, a: Array, f: Array, n_iter: int, control: Control) -> float:
+def _report(problem: DualProblem, a: Array, f: Array, n_iter: int, control: Control) -> float:
     """Report a point; its violation."""
     now = optimality.look(problem, a, f)
     n_support = int(np.count_nonzero(a))
@@ -198,7 +178,7 @@ def guesses(problem: DualProblem, K: Array, iterate: Iterate) -> Iterator[Array]
     a = iterate.a
     yield a
     largest = float(np.abs(a).max(initial=0.0)) or 1.0
-    if len(a) == 0 or iterate.mu > NEAR * largest * iterate.size:
+    if len(a) == 0 or iterate.mu > BOUNDS_MAX_MU * largest * iterate.size:
         return
     low = iterate.below / largest < iterate.at_lower / iterate.size
     high = ~low & (iterate.above / largest < iterate.at_upper / iterate.size)

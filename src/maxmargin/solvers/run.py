@@ -1,21 +1,17 @@
-"""What a solver of linear models takes and gives, and the book-keeping that all of them share.
+"""One run of a solver on a linear problem: the best points so far, the history, and whether to go on.
 
-A solver gets a :class:`~maxmargin.problems.primal.PrimalProblem` and a tolerance, the relative duality gap. It returns
-the best point it has evaluated, how it ended, and its history; whether it was right is decided elsewhere, by
-:mod:`maxmargin.problems.primal_certificate`. A solver's own options are the fields of its class:
-``Pegasos(batch_size=16)``.
+The tolerance is the relative duality gap. A run returns the best point it has evaluated and how it ended; whether that
+is optimal is decided elsewhere, by :mod:`maxmargin.problems.primal_certificate`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from maxmargin.problems.design import Design
-from maxmargin.problems.losses import LOSSES
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.problems.primal_certificate import stretched
 from maxmargin.runtime.control import Control, Status
@@ -65,52 +61,6 @@ class LinearSolution:
     advice: str = ""
     f: Array | None = None
     made: bool = False
-
-
-class LinearSolver(Protocol):
-    """One algorithm for :class:`~maxmargin.problems.primal.PrimalProblem`.
-
-    Attributes
-    ----------
-    name : str
-    learns : {"primal", "dual", "both"}
-        Whether its unknowns are the d numbers of w, the n multipliers, or both.
-    losses : tuple of str
-        The losses it accepts, of :data:`~maxmargin.problems.losses.LOSSES`.
-    """
-
-    name: ClassVar[str]
-    learns: ClassVar[str]
-    losses: ClassVar[tuple[str, ...]]
-
-    def refuses(self, problem: PrimalProblem) -> str | None:
-        """Why this solver cannot take the problem, and what to use instead; None if it can."""
-        ...
-
-    def solve(
-        self,
-        problem: PrimalProblem,
-        *,
-        tol: float,
-        control: Control,
-        start: Start | None = None,
-        random_state: Any = None,
-    ) -> LinearSolution:
-        """Minimise to a relative duality gap <= tol, or stop for a reason that the status names."""
-        ...
-
-
-EVERY_LOSS = tuple(LOSSES)
-MARGIN_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.classifies)
-REGRESSION_LOSSES = tuple(name for name, loss in LOSSES.items() if not loss.classifies)
-SQUARED_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.squared)
-
-
-def refuses_loss(solver: LinearSolver, problem: PrimalProblem, remedy: str) -> str | None:
-    """A refusal by the list of accepted losses."""
-    if problem.loss.name in solver.losses:
-        return None
-    return f"{solver.name} takes the losses {', '.join(solver.losses)}, not {problem.loss.name}: {remedy}"
 
 
 def own_intercept(problem: PrimalProblem, design: Design, w: Array, b: float) -> float:
