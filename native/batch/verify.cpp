@@ -9,7 +9,7 @@
 namespace batch {
 namespace {
 
-constexpr int64_t SAMPLED_ROWS = 8;      // of a problem solved in float32; every problem of a fit has its own
+constexpr int64_t SAMPLED_ROWS = 8;      // every problem of a fit has its own
 constexpr int64_t LONGEST_ROWS = 4;      // rows far from the centre, where fast arithmetic loses the most digits
 constexpr double ALL_ROWS_ERROR = 0.01;  // an error of f (times 1 + violation) from which on all rows are computed
 
@@ -114,9 +114,14 @@ template <class RowOf> std::vector<int64_t> longest_rows(const Points& p, int64_
   return places;
 }
 
+bool asked(const Stop* stop) {
+  if (stop->poll && stop->poll(stop->context)) return true;
+  return __atomic_load_n(stop->flag, __ATOMIC_RELAXED) != 0;
+}
+
 }  // namespace
 
-void verify(const Batch& s, int64_t problem) {
+void verify(const Batch& s, int64_t problem, const Stop* stop) {
   const Problems& q = s.problems;
   const Segments& g = s.segments;
   const int64_t first = q.segments[2 * problem], second = q.segments[2 * problem + 1];
@@ -135,9 +140,7 @@ void verify(const Batch& s, int64_t problem) {
     if (c != 0) used_rows.push_back(row_of(u)), coefficients.push_back(c);
   }
   std::vector<char> done(size_t(n), 0), first_rows(size_t(n), 0);
-  const int64_t every = s.twice ? n + 1 : std::max<int64_t>(1, n / SAMPLED_ROWS);
-  if (every <= n)
-    for (int64_t u = 0; u < n; u += every) first_rows[size_t(u)] = 1;
+  for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / SAMPLED_ROWS)) first_rows[size_t(u)] = 1;
   for (const int64_t u : longest_rows(s.points, n, row_of)) first_rows[size_t(u)] = 1;
   const bool one_group = q.joined || second < 0;
   double error = 0, spread = 0;
@@ -164,16 +167,21 @@ void verify(const Batch& s, int64_t problem) {
     }
     if (wanted.empty()) break;
     for (const int64_t u : wanted) {
+      if (asked(stop)) {
+        s.results.status[problem] = STOPPED;
+        return;
+      }
       const Row row(s, row_of(u));
       double value = 0;
       for (size_t t = 0; t < used_rows.size(); t++) value += coefficients[t] * row.with(used_rows[t]);
-      error = std::max(error, std::fabs(value - f[u]));
+      const double difference = std::fabs(value - f[u]);
+      if (!(difference <= error)) error = difference;  // also where it is not a number
       f[u] = value, done[size_t(u)] = 1;
       if (twins) f[u + n] = value;
     }
   }
   s.results.violation[problem] = spread;
-  if (!(spread <= q.tol) && s.results.status[problem] == OPTIMAL) s.results.status[problem] = CREEPS;
+  if (!(spread <= q.tol && std::isfinite(error)) && s.results.status[problem] == OPTIMAL) s.results.status[problem] = CREEPS;
 }
 
 }  // namespace batch
