@@ -9,7 +9,7 @@
 namespace batch {
 namespace {
 
-constexpr int64_t SAMPLED_ROWS = 8;      // of a problem solved in float32; every problem of a fit has its own
+constexpr int64_t SAMPLED_ROWS = 8;      // every problem of a fit has its own
 constexpr int64_t LONGEST_ROWS = 4;      // rows far from the centre, where fast arithmetic loses the most digits
 constexpr double LONG_ROW = 1e4;         // scaled squared length up to which float64 loses no digit that matters
 constexpr double ALL_ROWS_ERROR = 0.01;  // an error of f (times 1 + violation) from which on all rows are computed
@@ -139,8 +139,7 @@ Verifier::Verifier(const Batch& batch) : s_(batch) {
 // Variables of a problem's n rows that are computed whatever they decide: a sample and the longest.
 std::vector<int64_t> Verifier::first_rows(int64_t first, int64_t second, int64_t n) const {
   std::vector<int64_t> places;
-  if (!s_.twice)
-    for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / SAMPLED_ROWS)) places.push_back(u);
+  for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / SAMPLED_ROWS)) places.push_back(u);
   if (length_.empty()) return places;
   const int64_t* start = s_.segments.start;
   const int64_t split = start[first + 1] - start[first];
@@ -156,7 +155,12 @@ std::vector<int64_t> Verifier::first_rows(int64_t first, int64_t second, int64_t
   return places;
 }
 
-void Verifier::verify(int64_t problem) const {
+static bool asked(const Stop* stop) {
+  if (stop->poll && stop->poll(stop->context)) return true;
+  return __atomic_load_n(stop->flag, __ATOMIC_RELAXED) != 0;
+}
+
+void Verifier::verify(int64_t problem, const Stop* stop) const {
   const Batch& s = s_;
   const Problems& q = s.problems;
   const Segments& g = s.segments;
@@ -202,16 +206,21 @@ void Verifier::verify(int64_t problem) const {
     }
     if (wanted.empty()) break;
     for (const int64_t u : wanted) {
+      if (asked(stop)) {
+        s.results.status[problem] = STOPPED;
+        return;
+      }
       const Row row(s.points, length_, row_of(u));
       double value = 0;
       for (size_t t = 0; t < used_rows.size(); t++) value += coefficients[t] * row.with(used_rows[t]);
-      error = std::max(error, std::fabs(value - f[u]));
+      const double difference = std::fabs(value - f[u]);
+      if (!(difference <= error)) error = difference;  // also where it is not a number
       f[u] = value, done[size_t(u)] = 1;
       if (twins) f[u + n] = value;
     }
   }
   s.results.violation[problem] = spread;
-  if (!(spread <= q.tol) && s.results.status[problem] == OPTIMAL) s.results.status[problem] = CREEPS;
+  if (!(spread <= q.tol && std::isfinite(error)) && s.results.status[problem] == OPTIMAL) s.results.status[problem] = CREEPS;
 }
 
 }  // namespace batch
