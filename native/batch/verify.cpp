@@ -9,7 +9,7 @@
 namespace batch {
 namespace {
 
-constexpr int64_t SAMPLED_ROWS = 8;      // every problem of a fit has its own
+constexpr int64_t SAMPLED_ROWS = 8;      // of a problem solved in float32; every problem of a fit has its own
 constexpr int64_t LONGEST_ROWS = 4;      // rows far from the centre, where fast arithmetic loses the most digits
 constexpr double LONG_ROW = 1e4;         // scaled squared length up to which float64 loses no digit that matters
 constexpr double ALL_ROWS_ERROR = 0.01;  // an error of f (times 1 + violation) from which on all rows are computed
@@ -124,6 +124,11 @@ double squared_length(const Points& p, int64_t row) {
   return sum;
 }
 
+bool asked(const Stop* stop) {
+  if (stop->poll && stop->poll(stop->context)) return true;
+  return __atomic_load_n(stop->flag, __ATOMIC_RELAXED) != 0;
+}
+
 }  // namespace
 
 Verifier::Verifier(const Batch& batch) : s_(batch) {
@@ -153,11 +158,6 @@ std::vector<int64_t> Verifier::first_rows(int64_t first, int64_t second, int64_t
   std::partial_sort(longest.begin(), longest.begin() + count, longest.end());
   for (std::ptrdiff_t k = 0; k < count; k++) places.push_back(longest[size_t(k)].second);
   return places;
-}
-
-static bool asked(const Stop* stop) {
-  if (stop->poll && stop->poll(stop->context)) return true;
-  return __atomic_load_n(stop->flag, __ATOMIC_RELAXED) != 0;
 }
 
 void Verifier::verify(int64_t problem, const Stop* stop) const {
