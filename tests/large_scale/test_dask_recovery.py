@@ -106,8 +106,8 @@ def test_a_worker_killed_under_a_kernel_machine(client, killing):
 
 def test_sums_formed_on_the_workers(client, killing, monkeypatch):
     """Large answers of many shards are added there; here every answer is large, and two shards are many."""
-    monkeypatch.setattr("maxmargin.large_scale.dask.shards.MANY", 1)
-    monkeypatch.setattr("maxmargin.large_scale.dask.oracle.LARGE", 1)
+    monkeypatch.setattr("maxmargin.large_scale.dask.shards.ADD_ON_WORKERS_MIN_SHARDS", 1)
+    monkeypatch.setattr("maxmargin.large_scale.dask.oracle.LARGE_ANSWER_BYTES", 1)
     local = maxmargin.LinearSVC(tol=1e-13).fit(X, Y)
     np.testing.assert_allclose(LinearSVC(client=client).fit(*collections()).coef_, local.coef_, atol=1e-8)
     killing(4)

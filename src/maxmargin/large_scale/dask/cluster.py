@@ -36,13 +36,6 @@ class ClusterError(RuntimeError):
 def connected(client: Any = None) -> Iterator[distributed.Client]:
     """The client to work with: the one given, else the current one, else that of a small cluster in this process,
     which is closed in the end.
-
-    Examples
-    --------
-    >>> from maxmargin.large_scale.dask.cluster import connected
-    >>> with connected() as client:
-    ...     client.submit(sum, [1, 2]).result()
-    3
     """
     if client is None:
         try:
@@ -83,13 +76,6 @@ class Pulse:
     client : distributed.Client
     poll : callable, optional
         Called at every tick of a wait; it may raise to end it.
-
-    Examples
-    --------
-    >>> from maxmargin.large_scale.dask.cluster import Pulse, connected
-    >>> with connected() as client:
-    ...     len(Pulse(client).alive())
-    1
     """
 
     def __init__(self, client: distributed.Client, poll: Callable[[], None] | None = None) -> None:

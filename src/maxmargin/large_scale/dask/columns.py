@@ -1,4 +1,4 @@
-"""The columns of X as the rows of a linear machine, shifted, and with a constant column for a penalised intercept.
+"""The columns of X as the rows of a linear model, shifted, and with a constant column for a penalised intercept.
 
     x  ->  (x - m, s)
 
@@ -27,16 +27,6 @@ class LinearRows:
         Subtracted from dense rows.
     constant : float or None
         Value of one more column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.runtime.threads import Scratch
-    >>> from maxmargin.large_scale.dask.columns import LinearRows
-    >>> rows = LinearRows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([2.0, 3.0]), 1.0)
-    >>> rows.tile(slice(0, 2), None, Scratch())
-    array([[-1., -1.,  1.],
-           [ 1.,  1.,  1.]])
     """
 
     computed = False

@@ -267,15 +267,6 @@ def draw_frequencies(kernel: Kernel, count: int, d: int, rng: np.random.Generato
     Returns
     -------
     ndarray of shape (count, d), float64
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.features.random_features import draw_frequencies
-    >>> from maxmargin.kernels import RBF
-    >>> W = draw_frequencies(RBF(gamma=0.5), 3, 3, np.random.default_rng(0), orthogonal=True)
-    >>> (W @ W.T).round(12)[0, 1:] + 0.0
-    array([0., 0.])
     """
     if isinstance(kernel, RBF):
         normal = _orthogonal(count, d, rng) if orthogonal else rng.standard_normal((count, d))

@@ -119,7 +119,7 @@ def test_columns_far_from_zero(client):
 
 def test_rows_that_are_begun_on_a_part(client, monkeypatch):
     """Long data is solved on a sixteenth and a quarter first; with labels in the order of the rows."""
-    monkeypatch.setattr("maxmargin.large_scale.newton.LONG", 1000)
+    monkeypatch.setattr("maxmargin.large_scale.newton.PARTS_MIN_ROWS", 1000)
     X, y = clouds(3, n=2000)
     order = np.argsort(y, kind="stable")
     for loss, tol in (("squared_hinge", 1e-4), ("hinge", 1e-10)):
@@ -169,11 +169,11 @@ def test_landmark_machine_is_that_of_one_computer(client, name, options):
 @pytest.mark.parametrize("landmarks", ["uniform", "leverage"])
 def test_landmarks_of_long_data_are_those_of_one_computer(client, monkeypatch, merged, landmarks):
     """Neither all rows nor all hashes come to the client, and yet the choice is the same."""
-    for module in ("maxmargin.large_scale.features.landmarks", "maxmargin.large_scale.dask.landmarks"):
-        monkeypatch.setattr(f"{module}.MERGED", merged)
-        monkeypatch.setattr(f"{module}.ROWS", 300)
+    monkeypatch.setattr("maxmargin.large_scale.features.choosing.SAMPLE_ROWS", 300)
+    for module in ("maxmargin.large_scale.features.choosing", "maxmargin.large_scale.dask.landmarks"):
+        monkeypatch.setattr(f"{module}.MERGE_MAX_ROWS", merged)
     for module in ("maxmargin.large_scale.training", "maxmargin.large_scale.dask.landmarks"):
-        monkeypatch.setattr(f"{module}.SMALL", 100)
+        monkeypatch.setattr(f"{module}.MERGE_MAX_ENTRIES", 100)
     X, y = waves(1200)
     X[1000:] = X[:200]  # equal rows
     options = {"n_components": 25, "landmarks": landmarks}
@@ -227,20 +227,20 @@ def test_the_number_of_landmarks_is_that_of_one_computer(client, name, chunks):
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
 def test_the_search_looks_at_some_of_the_rows_and_says_so(client, monkeypatch, kernel):
     """Each of them stands for several, so that their weights sum to those of all rows that count."""
-    monkeypatch.setattr("maxmargin.large_scale.dask.auto.MOST", 150)
-    seen, whole = [], approximation.NystroemSVC._search
+    monkeypatch.setattr("maxmargin.large_scale.dask.auto.SEARCH_MAX_ROWS", 150)
+    searched, own_search = [], approximation.NystroemSVC._search
 
-    def search(self, X, rows, *others):
-        seen.append((X.shape, rows.weights.sum()))
-        return whole(self, X, rows, *others)
+    def search(self, X, y, rows, *others):
+        searched.append((X.shape, rows.weights.sum()))
+        return own_search(self, X, y, rows, *others)
 
     monkeypatch.setattr(approximation.NystroemSVC, "_search", search)
     X, y = clouds(3)
     weights = np.random.default_rng(1).integers(0, 3, 400)
     rows = X if kernel == "rbf" else rbf_kernel(X, gamma=0.1)
     machine = NystroemSVC(n_components="auto", kernel=kernel).fit(da.from_array(rows, chunks=(90, -1)), y, weights)
-    assert seen[0][0] == (150, 5 if kernel == "rbf" else 150)
-    assert seen[0][1] == pytest.approx(weights.sum())
+    assert searched[0][0] == (150, 5 if kernel == "rbf" else 150)
+    assert searched[0][1] == pytest.approx(weights.sum())
     assert machine.report_.trials_ended.endswith("; tried on 150 of 400 rows")
     assert 100 <= machine.n_components_ <= 150
     assert machine.to_local().report_.trials == machine.report_.trials
@@ -300,7 +300,7 @@ def test_precomputed_matrices_that_are_refused(client, monkeypatch):
         NystroemSVC(kernel="precomputed", landmarks="kmeans").fit(rows, y)
     with pytest.raises(ValueError, match=r"not symmetric: entries differ by up to 0\.25"):
         NystroemSVC(kernel="precomputed").fit(rows + 0.25 * np.eye(400, k=1), y)
-    monkeypatch.setattr("maxmargin.large_scale.dask.landmarks.FETCHED", 1e6)
+    monkeypatch.setattr("maxmargin.large_scale.dask.landmarks.FETCH_MAX_BYTES", 1e6)
     with pytest.raises(ValueError, match=r"landmarks='leverage' looks at the whole.*use 'uniform'"):
         NystroemSVC(kernel="precomputed", landmarks="leverage").fit(rows, y)
 
@@ -628,7 +628,7 @@ def test_what_moves_is_small_and_does_not_grow_with_the_rows(client):
         assert traffic.workers == 2
         assert traffic.partitions == 4
         assert traffic.lost == 0
-        assert (traffic.sent + traffic.received) / traffic.rounds < 4000
+        assert (traffic.sent + traffic.received) / traffic.steps < 4000
     assert "2 workers, 4 partitions" in str(many)
 
 
@@ -686,8 +686,8 @@ class Counter:
 
 
 class Moved:
-    def restore(self, rounds):
-        rounds.move(100.0)
+    def restore(self, oracle):
+        oracle.move(100.0)
 
 
 def shard(*values):

@@ -8,12 +8,14 @@ import scipy.sparse as sp
 
 from maxmargin.kernels import RBF, Laplacian, Polynomial, Precomputed, Spectrum
 from maxmargin.large_scale.certificate import certify
-from maxmargin.large_scale.losses import Loss
-from maxmargin.large_scale.rows.local import LocalRounds
+from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.oracle import Halted, Sums
 from maxmargin.large_scale.rows.targets import Labels, Values
 from maxmargin.large_scale.rows.tiles import KernelRows, MatrixRows, StoredRows, stored, tile_height
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
+from maxmargin.problems.losses import make_loss
 from maxmargin.runtime.threads import Scratch
+from reference import smoothed_loss as reference
 
 N, M, K = 211, 7, 3
 RNG = np.random.default_rng(0)
@@ -27,35 +29,35 @@ def labels():
     return Labels.one_vs_rest(CODES, WEIGHTS, 1.7, np.array([1.0, 2.0, 0.5]))
 
 
-def rounds_of(loss, form="stored", height=16, **options):
-    targets = Values(RNG_TARGETS, WEIGHTS, 0.8) if loss.tube else labels()
+def oracle_of(loss, form="stored", height=16, **options):
+    targets = Values(RNG_TARGETS, WEIGHTS, 0.8) if not loss.loss.classifies else labels()
     rows = {
         "stored": lambda: StoredRows(MATRIX, height),
         "single": lambda: StoredRows(MATRIX.astype(np.float32), height),
         "matrix": lambda: MatrixRows(MATRIX, height),
         "csr": lambda: MatrixRows(sp.csr_matrix(MATRIX), height),
     }[form]()
-    return LocalRounds(rows, targets, **options)
+    return LocalOracle(rows, targets, **options)
 
 
 RNG_TARGETS = RNG.normal(size=(N, K))
 LOSSES = {
-    "hinge": Loss.named("hinge").rounded(0.8),
-    "squared_hinge": Loss.named("squared_hinge"),
-    "tube": Loss.named("epsilon_insensitive", 0.2).rounded(0.5),
-    "squares": Loss.named("squares"),
+    "hinge": SmoothedLoss(make_loss("hinge"), 0.8),
+    "squared_hinge": SmoothedLoss(make_loss("squared_hinge")),
+    "tube": SmoothedLoss(make_loss("epsilon_insensitive", epsilon=0.2), 0.5),
+    "squares": SmoothedLoss(make_loss("squared")),
 }
 FORMS = ["stored", "single", "matrix", "csr"]
 
 
-def oracle(loss):
-    """F, g, D and prices from dense matrices, one output at a time."""
-    targets = Values(RNG_TARGETS, WEIGHTS, 0.8) if loss.tube else labels()
+def by_dense_matrices(loss):
+    """F, g, D and losses from dense matrices, one output at a time."""
+    targets = Values(RNG_TARGETS, WEIGHTS, 0.8) if not loss.loss.classifies else labels()
     y, c = targets.tile(slice(0, N))
     F = MATRIX @ B + b
-    g = np.column_stack([c[:, k] * loss.derivative(F[:, k], y[:, k]) for k in range(K)])
-    D = np.column_stack([c[:, k] * loss.curvature(F[:, k], y[:, k]) for k in range(K)])
-    total = np.array([c[:, k] @ loss.value(F[:, k], y[:, k]) for k in range(K)])
+    g = np.column_stack([c[:, k] * reference.derivative(loss, F[:, k], y[:, k]) for k in range(K)])
+    D = np.column_stack([c[:, k] * reference.curvature(loss, F[:, k], y[:, k]) for k in range(K)])
+    total = np.array([c[:, k] @ reference.value(loss, F[:, k], y[:, k]) for k in range(K)])
     return F, g, D, total
 
 
@@ -63,40 +65,38 @@ def oracle(loss):
 @pytest.mark.parametrize("name", list(LOSSES))
 def test_sums_against_dense_matrices(name, form):
     loss = LOSSES[name]
-    F, g, D, total = oracle(loss)
-    rounds = rounds_of(loss, form)
+    F, g, D, total = by_dense_matrices(loss)
+    oracle = oracle_of(loss, form)
     exact = {"rtol": 1e-10, "atol": 1e-10} if form != "single" else {"rtol": 1e-4, "atol": 1e-4}
-    sums = rounds.evaluate(B, b, loss)
-    np.testing.assert_allclose(rounds.F, F, **exact)
+    sums = oracle.evaluate(B, b, loss)
+    np.testing.assert_allclose(oracle.F, F, **exact)
     np.testing.assert_allclose(sums.loss, total, **exact)
     np.testing.assert_allclose(sums.gradient[0], MATRIX.T @ g, **exact)
-    sides = rounds.evaluate(None, None, loss, sides=True)
+    sides = oracle.evaluate(None, None, loss, sides=True)
     np.testing.assert_allclose(sides.gradient[0], MATRIX.T @ np.maximum(g, 0), **exact)
     np.testing.assert_allclose(sides.gradient.sum(axis=0), MATRIX.T @ g, **exact)
     np.testing.assert_allclose(sides.slope.sum(axis=0), g.sum(axis=0), **exact)
     P, p = RNG.normal(size=(M, K)), RNG.normal(size=K)
-    product, by_b = rounds.curvature_times(P, p)
+    product, by_b = oracle.curvature_times(P, p)
     np.testing.assert_allclose(product, MATRIX.T @ (D * (MATRIX @ P + p)), **exact)
     np.testing.assert_allclose(by_b, (D * (MATRIX @ P + p)).sum(axis=0), **exact)
     only = np.array([2])
-    np.testing.assert_allclose(rounds.curvature_times(P[:, 2:], p[2:], only)[0], product[:, 2:], **exact)
+    np.testing.assert_allclose(oracle.curvature_times(P[:, 2:], p[2:], only)[0], product[:, 2:], **exact)
     T = RNG.normal(size=(M, 4))
     wide = np.column_stack((MATRIX @ T, np.ones(N)))
-    np.testing.assert_allclose(rounds.curvature([1], T)[0], wide.T @ (D[:, 1:2] * wide), **exact)
+    np.testing.assert_allclose(oracle.curvature([1], T)[0], wide.T @ (D[:, 1:2] * wide), **exact)
     wide = np.column_stack((MATRIX, np.ones(N)))
-    np.testing.assert_allclose(rounds.curvature([1])[0], wide.T @ (D[:, 1:2] * wide), **exact)
-    np.testing.assert_allclose(rounds.curvature_diagonal(), (wide**2).T @ D, **exact)
-    rounds.direction(P, p)
-    np.testing.assert_allclose(rounds.G, MATRIX @ P + p, **exact)
-    rounds.move(np.array([0.0, 1.0, 2.0]))
-    np.testing.assert_allclose(rounds.F, F + np.array([0.0, 1.0, 2.0]) * (MATRIX @ P + p), **exact)
+    np.testing.assert_allclose(oracle.curvature([1])[0], wide.T @ (D[:, 1:2] * wide), **exact)
+    np.testing.assert_allclose(oracle.curvature_diagonal(), (wide**2).T @ D, **exact)
+    oracle.direction(P, p)
+    np.testing.assert_allclose(oracle.G, MATRIX @ P + p, **exact)
 
 
 @pytest.mark.parametrize("height", [1, 5, 64, 1000])
 def test_any_height_of_tiles(height):
     loss = LOSSES["hinge"]
-    expected = rounds_of(loss).evaluate(B, b, loss)
-    found = rounds_of(loss, height=height).evaluate(B, b, loss)
+    expected = oracle_of(loss).evaluate(B, b, loss)
+    found = oracle_of(loss, height=height).evaluate(B, b, loss)
     np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-12, atol=1e-12)
     assert found.support == expected.support
 
@@ -104,7 +104,7 @@ def test_any_height_of_tiles(height):
 @pytest.mark.parametrize("threads", [2, 5])
 def test_same_bits_for_any_number_of_threads(threads):
     loss = LOSSES["hinge"]
-    one, many = rounds_of(loss, "single"), rounds_of(loss, "single", threads=threads)
+    one, many = oracle_of(loss, "single"), oracle_of(loss, "single", threads=threads)
     for first, second in ((one, many),):
         np.testing.assert_array_equal(first.evaluate(B, b, loss).gradient, second.evaluate(B, b, loss).gradient)
         np.testing.assert_array_equal(first.curvature_times(B, b)[0], second.curvature_times(B, b)[0])
@@ -113,58 +113,57 @@ def test_same_bits_for_any_number_of_threads(threads):
 
 def test_along_and_slopes():
     loss = LOSSES["tube"]
-    rounds = rounds_of(loss)
-    rounds.evaluate(B, b, loss)
+    oracle = oracle_of(loss)
+    oracle.evaluate(B, b, loss)
     P, p = RNG.normal(size=(M, K)), RNG.normal(size=K)
-    rounds.direction(P, p)
+    oracle.direction(P, p)
     steps = np.array([[0.3] * K, [0.3 + 1e-6] * K])
-    values, slopes = rounds.along(steps, loss)
+    values, slopes = oracle.along(steps, loss)
     np.testing.assert_allclose((values[1] - values[0]) / 1e-6, slopes[0], rtol=1e-3)
-    rounds.move(np.full(K, 0.3))
-    np.testing.assert_allclose(rounds.along(np.zeros((1, K)), loss)[0][0], values[0])
+    np.testing.assert_allclose(oracle.evaluate(B + 0.3 * P, b + 0.3 * p, loss).smooth, values[0])
 
 
 def test_a_part_of_the_rows_stands_for_all():
     loss = LOSSES["squared_hinge"]
-    part = rounds_of(loss, height=8).part(4)
+    part = oracle_of(loss, height=8).part(4)
     at = np.concatenate([np.arange(s, min(s + 8, N)) for s in range(0, N, 32)])
     assert part.n == len(at)
     sums = part.evaluate(B, b, loss)
     y, c = labels().tile(at)
     F = MATRIX[at] @ B + b
-    expected = [N / len(at) * c[:, k] @ loss.value(F[:, k], y[:, k]) for k in range(K)]
+    expected = [N / len(at) * c[:, k] @ reference.value(loss, F[:, k], y[:, k]) for k in range(K)]
     np.testing.assert_allclose(sums.loss, expected)
     assert part.passes == pytest.approx(len(at) / N)
 
 
 def test_a_sample_estimates_all():
-    rounds = rounds_of(LOSSES["hinge"])
-    rows, y, c = rounds.sample(50)
+    oracle = oracle_of(LOSSES["hinge"])
+    rows, y, c = oracle.sample(50)
     assert rows.shape == (50, M)
     assert y.shape == c.shape == (50, K)
-    again = rounds.sample(50)
+    again = oracle.sample(50)
     np.testing.assert_array_equal(rows, again[0])
     assert abs(c.sum() / labels().tile(slice(0, N))[1].sum() - 1) < 0.3
-    whole = rounds.sample(1000)
+    whole = oracle.sample(1000)
     np.testing.assert_array_equal(whole[0], MATRIX)
     np.testing.assert_allclose(whole[2], labels().tile(slice(0, N))[1])
 
 
 def test_pickled_rounds_go_on():
     loss = LOSSES["squared_hinge"]
-    rounds = rounds_of(loss, poll=lambda: None)
-    rounds.evaluate(B, b, loss)
-    copy = pickle.loads(pickle.dumps(rounds))
-    np.testing.assert_array_equal(copy.curvature_times(B, b)[0], rounds.curvature_times(B, b)[0])
+    oracle = oracle_of(loss, poll=lambda: None)
+    oracle.evaluate(B, b, loss)
+    copy = pickle.loads(pickle.dumps(oracle))
+    np.testing.assert_array_equal(copy.curvature_times(B, b)[0], oracle.curvature_times(B, b)[0])
 
 
 def test_sums_of_parts_are_the_sums():
     loss = LOSSES["hinge"]
-    whole = rounds_of(loss).evaluate(B, b, loss)
+    whole = oracle_of(loss).evaluate(B, b, loss)
     halves = []
     for rows in (slice(0, 100), slice(100, N)):
         targets = Labels(CODES[rows], WEIGHTS[rows], labels().signs, labels().factors)
-        halves.append(LocalRounds(StoredRows(MATRIX[rows]), targets).evaluate(B, b, loss))
+        halves.append(LocalOracle(StoredRows(MATRIX[rows]), targets).evaluate(B, b, loss))
     both = Sums.added(halves)
     np.testing.assert_allclose(both.gradient, whole.gradient)
     np.testing.assert_allclose(both.linear, whole.linear)
@@ -173,19 +172,19 @@ def test_sums_of_parts_are_the_sums():
 
 def test_a_request_to_stop_ends_a_pass():
     with pytest.raises(Halted):
-        rounds_of(LOSSES["hinge"], poll=lambda: "now").evaluate(B, b, LOSSES["hinge"])
+        oracle_of(LOSSES["hinge"], poll=lambda: "now").evaluate(B, b, LOSSES["hinge"])
 
 
 def test_recentred_multipliers_are_kept():
     loss = LOSSES["hinge"]
-    rounds = rounds_of(loss)
-    rounds.evaluate(B, b, loss)
-    rounds.recentre()
+    oracle = oracle_of(loss)
+    oracle.evaluate(B, b, loss)
+    oracle.recentre()
     y, c = labels().tile(slice(0, N))
     F = MATRIX @ B + b
-    centre = np.column_stack([-loss.derivative(F[:, k], y[:, k]) * y[:, k] for k in range(K)])
+    centre = np.column_stack([-reference.derivative(loss, F[:, k], y[:, k]) * y[:, k] for k in range(K)])
     moved = np.clip(centre + (1 - y * F) / loss.width, 0, 1)
-    found = rounds.evaluate(None, None, loss)
+    found = oracle.evaluate(None, None, loss)
     np.testing.assert_allclose(found.gradient[0], MATRIX.T @ (-y * c * moved), atol=1e-10)
 
 
@@ -196,16 +195,16 @@ def test_certificate_from_the_definition(name, intercept):
     loss = LOSSES[name]
     T = RNG.normal(size=(M, 5))
     w = RNG.normal(size=(5, K)) * 0.3
-    rounds = rounds_of(loss)
-    found = certify(w, rounds.evaluate(T @ w, b, loss, sides=intercept), T, loss, intercept)
-    targets = Values(RNG_TARGETS, WEIGHTS, 0.8) if loss.tube else labels()
+    oracle = oracle_of(loss)
+    found = certify(w, oracle.evaluate(T @ w, b, loss, sides=intercept), T, loss, intercept)
+    targets = Values(RNG_TARGETS, WEIGHTS, 0.8) if not loss.loss.classifies else labels()
     y, c = targets.tile(slice(0, N))
     phi = MATRIX @ T
     F = phi @ w + b
     for k in range(K):
-        primal = 0.5 * w[:, k] @ w[:, k] + c[:, k] @ loss.value(F[:, k], y[:, k])
+        primal = 0.5 * w[:, k] @ w[:, k] + c[:, k] @ reference.value(loss, F[:, k], y[:, k])
         assert found[k].primal == pytest.approx(primal)
-        g = c[:, k] * loss.derivative(F[:, k], y[:, k])
+        g = c[:, k] * reference.derivative(loss, F[:, k], y[:, k])
         if intercept:
             up, down = g[g > 0].sum(), -g[g < 0].sum()
             g = np.where(g > 0, g * min(1, down / up), g * min(1, up / down))
@@ -213,7 +212,7 @@ def test_certificate_from_the_definition(name, intercept):
 
         def dual(t, g=g, k=k):
             v = t * phi.T @ g
-            return -0.5 * v @ v - c[:, k] @ loss.conjugate(t * g / c[:, k], y[:, k])
+            return -0.5 * v @ v - c[:, k] @ reference.conjugate(loss, t * g / c[:, k], y[:, k])
 
         best = max(0.0, *(dual(t) for t in np.geomspace(1e-7, 1 if not loss.squared else 2, 4001)))
         assert found[k].dual == pytest.approx(best, rel=1e-3, abs=1e-9)
@@ -264,8 +263,11 @@ def test_stored_and_streamed_rows_have_the_same_bits():
     kernel = RBF(gamma=0.3).resolve(X)
     streamed = KernelRows(kernel, X, X[:20], height=16)
     held = stored(streamed, threads=2)
-    loss, targets = Loss.named("squared_hinge"), Labels.one_vs_rest(np.arange(150) % 2, np.ones(150), 1.0, np.ones(2))
-    one, two = (LocalRounds(rows, targets).evaluate(np.ones((20, 1)), np.zeros(1), loss) for rows in (streamed, held))
+    loss, targets = (
+        SmoothedLoss(make_loss("squared_hinge")),
+        Labels.one_vs_rest(np.arange(150) % 2, np.ones(150), 1.0, np.ones(2)),
+    )
+    one, two = (LocalOracle(rows, targets).evaluate(np.ones((20, 1)), np.zeros(1), loss) for rows in (streamed, held))
     np.testing.assert_array_equal(one.gradient, two.gradient)
 
 

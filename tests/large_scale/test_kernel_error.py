@@ -7,9 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin.kernels import RBF, Polynomial, Precomputed, Spectrum
+from maxmargin.large_scale.features.choosing import choose_landmarks
 from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.features.kernel_error import KernelError, error_of, estimate_kernel_error
-from maxmargin.large_scale.features.landmarks import Landmarks, choose_landmarks
+from maxmargin.large_scale.features.landmarks import Landmarks
 
 
 def cloud(n=120, d=3, seed=0):

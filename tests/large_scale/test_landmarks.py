@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.kernels import RBF, ChiSquared, Jaccard, Linear, Precomputed, Sigmoid, Spectrum, as_kernel
-from maxmargin.large_scale.features import landmarks as module
-from maxmargin.large_scale.features.landmarks import METHODS, choose_landmarks
+from maxmargin.large_scale.features import choosing as module
+from maxmargin.large_scale.features.choosing import choose_landmarks
+from maxmargin.large_scale.features.landmarks import METHODS
 
 
 def cloud(n=200, d=3, seed=0):
@@ -127,8 +128,8 @@ def test_uniform_takes_every_row_equally_often():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("merged", [100, 10_000])
 def test_many_rows_are_sampled(method, merged, monkeypatch):
-    monkeypatch.setattr(module, "ROWS", 150)
-    monkeypatch.setattr(module, "MERGED", merged)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 150)
+    monkeypatch.setattr(module, "MERGE_MAX_ROWS", merged)
     X = cloud(3000)
     found = choose(RBF(gamma=0.5), X, 30, method)
     assert len(found) == 30
@@ -142,8 +143,8 @@ def test_many_rows_are_sampled(method, merged, monkeypatch):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_memory_map_is_read_and_not_copied(method, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "ROWS", 150)
-    monkeypatch.setattr(module, "MERGED", 100)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 150)
+    monkeypatch.setattr(module, "MERGE_MAX_ROWS", 100)
     X = cloud(2000)
     mapped = np.memmap(tmp_path / "rows", dtype=np.float64, mode="w+", shape=X.shape)
     mapped[:] = X
@@ -156,7 +157,7 @@ def test_a_memory_map_is_read_and_not_copied(method, tmp_path, monkeypatch):
 
 
 def test_random_pivots_have_the_law_of_the_plain_algorithm(monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 8)
+    monkeypatch.setattr(module, "PROPOSED_PIVOTS", 8)
     X = np.array([[0.0], [0.2], [0.5], [3.0], [3.1], [6.0]])
     kernel, rng, runs = RBF(gamma=0.5).resolve(X), np.random.default_rng(0), 1500
     K = np.exp(-0.5 * (X - X.T) ** 2)
@@ -232,7 +233,7 @@ def test_rare_clusters_are_found(method, least):
 @pytest.mark.parametrize("method", ["kmeans", "rpcholesky"])
 def test_heavy_rows_are_drawn_more_often(method, monkeypatch):
     """Five rows that have nothing in common: the weights alone decide, 8 / 12 + 4 / 12 * 8 / 11 for one of two."""
-    monkeypatch.setattr(module, "LLOYD", 0)
+    monkeypatch.setattr(module, "LLOYD_STEPS", 0)
     X, weights, runs = 10.0 * np.eye(5), np.array([1.0, 8.0, 1.0, 1.0, 1.0]), 400
     heavy = [
         (choose(RBF(gamma=1.0), X, 2, method, seed, weights=weights).points[:, 1] > 0).any() for seed in range(runs)

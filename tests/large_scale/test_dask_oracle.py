@@ -1,4 +1,4 @@
-"""Newton's questions to the rows of a cluster: the answers of one computer, in few rounds."""
+"""Newton's questions to the rows of a cluster: the answers of one computer, in few oracle."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin.large_scale.losses import Loss
-from maxmargin.large_scale.rows.local import LocalRounds
+from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Labels
 from maxmargin.large_scale.rows.tiles import MatrixRows
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
+from maxmargin.problems.losses import make_loss
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 
 from maxmargin.large_scale.dask.cluster import Pulse, connected  # noqa: E402
 from maxmargin.large_scale.dask.columns import LinearRows  # noqa: E402
-from maxmargin.large_scale.dask.hinges import HingeRounds  # noqa: E402
-from maxmargin.large_scale.dask.oracle import DaskRounds  # noqa: E402
+from maxmargin.large_scale.dask.hinges import HingeOracle  # noqa: E402
+from maxmargin.large_scale.dask.oracle import DaskOracle  # noqa: E402
 from maxmargin.large_scale.dask.partitions import Partition  # noqa: E402
 from maxmargin.large_scale.dask.shards import Shards  # noqa: E402
 
 N, D = 90, 4
 RNG = np.random.default_rng(0)
 X, CODES = RNG.normal(size=(N, D)), RNG.integers(0, 3, N)
-LOSSES = {"hinge": Loss.named("hinge").rounded(0.7), "squared_hinge": Loss.named("squared_hinge")}
+LOSSES = {"hinge": SmoothedLoss(make_loss("hinge"), 0.7), "squared_hinge": SmoothedLoss(make_loss("squared_hinge"))}
 
 
 def labels(codes, classes):
@@ -41,7 +42,7 @@ class Linear:
 
     def problems(self, parts, threads):
         return [
-            LocalRounds(MatrixRows(part.X), labels(part.y.ravel().astype(np.int64), self.classes)) for part in parts
+            LocalOracle(MatrixRows(part.X), labels(part.y.ravel().astype(np.int64), self.classes)) for part in parts
         ]
 
 
@@ -63,7 +64,7 @@ def both(client, classes):
     homes = list(pulse.alive()) * 2
     shards = Shards(pulse, [parts[:2], parts[2:]], Linear(classes), homes[:2])
     outputs = 1 if classes == 2 else classes
-    return LocalRounds(MatrixRows(X), labels(codes, classes)), DaskRounds(shards, D, outputs)
+    return LocalOracle(MatrixRows(X), labels(codes, classes)), DaskOracle(shards, D, outputs)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -94,41 +95,41 @@ def test_a_walk_of_questions_has_the_answers_of_one_computer(client, classes, na
         along = [one.along(t, loss) for one in (local, cluster)]
         np.testing.assert_allclose(along[1][1], along[0][1], rtol=1e-10, atol=1e-10)
         for one in (local, cluster):
-            one.move(t[0])
+            one.evaluate(B + t[0] * P, b + t[0] * p, loss)
         found = [one.curvature([0]) for one in (local, cluster)]
         np.testing.assert_allclose(found[1], found[0], rtol=1e-10, atol=1e-10)
 
 
-def test_a_step_is_two_rounds(client):
+def test_a_newton_step_is_two_map_reduce_steps(client):
     _, cluster = both(client, 2)
     loss, traffic = LOSSES["squared_hinge"], cluster.shards.traffic
     for step in range(4):
-        before = traffic.rounds
+        before = traffic.steps
         cluster.evaluate(np.full((D, 1), 0.1 * step), np.zeros(1), loss)
         cluster.curvature([0])
         cluster.direction(np.ones((D, 1)), np.zeros(1))
         cluster.along(np.ones((3, 1)), loss)
-        assert traffic.rounds - before == (3 if step == 0 else 2)
+        assert traffic.steps - before == (3 if step == 0 else 2)
 
 
 def test_a_small_part_of_the_rows_is_fetched_and_stands_for_all(client):
-    """As many rows as asked for, of all partitions, with prices that make up for the others."""
+    """As many rows as asked for, of all partitions, with weights that make up for the others."""
     _, cluster = both(client, 2)
-    rounds = cluster.shards.traffic.rounds
+    before = cluster.shards.traffic.steps
     part = cluster.part(3)
     assert part.n == N // 3
     sums = part.evaluate(np.zeros((D, 1)), np.zeros(1), LOSSES["squared_hinge"])
-    assert sums.price == pytest.approx(1.5 * N, rel=0.1)
-    assert cluster.shards.traffic.rounds == rounds
+    assert sums.weight == pytest.approx(1.5 * N, rel=0.1)
+    assert cluster.shards.traffic.steps == before
 
 
 def test_a_large_part_stays_where_it_is(client, monkeypatch):
-    monkeypatch.setattr("maxmargin.large_scale.dask.oracle.FETCHED", 0)
+    monkeypatch.setattr("maxmargin.large_scale.dask.oracle.FETCH_MAX_BYTES", 0)
     _, cluster = both(client, 2)
     part = cluster.part(2)
-    assert isinstance(part, DaskRounds)
+    assert isinstance(part, DaskOracle)
     part.evaluate(np.zeros((D, 1)), np.zeros(1), LOSSES["squared_hinge"])
-    assert part.shards.traffic.rounds == 1
+    assert part.shards.traffic.steps == 1
 
 
 @pytest.mark.parametrize("form", ["dense", "shifted", "constant", "csr", "single"])
@@ -138,11 +139,11 @@ def test_second_derivatives_that_are_kept_up_to_date(form, classes):
     codes, rng = CODES % classes, np.random.default_rng(1)
     points = {"csr": sp.csr_matrix(X), "single": X.astype(np.float32)}.get(form, X)
     rows = LinearRows(points, X.mean(axis=0) if form == "shifted" else None, 2.0 if form == "constant" else None)
-    kept, loss = HingeRounds(rows, labels(codes, classes)), LOSSES["squared_hinge"]
+    kept, loss = HingeOracle(rows, labels(codes, classes)), LOSSES["squared_hinge"]
     B, b = rng.normal(size=(rows.columns, kept.outputs)), rng.normal(size=kept.outputs)
     for _ in range(8):
         B, b = B + 0.1 * rng.normal(size=B.shape), b + 0.1 * rng.normal(size=b.shape)
-        fresh = LocalRounds(rows, labels(codes, classes))
+        fresh = LocalOracle(rows, labels(codes, classes))
         for one in (kept, fresh):
             one.evaluate(B, b, loss)
         wanted = list(range(kept.outputs))

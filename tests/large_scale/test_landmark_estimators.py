@@ -22,8 +22,8 @@ from maxmargin.kernels import RBF, Spectrum
 from maxmargin.large_scale import NystroemRidge, NystroemSVC, NystroemSVR
 from maxmargin.large_scale import training as training_module
 from maxmargin.large_scale.auto import held_out, search
-from maxmargin.large_scale.rows.disk_buffer import Spool
-from maxmargin.large_scale.rows.tiles import EXACT
+from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
+from maxmargin.large_scale.rows.tiles import DOUBLE_MAX_VALUES
 from maxmargin.runtime.control import Status, watching
 
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
@@ -102,7 +102,7 @@ def test_streamed_values_and_single_precision_change_little(monkeypatch, loss):
     assert not streamed.report_.stored
     np.testing.assert_array_equal(held.decision_function(X), streamed.decision_function(X))
     assert streamed.report_.kernel_evaluations > held.report_.kernel_evaluations
-    monkeypatch.setattr(training_module, "EXACT", 0)
+    monkeypatch.setattr(training_module, "DOUBLE_MAX_VALUES", 0)
     single = NystroemSVC(**options).fit(X, Y)
     np.testing.assert_allclose(held.decision_function(X), single.decision_function(X), atol=0.02)
     assert single.report_.primal_objective == pytest.approx(held.report_.primal_objective, rel=1e-4)
@@ -267,7 +267,7 @@ def test_a_stream_that_does_not_fit_goes_to_a_file_and_leaves_none(tmp_path, mon
     points = X.astype(np.float32)
     source = [(form(points[i : i + 50]), Y[i : i + 50]) for i in range(0, 240, 50)]
     machine = NystroemSVC(gamma=0.5, n_components=40, cache_size=0.001).fit_stream(iter(source))
-    assert "spooled to a temporary file" in machine.report_.source
+    assert "buffered in a temporary file" in machine.report_.source
     assert not machine.report_.stored
     whole = NystroemSVC(gamma=0.5, n_components=40).fit(form(points), Y)
     np.testing.assert_allclose(machine.decision_function(points), whole.decision_function(points), atol=1e-8)
@@ -311,11 +311,11 @@ def test_bad_streams_are_named(source, message):
 
 
 def test_a_spool_gives_back_its_rows():
-    with Spool(budget=1.0) as spool:
+    with DiskBuffer(budget=1.0) as buffer:
         for part in (sp.csr_matrix(X[:100]), X[100:]):
-            spool.add(part)
-        assert spool.on_disk
-        np.testing.assert_array_equal(spool.points().toarray(), X)
+            buffer.add(part)
+        assert buffer.on_disk
+        np.testing.assert_array_equal(buffer.points().toarray(), X)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -323,15 +323,15 @@ def test_a_spool_gives_back_its_rows():
 def test_a_spool_keeps_the_precision_of_its_rows(sparse, budget):
     parts = [X[:50].astype(np.float32), X[50:90].astype(np.float32), 1e300 * X[90:120], X[120:].astype(np.float32)]
     for given, dtype in ((parts[:2], np.float32), (parts, np.float64)):
-        with Spool(budget=budget) as spool:
+        with DiskBuffer(budget=budget) as buffer:
             for part in given:
-                spool.add(sp.csr_matrix(part) if sparse else part)
-            found = spool.points()
+                buffer.add(sp.csr_matrix(part) if sparse else part)
+            found = buffer.points()
             assert found.dtype == dtype
             np.testing.assert_array_equal(found.toarray() if sparse else found, np.concatenate(given))
 
 
-@pytest.mark.parametrize("cache_size", [1e-6, "auto"], ids=["spooled", "held"])
+@pytest.mark.parametrize("cache_size", [1e-6, "auto"], ids=["on disk", "held"])
 def test_a_stream_may_use_one_buffer_for_all_its_batches(cache_size):
     def batches():
         rows, labels = np.empty((40, X.shape[1])), np.empty(40, Y.dtype)
@@ -479,7 +479,7 @@ def test_ridge_with_a_small_penalty_is_the_solution_of_its_normal_equations():
     machine = NystroemRidge(alpha=1e-6, gamma=1.0, n_components=500, fit_intercept=False, tol=1e-9)
     machine.fit(points, y)
     assert machine.report_.status is Status.OPTIMAL
-    assert EXACT < 9000 * 500
+    assert DOUBLE_MAX_VALUES < 9000 * 500
     Z = machine.landmarks_
     K, K_mm = machine.kernel_(points, Z), machine.kernel_(Z, Z)
     values, U = np.linalg.eigh(K_mm)
@@ -488,3 +488,12 @@ def test_ridge_with_a_small_penalty_is_the_solution_of_its_normal_equations():
     smallest = ((Phi @ w - y) ** 2).sum() + 1e-6 * w @ w
     assert machine.report_.primal_objective == pytest.approx(smallest, rel=1e-6)
     np.testing.assert_allclose(machine.predict(points), Phi @ w, atol=1e-4)
+
+
+def test_the_report_of_a_ridge_regression_speaks_of_no_margin():
+    x = np.linspace(0.0, 6.0, 50)[:, None]
+    report = NystroemRidge(n_components=5).fit(x, np.sin(x).ravel()).report_
+    assert "margin" not in str(report)
+    assert "support vectors" not in str(report)
+    assert "objective" in str(report)
+    assert len(report.margins) == 0

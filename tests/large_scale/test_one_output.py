@@ -6,22 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.kernels import RBF
-from maxmargin.large_scale.losses import Loss
-from maxmargin.large_scale.rows.local import LocalRounds
+from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Values
 from maxmargin.large_scale.rows.tiles import KernelRows, StoredRows, row_ordered, stored
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
+from maxmargin.problems.losses import make_loss
 
 LOSSES = {
-    "hinge": Loss.named("hinge").rounded(0.8),
-    "squared_hinge": Loss.named("squared_hinge"),
-    "tube": Loss.named("epsilon_insensitive", 0.2).rounded(0.5),
-    "squares": Loss.named("squares"),
+    "hinge": SmoothedLoss(make_loss("hinge"), 0.8),
+    "squared_hinge": SmoothedLoss(make_loss("squared_hinge")),
+    "tube": SmoothedLoss(make_loss("epsilon_insensitive", epsilon=0.2), 0.5),
+    "squares": SmoothedLoss(make_loss("squared")),
 }
 
 
 def targets_of(loss, rng, n, outputs):
     """Targets and weights of several outputs, of which the first one is evaluated."""
-    y = rng.normal(size=(n, outputs)) if loss.tube else rng.choice([-1.0, 1.0], (n, outputs))
+    y = rng.normal(size=(n, outputs)) if not loss.loss.classifies else rng.choice([-1.0, 1.0], (n, outputs))
     return y, rng.uniform(0.1, 2.0, (n, outputs))
 
 
@@ -35,14 +36,14 @@ def test_sums_are_those_of_several_outputs(name, sides, seed, n, m, single):
     K = room[:, :m]  # rows with padding between them
     y, c = targets_of(loss, rng, n, 2)
     B, b = rng.normal(size=(m, 2)), rng.normal(size=2)
-    one = LocalRounds(StoredRows(K, 7), Values(y[:, :1], c[:, :1]))
-    two = LocalRounds(StoredRows(K, 7), Values(y, c))
+    one = LocalOracle(StoredRows(K, 7), Values(y[:, :1], c[:, :1]))
+    two = LocalOracle(StoredRows(K, 7), Values(y, c))
     for given_B, given_b in ((B, b), (None, None)):
         own = [None if part is None else part[..., :1] for part in (given_B, given_b)]
         found = one.evaluate(*own, loss, sides=sides)
         expected = two.evaluate(given_B, given_b, loss, sides=sides)
         np.testing.assert_allclose(one.F, two.F[:, :1], rtol=1e-12, atol=1e-12)
-        for part in ("loss", "smooth", "gradient", "slope", "linear", "quadratic", "price", "bend"):
+        for part in ("loss", "smooth", "gradient", "slope", "linear", "quadratic", "weight", "curvature"):
             np.testing.assert_allclose(
                 getattr(found, part), getattr(expected, part)[..., :1], rtol=1e-11, atol=1e-11, err_msg=part
             )
@@ -57,7 +58,7 @@ def test_kernel_values_with_padded_columns():
     K, loss = kernel.matrix(X, Z), LOSSES["squared_hinge"]
     slack = np.maximum(0.0, 1.0 - y * (K @ B + 0.3))
     for rows in (KernelRows(kernel, X, Z), stored(KernelRows(kernel, X, Z))):
-        sums = LocalRounds(rows, Values(y, np.ones(100))).evaluate(B, np.array([0.3]), loss)
+        sums = LocalOracle(rows, Values(y, np.ones(100))).evaluate(B, np.array([0.3]), loss)
         np.testing.assert_allclose(sums.loss, (slack**2).sum(), rtol=1e-5)
         np.testing.assert_allclose(sums.gradient[0], K.T @ (-2 * y * slack), rtol=1e-4, atol=1e-4)
 
