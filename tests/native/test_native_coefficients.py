@@ -44,7 +44,9 @@ def test_nothing_is_lost_and_no_bound_is_passed(level, case):
     np.testing.assert_allclose(sums, coefficients, rtol=1e-12)
     assert np.all(np.abs(out) <= bounds * (1 + 1e-12))
     full = (filled == 1)[of]
-    np.testing.assert_array_equal(np.abs(out[full]), np.where(share[:, None] == 1, np.abs(coefficients[of]), bounds)[full])
+    np.testing.assert_array_equal(
+        np.abs(out[full]), np.where(share[:, None] == 1, np.abs(coefficients[of]), bounds)[full]
+    )
 
 
 def test_without_a_bound_the_first_row_takes_all(level):
