@@ -147,7 +147,9 @@ def relatives(name: str, names: list[str]) -> list[str]:
         module = name.rpartition(".")[0]
         siblings = [other for other in names if other.rpartition(".")[0] == module]
         at = siblings.index(name)
-        found = sorted((other for other in siblings if other != name), key=lambda other: abs(siblings.index(other) - at))
+        found = sorted(
+            (other for other in siblings if other != name), key=lambda other: abs(siblings.index(other) - at)
+        )
     return [member for member in found if member in names][:MAX_RELATIVES]
 
 

@@ -1,8 +1,8 @@
 """Exercises have solutions that a reader opens: a directive whose content is folded.
 
-    :::{solution}
-    Text, formulas and blocks of code.
-    :::
+:::{solution}
+Text, formulas and blocks of code.
+:::
 """
 
 from __future__ import annotations
