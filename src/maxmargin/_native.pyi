@@ -259,6 +259,12 @@ class RowLosses:
     def slope(self, r: NDArray[Any], u: NDArray[Any] | None, t: float) -> tuple[float, float]: ...
     def after_step(self, r: NDArray[Any], beta: NDArray[Any], hard: float, out: NDArray[Any]) -> int: ...
 
+# moments: X float32 or float64 (robust_centre: float64), all else float64; power is 1 or 2
+def power_sum(X: NDArray[Any], weights: NDArray[Any], centre: float, power: int) -> float: ...
+def column_sums(X: NDArray[Any], weights: NDArray[Any], out: NDArray[Any]) -> None: ...
+def row_distances(X: NDArray[Any], centre: NDArray[Any], out: NDArray[Any]) -> None: ...
+def robust_centre(X: NDArray[Any], weights: NDArray[Any], factor: float, centre: NDArray[Any]) -> None: ...
+
 # nearest (float64)
 def keep_nearest(
     K: NDArray[Any],
@@ -409,6 +415,42 @@ def solve_small_dense(
     goal: float,
     max_steps: int,
 ) -> tuple[int, float]: ...
+
+# small_linear
+def solve_small_linear(
+    X: NDArray[Any],
+    y: NDArray[Any],
+    above: NDArray[Any],
+    below: NDArray[Any],
+    epsilon: float,
+    squared: bool,
+    free: bool,
+    scaling: float,
+    start: float,
+    centre: float,
+    tol: float,
+    max_iter: int,
+    w: NDArray[Any],
+    f: NDArray[Any],
+    beta: NDArray[Any],
+    records: NDArray[Any],
+) -> tuple[float, float, float, int, int]: ...
+def certify_small_linear(
+    X: NDArray[Any],
+    y: NDArray[Any],
+    above: NDArray[Any],
+    below: NDArray[Any],
+    epsilon: float,
+    squared: bool,
+    free: bool,
+    scaling: float,
+    centre: float,
+    w: NDArray[Any],
+    b: float,
+    beta: NDArray[Any],
+    f: NDArray[Any],
+    support: NDArray[Any],
+) -> tuple[float, float, float, float, float, float, float, float]: ...
 
 # smoothed_losses (float64); loss = (tube, squared, epsilon, width)
 LOSS_SUMS: int

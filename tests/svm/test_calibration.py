@@ -536,8 +536,8 @@ def test_a_class_without_weight_has_probability_zero(machine):
 
 @pytest.mark.parametrize("machine", [SVC(), SVC(multiclass="crammer_singer"), LinearSVC()], ids=str)
 def test_only_one_class_has_weight(machine):
-    machine = clone(machine).set_params(calibration="sigmoid")
-    machine.fit([[0.0], [1.0], [2.0]], ["a", "b", "b"], sample_weight=[0.0, 1.0, 1.0])
+    machine = clone(machine).set_params(calibration="sigmoid", class_weight={"a": 0.0})
+    machine.fit([[0.0], [0.5], [1.0], [2.0]], ["a", "a", "b", "b"])
     assert machine.predict_proba([[0.0], [5.0]]).tolist() == [[0.0, 1.0], [0.0, 1.0]]
 
 

@@ -54,6 +54,9 @@ class Descent:
         squares = design.squared_norms()
         typical = float(np.median(squares)) or float(squares.mean())  # not the mean: a few long rows would decide it
         rho = {"none": 0.0, "penalised": problem.scaling**2}.get(problem.intercept, penalty * typical)
+        if self.free and problem.squared:
+            # b_0 comes closer by 1 / (1 + rho sum 2 c_i) an epoch where the rows themselves have no curvature
+            rho = max(rho, 1.0 / float(2.0 * problem.weight[np.isfinite(problem.weight)].sum() or 1.0))
         # A row without length has no curvature; its multiplier then goes to its bound at once.
         self.q = np.maximum(squares + rho + problem.ridge, 1e-300)
         self.target = problem.y - problem.centre  # b is smaller by as much here

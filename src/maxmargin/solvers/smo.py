@@ -58,10 +58,11 @@ class SMO(BlockSolver):
 
     def refuses(self, problem: DualProblem | PrimalProblem) -> str | None:
         if isinstance(problem, PrimalProblem):
-            reason = self.refuses_loss(problem, "use loss='hinge', or solver='coordinate_descent'")
-            if reason is None and not problem.free:
-                reason = "smo moves pairs of multipliers, which only a free intercept ties: use 'coordinate_descent'"
-            return reason
+            if problem.loss.name not in self.losses:
+                return "smo is for the hinge loss: use loss='hinge', or 'coordinate_descent'"
+            if not problem.free:
+                return "smo moves pairs of multipliers, which only a free intercept ties: use 'coordinate_descent'"
+            return None
         if (problem.group < 0).any():
             return "smo moves pairs of variables, and a dual without intercept ties none: use 'coordinate_descent'"
         return None
