@@ -144,8 +144,7 @@ Verifier::Verifier(const Batch& batch) : s_(batch) {
 // Variables of a problem's n rows that are computed whatever they decide: a sample and the longest.
 std::vector<int64_t> Verifier::first_rows(int64_t first, int64_t second, int64_t n) const {
   std::vector<int64_t> places;
-  if (!s_.twice)
-    for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / SAMPLED_ROWS)) places.push_back(u);
+  for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / SAMPLED_ROWS)) places.push_back(u);
   if (length_.empty()) return places;
   const int64_t* start = s_.segments.start;
   const int64_t split = start[first + 1] - start[first];
