@@ -305,7 +305,8 @@ def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights
     ``"balanced"`` counts samples by their weights, so that a weight of two equals a repetition.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
-        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        order = np.lexsort((weights, codes))  # the same sums for any order of the rows
+        totals = np.bincount(codes[order], weights=weights[order], minlength=len(classes))
         present = totals > 0
         balanced = np.zeros(len(classes))
         balanced[present] = totals.sum() / (np.count_nonzero(present) * totals[present])
