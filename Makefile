@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 SOURCES := $(shell find native -name '*.cpp' -o -name '*.h' -o -name '*.cmake' -o -name CMakeLists.txt)
 CMAKE = PATH="$(dir $(PYTHON)):$$PATH" cmake -S native -G Ninja -DPython_EXECUTABLE="$(shell command -v $(PYTHON))" -DMAXMARGIN_WERROR=ON
 
-.PHONY: demo test lint types docs browser native-dev sanitize clean
+.PHONY: demo test check environment upstream lint types docs wheel sdist sbom benchmark browser native-dev sanitize clean
 
 demo: $(READY)
 	$(BIN)/maxmargin digits --out demo
@@ -17,8 +17,44 @@ test: lint types browser
 	$(BIN)/python -m pytest -n auto
 	$(MAKE) docs
 
+# The tests alone: what runs on every platform and Python version.
+check: $(READY)
+	$(BIN)/python -m pytest -n auto
+
+environment: $(READY)
+
+# Development versions of what we build on, to hear early of their changes.
+NIGHTLY := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
+upstream: $(READY)
+	$(BIN)/python -m pip install --quiet --pre --upgrade --extra-index-url $(NIGHTLY) numpy scipy scikit-learn
+
 docs: $(READY)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# A wheel for this computer, and the source distribution, in dist/.
+wheel: $(READY)
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+sdist: $(READY)
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --sdist --no-isolation --outdir dist .
+
+# What an installation brings with it: licences (copyleft fails), and a bill of materials in CycloneDX's format.
+COPYLEFT := GPL;AGPL;General Public License
+SBOM := build/sbom
+sbom:
+	rm -rf $(SBOM) && $(PYTHON) -m venv $(SBOM) && mkdir -p dist
+	$(SBOM)/bin/python -m pip install --quiet --group sbom 'pip>=25.1'
+	$(PYTHON) -m venv $(SBOM)/installed
+	$(SBOM)/installed/bin/python -m pip install --quiet $(or $(wildcard dist/*.whl),.)
+	$(SBOM)/bin/pip-licenses --python=$(SBOM)/installed/bin/python --partial-match --fail-on='$(COPYLEFT)' --format=markdown
+	$(SBOM)/bin/cyclonedx-py environment $(SBOM)/installed/bin/python --of JSON -o dist/sbom.json
+
+# Ratios to scikit-learn on small fits, as a table for a pull request.
+benchmark: $(READY)
+	mkdir -p dist
+	$(BIN)/python -m benchmarks.small > dist/benchmark.md
+	cat dist/benchmark.md
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -60,5 +96,5 @@ sanitize:
 	  $(PYTHON) -m pytest -q -p no:cacheprovider tests/native
 
 clean:
-	rm -rf $(VENV) build src/maxmargin/_native*.so demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -rf docs/_build docs/_gallery docs/_pictures docs/gallery docs/api/generated
+	rm -rf $(VENV) build dist src/maxmargin/_native*.so demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/_pictures docs/gallery docs/api/generated
