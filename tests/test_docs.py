@@ -93,14 +93,25 @@ def run(page, folder, monkeypatch):
 WITH_CODE = [page for page in PAGES if any(info.startswith(("py", "{picture}")) for _, info, _ in blocks(page))]
 
 
-@pytest.mark.parametrize("page", [page for page in WITH_CODE if page.stem not in ("extending", "coverage")], ids=NAMES.get)
+@pytest.mark.parametrize(
+    "page", [page for page in WITH_CODE if page.stem not in ("extending", "coverage")], ids=NAMES.get
+)
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     run(page, tmp_path, monkeypatch)
 
 
 def test_the_pages_that_promise_code_have_it():
-    promised = {"start", "moving", "choosing", "report", "engine", "extending", "guide/classification", "course/10-errata"}
+    promised = {
+        "start",
+        "moving",
+        "choosing",
+        "report",
+        "engine",
+        "extending",
+        "guide/classification",
+        "course/10-errata",
+    }
     assert promised <= {NAMES[page] for page in WITH_CODE}
 
 
