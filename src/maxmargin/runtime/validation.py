@@ -46,7 +46,8 @@ SYNONYMS = {
     "platt": "sigmoid",
     "libsvm": "smo",
 }
-MOST_LOOKED_AT = 100_000  # rows, about, from which the scales of columns are told
+HINT_MAX_ENTRIES = 1_000_000  # of X, about, from which the scales of columns are estimated: a few milliseconds
+HINT_MIN_ROWS = 100
 
 
 def _sorted_csr(X: Points) -> Points:
@@ -411,7 +412,8 @@ def scaling_hint(X: Points, names: Any) -> str:
     """A sentence that names the column to scale, when one is much larger than the others."""
     if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
         return ""
-    X = X[:: 1 + X.shape[0] // MOST_LOOKED_AT]
+    entries = X.nnz if sp.issparse(X) else X.size
+    X = X[:: min(1 + entries // HINT_MAX_ENTRIES, max(1, X.shape[0] // HINT_MIN_ROWS))]
     if sp.issparse(X):
         size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel().astype(np.float64))
     else:
