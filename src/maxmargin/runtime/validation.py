@@ -287,16 +287,23 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
     return weights
 
 
-def check_weighted_classes(classes: Array, codes: Array, weights: Array) -> None:
-    """Refuse sample weights that leave rows of a single class."""
+def check_weighted_classes(classes: Array, codes: Array, weights: Array, sample_weight: Any) -> None:
+    """Warn about sample weights that leave rows of a single class: the model is constant. Where it was negative weights
+    that did so, refuse them: weights of a wrong sign are a mistake."""
+    if sample_weight is None:
+        return
     weighted = codes[weights > 0]
-    if (weighted == weighted[0]).all():
-        label = shown(classes[weighted[0]])
+    if (weighted != weighted[0]).any():
+        return
+    message = (
+        "all samples with positive weights belong to the same class, "
+        f"{shown(classes[weighted[0]])}: there is nothing to separate"
+    )
+    if np.min(sample_weight) < 0:
         raise ValueError(
-            f"Invalid input - all samples with positive weights belong to the same class, {label}: "
-            "there is nothing to separate, and a specified nu is infeasible. Give samples of another class a positive "
-            "weight."
+            f"Invalid input - {message}, and a specified nu is infeasible. Check the signs of sample_weight."
         )
+    warnings.warn(f"{message}, and this class is always predicted.", UserWarning, stacklevel=callers_level())
 
 
 def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights: Array) -> Array:
@@ -305,7 +312,8 @@ def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights
     ``"balanced"`` counts samples by their weights, so that a weight of two equals a repetition.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
-        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        order = np.lexsort((weights, codes))  # the same sums for any order of the rows
+        totals = np.bincount(codes[order], weights=weights[order], minlength=len(classes))
         present = totals > 0
         balanced = np.zeros(len(classes))
         balanced[present] = totals.sum() / (np.count_nonzero(present) * totals[present])
