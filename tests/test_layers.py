@@ -233,7 +233,7 @@ def test_control_takes_nothing_but_events_from_threading(name):
         ("def f():\n    if True:\n        from maxmargin.cli import main", ("digits",)),
         ("import numpy\nfrom maxmargin import problems as g", ("kernels", "dot")),
         ("import importlib\nread = importlib.import_module('maxmargin.io').read_batches", ("large_scale", "estimator")),
-        ("def f():\n    return import_module(name='maxmargin.svm.kernel.pipeline')", ("kernels", "gram")),
+        ("def f():\n    return import_module(name='maxmargin.svm.kernel.estimator')", ("kernels", "gram")),
         ("__import__('maxmargin.svm')", ("kernels", "gram")),
         ("import_module('.svm', 'maxmargin')", ("solvers", "smo")),
         ("import_module('..svm.pipeline', package='maxmargin.kernels')", ("kernels", "gram")),

@@ -155,7 +155,7 @@ class Barrier:
 
 def _told(problem: DualProblem, a: Array, f: Array, n_iter: int, control: Control) -> float:
     """Report a point; its violation."""
-    now = optimality.look(problem, a, f)
+    now = optimality.best_certificate(problem, a, f)
     n_support = int(np.count_nonzero(a))
     control.report(n_iter, now.violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
     return now.violation

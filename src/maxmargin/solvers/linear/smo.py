@@ -70,7 +70,7 @@ class SMO:
         while True:
             w = problem.w_of(a)
             f = problem.design.times(w)
-            b = problem.settle(f, dual.intercept(offsets(dual, a, dual.gradient(f, a)))[0])
+            b = problem.settle(f, dual.scalars(offsets(dual, a, dual.gradient(f, a))).intercept)
             n_iter = -(-steps // n)
             status = run.visit(n_iter, w, b, f, a, w)
             if status is None and goal < LAST:

@@ -23,10 +23,10 @@ from maxmargin.runtime.validation import (
 from maxmargin.solvers.linear.base import REGRESSION_LOSSES
 from maxmargin.solvers.linear.choice import check_linear_solver
 from maxmargin.solvers.linear.one_class import one_class_problem
-from maxmargin.svm.kernel.region import RegionMixin
 from maxmargin.svm.linear.fit import fit_one, linear_report, threads_of, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.rows import regression_rows
+from maxmargin.svm.models.region import RegionMixin
 
 
 class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
