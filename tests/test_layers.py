@@ -229,7 +229,7 @@ def test_control_takes_nothing_but_events_from_threading(name):
         ("from ..svm import SVC", ("solvers", "smo")),
         ("from .. import svm", ("solvers", "smo")),
         ("from .. import svm", ("kernels", "gram")),
-        ("from ..svm.kernel.pipeline import KernelMachine", ("kernels", "gram")),
+        ("from ..svm.kernel.estimator import KernelSVM", ("kernels", "gram")),
         ("def f():\n    if True:\n        from maxmargin.cli import main", ("digits",)),
         ("import numpy\nfrom maxmargin import problems as g", ("kernels", "dot")),
         ("import importlib\nread = importlib.import_module('maxmargin.io').read_batches", ("large_scale", "estimator")),

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _get_feature_names, check_is_fitted
 
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -34,7 +35,7 @@ SPARSE_MIN_OUTPUTS = 100
 SPARSE_MIN_OUTPUTS_PER_COLUMN = 5
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(TransformerMixin, Estimator):
     """Make numbers of a table: number columns pass, text columns become one column for each of their categories.
 
     Parameters

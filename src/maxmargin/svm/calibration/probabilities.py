@@ -6,11 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from maxmargin.runtime.validation import Array, check_choice
 from maxmargin.svm.calibration.agreement import agreeing
 from maxmargin.svm.calibration.calibrated import METHODS, Calibration
+from maxmargin.svm.compatibility import calibration_of
 
 
 def check_calibration(calibration: Any) -> None:
@@ -20,7 +22,7 @@ def check_calibration(calibration: Any) -> None:
 
 
 def _has_calibration(estimator: Any) -> bool:
-    if estimator.calibration is None:
+    if calibration_of(estimator) is None:
         raise AttributeError(
             f"{type(estimator).__name__} has predict_proba if it is calibrated when fitted: give it "
             "calibration='sigmoid', 'isotonic' or 'temperature'. decision_function needs no calibration."
@@ -58,8 +60,9 @@ class ProbabilityMixin:
         decision, codes = self._decision_and_codes(X)
         calibration: Calibration | None = getattr(self, "calibration_", None)
         if calibration is None:
-            raise AttributeError(
-                f"this {type(self).__name__} was fitted without calibration={self.calibration!r}: call fit again."
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False or calibration=None: this "
+                f"{type(self).__name__} was; call fit again."
             )
         return agreeing(calibration.probabilities(decision, self._present), codes)
 

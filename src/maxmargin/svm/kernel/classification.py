@@ -14,6 +14,8 @@ DEFAULT_NU = 0.5  # of NuSVC, as in scikit-learn; lowered where the classes do n
 
 CLASSIFIER_ENTRIES = entries(
     """
+probability : bool, default="deprecated"
+    scikit-learn's deprecated name: True means ``calibration="sigmoid"``.
 classes_ : array of shape (n_classes,)
     The labels.
 support_ : array of shape (n_support,)
@@ -40,7 +42,7 @@ class SVC(KernelClassifier):
         Inverse strength of the regularisation, > 0: the penalty of slack. A large C gives a narrow margin with few
         errors, a small one a wide margin that ignores points. ``inf`` is a hard margin, and an error if the classes
         cannot be separated.
-    {kernel, degree, gamma, coef0, shrinking, tol, cache_size, class_weight, verbose, max_iter}
+    {kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter}
     {decision_function_shape, break_ties, random_state}
     multiclass : {"ovo", "ovr", "crammer_singer"}, default="ovo"
         One-vs-one, one-vs-rest, or the joint problem of Crammer and Singer, which has no intercept and a solver of its
@@ -73,6 +75,7 @@ class SVC(KernelClassifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: Any = "deprecated",
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: Any = None,
@@ -95,6 +98,7 @@ class SVC(KernelClassifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -139,7 +143,7 @@ class NuSVC(KernelClassifier):
         In (0, 1]; at most twice the share of the smaller class, in every pair of classes. A larger value is an error;
         only the default, and a value that is made infeasible by weights, are lowered to the largest feasible one with a
         warning.
-    {kernel, degree, gamma, coef0, shrinking, tol, cache_size}
+    {kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size}
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class.
     {verbose, max_iter, decision_function_shape, break_ties, random_state}
@@ -170,6 +174,7 @@ class NuSVC(KernelClassifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: Any = "deprecated",
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: Any = None,
@@ -192,6 +197,7 @@ class NuSVC(KernelClassifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight

@@ -21,10 +21,12 @@ from maxmargin.runtime.validation import (
     check_class_weights,
     check_flag,
     check_labels,
+    check_weighted_classes,
     check_weights,
 )
 from maxmargin.svm.calibration.calibrated import METHODS
 from maxmargin.svm.calibration.probabilities import ProbabilityMixin
+from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability
 from maxmargin.svm.kernel import forecast
 from maxmargin.svm.kernel.calibrating import calibrate
 from maxmargin.svm.kernel.classes import Labels, TrainingCodes, solve_classes
@@ -42,7 +44,7 @@ STOPPED_MAX_PRODUCTS = 1e8  # multiplications that a fit may still do after it w
 DECISION_ERROR = 1e-9  # relative error of decision values within which ``predict`` itself decides
 
 
-class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelSVM, abc.ABC):
+class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, KernelSVM, abc.ABC):
     """What ``SVC`` and ``NuSVC`` share; they differ in their formulation."""
 
     _scheme: str
@@ -65,6 +67,13 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelSVM, abc.ABC):
                 "has its own solver: use solver='auto'."
             )
 
+    def _checked_calibration(self) -> str | None:
+        """The method of calibration; ``probability``, where it is given, asks for one too."""
+        if not (isinstance(self.probability, str) and self.probability == "deprecated"):
+            check_probability(self)
+            return calibration_of(self)
+        return self.calibration
+
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -85,10 +94,11 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelSVM, abc.ABC):
             The fitted estimator.
         """
         self._check_parameters()
-        formulation = self._formulation()
+        formulation, method = self._formulation(), self._checked_calibration()
         kernel, X, y = self._kernel_and_points(X, y, supervised=True)
         classes, codes = check_labels(y)
         weights = check_weights(sample_weight, X.shape[0])
+        check_weighted_classes(classes, codes, weights)
         class_weight = check_class_weights(self.class_weight, classes, codes, weights)
         if X.shape[0] >= forecast.FORECAST_MIN_ROWS:
             forecast.announce_long_fit(self, X, y, weights, "accuracy")
@@ -108,10 +118,10 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelSVM, abc.ABC):
             self._scheme, self._present = scheme, labels.present
             self._last_fit = found.warm_start(context) if self.warm_start else None
             outcome = found.outcome
-            if self.calibration is None:
+            if method is None:
                 remove_attributes(self, "calibration_")
             else:
-                self.calibration_, evaluations = calibrate(self.calibration, context, found)
+                self.calibration_, evaluations = calibrate(method, context, found)
                 outcome = outcome.with_evaluations(evaluations)
             several = f", {SCHEMES[scheme]}, {len(found.intercept)} binary problems" if n_classes > 2 else ""
             report_fit(

@@ -21,7 +21,8 @@ import scipy.sparse as sp
 from maxmargin.kernels import Linear
 from maxmargin.runtime.callbacks import CallbackSupport
 from maxmargin.runtime.validation import Array, Points, check_choice, check_flag, check_number, check_run_options
-from maxmargin.solvers import SOLVERS
+from maxmargin.solvers import solvers_for
+from maxmargin.svm.compatibility import LibsvmAttributes
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import CoefficientTable, publish
@@ -39,7 +40,7 @@ class FittedFunction(NamedTuple):
     outcome: FitOutcome
 
 
-class KernelSVM(CallbackSupport, PredictorMixin, KernelInput):
+class KernelSVM(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInput):
     """The estimators' common part: shared parameters, the last step of a fit, and the fitted function."""
 
     _last_fit: WarmStart | None = None
@@ -49,7 +50,8 @@ class KernelSVM(CallbackSupport, PredictorMixin, KernelInput):
         check_run_options(self)
         check_number("cache_size", self.cache_size, above=0)
         check_flag("shrinking", self.shrinking)
-        check_choice("solver", self.solver, ["auto", *SOLVERS])
+        if not (isinstance(self.solver, str) and self.solver == "auto"):
+            check_choice("solver", self.solver, ["auto", *solvers_for("kernel")])
 
     @property
     def _approximation(self) -> str | None:

@@ -143,8 +143,9 @@ def forecast(estimator: Any, X: Points, target: Array, weights: Array, alternati
     with warnings.catch_warnings(), unwatched():
         warnings.simplefilter("ignore")
         quiet = clone(estimator).set_params(verbose=False, warm_start=False)
-        if hasattr(quiet, "calibration"):
-            quiet.calibration = None
+        for name, without in (("calibration", None), ("probability", "deprecated")):
+            if hasattr(quiet, name):
+                setattr(quiet, name, without)
         _, seconds = fitted(FIRST_SAMPLE_ROWS, quiet)  # a process' first fit loads code, and is not the one to measure
         if seconds * (n / FIRST_SAMPLE_ROWS) ** 2 > LONG_FIT_SECONDS:
             _, seconds = fitted(FIRST_SAMPLE_ROWS, quiet)
