@@ -27,6 +27,7 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.solvers import CrammerSinger
 from maxmargin.solvers.hulls import InseparableError
+from maxmargin.svm.calibration.probabilities import check_calibration
 from maxmargin.svm.linear.binary_models import Memory, Outcome
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
 from maxmargin.svm.linear.crammer_singer import solve_joint
@@ -168,7 +169,7 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
 
     def _check_parameters(self) -> None:
         check_linear_parameters(self)
-        self._check_calibration()
+        check_calibration(self.calibration)
 
     @all_or_nothing
     @with_callbacks

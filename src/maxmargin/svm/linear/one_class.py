@@ -23,10 +23,10 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
-from maxmargin.svm.kernel.region import RegionMixin
 from maxmargin.svm.linear.fit import linear_report, prepare, solve_problems, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.rows import regression_rows
+from maxmargin.svm.models.region import RegionMixin
 
 
 class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
