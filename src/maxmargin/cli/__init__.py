@@ -41,6 +41,7 @@ OPTIONS = {
     "cache_size": "--cache-size",
     "for instance with sklearn.preprocessing.StandardScaler": "for instance with --scale",
     "set handle_unknown='ignore'": "train with --unknown ignore",
+    "maxmargin.large_scale.forecast_approximation(estimator, X, y) compares the two": "add --approximate",
 }
 
 

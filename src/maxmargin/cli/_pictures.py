@@ -49,8 +49,8 @@ def _plane(model: Model, X: Any, y: Array | None, names: list[str] | None) -> tu
 
 
 def _support_in_the_plane(model: Model, found: Array) -> Array:
-    """Support vectors in the columns of the data: the steps before the machine, backwards."""
-    vectors = getattr(model.machine, "support_vectors_", None)
+    """Support vectors in the columns of the data: the steps before the model, backwards."""
+    vectors = getattr(model.svm, "support_vectors_", None)
     if vectors is None or vectors.shape[1:] != (2,):
         return found
     vectors = vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
@@ -76,12 +76,12 @@ def _against(model: Model, X: Any, y: Array) -> tuple[str, Any]:
     ends = [min(y.min(), predicted.min()), max(y.max(), predicted.max())]
     ax.plot(ends, ends, color="0.2", linewidth=1.2, linestyle="--")
     error = float(np.sqrt(np.mean((y - predicted) ** 2)))
-    ax.set(xlabel="true", ylabel="predicted", title=f"{type(model.machine).__name__}: RMSE {error:.4g}")
+    ax.set(xlabel="true", ylabel="predicted", title=f"{type(model.svm).__name__}: RMSE {error:.4g}")
     return "predicted against true numbers", figure
 
 
 def _projection(model: Model, X: Any, y: Array | None) -> tuple[str, Any]:
-    """The plane of the first two principal components in the machine's feature space."""
+    """The plane of the first two principal components in the model's feature space."""
     from sklearn.pipeline import Pipeline
 
     from maxmargin.kernel_methods.pca import KernelPCA
@@ -92,10 +92,10 @@ def _projection(model: Model, X: Any, y: Array | None) -> tuple[str, Any]:
     Z = Pipeline(model.estimator.steps[:-1]).transform(X) if len(model.steps) > 1 else X
     predicted = model.estimator.predict(X)
     shown = np.where(predicted > 0, "inside", "outside") if model.task == "outliers" else predicted
-    kernel = getattr(model.machine, "kernel_", "linear")
+    kernel = getattr(model.svm, "kernel_", "linear")
     pca = KernelPCA(n_components=2, kernel=kernel).fit(Z)
     display = ProjectionDisplay.from_estimator(pca, Z, shown).plot(legend=False)
-    title = f"{type(model.machine).__name__}, coloured by prediction"
+    title = f"{type(model.svm).__name__}, coloured by prediction"
     if y is not None and model.task == "classify":
         wrong = predicted != y
         if wrong.any():

@@ -27,8 +27,8 @@ def command(model: str, out: str, n_features: int | None, as_json: bool) -> None
 
     \b
     .mm       maxmargin's own: holds everything
-    .model    LIBSVM's text, for svm-predict: one machine, no preprocessing
-    .onnx     for ONNX runtimes: the machine and its preprocessing
+    .model    LIBSVM's text, for svm-predict: one model, no preprocessing
+    .onnx     for ONNX runtimes: the model and its preprocessing
     """
     voice = Voice(as_json)
     suffix = Path(out).suffix.lower()
@@ -63,7 +63,7 @@ def _write_libsvm(model: Model, out: str, voice: Voice) -> None:
                 f"{model.path}: a LIBSVM model holds no preprocessing, and this one has {type(step).__name__}: train "
                 "without --scale, on numbers only, or convert to .onnx."
             )
-    write_libsvm_model(model.machine, out)
+    write_libsvm_model(model.svm, out)
     if model.columns is not None:
         voice.note("Note: the names of the columns are left out; LIBSVM numbers them from 1 in the same order.")
 

@@ -60,19 +60,17 @@ def command(model: str, data: str, output: str | None, values: bool, as_json: bo
     if output is not None:
         from maxmargin.io._atomic import write_atomically
 
-        write_atomically(output, [_bytes(suffix, predicted, decision, loaded.machine)])
+        write_atomically(output, [_bytes(suffix, predicted, decision, loaded.svm)])
         voice.say(f"wrote {output}: {len(predicted):,} predictions")
     elif not as_json:
-        click.echo(
-            _bytes(".tsv" if values else "", predicted, decision, loaded.machine, named=False).decode(), nl=False
-        )
+        click.echo(_bytes(".tsv" if values else "", predicted, decision, loaded.svm, named=False).decode(), nl=False)
     kept = (
         {} if output is not None else {"predictions": predicted, **({} if decision is None else {"values": decision})}
     )
     voice.finish({"model": model, "data": data, "n": len(predicted), "task": task, "output": output, **kept})
 
 
-def _bytes(suffix: str, predicted: Array, decision: Array | None, machine: Any, *, named: bool = True) -> bytes:
+def _bytes(suffix: str, predicted: Array, decision: Array | None, svm: Any, *, named: bool = True) -> bytes:
     """The content of a file of predictions; ``named`` puts the names of the columns first."""
     import numpy as np
 
@@ -92,14 +90,14 @@ def _bytes(suffix: str, predicted: Array, decision: Array | None, machine: Any, 
     text = io.StringIO()
     writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
     if named:
-        writer.writerow(["prediction", *_value_names(machine, len(columns) - 1)])
+        writer.writerow(["prediction", *_value_names(svm, len(columns) - 1)])
     writer.writerows(zip(*columns, strict=True))
     return text.getvalue().encode()
 
 
-def _value_names(machine: Any, n: int) -> list[str]:
+def _value_names(svm: Any, n: int) -> list[str]:
     """One value speaks for the second class; several are those of the classes, or of pairs."""
-    classes = getattr(machine, "classes_", [])
+    classes = getattr(svm, "classes_", [])
     return (
         [f"value {label}" for label in classes]
         if n == len(classes)

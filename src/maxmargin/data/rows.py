@@ -113,7 +113,9 @@ def _arff_rows(source: Source, begin: int, numeric: list[bool]) -> Iterator[list
         fields = next(csv.reader([line], quotechar=quote, escapechar="\\", skipinitialspace=True))
         if len(fields) != len(numeric):
             raise source.error(f"has {len(fields)} fields, and there are {len(numeric)} attributes: correct it", number)
-        yield [_arff_value(source, word.strip(), isnumber, number) for word, isnumber in zip(fields, numeric, strict=True)]
+        yield [
+            _arff_value(source, word.strip(), isnumber, number) for word, isnumber in zip(fields, numeric, strict=True)
+        ]
 
 
 def _arff_value(source: Source, word: str, isnumber: bool, line: int) -> Any:

@@ -22,7 +22,9 @@ from maxmargin.data.forms import find_form, form_parts, is_ambiguous, is_gap, nu
 from maxmargin.data.table import Table
 from maxmargin.runtime.validation import Array
 
-ID_NAME = re.compile(r"(?:.*[_\s.-])?(?:id|ids|uuid|guid|nr|rowid|rownames|row|index|key|seqn|unnamed: 0|column 1|x)|.*(?:Id|ID)")
+ID_NAME = re.compile(
+    r"(?:.*[_\s.-])?(?:id|ids|uuid|guid|nr|rowid|rownames|row|index|key|seqn|unnamed: 0|column 1|x)|.*(?:Id|ID)"
+)
 ID_MIN_ROWS = 20  # in a shorter table all numbers may differ by chance
 UNIQUE_SHARE = 0.5  # of the rows, from which on different words are no categories
 UNIQUE_MIN_WORDS = 20  # different words that may always be categories
@@ -42,7 +44,12 @@ class ColumnPlan:
 
 
 def survey(
-    table: Table, *, drop: Collection[str] = (), keep: Collection[str] = (), text: Collection[str] = (), decimal: str | None = None
+    table: Table,
+    *,
+    drop: Collection[str] = (),
+    keep: Collection[str] = (),
+    text: Collection[str] = (),
+    decimal: str | None = None,
 ) -> list[ColumnPlan]:
     """A plan for every column of a table.
 
@@ -135,7 +142,9 @@ def _reading(words: Counter[str], form: str) -> str:
         return f"time in hours, {example!r} read as {numbers_of(_one(example), form)[0, 0]:.4g}{rest}"
     if form == "number":
         return f"number{rest}"
-    example = max((word for word in words if word not in strange), key=lambda word: (sum(map(word.count, ",.")), len(word)))
+    example = max(
+        (word for word in words if word not in strange), key=lambda word: (sum(map(word.count, ",.")), len(word))
+    )
     unsure = "; write --decimal if not" if is_ambiguous([word for word in words if word not in strange]) else ""
     return f"number, {example!r} read as {parse_number(example, form[-1]):.10g}{unsure}{rest}"
 
@@ -176,7 +185,11 @@ def _category(name: str, words: Counter[str], n: int, keep: bool) -> ColumnPlan:
     if not keep and distinct > max(UNIQUE_MIN_WORDS, UNIQUE_SHARE * known.total()):
         offer = f"; --text {name!r} takes its words" if _is_long(known) else ""
         id_like = distinct == known.total() and ID_NAME.fullmatch(name.lower())
-        why = f"an ID, {distinct:,} different values" if id_like else f"{distinct:,} different texts in {known.total():,} rows"
+        why = (
+            f"an ID, {distinct:,} different values"
+            if id_like
+            else f"{distinct:,} different texts in {known.total():,} rows"
+        )
         return ColumnPlan(name, None, f"left out: {why}{offer}", missing, distinct)
     return ColumnPlan(name, form, f"category, {distinct:,} different", missing, distinct)
 
@@ -201,6 +214,25 @@ def _as_text(plan: ColumnPlan, array: Array) -> ColumnPlan:
     if array.dtype == object and plan.n_distinct > 1 and "--drop" not in plan.note:
         return ColumnPlan(plan.name, "text", "words, each a column (TF-IDF)", plan.n_missing, plan.n_distinct)
     return plan
+
+
+def complete_rows(table: Table, plans: Sequence[ColumnPlan]) -> tuple[Array, tuple[int, str]]:
+    """Which rows miss nothing in the columns that are used, and the first row and column that do."""
+    complete = np.ones(len(table), bool)
+    first = (len(table), "")
+    for plan in plans:
+        if plan.form is None or not plan.n_missing:
+            continue
+        array = table[plan.name]
+        if plan.form == "text" or plan.form.startswith("category"):
+            form = plan.form
+            gaps = np.array([word is None or word != word or is_gap(str(word), form) for word in array.tolist()])
+        else:
+            gaps = np.isnan(numbers_of(array, plan.form)[:, 0])
+        if gaps.any():
+            first = min(first, (int(np.flatnonzero(gaps)[0]), plan.name))
+        complete &= ~gaps
+    return complete, first
 
 
 def check_names(option: str, wanted: Sequence[str], table: Table) -> None:

@@ -17,8 +17,8 @@ import numpy as np
 
 from maxmargin.data.arrow_text import read_block
 from maxmargin.data.delimited import SAMPLE_MAX_RECORDS, DelimitedTable
-from maxmargin.data.forms import GAPS, NUMBER_GAPS, number_form
 from maxmargin.data.formats import format_of, refuse_unused, table_of
+from maxmargin.data.forms import GAPS, NUMBER_GAPS, number_form
 from maxmargin.data.layout import unique_names
 from maxmargin.data.sniffing import is_number
 from maxmargin.data.source import DataFileError, Source
@@ -156,7 +156,9 @@ class _WordsInNumbers(Exception):
 def _of_text(table: DelimitedTable, places: list[int]) -> tuple[list[Array], str | None]:
     """Columns of a text table. A column is numbers if its first records are, until a word turns up: then the file is
     read again."""
-    sample = [[record[i + table.first].strip() for _, record in table.sample if i + table.first < len(record)] for i in places]
+    sample = [
+        [record[i + table.first].strip() for _, record in table.sample if i + table.first < len(record)] for i in places
+    ]
     decimal = "," if table.delimiter != "," and any(map(_has_decimal_comma, sample)) else None
     texts = {i for i, words in zip(places, sample, strict=True) if not all(map(_is_numeric, words))}
     if decimal:  # 1.234 may then be a thousand

@@ -392,9 +392,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Positions of the columns whose values are words: categories, texts, and numbers or dates with a form."""
         check_is_fitted(self)
         forms = self.forms or [None] * len(self.categories_)
-        return [
-            j for j, part in enumerate(self.categories_) if part is not None or forms[j] not in (None, "number")
-        ]
+        return [j for j, part in enumerate(self.categories_) if part is not None or forms[j] not in (None, "number")]
 
     def _names(self) -> list[str]:
         known = getattr(self, "feature_names_in_", self.columns)
@@ -461,7 +459,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             form = "category" if self.forms is None else self.forms[j]
             empty = texts([w for w in column.tolist() if w is not None and w == w], self._name(j))
             present = iter(empty)
-            words = [MISSING if w is None or w != w or is_gap(s := next(present).strip(), form) else s for w in column.tolist()]
+            words = [
+                MISSING if w is None or w != w or is_gap(s := next(present).strip(), form) else s
+                for w in column.tolist()
+            ]
             if self.missing == "refuse" and MISSING in words:
                 raise ValueError(
                     f"Input X contains NaN: {self._name(j)}, row {words.index(MISSING)} is missing. Fill it in, leave "

@@ -184,7 +184,10 @@ def table_encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
     numbers = sum(len(form_parts(kind)) for kind, words in zip(kinds, worded, strict=True) if not words)
     _require(len(state["fill_"]) == numbers and (state["spread_"] > 0).all(), "fills do not suit the columns")
     indicated = state["indicated_"]
-    _require(not len(indicated) or (all_rising(indicated) and 0 <= indicated[0] and indicated[-1] < numbers), "a fill is none")
+    _require(
+        not len(indicated) or (all_rising(indicated) and indicated[0] >= 0 and indicated[-1] < numbers),
+        "a fill is none",
+    )
     for name in ("rare_", "idf_", "fill_categories_"):
         _require(len(state[name]) == len(categories), f"{name} does not suit the columns")
     for kind, part, rare, idf, fill in zip(
@@ -194,7 +197,11 @@ def table_encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
         _require((rare is None) == (not isword), "rare_ does not suit the forms")
         held = rare is None or (_are_words(rare) and set(rare.tolist()) < set(part.tolist()))
         _require(held, "rare_ are no categories")
-        held = isinstance(idf, np.ndarray) and idf.dtype == np.float64 and np.isfinite(idf).all() if kind == "text" else idf is None
+        held = (
+            isinstance(idf, np.ndarray) and idf.dtype == np.float64 and np.isfinite(idf).all()
+            if kind == "text"
+            else idf is None
+        )
         _require(held and (idf is None or idf.shape == part.shape), "idf_ does not suit the terms")
         _require(fill is None or (isword and isinstance(fill, str)), "fill_categories_ are no categories")
 
