@@ -26,8 +26,8 @@ from maxmargin.data.formats import format_of
 from maxmargin.data.forms import find_form, is_gap, numbers_of
 from maxmargin.data.layout import lay_out
 from maxmargin.data.source import Source
-from maxmargin.data.survey import ColumnPlan, check_names, complete_rows, survey
-from maxmargin.data.table import Table, read_table
+from maxmargin.data.survey import ColumnPlan, check_names, complete_rows, na_is_a_word, survey
+from maxmargin.data.table import Table, missing_values, read_table
 from maxmargin.io import Data, DataFileError, read_data
 from maxmargin.runtime.validation import Array
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 ARRAYS = ("svmlight", "npz")  # formats without columns of their own
 TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "missing")
 NAMELESS = re.compile(r"column \d+")
+LABELS_MAX = 1000  # classes of one-vs-one: half a million problems
 LABELS_MAX_SHARE = 0.5  # of the rows: more different labels than that are no classes
 RARE_SHARE = 200  # rows for each time that a category must occur to have a column of its own, up to
 RARE_MAX = 5
@@ -81,6 +82,9 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
     place = None
     if labelled:
         place = lay_out(file, table.columns, table.shape[1], target=_spelled(options["target"], table)).target
+        if options["target"] is None:  # the last column with values
+            filled = [i for i, array in enumerate(table.arrays) if not missing_values(array).all()]
+            place = place if place in filled or not filled else filled[-1]
     target = None if place is None else table.columns[place]
     lists = {name: [_spelled(one, table) for one in options[name]] for name in ("drop", "keep", "id", "text")}
     for name, listed in lists.items():
@@ -152,7 +156,9 @@ def _spelled(name: str | None, table: Table) -> Any:
 def _known_targets(column: Array) -> Array:
     if column.dtype != object:
         return ~np.isnan(column)
-    return np.array([word is not None and not is_gap(word, "category NA") for word in column.tolist()])
+    words = Counter(word for word in column.tolist() if word is not None)
+    form = "category NA" if na_is_a_word(words, len(column)) else "category"
+    return np.array([word is not None and not is_gap(word, form) for word in column.tolist()])
 
 
 def _target_values(column: Array, name: str, source: str, task: str, decimal: str | None) -> Array:
@@ -161,11 +167,11 @@ def _target_values(column: Array, name: str, source: str, task: str, decimal: st
         return column
     words = Counter(column.tolist())
     form = find_form(words, decimal) if task != "classify" else "category"
-    if form.startswith(("number", "time")):
+    if form.startswith(("number", "time", "date")):
         values = numbers_of(column, form)[:, 0]
         if not np.isnan(values).any():
             return values
-    if max(map(len, words)) > LABEL_MAX_LETTERS or len(words) > max(2, LABELS_MAX_SHARE * len(column)):
+    if max(map(len, words)) > LABEL_MAX_LETTERS or len(words) > min(LABELS_MAX, max(2, LABELS_MAX_SHARE * len(column))):
         raise UserError(
             f"{source}: the target {name!r} has {len(words):,} different texts in {len(column):,} rows, which are no "
             "classes: choose another column with --target."
@@ -202,6 +208,7 @@ def _read(
                     voice.note(f"Note: {counted(int((~known).sum()), 'row')} without a target left out.")
                 rows = np.flatnonzero(known)
                 data = Rows(take(data.X, rows), data.y[rows], data.columns, data.target, data.source)
+            assert data.y is not None
             data.y = _target_values(data.y, str(data.target), data.source, model.task, None)
     if voice is not None:
         note_unknown(model, data.X, voice)
@@ -237,7 +244,7 @@ def rows_like(
 def _all_numbers(table: Table) -> Array:
     """A table as points, for a model that was trained on numbers only."""
     for name, array in zip(table.columns, table.arrays, strict=True):
-        gaps = np.flatnonzero(np.equal(array, None) if array.dtype == object else np.isnan(array))
+        gaps = np.flatnonzero(missing_values(array))
         if array.dtype == object or len(gaps):
             row = int(gaps[0]) if len(gaps) else 0
             what = "the value is missing" if len(gaps) else f"{array[0]!r:.40} is not a number"

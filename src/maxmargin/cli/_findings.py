@@ -255,7 +255,8 @@ class NumberFindings:
                 *lines,
                 "",
                 f"95 % interval of R2: {decimals(low)} to {decimals(high)}",
-                f"The naive baselines always answer {self.mean:.5g} and {self.median:.5g}, mean and median {self.where}.",
+                f"The naive baselines always answer {self.mean:.5g} and {self.median:.5g}, "
+                f"mean and median {self.where}.",
             ]
         )
 

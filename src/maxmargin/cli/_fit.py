@@ -25,6 +25,7 @@ from maxmargin.cli._estimator import (
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import Voice, counted, plain
 from maxmargin.data.formats import format_of
+from maxmargin.data.layout import TARGETS
 from maxmargin.data.source import Source
 from maxmargin.data.survey import ColumnPlan
 from maxmargin.data.table import Table, read_table
@@ -77,6 +78,8 @@ def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], vo
         scaler = StandardScaler(with_mean=False)
     estimator = make_estimator(task, parameters, None if y is None or task != "classify" else np.unique(y))
     lines = [*describe(data, task, y), *why(options["task"], task, reason)]
+    if options["target"] is None and data.target is not None and data.target.lower() not in TARGETS:
+        lines.append(f"target {data.target!r}, because it is the last column (--target to name another)")
     X, X_test, y_test, split = data.X, None, None, "all rows to train, and no test"
     if options["test"] is not None:
         X_test, y_test, about = read_test(data, task, y, options, voice)

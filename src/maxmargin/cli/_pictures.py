@@ -8,8 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.cli import UserError
+from maxmargin.cli._data import take
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import Voice, counted
+from maxmargin.data.table import Table
+from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.displays import MarginDisplay, ProjectionDisplay, RegressionDisplay
 from maxmargin.displays._figure import BLUE, axes_of
 from maxmargin.runtime.validation import Array
@@ -23,10 +26,13 @@ def draw(model: Model, points: Any, seed: int, many: int, voice: Voice) -> tuple
     X, y, n = points.X, points.y, points.X.shape[0]
     if n > many:
         rows = np.sort(np.random.default_rng(seed).choice(n, many, replace=False))
-        X, y = X[rows], None if y is None else y[rows]
+        X, y = take(X, rows), None if y is None else y[rows]
         voice.note(f"Note: {many:,} of {n:,} rows are shown, chosen at random.")
     names = model.columns
-    numbers = X.dtype != object
+    if isinstance(X, Table) and X.shape[1] <= 2 and all(form == "number" for form in model.encoder.forms or ["number"]):
+        rows = np.flatnonzero(np.isfinite(np.column_stack(X.arrays)).all(axis=1))
+        X, y = np.column_stack(X.arrays)[rows], None if y is None else y[rows]
+    numbers = not isinstance(X, Table)
     if model.task == "regress":
         assert y is not None
         return _curve(model, X, y, names, points.target) if X.shape[1] == 1 and numbers else _against(model, X, y)
@@ -55,7 +61,9 @@ def _support_in_the_plane(model: Model, found: Array) -> Array:
         return found
     vectors = vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
     for step in reversed(model.steps[:-1]):
-        if hasattr(step, "inverse_transform"):
+        if isinstance(step, TableEncoder):  # numbers only, see above
+            vectors = vectors * step.spread_ + step.center_
+        elif hasattr(step, "inverse_transform"):
             vectors = np.asarray(step.inverse_transform(vectors))
     return vectors if vectors.dtype != object else vectors.astype(np.float64)
 

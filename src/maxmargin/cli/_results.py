@@ -47,10 +47,11 @@ def conclude(
     voice.say(f"\n{report}")
     if work.target_spread != 1.0:
         voice.say(
-            f"{'':<20}C, epsilon and the tolerance are those of a target divided by its standard deviation, "
-            f"{work.target_spread:.4g}"
+            "C, epsilon and tolerance are those for a target of variance 1, times its standard deviation, "
+            f"{work.target_spread:.4g}."
         )
-    found, extra = None, {}
+    found: Findings | None = None
+    extra: dict[str, Any] = {}
     if work.X_test is not None and not interrupted:
         found, extra = _tested(work, model, voice, judged_by)
     elif work.X_test is not None:
@@ -87,12 +88,10 @@ def _tested(work: Work, model: Model, voice: Voice, judged_by: str | None) -> tu
         return found, {}
     name, score, _, _ = found.judged()
     rows = min(work.X.shape[0], TRAIN_SCORE_MAX_ROWS)
-    own = (
-        findings_of(model, take(work.X, np.arange(rows)), work.y[:rows], work.y, "", found_by(found))
-        if hasattr(work.X, "take") or (hasattr(work.X, "shape") and not hasattr(work.X, "batches"))
-        else None
-    )
-    train = None if own is None else own.judged()[1]  # type: ignore[union-attr]
+    train = None
+    if work.y is not None and not hasattr(work.X, "batches"):
+        own = findings_of(model, take(work.X, np.arange(rows)), work.y[:rows], work.y, "", found_by(found))
+        train = own.judged()[1]  # type: ignore[union-attr]
     linear = linear_score(work, found_by(found))
     lines = ["", f"{name + ' by':<17}test   train"]
     lines.append(f"{'this model':<17}{decimals(score):<7}{'' if train is None else decimals(train)}")
@@ -131,7 +130,8 @@ def column_lines(plans: list[ColumnPlan], encoder: Any) -> list[str]:
         if plan.note != "number" or gaps:
             told.append(f"  {cut(plan.name):<{NAME_LETTERS + 1}} {plan.note}{gaps}")
     scaled = ", numbers standardised" if getattr(encoder, "scale", False) and kinds.get("numbers") else ""
-    lines = ["\nColumns: " + ", ".join(f"{n:,} {kind}" for kind, n in kinds.items()) + scaled]
+    kinds["left out"] = kinds.pop("left out", 0)
+    lines = ["\nColumns: " + ", ".join(f"{n:,} {kind}" for kind, n in kinds.items() if n) + scaled]
     lines += told[:COLUMNS_SHOWN]
     if len(told) > COLUMNS_SHOWN:
         lines.append(f"  ... and {len(told) - COLUMNS_SHOWN:,} more (--json lists all)")
@@ -201,7 +201,7 @@ def importances(model: Model, X: Any, y: Array | None, judged_by: str | None) ->
 
 def advice(work: Work, model: Model, found: Any, train: float | None, linear: float | None) -> list[str]:
     """How to do better, from what the scores show."""
-    name, score, (low, high), _ = found.judged()
+    _, score, (low, high), _ = found.judged()
     tips = []
     if train is not None and train - score > OVERFIT_GAP:
         tips.append(

@@ -50,7 +50,7 @@ class RowTable:
     def chunks(self, layout: Layout, kinds: dict[int, str]) -> Iterator[tuple[Array, Array | None]]:
         """Features and targets; the first value that is missing is named."""
         for position, array in self.columns.items():
-            gaps = np.flatnonzero(np.equal(array, None) if array.dtype == object else np.isnan(array))
+            gaps = np.flatnonzero(array != array if array.dtype != object else [word is None for word in array])
             if len(gaps):
                 raise self.source.missing(int(gaps[0]) + 1, column_name(self.names, position), kind="row")
         arrays = [self.columns[position] for position in layout.wanted]

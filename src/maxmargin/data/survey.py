@@ -175,7 +175,7 @@ def _is_id(name: str, values: Array) -> bool:
 
 
 def _category(name: str, words: Counter[str], n: int, keep: bool) -> ColumnPlan:
-    form = "category NA" if "NA" in words and _na_is_a_word(words, n) else "category"
+    form = "category NA" if "NA" in words and na_is_a_word(words, n) else "category"
     known = Counter({word: count for word, count in words.items() if not is_gap(word, form)})
     missing, distinct = n - known.total(), len(known)
     if distinct < 2 and not missing and not keep:
@@ -194,7 +194,7 @@ def _category(name: str, words: Counter[str], n: int, keep: bool) -> ColumnPlan:
     return ColumnPlan(name, form, f"category, {distinct:,} different", missing, distinct)
 
 
-def _na_is_a_word(words: Counter[str], n: int) -> bool:
+def na_is_a_word(words: Counter[str], n: int) -> bool:
     """Whether NA is a category: one of codes of two letters, or not the way in which the column leaves a gap."""
     others = [word for word in words if word != "NA"]
     return words.total() < n or (bool(others) and all(NA_CODES.fullmatch(word) for word in others))

@@ -21,7 +21,7 @@ from maxmargin.data.formats import format_of, refuse_unused, table_of
 from maxmargin.data.forms import GAPS, NUMBER_GAPS, number_form
 from maxmargin.data.layout import unique_names
 from maxmargin.data.sniffing import is_number
-from maxmargin.data.source import DataFileError, Source
+from maxmargin.data.source import Source
 from maxmargin.runtime.validation import Array
 
 WORD_BYTES = 60  # of a string, where it is not shared
@@ -264,13 +264,8 @@ def _words(column: Any, known: dict[str, str | None]) -> Array:
     return np.fromiter((known[word] for word in column), object, len(column))
 
 
-def missing_columns(table: Table, names: Sequence[str]) -> DataFileError | None:
-    """The error for columns that a model needs and the table lacks."""
-    from maxmargin.data.layout import near
-
-    absent = [name for name in names if name not in table.columns]
-    if not absent:
-        return None
-    listed = ", ".join(repr(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
-    what = "column" if len(absent) == 1 else "columns"
-    return DataFileError(f"{table.source} lacks the {what} {listed}{near(absent[0], table.columns)}")
+def missing_values(array: Array) -> Array:
+    """Which values of a column are missing."""
+    if array.dtype != object:
+        return np.isnan(array)
+    return np.fromiter((value is None or value != value for value in array.tolist()), bool, len(array))

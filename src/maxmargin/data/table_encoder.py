@@ -391,8 +391,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def text_columns_(self) -> list[int]:
         """Positions of the columns whose values are words: categories, texts, and numbers or dates with a form."""
         check_is_fitted(self)
-        forms = self.forms or [None] * len(self.categories_)
-        return [j for j, part in enumerate(self.categories_) if part is not None or forms[j] not in (None, "number")]
+        forms = self.forms or ["number"] * len(self.categories_)
+        return [j for j, part in enumerate(self.categories_) if part is not None or forms[j] != "number"]
 
     def _names(self) -> list[str]:
         known = getattr(self, "feature_names_in_", self.columns)

@@ -164,7 +164,7 @@ def linear_function(parameters: Values, state: Values, lengths: Lengths) -> None
 
 def table_encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
     """TableEncoder: for each column its form and its sorted categories or terms, or nothing; for each number a fill."""
-    categories, columns, forms = state["categories_"], parameters.get("columns"), parameters.get("forms")
+    categories, forms = state["categories_"], parameters.get("forms")
     _require(lengths.get("d") == len(categories), "categories_ do not suit the columns")
     for part in categories:
         if part is not None:
@@ -195,14 +195,10 @@ def table_encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
     ):
         isword = kind.startswith("category")
         _require((rare is None) == (not isword), "rare_ does not suit the forms")
-        held = rare is None or (_are_words(rare) and set(rare.tolist()) < set(part.tolist()))
-        _require(held, "rare_ are no categories")
-        held = (
-            isinstance(idf, np.ndarray) and idf.dtype == np.float64 and np.isfinite(idf).all()
-            if kind == "text"
-            else idf is None
-        )
-        _require(held and (idf is None or idf.shape == part.shape), "idf_ does not suit the terms")
+        few = rare is None or (_are_words(rare) and set(rare.tolist()) < set(part.tolist()))
+        _require(few, "rare_ are no categories")
+        weights = isinstance(idf, np.ndarray) and idf.dtype == np.float64 and bool(np.isfinite(idf).all())
+        _require(weights and idf.shape == part.shape if kind == "text" else idf is None, "idf_ does not suit the terms")
         _require(fill is None or (isword and isinstance(fill, str)), "fill_categories_ are no categories")
 
 
