@@ -20,6 +20,13 @@ from maxmargin.data.table import Table
 from maxmargin.runtime.validation import Array
 
 COLUMNS_SHOWN = 25  # of those to which something was done
+PLURALS = {
+    "number": "{:,} numbers",
+    "category": "{:,} categories",
+    "date": "{:,} dates",
+    "text": "{:,} texts",
+    "left out": "{:,} left out",
+}
 NAME_LETTERS = 24  # of a column's name
 LINEAR_MAX_CELLS = 20_000_000  # of the training rows: fitting a linear model to more takes longer than a second
 TRAIN_SCORE_MAX_ROWS = 5_000  # on which the training score is computed
@@ -27,6 +34,7 @@ IMPORTANCE_MAX_ROWS = 1_000  # of the test
 IMPORTANCE_SECONDS = 3.0
 IMPORTANCE_REPEATS = 3  # shuffles of a column
 IMPORTANT_SHOWN = 8
+ADVICE_MIN_ROWS = 20  # of a test that says something
 OVERFIT_GAP = 0.1  # between the scores of training and test rows
 
 
@@ -122,16 +130,20 @@ def column_lines(plans: list[ColumnPlan], encoder: Any) -> list[str]:
     kinds: dict[str, int] = {}
     told = []
     for plan in plans:
-        kind = "left out" if plan.form is None else {"time": "dates"}.get(plan.form, plan.form.split()[0] + "s")
-        kinds[kind.replace("categorys", "categories")] = kinds.get(kind.replace("categorys", "categories"), 0) + 1
+        kind = "left out" if plan.form is None else {"time": "date"}.get(plan.form, plan.form.split()[0])
+        kinds[kind] = kinds.get(kind, 0) + 1
         gaps = ""
         if plan.form is not None and plan.n_missing and plan.form != "text":
             gaps = f"; {plan.n_missing:,} missing{fills.get(plan.name, '')}"
         if plan.note != "number" or gaps:
             told.append(f"  {cut(plan.name):<{NAME_LETTERS + 1}} {plan.note}{gaps}")
-    scaled = ", numbers standardised" if getattr(encoder, "scale", False) and kinds.get("numbers") else ""
+    scaled = ", numbers standardised" if getattr(encoder, "scale", False) and kinds.get("number") else ""
     kinds["left out"] = kinds.pop("left out", 0)
-    lines = ["\nColumns: " + ", ".join(f"{n:,} {kind}" for kind, n in kinds.items() if n) + scaled]
+    lines = [
+        "\nColumns: "
+        + ", ".join(PLURALS[kind].format(n) if n > 1 else f"{n} {kind}" for kind, n in kinds.items() if n)
+        + scaled
+    ]
     lines += told[:COLUMNS_SHOWN]
     if len(told) > COLUMNS_SHOWN:
         lines.append(f"  ... and {len(told) - COLUMNS_SHOWN:,} more (--json lists all)")
@@ -203,11 +215,11 @@ def advice(work: Work, model: Model, found: Any, train: float | None, linear: fl
     """How to do better, from what the scores show."""
     _, score, (low, high), _ = found.judged()
     tips = []
-    if train is not None and train - score > OVERFIT_GAP:
+    if train is not None and train - score > OVERFIT_GAP and len(found.truth) >= ADVICE_MIN_ROWS:
         tips.append(
             "the model is much better on the rows it was trained on (overfitting): try a smaller --C or --gamma."
         )
-    if linear is not None and linear >= score:
+    if linear is not None and linear >= score and len(found.truth) >= ADVICE_MIN_ROWS:
         tips.append("a linear model is as good: try --kernel linear, which is faster and easier to explain.")
     weighted = getattr(model.svm, "class_weight", None) is not None
     if work.task == "classify" and work.y is not None and is_imbalanced(work.y) and not weighted:

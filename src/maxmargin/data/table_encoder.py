@@ -25,6 +25,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, _g
 
 from maxmargin.data.columns import Columns, checked_numbers, columns_of, text_categories, texts
 from maxmargin.data.forms import form_parts, is_form, is_gap, numbers_of
+from maxmargin.data.table import Table
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -153,6 +154,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_number("min_frequency", self.min_frequency, least=1, integer=True)
         if not isinstance(self.sparse_output, str) or self.sparse_output != "auto":
             check_flag("sparse_output", self.sparse_output)
+        X = self._in_array(X)
         table = columns_of(X, self._reads())
         if table is None:
             points = check_training_points(self, X)
@@ -175,6 +177,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             sparse = outputs >= SPARSE_MIN_OUTPUTS and outputs > SPARSE_MIN_OUTPUTS_PER_COLUMN * columns
         self.sparse_output_ = bool(sparse) if self.sparse_output == "auto" else bool(self.sparse_output)
         return self
+
+    def _in_array(self, X: Any) -> Any:
+        """A table of numbers as an array, where that is all that is read."""
+        if self._reads() or not isinstance(X, Table) or any(array.dtype == object for array in X.arrays):
+            return X
+        return np.column_stack(X.arrays)
 
     def _reads(self) -> bool:
         """Whether values are read by forms, with what is missing, and not only checked."""
@@ -265,6 +273,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             Numbers.
         """
         check_is_fitted(self)
+        X = self._in_array(X)
         table = columns_of(X, self._reads())
         self._check_names(X)
         if table is None and all(part is None for part in self.categories_):
