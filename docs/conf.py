@@ -1,6 +1,7 @@
 """How the documentation is built: ``python -m sphinx -W --keep-going -b html docs docs/_build/html``.
 
-Nothing is downloaded. What Sphinx does not do by itself is in ``_ext``, one file an idea.
+Nothing is downloaded, when the pages are built or when they are read. What Sphinx does not do by itself is in ``_ext``,
+one file per idea.
 """
 
 from __future__ import annotations
@@ -25,22 +26,28 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.linkcode",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
-    "gallery_sources",
+    "external_names",
+    "llms_txt",
+    "notebooks",
     "pictures",
     "plain_notation",
     "reference_pages",
+    "related_names",
+    "solutions",
     "source_pages",
 ]
 
 # Pages
-exclude_patterns = ["_build", "_ext", "_gallery", "_templates"]
+exclude_patterns = ["_build", "_ext", "_templates", "gallery/*.ipynb"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(numpy|scipy|sklearn|matplotlib|pandas|polars)\..*")]  # no inventory is downloaded
+copybutton_exclude = ".linenos, .gp, .go"  # prompts and output are not copied
 highlight_language = "text"
 default_role = "literal"
 smartquotes = False  # w'x is a product
@@ -55,14 +62,12 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 numpydoc_validation_checks: set[str] = set()
 
-# Gallery: the scripts write their pictures themselves; see _ext/gallery_sources.py.
+# Gallery
 sphinx_gallery_conf = {
-    "examples_dirs": ["_gallery"],
+    "examples_dirs": ["../examples"],
     "gallery_dirs": ["gallery"],
-    "image_scrapers": ("gallery_sources.collect_picture",),
-    "reset_argv": "gallery_sources.argument",
-    "reset_modules": (),
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_sources.LectureOrder",
+    "reset_modules": ("matplotlib",),
     "download_all_examples": False,
     "write_computation_times": False,
     "min_reported_time": 1e9,
@@ -73,23 +78,27 @@ sphinx_gallery_conf = {
 }
 
 # HTML
-html_theme = "alabaster"
+REPOSITORY = "https://github.com/maxmargin/maxmargin"
+html_theme = "pydata_sphinx_theme"
 html_title = f"maxmargin {release}"
 html_static_path = ["_static"]
 html_css_files = ["maxmargin.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"**": ["about.html", "searchbox.html", "navigation.html"]}
+html_context = {"github_user": "maxmargin", "github_repo": "maxmargin", "github_version": "main", "doc_path": "docs"}
 html_theme_options = {
-    "description": "Support vector machines and kernel methods: exact, certified, fast",
-    "fixed_sidebar": True,
-    "page_width": "1180px",
-    "sidebar_width": "250px",
-    "sidebar_collapse": True,
-    "show_powered_by": False,
-    "font_family": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
-    "head_font_family": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
-    "font_size": "16px",
+    "logo": {"text": "maxmargin"},
+    "use_edit_page_button": True,
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc", "notebook-link", "edit-this-page"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+    "icon_links": [{"name": "Source code", "url": REPOSITORY, "icon": "fa-brands fa-github"}],
 }
 
 

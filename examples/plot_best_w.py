@@ -1,23 +1,22 @@
-"""Which line is the best? Of all that separate, the one with the widest margin.
+"""Which line is the best? Of all that separate, the one with the widest margin
+============================================================================
 
-Left: a perceptron stops at the first line without errors, and another order of the same points gives another line. All
-of them are right about the training points; the legend says how wide a band each leaves free of points. Right: the
-hard-margin machine finds the one best w. Its band, between the dashed lines f = -1 and f = +1, is 2/|w| wide, and only
-the ringed points on its edge decide where it lies: move any other point a little, and nothing changes.
+Left: a perceptron stops at the first line without errors, and another order of the same points gives another line.
+All of them are right about the training points; the legend says how wide a band each leaves free of points. Right:
+the hard-margin classifier finds the one best w. Its band, between the dashed lines f = -1 and f = +1, is 2/|w| wide,
+and only the ringed points on its edge decide where it lies: move any other point a little, and nothing changes.
 """
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from maxmargin import SVC, Perceptron
 from maxmargin.displays import MarginDisplay
-from maxmargin.displays._figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION
+
+BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+ORANGE, PURPLE, BLACK = "#E69F00", "#CC79A7", "#000000"
+plt.rcParams["font.size"] = 13
+
 
 LINES = ((GREEN, "-"), (PURPLE, "--"), (ORANGE, "-."), (BLACK, ":"))
 
@@ -28,39 +27,33 @@ def two_clouds() -> tuple[np.ndarray, np.ndarray]:
     return X, np.repeat(["left", "right"], 22)
 
 
-@rc_context({"font.size": 13})
-def main(out: Path | None = None) -> Figure:
-    """Draw, save to ``out`` if it is given, and return the figure."""
-    X, y = two_clouds()
-    figure = Figure(figsize=(13, 6.6), layout="constrained")
-    many, best = figure.subplots(1, 2)
+# %%
+# Two separable classes. The hard-margin classifier is ``SVC`` with ``C = inf``; its margin is as wide as it can be.
 
-    machine = SVC(kernel="linear", C=np.inf, tol=1e-6).fit(X, y)
-    display = MarginDisplay.from_estimator(machine, X, y)
-    display.plot(best, legend=False, title="the best w: the widest margin")
+X, y = two_clouds()
+figure = plt.figure(figsize=(13, 6.6), layout="constrained")
+many, best = figure.subplots(1, 2)
 
-    ends = display.horizontal[[0, -1]]
-    for seed, (colour, style) in enumerate(LINES):
-        line = Perceptron(random_state=seed).fit(X, y)
-        w, b = line.coef_[0], line.intercept_[0]
-        free = (
-            2 * np.abs(line.decision_function(X)).min() / np.linalg.norm(w)
-        )  # twice the distance of the nearest point
-        heights = -(w[0] * ends + b) / w[1]
-        many.plot(
-            ends, heights, color=colour, linestyle=style, linewidth=2.2, label=f"perceptron {seed + 1}: {free:.2f}"
-        )
-    for label, colour, marker in (("left", BLUE, "o"), ("right", VERMILION, "s")):
-        many.scatter(*X[y == label].T, color=colour, marker=marker, s=55, edgecolor="white", linewidth=0.8, zorder=3)
-    many.set(xlim=ends, ylim=display.vertical[[0, -1]], xlabel="x₁", title="all of these separate")
-    many.set_ylabel("x₂", rotation=0)
-    many.set_aspect("equal", anchor="S")
-    many.legend(title="width of the free band", loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False)
-    figure.legend(handles=display.handles_, loc="outside lower center", ncols=4, frameon=False)
-    if out is not None:
-        figure.savefig(out, dpi=120)
-    return figure
+model = SVC(kernel="linear", C=np.inf, tol=1e-6).fit(X, y)
+display = MarginDisplay.from_estimator(model, X, y)
+display.plot(best, legend=False, title="the best w: the widest margin")
 
+ends = display.horizontal[[0, -1]]
+# The perceptron depends on the order of the points. Each line below comes from another order; the free band is twice
+# the distance of the nearest point.
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png").name))
+for seed, (colour, style) in enumerate(LINES):
+    line = Perceptron(random_state=seed).fit(X, y)
+    w, b = line.coef_[0], line.intercept_[0]
+    free = 2 * np.abs(line.decision_function(X)).min() / np.linalg.norm(w)  # twice the distance of the nearest point
+    heights = -(w[0] * ends + b) / w[1]
+    many.plot(ends, heights, color=colour, linestyle=style, linewidth=2.2, label=f"perceptron {seed + 1}: {free:.2f}")
+for label, colour, marker in (("left", BLUE, "o"), ("right", VERMILION, "s")):
+    many.scatter(*X[y == label].T, color=colour, marker=marker, s=55, edgecolor="white", linewidth=0.8, zorder=3)
+many.set(xlim=ends, ylim=display.vertical[[0, -1]], xlabel="x₁", title="all of these separate")
+many.set_ylabel("x₂", rotation=0)
+many.set_aspect("equal", anchor="S")
+many.legend(title="width of the free band", loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False)
+figure.legend(handles=display.handles_, loc="outside lower center", ncols=4, frameon=False)
+
+plt.show()

@@ -1,57 +1,56 @@
-"""Taking noise off handwritten digits: pre-images of kernel principal components.
+"""Denoising handwritten digits: pre-images of kernel principal components
+=======================================================================
 
-Project a noisy image on the principal components of clean ones, and what they do not span, most of the noise, is lost.
-Linear components must be few to do that, and few of them blur the digits. With a Gaussian kernel there are as many
-components as training images, more than an image has pixels: they follow the curved set on which digits lie. The
-projection is then a point in feature space, and the picture shows its pre-image, the image whose features come nearest
-(Mika et al. 1999). The numbers are root mean squared distances to the clean images, over all 400 images held out.
+Project a noisy image on the principal components of clean ones, and what they do not span, most of the noise, is
+lost. Linear components must be few to do that, and few of them blur the digits. With a Gaussian kernel there are as
+many components as training images, more than an image has pixels: they follow the curved set on which digits lie. The
+projection is then a point in feature space, and the picture shows its pre-image, the image whose features come
+nearest (Mika et al. 1999). The numbers are root mean squared distances to the clean images, over all 400 images held
+out.
 """
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
 from maxmargin.kernel_methods.pca import KernelPCA
 from maxmargin.kernels import RBF
 
-
-@rc_context({"font.size": 13})
-def main(out: Path | None = None) -> Figure:
-    """Draw, save to ``out`` if it is given, and return the figure."""
-    images, digits = load_digits(return_X_y=True)
-    training, clean, digits = images[:1000] / 16, images[-400:] / 16, digits[-400:]
-    noisy = clean + 0.3 * np.random.default_rng(0).standard_normal(clean.shape)
-
-    middle = training.mean(axis=0)
-    linear = KernelPCA(n_components=12, fit_inverse_transform=True, alpha=1e-6).fit(training - middle)
-    curved = KernelPCA(n_components=256, kernel=RBF(sigma=2.0)).fit(training)
-    rows = {
-        "clean": clean,
-        "noisy": noisy,
-        "linear,\n12 components": linear.inverse_transform(linear.transform(noisy - middle)) + middle,
-        "kernel,\n256 components": curved.preimage(curved.transform(noisy)),
-    }
-
-    figure = Figure(figsize=(12, 5.2), layout="constrained")
-    shown = [np.flatnonzero(digits == digit)[0] for digit in range(10)]
-    for axes, (name, pictures) in zip(figure.subplots(len(rows), 10), rows.items(), strict=True):
-        for ax, picture in zip(axes, pictures[shown], strict=True):
-            ax.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
-            ax.set(xticks=[], yticks=[])
-        error = np.sqrt(np.mean((pictures - clean) ** 2))
-        label = name if name == "clean" else f"{name}\nerror {error:.3f}"
-        axes[0].set_ylabel(label, rotation=0, ha="right", va="center")
-
-    if out is not None:
-        figure.savefig(out, dpi=120)
-    return figure
+plt.rcParams["font.size"] = 13
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png").name))
+# %%
+# A thousand clean images to learn the components from, four hundred others with noise added.
+
+images, digits = load_digits(return_X_y=True)
+training, clean, digits = images[:1000] / 16, images[-400:] / 16, digits[-400:]
+noisy = clean + 0.3 * np.random.default_rng(0).standard_normal(clean.shape)
+
+# %%
+# Twelve linear components, and 256 components of the Gaussian kernel. ``preimage`` finds the image whose features are
+# nearest to the projection.
+
+middle = training.mean(axis=0)
+linear = KernelPCA(n_components=12, fit_inverse_transform=True, alpha=1e-6).fit(training - middle)
+curved = KernelPCA(n_components=256, kernel=RBF(sigma=2.0)).fit(training)
+rows = {
+    "clean": clean,
+    "noisy": noisy,
+    "linear,\n12 components": linear.inverse_transform(linear.transform(noisy - middle)) + middle,
+    "kernel,\n256 components": curved.preimage(curved.transform(noisy)),
+}
+
+# %%
+# One column per digit; the error is over all 400 images.
+
+figure = plt.figure(figsize=(12, 5.2), layout="constrained")
+shown = [np.flatnonzero(digits == digit)[0] for digit in range(10)]
+for axes, (name, pictures) in zip(figure.subplots(len(rows), 10), rows.items(), strict=True):
+    for ax, picture in zip(axes, pictures[shown], strict=True):
+        ax.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
+        ax.set(xticks=[], yticks=[])
+    error = np.sqrt(np.mean((pictures - clean) ** 2))
+    label = name if name == "clean" else f"{name}\nerror {error:.3f}"
+    axes[0].set_ylabel(label, rotation=0, ha="right", va="center")
+
+plt.show()

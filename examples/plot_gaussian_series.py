@@ -1,62 +1,55 @@
-"""The Gaussian kernel has infinitely many features, and a few are enough.
+"""The Gaussian kernel has infinitely many features, and a few are enough
+======================================================================
 
-For one column, exp(-(x - z)^2 / 2) is the inner product of the features exp(-x^2 / 2) x^k / sqrt(k!), k = 0, 1, 2, ...
-Cut after some order, the sum is right near the origin first and follows the bump further out with every term (left).
-The error is largest where both points are farthest out, and has a formula: the right picture shows the largest error
-measured on points up to a distance R (dots) on the line that the library promises. Beyond order R^2 it falls faster
-and faster, down to rounding.
+For one column, exp(-(x - z)^2 / 2) is the inner product of the features exp(-x^2 / 2) x^k / sqrt(k!), k = 0, 1, 2,
+... Cut after some order, the sum is right near the origin first and follows the bump further out with every term
+(left). The error is largest where both points are farthest out, and has a formula: the right picture shows the
+largest error measured on points up to a distance R (dots) on the line that the library promises. Beyond order R^2 it
+falls faster and faster, down to rounding.
 """
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from maxmargin.kernel_methods.feature_maps import GaussianSeriesMap
 from maxmargin.kernels import RBF
 
-
-@rc_context({"font.size": 13})
-def main(out: Path | None = None) -> Figure:
-    """Draw, save to ``out`` if it is given, and return the figure."""
-    figure = Figure(figsize=(12, 5.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    kernel = RBF(sigma=1.0)
-
-    x, z = np.linspace(-2, 6, 400)[:, None], np.array([[2.0]])
-    left.plot(x, kernel(x, z), color="0.75", linewidth=7, label="kernel $k(x, 2)$")
-    for order, colour in ((0, "tab:red"), (2, "tab:orange"), (4, "tab:green"), (8, "tab:purple"), (16, "tab:blue")):
-        series = GaussianSeriesMap(order=order).fit(x)
-        left.plot(x, series.transform(x) @ series.transform(z).T, color=colour, linewidth=2, label=f"order {order}")
-    left.set(xlabel="$x$", title="series cut at some order, $z = 2$")
-    left.legend()
-
-    orders = np.arange(0, 41)
-    for radius, colour in ((1.0, "tab:blue"), (2.0, "tab:green"), (3.0, "tab:red")):
-        points = np.linspace(-radius, radius, 41)[:, None]
-        K = kernel(points)
-        promised, measured = [], []
-        for order in orders:
-            series = GaussianSeriesMap(order=int(order)).fit(points)
-            features = series.transform(points)
-            promised.append(series.truncation_error(points))
-            measured.append(np.abs(features @ features.T - K).max())
-        right.semilogy(orders, promised, color=colour, linewidth=2, label=f"R = {radius:g}")
-        right.semilogy(orders, measured, "o", color=colour, markersize=4)
-    right.axhline(np.finfo(float).eps, color="0.5", linestyle=":")
-    right.text(0.5, 4e-16, "rounding", color="0.3")
-    right.set(xlabel="order", title="largest error: promised and measured", ylim=(2e-17, 4))
-    right.grid(alpha=0.3)
-    right.legend()
-
-    if out is not None:
-        figure.savefig(out, dpi=120)
-    return figure
+plt.rcParams["font.size"] = 13
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png").name))
+# %%
+# Left: the kernel as a function of x, and the series truncated at five orders.
+
+figure = plt.figure(figsize=(12, 5.2), layout="constrained")
+left, right = figure.subplots(1, 2)
+kernel = RBF(sigma=1.0)
+
+x, z = np.linspace(-2, 6, 400)[:, None], np.array([[2.0]])
+left.plot(x, kernel(x, z), color="0.75", linewidth=7, label="kernel $k(x, 2)$")
+for order, colour in ((0, "tab:red"), (2, "tab:orange"), (4, "tab:green"), (8, "tab:purple"), (16, "tab:blue")):
+    series = GaussianSeriesMap(order=order).fit(x)
+    left.plot(x, series.transform(x) @ series.transform(z).T, color=colour, linewidth=2, label=f"order {order}")
+left.set(xlabel="$x$", title="series cut at some order, $z = 2$")
+left.legend()
+
+# Right: the bound of ``truncation_error`` against the largest error on a grid of points.
+
+orders = np.arange(0, 41)
+for radius, colour in ((1.0, "tab:blue"), (2.0, "tab:green"), (3.0, "tab:red")):
+    points = np.linspace(-radius, radius, 41)[:, None]
+    K = kernel(points)
+    promised, measured = [], []
+    for order in orders:
+        series = GaussianSeriesMap(order=int(order)).fit(points)
+        features = series.transform(points)
+        promised.append(series.truncation_error(points))
+        measured.append(np.abs(features @ features.T - K).max())
+    right.semilogy(orders, promised, color=colour, linewidth=2, label=f"R = {radius:g}")
+    right.semilogy(orders, measured, "o", color=colour, markersize=4)
+right.axhline(np.finfo(float).eps, color="0.5", linestyle=":")
+right.text(0.5, 4e-16, "rounding", color="0.3")
+right.set(xlabel="order", title="largest error: promised and measured", ylim=(2e-17, 4))
+right.grid(alpha=0.3)
+right.legend()
+
+plt.show()

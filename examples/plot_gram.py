@@ -1,4 +1,5 @@
-"""Gram matrices: what a kernel makes of the same hundred and fifty flowers.
+"""Gram matrices: what a kernel makes of the same hundred and fifty flowers
+========================================================================
 
 Rows and columns are irises, sorted by species. A kernel that suits the classes shows bright blocks on the diagonal,
 since flowers of one species are more alike than flowers of two. A wide Gaussian finds everything alike, a narrow one
@@ -6,42 +7,35 @@ nothing but each flower to itself. All of these are inner products of some featu
 negative; the sigmoid is not, and its caption says by how much.
 """
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-from matplotlib import rc_context
-from matplotlib.figure import Figure
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_iris
 
 from maxmargin.displays import GramDisplay
 from maxmargin.kernels import RBF, Linear, Normalized, Polynomial, Sigmoid
 
-
-@rc_context({"font.size": 13})
-def main(out: Path | None = None) -> Figure:
-    """Draw, save to ``out`` if it is given, and return the figure."""
-    iris = load_iris()
-    X = (iris.data - iris.data.mean(axis=0)) / iris.data.std(axis=0)
-    kernels = {
-        "linear": Linear(),
-        "polynomial, normalised": Normalized(Polynomial(degree=2, gamma=0.25, coef0=1.0)),
-        "sigmoid": Sigmoid(gamma=0.5, coef0=-1.0),
-        "Gaussian, σ = 5": RBF(sigma=5.0),
-        "Gaussian, σ = 1": RBF(sigma=1.0),
-        "Gaussian, σ = 0.1": RBF(sigma=0.1),
-    }
-
-    figure = Figure(figsize=(14, 9.6), layout="constrained")
-    for ax, (name, kernel) in zip(figure.subplots(2, 3).flat, kernels.items(), strict=True):
-        GramDisplay.from_kernel(kernel, X, iris.target_names[iris.target]).plot(ax)
-        ax.set_title(name)
-
-    if out is not None:
-        figure.savefig(out, dpi=120)
-    return figure
+plt.rcParams["font.size"] = 13
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png").name))
+# %%
+# Standardised columns, and six kernels on them.
+
+iris = load_iris()
+X = (iris.data - iris.data.mean(axis=0)) / iris.data.std(axis=0)
+kernels = {
+    "linear": Linear(),
+    "polynomial, normalised": Normalized(Polynomial(degree=2, gamma=0.25, coef0=1.0)),
+    "sigmoid": Sigmoid(gamma=0.5, coef0=-1.0),
+    "Gaussian, σ = 5": RBF(sigma=5.0),
+    "Gaussian, σ = 1": RBF(sigma=1.0),
+    "Gaussian, σ = 0.1": RBF(sigma=0.1),
+}
+
+# %%
+# The caption of each panel says whether the matrix is positive semidefinite.
+
+figure = plt.figure(figsize=(14, 9.6), layout="constrained")
+for ax, (name, kernel) in zip(figure.subplots(2, 3).flat, kernels.items(), strict=True):
+    GramDisplay.from_kernel(kernel, X, iris.target_names[iris.target]).plot(ax)
+    ax.set_title(name)
+
+plt.show()

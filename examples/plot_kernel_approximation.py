@@ -1,23 +1,21 @@
-"""A few features instead of a kernel: landmarks, random waves, and what they miss.
+"""A few features instead of a kernel: landmarks, random features, and what they miss
+==================================================================================
 
-Two thousand points, most of them in one small cloud and the rest along an arc around it. Above: sixty landmarks, chosen
-in four ways, over what the features made from them miss of k(x, x) (dark: all of it). Landmarks that are drawn
-uniformly crowd where the points do; centres of clusters, leverage scores and random pivots go where something is still
-missing. Below, on the left: what is missed of the kernel's trace, by the number of landmarks. On the right: the error
-of the kernel matrix. Random waves know nothing of the data, and their error falls with the root of their number; that
-of landmarks falls as fast as the eigenvalues of the kernel matrix do.
+Two thousand points, most of them in one small cloud and the rest along an arc around it. Above: sixty landmarks,
+chosen in four ways, over what the features made from them miss of k(x, x) (dark: all of it). Landmarks that are drawn
+uniformly crowd where the points do; centres of clusters, leverage scores and random pivots go where something is
+still missing. Below, on the left: what is missed of the kernel's trace, by the number of landmarks. On the right: the
+error of the kernel matrix. Random features do not depend on the data, and their error falls with the root of their
+number; that of landmarks falls as fast as the eigenvalues of the kernel matrix do.
 """
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from maxmargin.large_scale import Nystroem, RandomFeatures
+
+plt.rcParams["font.size"] = 13
+
 
 GAMMA = 2.0
 NUMBERS = (20, 40, 80, 160, 320)
@@ -33,49 +31,47 @@ def cloud_and_arc(n: int) -> np.ndarray:
     return np.concatenate((rng.normal(0.0, 0.25, (n - len(arc), 2)), arc + rng.normal(0.0, 0.08, arc.shape)))
 
 
-@rc_context({"font.size": 13})
-def main(out: Path | None = None) -> Figure:
-    """Draw, save to ``out`` if it is given, and return the figure."""
-    X = cloud_and_arc(2000)
-    figure = Figure(figsize=(15, 9), layout="constrained")
-    above, below = figure.subfigures(2, 1, height_ratios=(1.0, 1.1))
+# %%
+# Most points are in a dense cloud, one in seven on an arc.
 
-    edges = np.linspace(-5.8, 5.8, 180)
-    plane = np.stack(np.meshgrid(edges, edges), axis=-1).reshape(-1, 2)
-    panels = above.subplots(1, 4, sharex=True, sharey=True)
-    for ax, (method, colour) in zip(panels, COLOURS.items(), strict=True):
-        features = Nystroem(gamma=GAMMA, n_components=60, landmarks=method, random_state=0).fit(X)
-        missed = 1.0 - (features.transform(plane) ** 2).sum(axis=1)
-        ax.pcolormesh(edges, edges, missed.reshape(180, 180), cmap="Greys", vmin=0, vmax=1.6, rasterized=True)
-        ax.plot(*X.T, ".", color="0.35", markersize=1.5)
-        ax.plot(*features.components_.T, "o", color=colour, markersize=5, markeredgecolor="white", markeredgewidth=0.6)
-        ax.set(aspect="equal", xticks=[], yticks=[])
-        ax.set_title(f"{NAMES[method]}: misses {features.kernel_error(X).trace:.1%}")
+X = cloud_and_arc(2000)
+figure = plt.figure(figsize=(15, 9), layout="constrained")
+above, below = figure.subfigures(2, 1, height_ratios=(1.0, 1.1))
 
-    left, right = below.subplots(1, 2)
-    errors = {
-        method: [
-            Nystroem(gamma=GAMMA, n_components=m, landmarks=method, random_state=1).fit(X).kernel_error(X)
-            for m in NUMBERS
-        ]
-        for method in COLOURS
-    }
-    for method, colour in COLOURS.items():
-        left.loglog(NUMBERS, [error.trace for error in errors[method]], "o-", color=colour, label=NAMES[method])
-    left.set(xlabel="landmarks", ylabel="missed part of the trace", xticks=NUMBERS, xticklabels=NUMBERS)
-    for method in ("uniform", "rpcholesky"):
-        values = [error.frobenius for error in errors[method]]
-        right.loglog(NUMBERS, values, "o-", color=COLOURS[method], label=f"landmarks, {NAMES[method]}")
-    values = [RandomFeatures(m, gamma=GAMMA, random_state=1).fit(X).kernel_error(X).frobenius for m in NUMBERS]
-    right.loglog(NUMBERS, values, "s--", color="k", label="random waves")
-    right.set(xlabel="features", ylabel="relative error of K (Frobenius)", xticks=NUMBERS, xticklabels=NUMBERS)
-    for ax in (left, right):
-        ax.minorticks_off()
-        ax.legend(frameon=False)
-    if out is not None:
-        figure.savefig(out, dpi=120)
-    return figure
+# Sixty landmarks, chosen in four ways, over the part of k(x, x) that their features lose.
 
+edges = np.linspace(-5.8, 5.8, 180)
+plane = np.stack(np.meshgrid(edges, edges), axis=-1).reshape(-1, 2)
+panels = above.subplots(1, 4, sharex=True, sharey=True)
+for ax, (method, colour) in zip(panels, COLOURS.items(), strict=True):
+    features = Nystroem(gamma=GAMMA, n_components=60, landmarks=method, random_state=0).fit(X)
+    missed = 1.0 - (features.transform(plane) ** 2).sum(axis=1)
+    ax.pcolormesh(edges, edges, missed.reshape(180, 180), cmap="Greys", vmin=0, vmax=1.6, rasterized=True)
+    ax.plot(*X.T, ".", color="0.35", markersize=1.5)
+    ax.plot(*features.components_.T, "o", color=colour, markersize=5, markeredgecolor="white", markeredgewidth=0.6)
+    ax.set(aspect="equal", xticks=[], yticks=[])
+    ax.set_title(f"{NAMES[method]}: misses {features.kernel_error(X).trace:.1%}")
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png").name))
+# The error against the number of landmarks or random features.
+
+left, right = below.subplots(1, 2)
+errors = {
+    method: [
+        Nystroem(gamma=GAMMA, n_components=m, landmarks=method, random_state=1).fit(X).kernel_error(X) for m in NUMBERS
+    ]
+    for method in COLOURS
+}
+for method, colour in COLOURS.items():
+    left.loglog(NUMBERS, [error.trace for error in errors[method]], "o-", color=colour, label=NAMES[method])
+left.set(xlabel="landmarks", ylabel="missed part of the trace", xticks=NUMBERS, xticklabels=NUMBERS)
+for method in ("uniform", "rpcholesky"):
+    values = [error.frobenius for error in errors[method]]
+    right.loglog(NUMBERS, values, "o-", color=COLOURS[method], label=f"landmarks, {NAMES[method]}")
+values = [RandomFeatures(m, gamma=GAMMA, random_state=1).fit(X).kernel_error(X).frobenius for m in NUMBERS]
+right.loglog(NUMBERS, values, "s--", color="k", label="random features")
+right.set(xlabel="features", ylabel="relative error of K (Frobenius)", xticks=NUMBERS, xticklabels=NUMBERS)
+for ax in (left, right):
+    ax.minorticks_off()
+    ax.legend(frameon=False)
+
+plt.show()

@@ -1,19 +1,14 @@
-"""Polar coordinates: the right features make a hard problem linear.
+"""Polar coordinates: the right features make a hard problem linear
+================================================================
 
 A ring around another differs from it in one thing only, the distance from the centre. Written as radius and angle,
-(x1, x2) -> (r, theta), the two classes are two bands, and the widest street between them is straight. Back in the
-plane that line is nearly a circle. The machine does not know that an angle comes round to where it began: its line
+(x1, x2) -> (r, theta), the two classes are two bands, and the widest margin between them is straight. Back in the
+plane that line is nearly a circle. The classifier does not know that an angle comes round to where it began: its line
 leans a little, and the curve has a step where the angle jumps from pi to -pi.
 """
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 from sklearn.datasets import make_circles
 from sklearn.pipeline import make_pipeline
 
@@ -21,28 +16,26 @@ from maxmargin import SVC
 from maxmargin.displays import MarginDisplay
 from maxmargin.kernel_methods.feature_maps import PolarMap
 
-
-@rc_context({"font.size": 13})
-def main(out: Path | None = None) -> Figure:
-    """Draw, save to ``out`` if it is given, and return the figure."""
-    X, y = make_circles(120, factor=0.4, noise=0.08, random_state=0)
-    polar = make_pipeline(PolarMap(), SVC(kernel="linear", C=np.inf)).fit(X, y)
-
-    figure = Figure(figsize=(12, 5.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    display = MarginDisplay.from_estimator(polar, X, y, grid_resolution=400)
-    display.plot(left, legend=False, caption=False, title="the points: a curve separates")
-
-    display = MarginDisplay.from_estimator(polar[-1], polar[0].transform(X), y)
-    display.plot(right, legend=False, caption=False, title="polar coordinates: a line separates")
-    right.set(xlabel="radius r", ylim=(-np.pi, np.pi))
-    right.set_ylabel("angle θ", rotation=90)
-    right.set_yticks(np.pi * np.array([-1, -0.5, 0, 0.5, 1]), ["-π", "-π/2", "0", "π/2", "π"])
-
-    if out is not None:
-        figure.savefig(out, dpi=120)
-    return figure
+plt.rcParams["font.size"] = 13
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png").name))
+# %%
+# The map is a step of a pipeline.
+
+X, y = make_circles(120, factor=0.4, noise=0.08, random_state=0)
+polar = make_pipeline(PolarMap(), SVC(kernel="linear", C=np.inf)).fit(X, y)
+
+figure = plt.figure(figsize=(12, 5.6), layout="constrained")
+left, right = figure.subplots(1, 2)
+# Left in input space, right in polar coordinates.
+
+display = MarginDisplay.from_estimator(polar, X, y, grid_resolution=400)
+display.plot(left, legend=False, caption=False, title="the points: a curve separates")
+
+display = MarginDisplay.from_estimator(polar[-1], polar[0].transform(X), y)
+display.plot(right, legend=False, caption=False, title="polar coordinates: a line separates")
+right.set(xlabel="radius r", ylim=(-np.pi, np.pi))
+right.set_ylabel("angle θ", rotation=90)
+right.set_yticks(np.pi * np.array([-1, -0.5, 0, 0.5, 1]), ["-π", "-π/2", "0", "π/2", "π"])
+
+plt.show()

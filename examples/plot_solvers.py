@@ -1,49 +1,46 @@
-"""Six roads to one optimum: sub-gradient steps, Pegasos, coordinate descent, SMO and interior points.
+"""Six solvers, one optimum: sub-gradient steps, Pegasos, coordinate descent, SMO and interior points
+==================================================================================================
 
 All of them minimise the same objective, 1/2 |w|^2 + C sum of slacks, on the same 600 points. Above: how far the
-objective is from the optimum at most, over iterations and over time. Below: the duality gap that each solver can prove
-by itself. Steps along a sub-gradient are cheap and soon near, but the last digits never come; Pegasos chooses its steps
-well and shares that fate. Coordinate descent and SMO work on the dual, and the barrier method solves a square system in
-every iteration: ten dear ones do what hundreds of cheap ones do not. What that costs, the pictures on the right show.
+objective is from the optimum at most, over iterations and over time. Below: the duality gap that each solver can
+prove by itself. Steps along a sub-gradient are cheap and soon near, but the last digits never come; Pegasos chooses
+its steps well and shares that fate. Coordinate descent and SMO work on the dual, and the barrier method solves a
+square system in every iteration: ten expensive ones do what hundreds of cheap ones do not. What that costs, the
+pictures on the right show.
 """
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-from matplotlib import rc_context
-from matplotlib.figure import Figure
+import matplotlib.pyplot as plt
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin import compare_solvers
 from maxmargin.displays import HistoryDisplay
 
+plt.rcParams["font.size"] = 13
+
+
 SOLVERS = ("subgradient", "stochastic_subgradient", "pegasos", "coordinate_descent", "smo", "barrier")
 
 
-@rc_context({"font.size": 13})
-def main(out: Path | None = None) -> Figure:
-    """Draw, save to ``out`` if it is given, and return the figure."""
-    X, y = make_classification(600, 20, n_informative=8, flip_y=0.05, random_state=0)
-    X = StandardScaler().fit_transform(X)
-    found = compare_solvers(X, y, C=1.0, solvers=SOLVERS, tol=1e-6, max_iter=400)
-    figure = Figure(figsize=(13.5, 9.6), layout="constrained")
-    axes = figure.subplots(2, 2, sharex="col", sharey="row")
-    for row, column in zip(axes, ("excess", "relative_gap"), strict=True):
-        for ax, x in zip(row, ("iteration", "seconds"), strict=True):
-            HistoryDisplay.from_histories(found.histories).plot(ax, x=x, y=column, xscale="log", legend=False)
-            ax.label_outer()
-    axes[0, 0].set_ylim(1e-4, 1e4)
-    axes[1, 0].set_ylim(1e-7, 3)
-    axes[0, 0].set_title("over iterations (epochs)")
-    axes[0, 1].set_title("over time")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
-    if out is not None:
-        figure.savefig(out, dpi=120)
-    return figure
+# %%
+# One problem; ``compare_solvers`` fits it with each solver and keeps their histories.
 
+X, y = make_classification(600, 20, n_informative=8, flip_y=0.05, random_state=0)
+X = StandardScaler().fit_transform(X)
+found = compare_solvers(X, y, C=1.0, solvers=SOLVERS, tol=1e-6, max_iter=400)
+# %%
+# Distance from the optimum and duality gap, over iterations and over time.
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png").name))
+figure = plt.figure(figsize=(13.5, 9.6), layout="constrained")
+axes = figure.subplots(2, 2, sharex="col", sharey="row")
+for row, column in zip(axes, ("excess", "relative_gap"), strict=True):
+    for ax, x in zip(row, ("iteration", "seconds"), strict=True):
+        HistoryDisplay.from_histories(found.histories).plot(ax, x=x, y=column, xscale="log", legend=False)
+        ax.label_outer()
+axes[0, 0].set_ylim(1e-4, 1e4)
+axes[1, 0].set_ylim(1e-7, 3)
+axes[0, 0].set_title("over iterations (epochs)")
+axes[0, 1].set_title("over time")
+figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+
+plt.show()

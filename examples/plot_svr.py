@@ -1,23 +1,20 @@
-"""Support vector regression: a tube in which errors are free.
+"""Support vector regression: a tube in which errors are free
+==========================================================
 
 Errors up to epsilon cost nothing, so that only the points on the edge of the tube and outside carry the curve: the
 support vectors, ringed. A narrow tube uses nearly all the points, a wide one a few, and a tube wider than the noise
-begins to lose the function itself. Kernel ridge regression, last, charges every error its square: its curve is as good,
-and it needs every point for it.
+begins to lose the function itself. Kernel ridge regression, last, charges every error its square: its curve is as
+good, and it needs every point for it.
 """
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from maxmargin import SVR
 from maxmargin.displays import RegressionDisplay
 from maxmargin.kernel_methods.ridge import KernelRidge
+
+plt.rcParams["font.size"] = 13
 
 
 def truth(x: np.ndarray) -> np.ndarray:
@@ -25,32 +22,32 @@ def truth(x: np.ndarray) -> np.ndarray:
     return np.sin(x) + 0.4 * np.cos(2 * x)
 
 
-@rc_context({"font.size": 13})
-def main(out: Path | None = None) -> Figure:
-    """Draw, save to ``out`` if it is given, and return the figure."""
-    rng = np.random.default_rng(1)
-    X = np.sort(rng.uniform(0, 7, 60))[:, None]
-    y = truth(X[:, 0]) + 0.2 * rng.standard_normal(60)
+# %%
+# Sixty noisy points.
 
-    models = [(f"SVR, $\\varepsilon$ = {width:g}", SVR(C=5, gamma=0.5, epsilon=width)) for width in (0.05, 0.3, 0.7)]
-    models.append(("kernel ridge, $\\lambda$ = 0.2", KernelRidge(alpha=0.2, kernel="rbf", gamma=0.5)))
+rng = np.random.default_rng(1)
+X = np.sort(rng.uniform(0, 7, 60))[:, None]
+y = truth(X[:, 0]) + 0.2 * rng.standard_normal(60)
 
-    figure = Figure(figsize=(12, 8), layout="constrained")
-    axes = figure.subplots(2, 2, sharex=True, sharey=True)
-    for ax, (title, model) in zip(axes.flat, models, strict=True):
-        RegressionDisplay.from_estimator(model.fit(X, y), X, y, truth=truth).plot(ax)
-        ax.legend(loc="upper center", fontsize="small", ncols=2)
-        ax.set(
-            title=title,
-            ylim=(-2.1, 2.5),
-            xlabel="x" if ax in axes[1] else "",
-            ylabel="y" if ax in axes[:, 0] else "",
-        )
+# %%
+# Three widths of the tube, and kernel ridge regression.
 
-    if out is not None:
-        figure.savefig(out, dpi=120)
-    return figure
+models = [(f"SVR, $\\varepsilon$ = {width:g}", SVR(C=5, gamma=0.5, epsilon=width)) for width in (0.05, 0.3, 0.7)]
+models.append(("kernel ridge, $\\lambda$ = 0.2", KernelRidge(alpha=0.2, kernel="rbf", gamma=0.5)))
 
+# %%
+# Support vectors are ringed.
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_suffix(".png").name))
+figure = plt.figure(figsize=(12, 8), layout="constrained")
+axes = figure.subplots(2, 2, sharex=True, sharey=True)
+for ax, (title, model) in zip(axes.flat, models, strict=True):
+    RegressionDisplay.from_estimator(model.fit(X, y), X, y, truth=truth).plot(ax)
+    ax.legend(loc="upper center", fontsize="small", ncols=2)
+    ax.set(
+        title=title,
+        ylim=(-2.1, 2.5),
+        xlabel="x" if ax in axes[1] else "",
+        ylabel="y" if ax in axes[:, 0] else "",
+    )
+
+plt.show()

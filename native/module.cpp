@@ -25,6 +25,7 @@ using nb::literals::operator""_a;
   DO(interior)        \
   DO(lanes)           \
   DO(losses)          \
+  DO(moments)         \
   DO(nearest)         \
   DO(pair_steps)      \
   DO(pair_sums)       \

@@ -23,7 +23,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # them time. On a machine with other work one of them may be late: it is asked again, twice at most.
 TIMED = {
     *("test_lab_page", "test_lab_story", "test_lab_step", "test_lab_lift", "test_lab_regress_tab"),
-    *("test_lab_digits_tab", "test_lab_server", "test_dask_machines", "test_dask_recovery", "test_tuning_interrupts"),
+    *("test_lab_digits_tab", "test_lab_server", "test_dask_estimators", "test_dask_recovery", "test_tuning_interrupts"),
 }
 
 

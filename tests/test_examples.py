@@ -1,9 +1,9 @@
-"""Every script of the gallery runs without a window system, saves its picture and says what it shows."""
+"""Every script of the gallery runs without a window system, draws a figure and says what it shows; so do its notebooks."""
 
 from __future__ import annotations
 
 import ast
-import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
@@ -13,21 +13,26 @@ import pytest
 pytest.importorskip("matplotlib")
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("plot_*.py"))
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def load(path):
-    """The script as a module, without running its last lines."""
-    specification = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+@pytest.fixture
+def plt(monkeypatch):
+    """pyplot without windows; what a script changes or leaves open ends with its test."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    monkeypatch.setattr(plt, "show", lambda: None)
+    with matplotlib.rc_context():
+        yield plt
+    plt.close("all")
 
 
-def size_of(picture):
-    """Width and height of a PNG, from its header."""
-    head = picture.read_bytes()[:24]
-    assert head[:8] == PNG
+def size_of(figure, path):
+    figure.savefig(path, dpi=60)
+    head = path.read_bytes()[:24]
+    assert path.stat().st_size > 5_000  # not an empty sheet
     return int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
 
 
@@ -36,37 +41,48 @@ def test_there_is_a_gallery():
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_it_draws(path, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # nothing is written but what was asked for
-    picture = tmp_path / "x.png"
-    figure = load(path).main(picture)
-    width, height = size_of(picture)
-    assert 600 <= width <= 3000
-    assert 400 <= height <= 3000
-    assert picture.stat().st_size > 10_000  # not an empty sheet
-    assert sorted(tmp_path.iterdir()) == [picture]
+def test_the_notebook_draws(path, plt, tmp_path, monkeypatch):
+    """The cells of the notebook that the gallery offers, one after the other: the same code as the script's."""
+    monkeypatch.chdir(tmp_path)
+    notebook_module = pytest.importorskip("sphinx_gallery.notebook")
+    from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
+    from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+
+    _, blocks = split_code_and_text_blocks(path)
+    made = json.loads(json.dumps(notebook_module.jupyter_notebook(blocks, DEFAULT_GALLERY_CONF, str(path.parent))))
+    codes = ["".join(cell["source"]) for cell in made["cells"] if cell["cell_type"] == "code"]
+    codes = [code for code in codes if not code.startswith("%")]
+    scope = {"__name__": "__main__"}
+    for k, code in enumerate(codes):
+        exec(compile(code, f"{path.name}, cell {k}", "exec"), scope)
+        if k < len(codes) - 1:
+            assert not plt.get_fignums(), "a figure is shown at the end of its cell: it must be drawn there too"
+    (number,) = plt.get_fignums()
+    figure = plt.figure(number)
+    width, height = size_of(figure, tmp_path / "x.png")
+    assert 300 <= width <= 1500
+    assert 200 <= height <= 1500
     assert any(ax.has_data() for ax in figure.axes)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_it_says_what_it_shows(path):
-    tree = ast.parse(path.read_text())
-    text = ast.get_docstring(tree)
-    assert text is not None
+    text = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    title, line, _ = text.split("\n", 2)
+    assert line == "=" * len(title)
     assert len(re.findall(r"[.:!?](?:\s|$)", text)) >= 2
-    assert text.splitlines()[0].endswith((".", "?", "!"))
-    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert "main" in functions
+    assert "# %%\n# " in path.read_text("utf-8"), "text between the cells"
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_it_needs_no_window_and_no_other_library(path):
-    libraries = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def test_it_uses_public_names_only(path):
+    imports = {}
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            libraries |= {alias.name for alias in node.names}
+            imports |= {alias.name: [] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            libraries.add(node.module)
-    assert not any(name.startswith("matplotlib.pyplot") for name in libraries)
+            imports[node.module] = [alias.name for alias in node.names]
     known = {"maxmargin", "numpy", "scipy", "sklearn", "matplotlib", *sys.stdlib_module_names}
-    assert {name.split(".")[0] for name in libraries} <= known
+    assert {module.split(".")[0] for module in imports} <= known
+    for module, names in imports.items():
+        assert not any(part.startswith("_") for part in (*module.split("."), *names)), module

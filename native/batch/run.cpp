@@ -247,11 +247,12 @@ void run(Batch& s, const RunOptions& options) {
   constexpr int64_t SORTED_MAX_SEGMENTS = 32;
   if (n <= SORTED_MAX_SEGMENTS)
     std::stable_sort(tasks.begin(), tasks.end(), [&](int64_t a, int64_t b) { return size_of(a) > size_of(b); });
+  const Verifier verifier(s);
   const auto solve = [&](const std::vector<int64_t>& chosen) {
     crew.each(int64_t(chosen.size()), [&](int64_t t, Arena* arena, const Stop* stop) {
       const int64_t problem = chosen[size_t(t)];
       level.solve(&s, problem, stop, arena);
-      if (s.results.status[problem] <= MAX_STEPS) verify(s, problem);
+      if (s.results.status[problem] <= MAX_STEPS) verifier.verify(problem);
     });
   };
   if (!stages) return solve(tasks);

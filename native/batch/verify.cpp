@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace batch {
 namespace {
 
 constexpr int64_t SAMPLED_ROWS = 8;      // of a problem solved in float32; every problem of a fit has its own
+constexpr int64_t LONGEST_ROWS = 4;      // rows far from the centre, where fast arithmetic loses the most digits
+constexpr double LONG_ROW = 1e4;         // scaled squared length up to which float64 loses no digit that matters
 constexpr double ALL_ROWS_ERROR = 0.01;  // an error of f (times 1 + violation) from which on all rows are computed
 
 // Sums in eight parts, so that a compiler for any processor keeps several in flight.
@@ -39,18 +42,29 @@ template <class A> double of_dense(const Form& form, const A* x, const A* z, int
   return kernel_of(form, sum_of(x, z, d, product));
 }
 
-// k(x_row, x_other) for many others: a sparse row is spread over a dense vector that is otherwise zero.
+// A vector of zeros over the columns of CSR points, and a mark per column; each thread has its own.
+struct Spread {
+  std::vector<double> value;
+  std::vector<int64_t> marked;  // the last comparison that a column took part in
+  int64_t comparison = 0;
+  static Spread& of_thread(int64_t columns) {
+    thread_local Spread spread;
+    if (spread.value.size() < size_t(columns)) spread.value.resize(size_t(columns)), spread.marked.resize(size_t(columns));
+    return spread;
+  }
+};
+
+// k(x, z) of one row x with many others: a sparse x is spread over a dense vector while it lives.
 class Row {
  public:
-  Row(const Batch& s, int64_t row) : p_(s.points), row_(row) {
-    if (!p_.indptr) return;
-    spread_.resize(std::max(spread_.size(), size_t(p_.d)), 0.0);
-    for (int64_t e = p_.indptr[row]; e < p_.indptr[row + 1]; e++)
-      spread_[size_t(p_.indices[e])] = p_.data[e], squares_ += p_.data[e] * p_.data[e];
+  Row(const Points& points, const std::vector<double>& length, int64_t row)
+      : p_(points), length_(length), row_(row), spread_(Spread::of_thread(points.indptr ? points.d : 0)) {
+    if (p_.indptr)
+      for (int64_t e = p_.indptr[row]; e < p_.indptr[row + 1]; e++) spread_.value[size_t(p_.indices[e])] = p_.data[e];
   }
   ~Row() {
     if (p_.indptr)
-      for (int64_t e = p_.indptr[row_]; e < p_.indptr[row_ + 1]; e++) spread_[size_t(p_.indices[e])] = 0.0;
+      for (int64_t e = p_.indptr[row_]; e < p_.indptr[row_ + 1]; e++) spread_.value[size_t(p_.indices[e])] = 0.0;
   }
   Row(const Row&) = delete;
   Row& operator=(const Row&) = delete;
@@ -60,29 +74,90 @@ class Row {
     if (p_.stored32) return double(p_.stored32[row_ * p_.stride + other]);
     if (p_.dense64) return of_dense(p_.form, p_.dense64 + row_ * p_.d, p_.dense64 + other * p_.d, p_.d);
     if (p_.dense32) return of_dense(p_.form, p_.dense32 + row_ * p_.d, p_.dense32 + other * p_.d, p_.d);
-    double sum = 0;
-    if (p_.form.kind == EXP2) {
-      for (int64_t e = p_.indptr[other]; e < p_.indptr[other + 1]; e++) {
-        const double x = spread_[size_t(p_.indices[e])], z = p_.data[e];
-        sum += (x - z) * (x - z) - x * x;
-      }
-      return kernel_of(p_.form, std::max(0.0, squares_ + sum));
-    }
-    for (int64_t e = p_.indptr[other]; e < p_.indptr[other + 1]; e++) sum += spread_[size_t(p_.indices[e])] * p_.data[e];
-    return kernel_of(p_.form, sum);
+    if (p_.form.kind != EXP2) return kernel_of(p_.form, sparse_product(other));
+    const double unit = p_.form.root * p_.form.root, x = length_[size_t(row_)], z = length_[size_t(other)];
+    if (x + z <= LONG_ROW) return kernel_of(p_.form, std::max(0.0, (x + z) / unit - 2 * sparse_product(other)));
+    return kernel_of(p_.form, sparse_distance(other));
   }
 
  private:
+  double sparse_product(int64_t other) const {
+    const double* x = spread_.value.data();
+    double sum[4] = {};
+    int64_t e = p_.indptr[other];
+    const int64_t end = p_.indptr[other + 1];
+    for (; e + 4 <= end; e += 4)
+      for (int k = 0; k < 4; k++) sum[k] += x[p_.indices[e + k]] * p_.data[e + k];
+    for (; e < end; e++) sum[0] += x[p_.indices[e]] * p_.data[e];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  }
+  // |x - z|^2 over the columns of z, then over those of x alone: nothing is subtracted from a sum.
+  double sparse_distance(int64_t other) const {
+    double sum = 0;
+    spread_.comparison++;
+    for (int64_t e = p_.indptr[other]; e < p_.indptr[other + 1]; e++) {
+      const double apart = spread_.value[size_t(p_.indices[e])] - p_.data[e];
+      sum += apart * apart, spread_.marked[size_t(p_.indices[e])] = spread_.comparison;
+    }
+    for (int64_t e = p_.indptr[row_]; e < p_.indptr[row_ + 1]; e++)
+      if (spread_.marked[size_t(p_.indices[e])] != spread_.comparison) sum += p_.data[e] * p_.data[e];
+    return sum;
+  }
+
   const Points& p_;
-  int64_t row_;
-  double squares_ = 0;
-  static thread_local std::vector<double> spread_;
+  const std::vector<double>& length_;
+  const int64_t row_;
+  Spread& spread_;
 };
-thread_local std::vector<double> Row::spread_;
+
+// |x - shift|^2 of a row.
+double squared_length(const Points& p, int64_t row) {
+  double sum = 0;
+  const auto add = [&](double x, int64_t q) {
+    const double apart = x - (p.shift ? p.shift[q] : 0.0);
+    sum += apart * apart;
+  };
+  if (p.indptr)
+    for (int64_t e = p.indptr[row]; e < p.indptr[row + 1]; e++) sum += p.data[e] * p.data[e];
+  else
+    for (int64_t q = 0; q < p.d; q++) add(p.dense64 ? p.dense64[row * p.d + q] : double(p.dense32[row * p.d + q]), q);
+  return sum;
+}
 
 }  // namespace
 
-void verify(const Batch& s, int64_t problem) {
+Verifier::Verifier(const Batch& batch) : s_(batch) {
+  const Points& p = s_.points;
+  if (p.stored64 || p.stored32) return;
+  length_.resize(size_t(p.n));
+  for (int64_t t = 0; t < s_.segments.start[s_.segments.count]; t++) {
+    const int64_t row = s_.segments.order[t];
+    length_[size_t(row)] = p.form.root * p.form.root * squared_length(p, row);
+  }
+}
+
+// Variables of a problem's n rows that are computed whatever they decide: a sample and the longest.
+std::vector<int64_t> Verifier::first_rows(int64_t first, int64_t second, int64_t n) const {
+  std::vector<int64_t> places;
+  if (!s_.twice)
+    for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / SAMPLED_ROWS)) places.push_back(u);
+  if (length_.empty()) return places;
+  const int64_t* start = s_.segments.start;
+  const int64_t split = start[first + 1] - start[first];
+  const double least = s_.twice ? LONG_ROW : 0.0;
+  std::vector<std::pair<double, int64_t>> longest;
+  for (int64_t u = 0; u < n; u++) {
+    const double length = length_[size_t(s_.segments.order[u < split ? start[first] + u : start[second] + u - split])];
+    if (!(length <= least)) longest.push_back({-length, u});
+  }
+  const auto count = std::min<std::ptrdiff_t>(std::ptrdiff_t(longest.size()), LONGEST_ROWS);
+  std::partial_sort(longest.begin(), longest.begin() + count, longest.end());
+  for (std::ptrdiff_t k = 0; k < count; k++) places.push_back(longest[size_t(k)].second);
+  return places;
+}
+
+void Verifier::verify(int64_t problem) const {
+  const Batch& s = s_;
   const Problems& q = s.problems;
   const Segments& g = s.segments;
   const int64_t first = q.segments[2 * problem], second = q.segments[2 * problem + 1];
@@ -100,8 +175,8 @@ void verify(const Batch& s, int64_t problem) {
     const double c = twins ? a[u] + a[u + n] : a[u];
     if (c != 0) used_rows.push_back(row_of(u)), coefficients.push_back(c);
   }
-  std::vector<char> done(size_t(n), 0);
-  const int64_t every = s.twice ? n + 1 : std::max<int64_t>(1, n / SAMPLED_ROWS);
+  std::vector<char> done(size_t(n), 0), chosen(size_t(n), 0);
+  for (const int64_t u : first_rows(first, second, n)) chosen[size_t(u)] = 1;
   const bool one_group = q.joined || second < 0;
   double error = 0, spread = 0;
   for (bool sample = true;; sample = false) {
@@ -117,7 +192,7 @@ void verify(const Batch& s, int64_t problem) {
     const bool all = !(error <= ALL_ROWS_ERROR * (1 + spread));
     wanted.clear();
     for (int64_t u = 0; u < n; u++) {
-      bool decides = all || (sample && every <= n && u % every == 0);
+      bool decides = all || (sample && chosen[size_t(u)]);
       for (int64_t v = u; v < size && !decides; v += n) {
         const int k = one_group || v < split ? 0 : 1;
         decides = (a[v] < upper[v] && f[v] + linear[v] <= rise[k] + 4 * error) ||
@@ -127,7 +202,7 @@ void verify(const Batch& s, int64_t problem) {
     }
     if (wanted.empty()) break;
     for (const int64_t u : wanted) {
-      const Row row(s, row_of(u));
+      const Row row(s.points, length_, row_of(u));
       double value = 0;
       for (size_t t = 0; t < used_rows.size(); t++) value += coefficients[t] * row.with(used_rows[t]);
       error = std::max(error, std::fabs(value - f[u]));

@@ -2,14 +2,25 @@
 //
 //     f_r = sum_u a_u k(x_r, x_u)        k from the points themselves: differences, libm's exp and tanh, float64
 //
-// for a sample of the rows (where kernel values were float32), and for every row that could decide the violation: with e
-// the largest error found so far, those whose gradient is within 4 e of its group's extremes (as in
+// for a sample of the rows (where kernel values were float32), for the longest rows (where float64 lost digits, too), and
+// for every row that could decide the violation: with e the largest error found so far, those whose gradient is within 4 e of its group's extremes (as in
 // maxmargin/problems/verification.py). A problem whose verified violation misses tol is no longer optimal.
 #pragma once
+#include <vector>
+
 #include "batch/batch.h"
 
 namespace batch {
 
-void verify(const Batch& batch, int64_t problem);
+class Verifier {
+ public:
+  explicit Verifier(const Batch& batch);
+  void verify(int64_t problem) const;
+
+ private:
+  std::vector<int64_t> first_rows(int64_t first, int64_t second, int64_t n) const;
+  const Batch& s_;
+  std::vector<double> length_;  // root^2 |x - shift|^2 of each row that is used; empty for a stored matrix
+};
 
 }  // namespace batch

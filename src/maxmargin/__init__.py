@@ -4,8 +4,16 @@
 next to nothing.
 """
 
+from importlib.util import find_spec
+
 import lazy_loader
 
 __version__ = "0.1.0"
+
+if find_spec("maxmargin._native") is None:
+    raise ImportError(
+        "maxmargin._native, the compiled core, is missing for this Python. Install the package (pip install maxmargin, "
+        "or pip install . in a source tree, which compiles it), or build it in place with 'make native-dev'."
+    )
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -14,14 +14,14 @@ from sklearn.datasets import make_blobs
 
 from maxmargin.inspection.comparisons import SolverComparison, compare_solvers
 from maxmargin.runtime.history import History
-from maxmargin.solvers.linear import LINEAR_SOLVERS, Pegasos, Subgradient
+from maxmargin.solvers import Pegasos, Subgradient, solvers_for
 from maxmargin.svm.linear.classification import LinearSVC
 
 X, Y = make_blobs(80, centers=2, cluster_std=3.0, random_state=0)
 _, THREE = make_blobs(80, centers=3, random_state=1)
 
 
-HINGE = [name for name in LINEAR_SOLVERS if name != "newton"]  # which needs a loss with a derivative
+HINGE = solvers_for("linear", ["hinge"])
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from sklearn.svm import SVC as SklearnSVC
 
 from maxmargin import SVC
 from maxmargin.kernels import RBF
-from maxmargin.kernels._arrays import LOOKED_AT, _column_means, centre_of
+from maxmargin.kernels._arrays import SAMPLE_MAX_ROWS, _column_means, centre_of
 from maxmargin.large_scale import NystroemSVC
 
 
@@ -22,7 +22,7 @@ def by_definition(A, gamma):
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e9, 1e12, 1e15])
-@pytest.mark.parametrize("n", [20, 120, 3 * LOOKED_AT + 1])
+@pytest.mark.parametrize("n", [20, 120, 3 * SAMPLE_MAX_ROWS + 1])
 def test_one_row_far_away_leaves_the_others_their_digits(n, far):
     Z = np.vstack((points(n), [[far, 0.0, -far]]))
     kernel = RBF(gamma=0.5).resolve(Z)

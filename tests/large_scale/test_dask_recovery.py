@@ -65,7 +65,7 @@ def killing(client, monkeypatch):
                 sent.append(pid)
                 os.kill(pid, sign)
                 if sign == signal.SIGSTOP:
-                    monkeypatch.setattr(cluster, "SILENCE", 6.0)
+                    monkeypatch.setattr(cluster, "SILENCE_SECONDS", 6.0)
             return whole(self, question, **options)
 
         monkeypatch.setattr(Shards, "ask", ask)
@@ -106,8 +106,8 @@ def test_a_worker_killed_under_a_kernel_machine(client, killing):
 
 def test_sums_formed_on_the_workers(client, killing, monkeypatch):
     """Large answers of many shards are added there; here every answer is large, and two shards are many."""
-    monkeypatch.setattr("maxmargin.large_scale.dask.shards.MANY", 1)
-    monkeypatch.setattr("maxmargin.large_scale.dask.oracle.LARGE", 1)
+    monkeypatch.setattr("maxmargin.large_scale.dask.shards.ADD_ON_WORKERS_MIN_SHARDS", 1)
+    monkeypatch.setattr("maxmargin.large_scale.dask.oracle.LARGE_ANSWER_BYTES", 1)
     local = maxmargin.LinearSVC(tol=1e-13).fit(X, Y)
     np.testing.assert_allclose(LinearSVC(client=client).fit(*collections()).coef_, local.coef_, atol=1e-8)
     killing(4)
@@ -185,7 +185,7 @@ def test_a_client_closed_in_the_middle_of_a_fit(monkeypatch):
 
 
 def test_a_cluster_without_workers_is_named(monkeypatch):
-    monkeypatch.setattr(cluster, "SILENCE", 0.5)
+    monkeypatch.setattr(cluster, "SILENCE_SECONDS", 0.5)
     started = time.monotonic()
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as made,

@@ -347,12 +347,12 @@ def test_no_forecast_of_few_rows_matrices_and_strings(monkeypatch):
         raise AssertionError("a forecast was made")
 
     monkeypatch.setattr(forecast, "forecast", never)
-    monkeypatch.setattr(pipeline, "LARGE", 300)
+    monkeypatch.setattr(pipeline, "FORECAST_MIN_ROWS", 300)
     with pytest.raises(AssertionError, match="forecast"):
         SVC().fit(X, Y)
     SVC(kernel="precomputed").fit(X @ X.T, Y)
     SVC(kernel=Spectrum(2)).fit(["ab", "ba", "xy", "yx"] * 100, [0, 0, 1, 1] * 100)
-    monkeypatch.setattr(pipeline, "LARGE", 301)
+    monkeypatch.setattr(pipeline, "FORECAST_MIN_ROWS", 301)
     SVC().fit(X, Y)
 
 

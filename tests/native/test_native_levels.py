@@ -1,8 +1,10 @@
 """Which instruction level is used, and how a user forces one."""
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +38,19 @@ def test_unknown_level_is_refused_at_import(name):
     assert "MAXMARGIN_CPU" in last
     assert f"'{name}'" in last
     assert ", ".join(_native.available_levels()) in last
+
+
+def test_a_missing_extension_says_what_to_do(tmp_path):
+    package = tmp_path / "maxmargin"
+    package.mkdir()
+    for name in ("__init__.py", "__init__.pyi"):
+        shutil.copy(Path(_native.__file__).with_name(name), package / name)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import maxmargin"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: maxmargin._native, the compiled core, is missing")
+    assert "pip install" in last
 
 
 def test_unknown_level_in_a_process():

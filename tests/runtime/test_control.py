@@ -169,14 +169,17 @@ def test_outside_the_main_thread_no_handler_is_installed():
 
 
 @pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("looks", [1, 2, 3, 5])
-def test_a_fit_stopped_anywhere_has_a_model_and_an_honest_certificate(monkeypatch, classes, looks):
-    """The clock is looked at ``looks`` times before the deadline has passed; what the report says of the model is then
-    computed again from its decision values."""
+@pytest.mark.parametrize(
+    ("solver", "C", "gamma", "checks"),
+    [("active_set", 10.0, 0.5, k) for k in (1, 2, 3, 5)] + [("auto", 1e4, 0.02, k) for k in (1, 2)],
+)
+def test_a_fit_stopped_anywhere_has_a_model_and_an_honest_certificate(monkeypatch, classes, solver, C, gamma, checks):
+    """The clock is checked ``checks`` times before the deadline has passed; what the report says of the model is then
+    computed again from its decision values. A batch checks it every 50 ms, and so gets a harder problem."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1600, 6))
     y = rng.integers(classes, size=1600)
-    left = [looks]
+    left = [checks]
 
     def stop(self):
         left[0] -= 1
@@ -184,7 +187,7 @@ def test_a_fit_stopped_anywhere_has_a_model_and_an_honest_certificate(monkeypatc
 
     monkeypatch.setattr(Control, "stop", stop)
     with pytest.warns(ConvergenceWarning, match="time limit"):
-        model = SVC(C=10.0, gamma=0.5, decision_function_shape="ovo", n_jobs=1).fit(X, y)
+        model = SVC(C=C, gamma=gamma, solver=solver, decision_function_shape="ovo", n_jobs=1).fit(X, y)
     report = model.report_
     assert report.status is Status.DEADLINE
     assert report.kkt_violation > model.tol
@@ -192,7 +195,7 @@ def test_a_fit_stopped_anywhere_has_a_model_and_an_honest_certificate(monkeypatc
     losses = 0.0
     for value, (i, j) in zip(decision.T, itertools.combinations(range(classes), 2), strict=True):
         sign = np.where(y == i, 1.0, -1.0) if classes > 2 else np.where(y == j, 1.0, -1.0)
-        losses += 10.0 * np.maximum(0.0, 1.0 - sign * value)[(y == i) | (y == j)].sum()
+        losses += C * np.maximum(0.0, 1.0 - sign * value)[(y == i) | (y == j)].sum()
     norms = 2.0 * sum(1.0 / margin**2 for margin in report.margins)
     assert report.primal_objective == pytest.approx(norms + losses, rel=1e-3)
     assert report.dual_objective <= report.primal_objective

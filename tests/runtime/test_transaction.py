@@ -23,7 +23,6 @@ import maxmargin
 from maxmargin import LinearSVC, NystroemSVC, Perceptron, interrupts
 from maxmargin.runtime.control import watching
 from maxmargin.runtime.transaction import FIT_METHODS, all_or_nothing
-from maxmargin.svm.patching import StandIn
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(48, 3))
@@ -94,10 +93,6 @@ def test_every_fit_method_is_all_or_nothing(name):
         found = inspect.getattr_static(CLASSES[name], method, None)
         found = getattr(found, "fn", found)  # inside available_if
         assert found is None or getattr(found, "all_or_nothing", False), f"{name}.{method}"
-
-
-def test_stand_ins_of_scikit_learn_are_all_or_nothing():
-    assert StandIn.fit.all_or_nothing
 
 
 def data_of(kind, other=False):

@@ -14,8 +14,9 @@ from maxmargin import problems
 from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems import optimality
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.barrier import LARGEST, Barrier, DenseSystem, without_fixed
-from maxmargin.solvers.interior_point import LIMIT, iterates
+from maxmargin.solvers import Barrier
+from maxmargin.solvers.interior_point.dual_path import LIMIT, iterates
+from maxmargin.solvers.interior_point.kernel_system import KERNEL_MAX_ROWS, DenseSystem, without_fixed
 from reference import qp
 
 TOL = 1e-6
@@ -304,7 +305,7 @@ def test_limits_give_a_feasible_point():
 
 
 def test_refusal_names_the_memory_and_the_alternatives():
-    n = LARGEST + 1
+    n = KERNEL_MAX_ROWS + 1
     reason = Barrier().refuses(problems.c_svc(np.ones(n), np.ones(n)))
     assert "GB" in reason
     assert "active_set" in reason

@@ -11,11 +11,13 @@ from sklearn.svm import LinearSVC as Theirs
 
 from maxmargin import LinearSVC
 from maxmargin.problems.losses import EpsilonInsensitive
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.problems.primal_certificate import certify
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.linear import CoordinateDescent, PrimalProblem, Start, certify
-from maxmargin.solvers.linear import lanes as module
-from maxmargin.solvers.linear.coordinate_descent import Descent
-from maxmargin.solvers.linear.lanes import solve_together
+from maxmargin.solvers import CoordinateDescent, Start
+from maxmargin.solvers import lanes as module
+from maxmargin.solvers.descent import Descent
+from maxmargin.solvers.lanes import solve_together
 from reference import qp
 
 
@@ -62,7 +64,7 @@ def optimum(problem):
     if problem.loss == "hinge" and problem.intercept != "penalised":
         K = (problem.X @ problem.X.T).toarray()
         return qp.c_svc(K, problem.y, problem.weight, fit_intercept=problem.intercept == "free").objective
-    solution = CoordinateDescent().solve(problem, tol=1e-7, control=Control(), random_state=0)
+    solution = CoordinateDescent().solve_linear(problem, tol=1e-7, control=Control(), random_state=0)
     certificate = certify(problem, solution.w, solution.b, solution.beta)
     assert certificate.relative_gap <= 1e-6
     return certificate.primal
@@ -114,7 +116,7 @@ def test_more_digits_than_single_precision_has():
 def test_a_start_that_is_optimal_is_kept():
     X, y = text(classes=3)
     problems = one_vs_rest(X, y, "hinge", "free", np.ones(len(y)), np.ones(3))
-    exact = [CoordinateDescent().solve(p, tol=1e-7, control=Control(), random_state=0) for p in problems]
+    exact = [CoordinateDescent().solve_linear(p, tol=1e-7, control=Control(), random_state=0) for p in problems]
     solutions = solve_together(
         problems,
         np.ones(len(y)),

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
 from maxmargin import _native
+from maxmargin.problems.l1 import L1Problem, certify_l1
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.linear import PrimalProblem, Start
-from maxmargin.solvers.linear.l1 import L1Problem, certify_l1
-from maxmargin.solvers.linear.l1_columns import Columns, columns_of
-from maxmargin.solvers.linear.l1_coordinate_descent import L1CoordinateDescent, best_move
-from maxmargin.solvers.linear.l1_model import minimise, violation
+from maxmargin.solvers import Start
+from maxmargin.solvers.l1.columns import Columns, columns_of
+from maxmargin.solvers.l1.coordinate_descent import L1CoordinateDescent, best_move
+from maxmargin.solvers.l1.model import minimise, violation
 from reference import qp
 
 INTERCEPTS = ["free", "penalised", "none"]
@@ -83,7 +84,7 @@ def objective(problem, w, b):
 def solve(problem, tol=1e-8, start=None, options=None, **limits):
     limits.setdefault("max_iter", 2000)
     solver = L1CoordinateDescent(**(options or {}))
-    return solver.solve(problem, tol=tol, control=Control(**limits), start=start, random_state=0)
+    return solver.solve_linear(problem, tol=tol, control=Control(**limits), start=start, random_state=0)
 
 
 def check(problem, solution, tol=1e-8):

@@ -9,15 +9,17 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from maxmargin.problems.losses import best_intercept, make_loss
+from maxmargin.problems.primal import PrimalProblem, one_class_problem
+from maxmargin.problems.primal_certificate import certify
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.linear import LINEAR_SOLVERS, CoordinateDescent, PrimalProblem, Start, certify
-from maxmargin.solvers.linear.choice import SYSTEM_MAX_SIZE, choose_linear_solver, solvers_for
-from maxmargin.solvers.linear.one_class import one_class_problem
+from maxmargin.solvers import SOLVERS as EVERY_SOLVER
+from maxmargin.solvers import CoordinateDescent, Start
+from maxmargin.solvers.registry import SYSTEM_MAX_SIZE, choose_linear_solver, solvers_for
 from reference import qp
 
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "squared", "pinball")
 INTERCEPTS = ("free", "penalised", "none")
-SOLVERS = {name: LINEAR_SOLVERS[name] for name in solvers_for(LOSSES)}
+SOLVERS = {name: EVERY_SOLVER[name] for name in solvers_for("linear", LOSSES)}
 PAIRS = [(name, loss) for name in SOLVERS for loss in LOSSES if loss in SOLVERS[name].losses]
 
 
@@ -37,7 +39,7 @@ def draw(n=40, d=3, seed=0, loss=LOSSES[0], **options):
 
 def run(problem, name, tol=1e-8, **options):
     solver = SOLVERS[name] if isinstance(name, str) else name
-    return solver.solve(problem, tol=tol, control=Control(max_iter=100_000), random_state=0, **options)
+    return solver.solve_linear(problem, tol=tol, control=Control(max_iter=100_000), random_state=0, **options)
 
 
 def optimum(problem):
@@ -205,7 +207,7 @@ def test_the_chosen_solver_survives(change, loss, intercept, epsilon):
         y[0] = 1e9
     hard = PrimalProblem(X, y, c, loss_of(loss, epsilon), intercept)
     solver, _ = choose_linear_solver("auto", hard)
-    solution = solver.solve(hard, tol=1e-6, control=Control(max_iter=1000))
+    solution = solver.solve_linear(hard, tol=1e-6, control=Control(max_iter=1000))
     certificate = certify(hard, solution.w, solution.b, solution.beta)
     assert solution.status is Status.OPTIMAL
     assert certificate.relative_gap <= 1e-6
@@ -317,7 +319,7 @@ def test_limits_give_the_best_point_so_far(name, loss):
         (Control(max_iter=1), Status.MAX_ITER),
         (Control(max_iter=-1, max_seconds=1e-9), Status.DEADLINE),
     ):
-        solution = SOLVERS[name].solve(problem, tol=1e-14, control=control, random_state=0)
+        solution = SOLVERS[name].solve_linear(problem, tol=1e-14, control=control, random_state=0)
         assert solution.status in (status, Status.OPTIMAL)
         at_zero = problem.primal(np.zeros(5), problem.settle(np.zeros(200), 0.0))
         assert problem.primal(solution.w, solution.b) <= at_zero * (1 + 1e-12)

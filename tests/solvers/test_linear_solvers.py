@@ -1,7 +1,7 @@
 """The linear machine: its products, its intercept, its certificate, and every solver of the registry against textbook
 quadratic programs.
 
-A solver that is added to ``LINEAR_SOLVERS`` is tested here without another word. ``REACH`` is the relative gap that is
+A solver that is added to ``SOLVERS`` and accepts linear problems is tested here. ``REACH`` is the relative gap that is
 asked of a solver where that of the others would take it too long.
 """
 
@@ -22,28 +22,30 @@ from scipy.optimize import minimize_scalar
 from maxmargin.problems import design as design_module
 from maxmargin.problems.design import Design, Halted, linear_rows
 from maxmargin.problems.losses import make_loss
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.problems.primal_certificate import certify
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.linear import (
-    LINEAR_SOLVERS,
+from maxmargin.solvers import (
+    SOLVERS,
     Barrier,
     CoordinateDescent,
     Pegasos,
-    PrimalProblem,
     Start,
     StochasticSubgradient,
     Subgradient,
-    certify,
     choose_linear_solver,
     coordinate_descent,
+    solvers_for,
 )
-from maxmargin.solvers.linear.stochastic import Averaged
-from maxmargin.solvers.linear.subgradient import balanced, largest_curvature, multipliers
+from maxmargin.solvers.teaching.stochastic import Averaged
+from maxmargin.solvers.teaching.subgradient import balanced, largest_curvature, multipliers
 from reference import qp
 
 LOSSES = ["hinge", "squared_hinge"]
 INTERCEPTS = ["free", "penalised", "none"]
 REACH = {"subgradient": 3e-2, "stochastic_subgradient": 3e-2, "pegasos": 3e-2}
-EXACT = [name for name in LINEAR_SOLVERS if name not in REACH]
+LINEAR = solvers_for("linear")
+EXACT = [name for name in LINEAR if name not in REACH]
 TOL = 1e-8
 
 
@@ -93,8 +95,8 @@ def case(seed, loss, intercept, shape="dense"):
 
 def solve(solver, problem, tol=TOL, start=None, random_state=0, **limits):
     limits.setdefault("max_iter", 20_000)
-    solver = LINEAR_SOLVERS[solver] if isinstance(solver, str) else solver
-    return solver.solve(problem, tol=tol, control=Control(**limits), start=start, random_state=random_state)
+    solver = SOLVERS[solver] if isinstance(solver, str) else solver
+    return solver.solve_linear(problem, tol=tol, control=Control(**limits), start=start, random_state=random_state)
 
 
 def objective(problem, w, b):
@@ -106,14 +108,14 @@ def objective(problem, w, b):
     return total
 
 
-def accepted(names=tuple(LINEAR_SOLVERS)):
+def accepted(names=tuple(LINEAR)):
     """Parametrize by every solver with every loss and intercept that it does not refuse."""
     taken = [
         (name, loss, intercept)
         for name in names
         for loss in LOSSES
         for intercept in INTERCEPTS
-        if LINEAR_SOLVERS[name].refuses(draw(loss=loss, intercept=intercept)) is None
+        if SOLVERS[name].refuses(draw(loss=loss, intercept=intercept)) is None
     ]
     return pytest.mark.parametrize(("name", "loss", "intercept"), taken)
 
@@ -376,7 +378,7 @@ def test_degenerate_problems_are_solved_by_every_exact_solver(problem):
     except ArithmeticError:  # the oracle itself did not converge
         assume(False)
     for name in EXACT:
-        solver = LINEAR_SOLVERS[name]
+        solver = SOLVERS[name]
         if solver.refuses(problem) is not None or (name == "coordinate_descent" and problem.X.max() > 50):
             continue  # columns of very different size are no matter for coordinates one at a time
         solution = solve(solver, problem, tol=1e-6, max_iter=100_000)
@@ -385,9 +387,9 @@ def test_degenerate_problems_are_solved_by_every_exact_solver(problem):
         assert found.relative_gap <= 2e-6, name
 
 
-@pytest.mark.parametrize("name", LINEAR_SOLVERS)
+@pytest.mark.parametrize("name", LINEAR)
 def test_refusals_say_why_and_what_instead(name):
-    solver = LINEAR_SOLVERS[name]
+    solver = SOLVERS[name]
     assert solver.name == name
     assert solver.learns in ("primal", "dual", "both")
     hard = replace(draw(), weight=np.full(60, math.inf))
@@ -457,8 +459,8 @@ def test_deadlines_and_interruptions_are_obeyed(name, loss, intercept):
     assert np.isfinite(solution.w).all()
     control = Control()
     control._interrupted.set()
-    solver = LINEAR_SOLVERS[name]
-    stopped = solver.solve(problem, tol=TOL, control=control, random_state=0)
+    solver = SOLVERS[name]
+    stopped = solver.solve_linear(problem, tol=TOL, control=control, random_state=0)
     assert stopped.status is Status.INTERRUPTED
     assert np.isfinite(objective(problem, stopped.w, stopped.b))
 
@@ -545,14 +547,14 @@ def separated(seed=0, n=40, d=3, intercept="free"):
     return PrimalProblem(X, y, np.full(n, math.inf), "hinge", intercept)
 
 
-HARD = [name for name in LINEAR_SOLVERS if LINEAR_SOLVERS[name].refuses(separated()) is None]
+HARD = [name for name in LINEAR if SOLVERS[name].refuses(separated()) is None]
 
 
 @pytest.mark.parametrize("intercept", ["free", "none"])
 @pytest.mark.parametrize("name", HARD)
 def test_hard_margins(name, intercept):
     problem = separated(intercept=intercept)
-    if LINEAR_SOLVERS[name].refuses(problem) is not None:
+    if SOLVERS[name].refuses(problem) is not None:
         return
     best, w, b = oracle(problem)
     solution = solve(name, problem, tol=1e-6)
@@ -581,7 +583,7 @@ def test_hard_rows_beside_soft_rows():
 def test_a_hard_margin_where_nothing_separates_ends(name, intercept):
     X = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
     problem = PrimalProblem(X, np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, math.inf), "hinge", intercept)
-    if LINEAR_SOLVERS[name].refuses(problem) is None:
+    if SOLVERS[name].refuses(problem) is None:
         solution = solve(name, problem, max_iter=200)
         assert solution.status is not Status.OPTIMAL
 

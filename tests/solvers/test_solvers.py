@@ -1,7 +1,7 @@
 """Solvers against textbook quadratic programs: every solver of the registry, every problem, several kernels.
 
-A solver that is added to ``SOLVERS`` is tested here without another word. ``REACH`` is the violation that a solver may
-leave where it is not tol itself: an interior point is close to the optimum, not at it.
+A solver that is added to ``SOLVERS`` and accepts kernel problems is tested here. ``REACH`` is the violation that a
+solver may leave where it is not tol itself: an interior point is close to the optimum, not at it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from maxmargin.kernels.gram.tiled import make_gram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers import SMO, SOLVERS, CrammerSinger, choose_solver
+from maxmargin.solvers import SMO, CrammerSinger, choose_solver, solvers_for
+from maxmargin.solvers import SOLVERS as EVERY_SOLVER
 from maxmargin.solvers.active_set import ActiveSet
 from maxmargin.solvers.hulls import nearest_points
 from reference import crammer_singer, qp
 
 TOL = 1e-6
 REACH = {"qp_dual": 1e-3}
+SOLVERS = {name: EVERY_SOLVER[name] for name in solvers_for("kernel")}
 WITH_BLOCKS = [name for name, solver in SOLVERS.items() if inspect.signature(type(solver)).parameters]
 
 

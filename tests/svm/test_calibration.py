@@ -20,8 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import SVC, LinearSVC, NuSVC
 from maxmargin.displays.reliability import ReliabilityDisplay
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
-from maxmargin.solvers.linear import PrimalProblem, Start
+from maxmargin.solvers import Start
 from maxmargin.svm.calibration import (
     METHODS,
     Calibration,
@@ -389,7 +390,7 @@ def test_linear_out_of_fold_values_are_near_refits(loss, intercept, sparse):
     points = sp.csr_matrix(X) if sparse else X
     problem = PrimalProblem(points, signs, np.full(800, 0.1), loss, intercept, 2.0)
     w, b = whole.coef_[0], float(whole.intercept_[0])
-    from maxmargin.solvers.linear import certify
+    from maxmargin.problems.primal_certificate import certify
 
     margins = signs * whole.decision_function(X)
     squared = loss == "squared_hinge"
@@ -535,8 +536,8 @@ def test_a_class_without_weight_has_probability_zero(machine):
 
 @pytest.mark.parametrize("machine", [SVC(), SVC(multiclass="crammer_singer"), LinearSVC()], ids=str)
 def test_only_one_class_has_weight(machine):
-    machine = clone(machine).set_params(calibration="sigmoid")
-    machine.fit([[0.0], [1.0], [2.0]], ["a", "b", "b"], sample_weight=[0.0, 1.0, 1.0])
+    machine = clone(machine).set_params(calibration="sigmoid", class_weight={"a": 0.0})
+    machine.fit([[0.0], [0.5], [1.0], [2.0]], ["a", "a", "b", "b"])
     assert machine.predict_proba([[0.0], [5.0]]).tolist() == [[0.0, 1.0], [0.0, 1.0]]
 
 

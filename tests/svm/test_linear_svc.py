@@ -24,9 +24,11 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import SVC, FitReport, InseparableError
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.problems.primal_certificate import certify
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
-from maxmargin.solvers.linear import LINEAR_SOLVERS, Pegasos, PrimalProblem, Subgradient, certify
+from maxmargin.solvers import Pegasos, Subgradient, solvers_for
 from maxmargin.svm.linear.classification import LinearSVC
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -118,7 +120,7 @@ def test_the_intercept_is_free_by_default(loss):
     assert there.intercept_[0] == pytest.approx(here.intercept_[0] - 100 * here.coef_.sum(), abs=1e-3)
 
 
-@pytest.mark.parametrize("name", [name for name in LINEAR_SOLVERS if name not in ("subgradient", "pegasos")])
+@pytest.mark.parametrize("name", [name for name in solvers_for("linear") if name not in ("subgradient", "pegasos")])
 def test_solvers_by_name(name):
     X, y = clouds(2, spread=3.0)
     rough = name == "stochastic_subgradient"

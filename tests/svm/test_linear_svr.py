@@ -21,9 +21,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin import SVR, FitInterrupted, FitReport
 from maxmargin.problems.losses import EpsilonInsensitive
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.problems.primal_certificate import certify
 from maxmargin.runtime.control import Status, watching
 from maxmargin.runtime.history import History
-from maxmargin.solvers.linear import CoordinateDescent, PrimalProblem, certify
+from maxmargin.solvers import CoordinateDescent
 from maxmargin.svm.linear.regression import LinearSVR
 
 HINGE, SQUARED = LOSSES = ["epsilon_insensitive", "squared_epsilon_insensitive"]

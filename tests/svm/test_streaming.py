@@ -396,7 +396,11 @@ REFUSED = {
     "no classes": (lambda X, y: (X, y, []), ValueError, "greater than one; got no labels"),
     "one class": (lambda X, y: (X, y, [1]), ValueError, r"greater than one; got 1 class, 1\."),
     "one class, a text": (lambda X, y: (X, y, ["a"]), ValueError, r"greater than one; got 1 class, 'a'\."),
-    "negative weight": (lambda X, y: (X, y, None, -np.ones(len(y))), ValueError, r"sample_weight\[0\] is -1"),
+    "negative weight": (
+        lambda X, y: (X, y, None, -np.ones(len(y))),
+        ValueError,
+        "all samples have zero or negative weights",
+    ),
     "weights of other length": (lambda X, y: (X, y, None, [0.0, 0.0]), ValueError, "sample_weight.shape"),
 }
 

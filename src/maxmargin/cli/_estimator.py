@@ -157,14 +157,14 @@ def count_problems(svm: Any, n_classes: int) -> int:
 
 def _fits_linear(given: dict[str, Any]) -> bool:
     """Whether the linear estimator has all that was asked for."""
-    from maxmargin.solvers.linear import LINEAR_SOLVERS
+    from maxmargin.solvers import solvers_for
 
     solver = given.get("solver", "auto")
     return (
         "nu" not in given
         and "cache_size" not in given
         and given.get("multiclass") != "ovo"
-        and (solver == "auto" or solver in LINEAR_SOLVERS)
+        and (solver == "auto" or solver in solvers_for("linear"))
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _get_feature_names, check_is_fitted
@@ -26,6 +26,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, _g
 from maxmargin.data.columns import Columns, checked_numbers, columns_of, text_categories, texts
 from maxmargin.data.forms import form_parts, is_form, is_gap, numbers_of
 from maxmargin.data.table import Table
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -46,7 +47,7 @@ MISSING = "(missing)"  # the category of a missing value
 RARE = "(rare)"  # the output of all categories that are too rare for one of their own
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(TransformerMixin, Estimator):
     """Make numbers of a table: number columns pass, text columns become one column for each of their categories.
 
     Parameters

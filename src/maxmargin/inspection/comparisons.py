@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.runtime.history import History
 from maxmargin.runtime.validation import Array, check_choice, check_points, check_targets
-from maxmargin.solvers.linear import LINEAR_SOLVERS
+from maxmargin.solvers import solvers_for
+from maxmargin.solvers.base import MARGIN_LOSSES
 from maxmargin.svm.linear.classification import LinearSVC
 
 HEAD = ("solver", "status", "iterations", "seconds", "objective", "relative gap", "KKT violation", "distance of w")
@@ -230,15 +231,15 @@ def compare_solvers(
 def _named(solvers: Any) -> dict[str, Any]:
     """The solvers with the names they have in the table."""
     if solvers is None:
-        return {name: name for name in LINEAR_SOLVERS}
+        return {name: name for name in solvers_for("linear", MARGIN_LOSSES)}
     if isinstance(solvers, str):
         solvers = [solvers]
     if isinstance(solvers, Mapping):
         return dict(solvers)
     named: dict[str, Any] = {}
     for solver in solvers:
-        name = check_choice("solvers", solver, ["auto", *LINEAR_SOLVERS]) if isinstance(solver, str) else repr(solver)
-        named[name] = solver
+        names = ["auto", *solvers_for("linear", MARGIN_LOSSES)]
+        named[check_choice("solvers", solver, names) if isinstance(solver, str) else repr(solver)] = solver
     return named
 
 

@@ -53,7 +53,7 @@ def kernel_method(parameters: Values, state: Values, lengths: Lengths) -> None:
         _require(not precomputed or points.shape[0] == points.shape[1], "the kernel matrix is not square")
 
 
-def machine(parameters: Values, state: Values, lengths: Lengths) -> None:
+def support_vectors(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Support vectors are training rows, each listed once."""
     kernel_method(parameters, state, lengths)
     support, shape = state["support_"], state["shape_fit_"]
@@ -89,7 +89,7 @@ def _all_different(values: Any) -> bool:
 
 def classifier(parameters: Values, state: Values, lengths: Lengths) -> None:
     """SVC, NuSVC."""
-    machine(parameters, state, lengths)
+    support_vectors(parameters, state, lengths)
     k, scheme = lengths["k"], state["_scheme"]
     _require(scheme in ("ovo", "ovr", "crammer_singer"), f"the scheme {scheme[:20]!r} is unknown")
     if scheme == "crammer_singer" or (scheme == "ovr" and k > 2):
@@ -137,7 +137,7 @@ def _calibrated(state: Values, lengths: Lengths) -> None:
 
 def one_function(parameters: Values, state: Values, lengths: Lengths) -> None:
     """SVR, NuSVR, OneClassSVM."""
-    machine(parameters, state, lengths)
+    support_vectors(parameters, state, lengths)
     _require(lengths["t"] == 1 and lengths["r"] == 1, "there is more than one function")
     _require(state["_n_support"] == [lengths["s"]], "n_support_ is not the number of support vectors")
     _require(all_rising(state["support_"]), "support_ is not in order")
@@ -251,7 +251,7 @@ def landmark_features(parameters: Values, state: Values, lengths: Lengths) -> No
     _require(lengths["r"] <= lengths["m"], "there are more features than landmarks")
 
 
-def landmark_machine(parameters: Values, state: Values, lengths: Lengths) -> None:
+def landmark_estimator(parameters: Values, state: Values, lengths: Lengths) -> None:
     """NystroemSVC, NystroemSVR, NystroemRidge."""
     kernel_method(parameters, state, lengths)
     _landmarks(state["landmarks_"], state, lengths)

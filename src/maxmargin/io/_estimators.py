@@ -151,10 +151,10 @@ ESTIMATORS: dict[str, Entry] = {
     "NystroemSVC": Entry(
         "maxmargin.large_scale",
         {"classes_": "labels (k)", **_LANDMARKS, "class_weight_": "float64 (k)", "_present": "mask (k)"},
-        consistency.landmark_machine,
+        consistency.landmark_estimator,
     ),
-    "NystroemSVR": Entry("maxmargin.large_scale", _LANDMARKS, consistency.landmark_machine),
-    "NystroemRidge": Entry("maxmargin.large_scale", {**_LANDMARKS, "_single": "bool"}, consistency.landmark_machine),
+    "NystroemSVR": Entry("maxmargin.large_scale", {**_LANDMARKS, "_single?": "bool"}, consistency.landmark_estimator),
+    "NystroemRidge": Entry("maxmargin.large_scale", {**_LANDMARKS, "_single": "bool"}, consistency.landmark_estimator),
     "KernelPCA": Entry(
         "maxmargin.kernel_methods.pca",
         {

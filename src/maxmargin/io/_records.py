@@ -109,7 +109,7 @@ RECORDS: dict[str, Entry] = {
         },
     ),
     "PerceptronRun": Entry(
-        "maxmargin.solvers.perceptron",
+        "maxmargin.solvers.teaching.perceptron",
         {
             **dict.fromkeys(("v", "s", "best"), "float64 (c)"),
             "eta": "number",

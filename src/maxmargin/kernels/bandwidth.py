@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.kernels._arrays import CHUNK
+from maxmargin import _native
+from maxmargin.kernels._arrays import chunks, plain
 from maxmargin.runtime.validation import Array, Points, check_choice, check_number
 
 
@@ -66,15 +67,14 @@ def resolve_gamma(gamma: Any, X: Points, weights: Array | None = None) -> float:
 
 def _dense_variance(X: Array, weights: Array | None) -> float:
     """Two passes over chunks of rows. Entries are taken relative to one of them: constant data has variance 0."""
+    X = plain(X)
     n, d = X.shape
-    w = np.ones(n) if weights is None else weights
+    w = np.ones(n) if weights is None else np.ascontiguousarray(weights, np.float64)
     count = float(w.sum()) * d
     pivot = float(X[np.flatnonzero(w)[0], 0])
-    step = max(1, CHUNK // d)
-    chunks = [slice(start, start + step) for start in range(0, n, step)]
-    mean = math.fsum(w[rows] @ (X[rows].astype(np.float64) - pivot).sum(axis=1) for rows in chunks) / count
-    center = pivot + mean
-    return math.fsum(w[rows] @ ((X[rows].astype(np.float64) - center) ** 2).sum(axis=1) for rows in chunks) / count
+    parts = chunks(X)
+    mean = math.fsum(_native.power_sum(X[rows], w[rows], pivot, 1) for rows in parts) / count
+    return math.fsum(_native.power_sum(X[rows], w[rows], pivot + mean, 2) for rows in parts) / count
 
 
 def _sparse_variance(X: Points, weights: Array | None) -> float:

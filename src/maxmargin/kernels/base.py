@@ -24,8 +24,8 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.threads import effective_threads, run_tiles
 from maxmargin.runtime.validation import Array, Points, as_objects
 from maxmargin.runtime.validation import check_points as validated_points
@@ -36,7 +36,7 @@ _DIAGONAL_BLOCK = 32
 _OBJECT_ROWS = 256
 
 
-class Kernel(BaseEstimator, ABC):
+class Kernel(Estimator, ABC):
     """A similarity k(x, z) of two points.
 
     The base of all kernels. An author writes ``matrix``; where there is a faster way than the diagonal of small

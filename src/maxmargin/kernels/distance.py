@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.kernels._arrays import centre_of, squared_distances, squared_norms
+from maxmargin.kernels._arrays import centre_of, distances_from, squared_distances, squared_norms
 from maxmargin.kernels._loops import MANHATTAN, coordinate_sums
 from maxmargin.kernels.bandwidth import resolve_gamma
 from maxmargin.kernels.base import Kernel
@@ -91,9 +91,7 @@ class RBF(Kernel):
     def _sizes(self, X: Points) -> Array:
         if self.shift_ is None or sp.issparse(X):
             return float(self.gamma) * squared_norms(X)
-        chunks = range(0, X.shape[0], 1024)
-        norms = np.concatenate([squared_norms(X[start : start + 1024] - self.shift_) for start in chunks])
-        return float(self.gamma) * norms
+        return float(self.gamma) * distances_from(X, self.shift_)
 
 
 class Laplacian(Kernel):

@@ -32,6 +32,7 @@ from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
 from maxmargin.problems.separability import InseparabilityProof
 from maxmargin.runtime.validation import Array
+from maxmargin.solvers import SOLVERS
 from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
 TOL = 1e-5  # finer than the estimators' own, since people look closely
@@ -92,7 +93,8 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
     live = requests.flag(request, "live", False)
     if classes < 2:
         return {"kind": "empty", "sentence": _invitation(y), "points": [], "comment": [], "seconds": 0.0}
-    if settings.get("solver") == "qp_dual" and len(y) > TEXTBOOK:
+    solver = SOLVERS.get(settings.get("solver", "auto"))
+    if solver is not None and not solver.interruptible and len(y) > TEXTBOOK:
         raise RequestError(
             f"The textbook program holds a dense matrix and cannot be stopped, so it gets at most {TEXTBOOK} points "
             f"here; these are {len(y):,}. Choose another solver.",

@@ -8,6 +8,7 @@ import numpy as np
 
 from maxmargin import __version__
 from maxmargin.lab import requests
+from maxmargin.problems.dual import c_svc
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import SOLVERS
 
@@ -23,14 +24,6 @@ SLIDERS = {
     "gamma": {"least": 0.01, "most": 100.0, "default": 1.0, "scale": "log"},
     "degree": {"least": 1, "most": 10, "default": 3, "scale": "linear", "step": 1},
     "coef0": {"least": -2.0, "most": 5.0, "default": 1.0, "scale": "linear"},
-}
-SOLVER_WORDS = {
-    "auto": "the library's choice",
-    "active_set": "active set: small working sets, solved exactly",
-    "smo": "SMO: two multipliers at a time",
-    "coordinate_descent": "coordinate descent: one multiplier at a time; only without intercept",
-    "barrier": "barrier: interior points along the central path",
-    "qp_dual": "textbook quadratic program (Clarabel)",
 }
 MULTICLASS_WORDS = {
     "ovo": "one against one, votes",
@@ -54,10 +47,14 @@ def options() -> dict[str, Any]:
         title, formula = KERNEL_WORDS[name]
         sliders = {parameter: SLIDERS[parameter] for parameter in requests.parameters_of(name)}
         kernels.append({"name": name, "title": title, "formula": formula, "parameters": sliders})
-    names = [name for name in ("auto", *SOLVERS) if name != "coordinate_descent"]
+    classifier = c_svc(np.array([-1.0, 1.0]), np.ones(2))
+    solvers = [solver for solver in SOLVERS.values() if "kernel" in solver.accepts and not solver.refuses(classifier)]
     return {
         "kernels": kernels,
-        "solvers": [{"name": name, "title": SOLVER_WORDS.get(name, name)} for name in names],
+        "solvers": [
+            {"name": "auto", "title": "the library's choice"},
+            *({"name": solver.name, "title": solver.title or solver.name} for solver in solvers),
+        ],
         "multiclass": [{"name": name, "title": MULTICLASS_WORDS[name]} for name in requests.MULTICLASS],
         "C": {"least": 1e-3, "most": 1e6, "default": 10.0, "scale": "log", "infinite": "inf"},
         "limits": {"points": requests.MOST_POINTS, "classes": requests.CLASSES, "grid": requests.FINEST},

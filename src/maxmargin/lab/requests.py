@@ -19,7 +19,7 @@ import numpy as np
 
 from maxmargin.kernels import KERNELS
 from maxmargin.runtime.validation import Array, check_choice
-from maxmargin.solvers import SOLVERS
+from maxmargin.solvers import solvers_for
 
 MOST_POINTS = 5_000
 CLASSES = 6
@@ -318,7 +318,7 @@ def parameters_of(name: str) -> list[str]:
 
 def solver(request: Mapping[str, Any]) -> str:
     """``"auto"``, or the name of a solver."""
-    return choice(request, "solver", ["auto", *SOLVERS], "auto")
+    return choice(request, "solver", ["auto", *solvers_for("kernel")], "auto")
 
 
 def view(request: Mapping[str, Any]) -> tuple[Array, Array]:

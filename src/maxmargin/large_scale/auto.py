@@ -6,7 +6,7 @@ to 2m gains
     gain = mean_i l_i(m) - l_i(2m)   with the standard error   s = std_i(l_i(m) - l_i(2m)) / sqrt(h),
 
 the losses being compared row by row. The search ends when the gain is no more than its standard error, when all rows
-are landmarks, at 4,000, or when the next size would not fit the time or memory that are left; the machine is then
+are landmarks, at 4,000, or when the next size would not fit the time or memory that are left; the model is then
 fitted to all rows with the best m.
 """
 
@@ -21,9 +21,10 @@ import numpy as np
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 
-FIRST, LARGEST = 100, 4000  # more are worth a word of the user's: time grows with their cube
-SHARE, MOST_HELD_OUT = 0.2, 20_000  # rows held out
-FEWEST = 20  # rows below which nothing can be held out
+FIRST_COMPONENTS = 100
+MAX_COMPONENTS = 4000  # that are tried unasked: time grows with their cube
+HELD_OUT_SHARE, HELD_OUT_MAX_ROWS = 0.2, 20_000
+HOLD_OUT_MIN_ROWS = 20  # with fewer nothing is held out
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ class Search:
 
 
 def held_out(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Rows to learn from and rows to look at, in order."""
-    count = min(MOST_HELD_OUT, int(SHARE * n))
+    """Rows to learn from and rows held out, in order."""
+    count = min(HELD_OUT_MAX_ROWS, int(HELD_OUT_SHARE * n))
     apart = np.zeros(n, bool)
     apart[rng.choice(n, count, replace=False, shuffle=False)] = True
     return np.flatnonzero(~apart), np.flatnonzero(apart)
@@ -71,7 +72,7 @@ def held_out(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
 def search(
     attempt: Callable[[int], tuple[Array, float]], n: int, *, control: Control, most: float, weights: Array
 ) -> Search:
-    """Look for the size.
+    """Search for the number of landmarks.
 
     Parameters
     ----------
@@ -84,20 +85,9 @@ def search(
         Landmarks that memory allows.
     weights : array
         Of the rows held out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.runtime.control import Control
-    >>> from maxmargin.large_scale.auto import search
-    >>> noise = np.random.default_rng(0).normal(size=50)
-    >>> attempt = lambda m: (1 / min(m, 400) + 1e-6 * m * noise, 0.0)
-    >>> found = search(attempt, 10_000, control=Control(), most=1e9, weights=np.ones(50))
-    >>> found.n_components, found.ended
-    (400, '800 gain no more than noise')
     """
     trials: list[Trial] = []
-    best, losses, m = min(FIRST, n), np.empty(0), min(FIRST, n)
+    best, losses, m = min(FIRST_COMPONENTS, n), np.empty(0), min(FIRST_COMPONENTS, n)
     ended = f"all {n:,} rows are landmarks"
     while True:
         began = control.seconds
@@ -119,7 +109,7 @@ def search(
         if m >= n:
             break
         m = min(2 * m, n)
-        if m > LARGEST:
+        if m > MAX_COMPONENTS:
             ended = f"{m:,} are tried only if n_components says so"
             break
         if m > most:

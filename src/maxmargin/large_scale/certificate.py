@@ -1,6 +1,6 @@
 """Is it optimal? Primal, dual and gap of each output, from sums over the rows.
 
-With w in the space of the features phi_i = T'k_i, decision values f_i = w'phi_i + b and prices c_i,
+With w in the space of the features phi_i = T'k_i, decision values f_i = w'phi_i + b and weights c_i,
 
     P(w, b) = 1/2 |w|^2 + sum_i c_i L_i(f_i),
     D(g)    = -1/2 |sum_i g_i phi_i|^2 - sum_i (c_i L_i)*(g_i),        sum_i g_i = 0 if the intercept is free,
@@ -20,13 +20,13 @@ import math
 
 import numpy as np
 
-from maxmargin.large_scale.losses import Loss
 from maxmargin.large_scale.rows.oracle import Sums
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.validation import Array
 
 
-def certify(w: Array, sums: Sums, T: Array | None, loss: Loss, intercept: bool) -> list[Certificate]:
+def certify(w: Array, sums: Sums, T: Array | None, loss: SmoothedLoss, intercept: bool) -> list[Certificate]:
     """The certificates of the outputs.
 
     Parameters
@@ -35,7 +35,7 @@ def certify(w: Array, sums: Sums, T: Array | None, loss: Loss, intercept: bool) 
     sums : Sums
         Of the rows at (w, b), with sides if there is an intercept.
     T : array of shape (m, r), or None for the identity
-    loss : Loss
+    loss : SmoothedLoss
     intercept : bool
         Whether there is a free intercept.
 
@@ -44,22 +44,6 @@ def certify(w: Array, sums: Sums, T: Array | None, loss: Loss, intercept: bool) 
     list of Certificate
         ``complementarity`` is the rows' part of the gap, and ``violation`` |w - v| as a share of sqrt(2 P), which |w|
         cannot exceed at the optimum.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.certificate import certify
-    >>> from maxmargin.large_scale.losses import Loss
-    >>> from maxmargin.large_scale.rows.local import LocalRounds
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Labels
-    >>> rows = MatrixRows(np.array([[-1.0], [1.0]]))
-    >>> targets = Labels.one_vs_rest(np.array([0, 1]), np.ones(2), 0.5, np.ones(2))
-    >>> loss, w = Loss(width=1e-9), np.array([[1.0]])
-    >>> sums = LocalRounds(rows, targets).evaluate(w, np.zeros(1), loss, sides=True)
-    >>> certificate = certify(w, sums, None, loss, True)[0]
-    >>> certificate.primal, certificate.dual
-    (0.5, 0.375)
     """
     whitened = sums.gradient if T is None else T.T @ sums.gradient
     found = []

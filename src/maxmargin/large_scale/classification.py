@@ -7,14 +7,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from maxmargin.large_scale.estimator import Fitted, LandmarkMachine, Problem
-from maxmargin.large_scale.losses import HINGES, Loss
-from maxmargin.large_scale.rows.disk_buffer import Spool
-from maxmargin.large_scale.rows.targets import Labels
-from maxmargin.large_scale.training import budget_of
+from maxmargin.large_scale.estimator import LandmarkEstimator
+from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
+from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
+from maxmargin.large_scale.rows.tasks import Classification
+from maxmargin.large_scale.training import Problem, budget_of
+from maxmargin.problems.losses import Loss, make_loss
 from maxmargin.runtime.batches import labels, places
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -25,47 +27,29 @@ from maxmargin.runtime.validation import (
     check_number,
     check_weights,
 )
-from maxmargin.svm.models.expansion import KernelExpansion
+
+HINGE_LOSSES = ("hinge", "squared_hinge")
 
 
-class NystroemSVC(ClassifierMixin, LandmarkMachine):
+@documented(LANDMARK_ENTRIES)
+class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     """Support vector classification with a kernel, for up to millions of rows.
 
     Minimises 1/2 |f|^2 + C sum_i loss(y_i (f(x_i) + b)) over the functions f(x) = sum_j B_j k(x, z_j) of m landmarks
-    z_j, one machine for two classes, one a class for more. Time and memory grow with n m. With all rows as landmarks it
-    is the exact machine.
+    z_j, one for two classes, one per class for more. Time and memory grow with n m. With all rows as landmarks it
+    is the exact problem.
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of slack, > 0.
-    kernel : str, Kernel or callable, default="rbf"
-        A name, an object of :mod:`maxmargin.kernels`, a function, or ``"precomputed"``.
-    gamma, degree, coef0
-        Parameters of a kernel given by name, as for :class:`~maxmargin.SVC`.
-    n_components : int or "auto", default=1000
-        Landmarks m. ``"auto"`` doubles them until rows that are held out gain no more than noise.
-    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-        How they are chosen; or the landmarks themselves, as points or as indices of rows.
+        Weight of the losses, > 0: the smaller, the stronger the regularisation.
+    {kernel, gamma, degree, coef0, n_components, landmarks}
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (f(x) + b). The former is faster.
-    fit_intercept : bool, default=True
+    {fit_intercept}
     class_weight : dict, "balanced" or None, default=None
-        Factors of C for each class; in one-vs-rest that of a class counts in its own machine only.
-    tol : float, default=1e-3
-        Stop when the relative duality gap of each machine is at most this.
-    cache_size : float or "auto", default="auto"
-        Megabytes for kernel values; beyond that they are computed anew in every pass. "auto" is half of what is free.
-    max_iter : int, default=200
-        Largest number of Newton steps, -1 for no limit.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    random_state : int, RandomState, Generator or None, default=None
-        Chooses the landmarks. None is one fixed seed.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    verbose : bool, default=False
-        Print progress on standard error.
+        Factors of C for each class; in one-vs-rest that of a class counts in its own binary problem only.
+    {tol, cache_size, max_iter, max_seconds, random_state, n_jobs, verbose}
 
     Attributes
     ----------
@@ -73,24 +57,12 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
     coefficients_ : array of shape (n_components_, 1) or (n_components_, n_classes)
         B.
     intercept_ : array of shape (1,) or (n_classes,)
-    landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array of objects
-        For a precomputed kernel, their indices.
-    landmark_indices_ : array of int or None
-        Which rows they are; None if they are none.
-    n_components_ : int
-    kernel_ : Kernel
-        The kernel with its parameters resolved on the training data.
-    n_iter_ : int
-    n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    report_ : ApproximateReport
-        What the fit did, how much of the kernel the landmarks miss, and the certificate of the approximated problem.
-    history_ : History
+    {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
-    maxmargin.SVC : The exact machine.
+    maxmargin.SVC : The exact estimator.
     maxmargin.large_scale.Nystroem : The features, for any other linear method.
 
     Examples
@@ -98,10 +70,10 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
     >>> from sklearn.datasets import load_digits
     >>> from maxmargin.large_scale import NystroemSVC
     >>> X, y = load_digits(return_X_y=True)
-    >>> machine = NystroemSVC(C=10.0, gamma=0.001, n_components=300, random_state=0).fit(X[:1000], y[:1000])
-    >>> machine.score(X[1000:], y[1000:]) > 0.95, machine.coefficients_.shape
+    >>> model = NystroemSVC(C=10.0, gamma=0.001, n_components=300, random_state=0).fit(X[:1000], y[:1000])
+    >>> model.score(X[1000:], y[1000:]) > 0.95, model.coefficients_.shape
     (True, (300, 10))
-    >>> machine.report_.relative_gap < 1e-3
+    >>> model.report_.relative_gap < 1e-3
     True
     """
 
@@ -146,13 +118,30 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
 
     def _check_parameters(self) -> None:
         check_number("C", self.C, above=0, remedy="A hard margin is the business of SVC(C=inf).")
-        check_choice("loss", self.loss, HINGES)
+        check_choice("loss", self.loss, HINGE_LOSSES)
         self._check_options()
+
+    def _loss(self) -> Loss:
+        return make_loss(self.loss)
+
+    def _pose(self, totals: Array, labels: Array) -> Problem:
+        """The problem of rows whose classes have these weights in all; y will hold codes, or the labels themselves.
+        Sets ``class_weight_``."""
+        codes = np.arange(len(self.classes_))
+        self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, totals)
+        self._present = totals * self.class_weight_ > 0
+        present = np.flatnonzero(self._present)
+        if len(present) == 0:
+            raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
+        task = Classification(labels, present, self.class_weight_[present], float(self.C))
+        # A single class is decided in advance: f = 1 has no loss.
+        first_b = np.full(1 if len(present) <= 2 else len(present), 1.0 if len(present) == 1 else 0.0)
+        return Problem(task, self._loss(), 1.0, first_b)
 
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine to training data.
+        """Fit the model to training data.
 
         Parameters
         ----------
@@ -172,12 +161,12 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
         control = Control.of(self)
         X, y = self._training_points(X, y, supervised=True)
         self.classes_, codes = check_labels(y)
-        self._fit_codes(X, codes, check_weights(sample_weight, X.shape[0]), control, "")
+        self._fit_codes(X, codes, check_weights(sample_weight, X.shape[0]), control)
         return self
 
     @all_or_nothing
     def fit_stream(self, source: Any, *, target: Any = None, classes: Any = None) -> Self:
-        """Fit the machine to rows that come in batches, from a file or from anywhere.
+        """Fit the model to rows that come in batches, from a file or from anywhere.
 
         The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
         temporary file, which is removed in the end.
@@ -201,14 +190,14 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
         >>> from sklearn.datasets import load_iris
         >>> from maxmargin.large_scale import NystroemSVC
         >>> X, y = load_iris(return_X_y=True)
-        >>> machine = NystroemSVC().fit_stream((X[i::3], y[i::3]) for i in range(3))
-        >>> machine.score(X, y) > 0.95
+        >>> model = NystroemSVC().fit_stream((X[i::3], y[i::3]) for i in range(3))
+        >>> model.score(X, y) > 0.95
         True
         """
         self._check_parameters()
         control = Control.of(self)
-        with Spool(budget_of(self.cache_size)) as spool:
-            parts, weights, said = self._gather(source, target, spool)
+        with DiskBuffer(budget_of(self.cache_size)) as buffer:
+            parts, weights, origin = self._gather(source, target, buffer)
             y = np.concatenate([labels(part) for part in parts])
             if classes is None:
                 self.classes_, codes = check_labels(y)
@@ -220,61 +209,36 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
                         f"y has labels that are not among the classes, {self.classes_.tolist()}: "
                         f"{np.unique(y[~known]).tolist()}."
                     )
-            self._fit_codes(spool.points(), codes, check_weights(np.concatenate(weights), len(y)), control, said)
+            self._fit_codes(buffer.points(), codes, check_weights(np.concatenate(weights), len(y)), control, origin)
         return self
 
-    def _fit_codes(self, X: Points, codes: Array, weights: Array, control: Any, source: str) -> None:
-        self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
-        effective = weights * self.class_weight_[codes]
-        if not effective.any():
-            raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
-        self._present = np.bincount(codes, weights=effective, minlength=len(self.classes_)) > 0
-        weights = np.where(effective > 0, weights, 0.0)
-        present = np.flatnonzero(self._present)
-        factors = self.class_weight_[present]
+    def _fit_codes(self, X: Points, codes: Array, weights: Array, control: Control, source: str = "") -> None:
+        totals = np.bincount(codes, weights=weights, minlength=len(self.classes_))
+        problem = self._pose(totals, np.arange(len(totals)))
+        weights = np.where(weights * self.class_weight_[codes] > 0, weights, 0.0)
+        self._fit_rows(X, codes, weights, problem, control, source)
 
-        def make(at: Array, part: Array) -> Problem:
-            own = np.searchsorted(present, codes[at])
-            targets = Labels.one_vs_rest(own, part, float(self.C), factors)
-            # A single class is decided without looking: f = 1 costs nothing.
-            first_b = np.full(targets.outputs, 1.0 if len(present) == 1 else 0.0)
-            return Problem(targets, Loss.named(self.loss), 1.0, first_b)
-
-        def judge(at: Array, values: Array) -> tuple[Array, float]:
-            guess = present[(values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)]
-            wrong = (guess != codes[at]).astype(np.float64)
-            return wrong, 1.0 - float(np.average(wrong, weights=weights[at]))
-
-        fitted = self._fit_rows(X, codes, weights, make, judge, control, source)
-        self._spread(fitted)
-        n_classes = len(self.classes_)
-        self._account(
-            X,
-            fitted,
-            f"{type(self).__name__}, approximate, {n_classes} classes"
-            + (f", one-vs-rest, {n_classes} machines" if n_classes > 2 else ""),
-            self._parameters(),
-            "training error",
-        )
-
-    def _spread(self, fitted: Fitted) -> None:
-        """The function of the classes that were met, put in the places of all."""
-        B, b = fitted.trained.coefficients, fitted.trained.solution.b
-        present = np.flatnonzero(self._present)
+    def _set_function(self, coefficients: Array, intercept: Array) -> None:
+        """The outputs belong to the classes that have weight: they are put in the places of all."""
+        B, b, present = coefficients, intercept, np.flatnonzero(self._present)
         if len(self.classes_) == 2:
-            if len(present) == 1:  # decided without looking
+            if len(present) == 1:  # decided in advance
                 B, b = np.zeros_like(B), np.full(1, 1.0 if self._present[1] else -1.0)
         else:
             if len(present) == 2:
                 B, b = np.column_stack((-B, B)), np.concatenate((-b, b))
-            whole, ends = np.zeros((len(B), len(self.classes_))), np.zeros(len(self.classes_))
-            whole[:, present], ends[present] = B, b
-            B, b = whole, ends
+            every = np.zeros((len(B) + 1, len(self.classes_)))
+            every[:, present] = np.vstack((B, b))
+            B, b = np.ascontiguousarray(every[:-1]), every[-1]
         self.coefficients_, self.intercept_ = B, b
-        self._expansion = KernelExpansion(self.kernel_, self.landmarks_, B, b)
 
-    def _parameters(self) -> str:
-        return f"C = {self.C:g}, {self.loss.replace('_', ' ')} loss, {self._intercept_in_words()}"
+    def _summary(self) -> tuple[str, str]:
+        n_classes = len(self.classes_)
+        several = f", one-vs-rest, {n_classes} binary problems" if n_classes > 2 else ""
+        return (
+            f"{type(self).__name__}, approximate, {n_classes} classes{several}",
+            f"C = {self.C:g}, {self.loss.replace('_', ' ')} loss",
+        )
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of new points.
@@ -286,7 +250,7 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
         Returns
         -------
         decision : array of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: one value, positive for ``classes_[1]``. More: a value a class.
+            Two classes: one value, positive for ``classes_[1]``. More: one value per class.
         """
         X = self._new_points(X)
         decision = self._expand(self._expansion, X)
@@ -321,23 +285,17 @@ class NystroemSVC(ClassifierMixin, LandmarkMachine):
         Returns
         -------
         float
-            Summed over the machines of one-vs-rest.
+            Summed over the binary problems of one-vs-rest.
         """
-        points = self._new_points(X)
-        values = self._expand(self._expansion, points)[:, self._machines()]
-        weights, y = check_weights(sample_weight, len(values)), np.asarray(y)
-        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        kept = (weights * self.class_weight_[codes]) > 0
-        own = np.searchsorted(np.flatnonzero(self._present), codes[kept])
-        targets = Labels.one_vs_rest(own, weights[kept], float(self.C), self.class_weight_[self._present])
-        signs, prices = targets.tile(slice(None))
-        return 0.5 * float(self._squares.sum()) + float(
-            (prices * Loss.named(self.loss).value(values[kept], signs)).sum()
-        )
-
-    def _machines(self) -> Array:
-        """The columns of the function that belong to a machine of their own."""
+        values = self._expand(self._expansion, self._new_points(X))
         present = np.flatnonzero(self._present)
-        return (
-            present[1:] if len(self.classes_) > 2 and len(present) == 2 else present[: self._expansion.intercept.size]
-        )
+        if len(present) == 1:  # decided in advance, without loss
+            return 0.0
+        # Two classes share a binary problem, that of the second.
+        own = np.array([0]) if values.shape[1] == 1 else present[1:] if len(present) == 2 else present
+        weights, y = check_weights(sample_weight, len(values)), np.asarray(y)
+        task = Classification(self.classes_, present, self.class_weight_[present], float(self.C))
+        at, targets = task.targets(y, weights)
+        signs, loss_weights = targets.tile(slice(None))
+        losses = self._loss().value(signs, values[at][:, own], loss_weights)
+        return 0.5 * float(self._squares.sum()) + float(losses.sum())

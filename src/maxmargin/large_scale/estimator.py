@@ -1,41 +1,39 @@
-"""What the estimators on landmarks share: parameters, the way of a fit, the fitted function and its account.
+"""What the estimators on landmarks share: the steps of a fit, the fitted function and its report.
 
 X, y ─ validation ─ kernel ─ [how many landmarks? auto.py] ─ training.py ─ expansion over the landmarks ─ report
-batches ─ validation ─ spool.py ─ the same
+batches ─ validation ─ rows/disk_buffer.py ─ the same
 """
 
 from __future__ import annotations
 
+import abc
 import math
 import os
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.data.batches import read_batches
 from maxmargin.kernels import Precomputed
-from maxmargin.large_scale.auto import FEWEST, FIRST, Search, held_out, search
+from maxmargin.large_scale.auto import FIRST_COMPONENTS, HOLD_OUT_MIN_ROWS, Search, held_out, search
 from maxmargin.large_scale.features.kernel_error import KernelError
 from maxmargin.large_scale.features.landmarks import check_landmark_columns, generator_of
-from maxmargin.large_scale.losses import Loss
-from maxmargin.large_scale.report import ApproximateReport
-from maxmargin.large_scale.rows.disk_buffer import Spool
-from maxmargin.large_scale.rows.targets import Targets
-from maxmargin.large_scale.training import Rows, Trained, budget_of, missed, rows_of, train
+from maxmargin.large_scale.report import ApproximateReport, warn_unless_converged
+from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
+from maxmargin.large_scale.rows.tasks import row_keys
+from maxmargin.large_scale.training import Problem, Rows, Trained, budget_of, missed, rows_of, train
+from maxmargin.problems.losses import Loss
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.batches import batch_weights, named, opened, passes
 from maxmargin.runtime.callbacks import CallbackSupport
-from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import (
     Array,
     Points,
-    callers_level,
     check_flag,
     check_memory,
     check_new_points,
@@ -49,39 +47,37 @@ from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.predictor import PredictorMixin
 from maxmargin.svm.report import combine
 
-HEAVY = 48.0  # bytes an entry of K_mm takes while it is factorised and used
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What is to be learnt from some of the rows.
-
-    Attributes
-    ----------
-    targets : Targets
-    loss : Loss
-    scale : float
-        Typical size of the targets.
-    first_b : array of shape (outputs,)
-        Where the intercept may begin.
-    """
-
-    targets: Targets
-    loss: Loss
-    scale: float
-    first_b: Array
+FACTOR_BYTES = 48.0  # that an entry of K_mm takes while it is factorised and used
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit has to tell besides the function."""
+    """What a fit found.
 
-    rows: Rows
+    Attributes
+    ----------
+    trained : Trained
+    error : KernelError or None
+    found : Search or None
+        Of ``n_components="auto"``.
+    n_rows : int
+        Distinct rows that have weight.
+    shape, dtype
+        Of X.
+    source : str
+        Where the rows came from, if not from memory.
+    hint : str
+        What may help where the fit does not converge.
+    """
+
     trained: Trained
     error: KernelError | None
     found: Search | None
-    control: Control
+    n_rows: int
+    shape: tuple[int, ...]
+    dtype: str
     source: str
+    hint: str = ""
 
 
 def _check_unless_auto(name: str, value: Any, wanted: str, **bounds: Any) -> None:
@@ -91,11 +87,28 @@ def _check_unless_auto(name: str, value: Any, wanted: str, **bounds: Any) -> Non
         raise ValueError(f"{name} must be {wanted} or 'auto'; got {str(value)!r}.")
 
 
-class LandmarkMachine(CallbackSupport, PredictorMixin, KernelInput):
-    """The base of the estimators. An author says what the problem of some rows is (``make``, given to ``_fit_rows``),
-    and how rows that are held out are judged (``judge``)."""
+class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
+    """The base of the estimators. A subclass says what the problem is, and what the fitted function means."""
 
-    _unit = 1.0  # what objectives are multiplied by in the report
+    _objective_unit = 1.0  # what objectives are multiplied by in the report
+    _error_name = "training error"
+    _has_margin = True  # whether margin and support vectors mean something
+
+    @abc.abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse what has no meaning."""
+
+    @abc.abstractmethod
+    def _loss(self) -> Loss:
+        """The loss of a row."""
+
+    @abc.abstractmethod
+    def _set_function(self, coefficients: Array, intercept: Array) -> None:
+        """Keep the function that was found; arrays of shapes (m, outputs) and (outputs,)."""
+
+    @abc.abstractmethod
+    def _summary(self) -> tuple[str, str]:
+        """What was fitted, and its parameters, for the report."""
 
     def _check_options(self) -> None:
         given = {**self.get_params(deep=False), "warm_start": False}
@@ -109,118 +122,90 @@ class LandmarkMachine(CallbackSupport, PredictorMixin, KernelInput):
     # ---- fitting
 
     def _fit_rows(
-        self,
-        X: Points,
-        target: Array,
-        weights: Array,
-        make: Callable[[Array, Array], Problem],
-        judge: Callable[[Array, Array], tuple[Array, float]],
-        control: Control,
-        source: str = "",
-    ) -> Fitted:
-        """Train on all rows. ``make(at, weights)`` is the problem of the rows at these places, and
-        ``judge(at, values)`` gives the losses and the score of decision values there. Sets all that does not depend on
-        the kind of machine, except the report (:meth:`_account`)."""
+        self, X: Points, y: Array, weights: Array, problem: Problem, control: Control, source: str = ""
+    ) -> None:
+        """Train on all rows, and publish what was found."""
         check_landmark_columns(self)
         used = np.flatnonzero(weights > 0)
         everything = len(used) == len(weights)
         self.kernel_ = self._resolved(X if everything else X[used], weights[used])
         rng = generator_of(0 if self.random_state is None else self.random_state)
-        rows = rows_of(X, target, weights, merge=not isinstance(self.kernel_, Precomputed))
+        rows = rows_of(X, row_keys(y), weights, merge=not isinstance(self.kernel_, Precomputed))
         found: Search | None = None
         with control.catching_interrupts(), single_threaded_blas():
             m = self._size(rows)
             if self.n_components == "auto" and isinstance(self.landmarks, str):
-                found = self._search(X, rows, make, judge, rng, control)
+                found = self._search(X, y, rows, problem, rng, control)
                 m = found.n_components
-            trained = self._train(X, rows, make(rows.at, rows.weights), m, rng, control)
-            unseen = all(math.isinf(certificate.primal) for certificate in trained.solution.certificates)
-            if unseen and trained.solution.status is Status.INTERRUPTED:
+            trained = train(self, X, y, rows, problem, m, rng, control)
+            unfinished = all(math.isinf(certificate.primal) for certificate in trained.solution.certificates)
+            if unfinished and trained.solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt("Not one pass over the rows was finished: there is no model yet.")
             error = missed(self.kernel_, X, rows, trained, rng)
-        self.landmarks_, self.landmark_indices_ = trained.landmarks.points, trained.landmarks.indices
-        self.n_components_ = len(trained.landmarks)
-        self.n_iter_, self.history_ = trained.solution.n_iter, trained.solution.history
-        self._squares = np.array([c.norm**2 for c in trained.solution.certificates])
-        return Fitted(rows, trained, error, found, control, source)
+        hint = "" if trained.solution.status.converged else scaling_hint(X, getattr(self, "feature_names_in_", None))
+        shape = (X.shape[0], X.shape[1] if X.ndim == 2 else 0)
+        self._publish(Fitted(trained, error, found, rows.X.shape[0], shape, str(X.dtype), source, hint), control)
 
     def _size(self, rows: Rows) -> int:
         """Landmarks asked for, as far as there are rows; an error if their kernel matrix does not fit into memory."""
-        n = rows.X.shape[0]
-        m = min(FIRST if self.n_components == "auto" else int(self.n_components), n)
-        check_memory(HEAVY * m**2, f"n_components={m:,}", "take fewer.")
+        m = min(FIRST_COMPONENTS if self.n_components == "auto" else int(self.n_components), rows.X.shape[0])
+        check_memory(FACTOR_BYTES * m**2, f"n_components={m:,}", "take fewer.")
         return m
 
-    def _train(
-        self, X: Points, rows: Rows, problem: Problem, m: int, rng: np.random.Generator, control: Control
-    ) -> Trained:
-        return train(
-            self.kernel_,
-            X,
-            rows,
-            problem.targets,
-            problem.loss,
-            n_components=m,
-            landmarks=self.landmarks,
-            rng=rng,
-            intercept=bool(self.fit_intercept),
-            tol=float(self.tol),
-            control=control,
-            threads=self._threads(rows.X.shape[0]),
-            cache_size=self.cache_size,
-            scale=problem.scale,
-            first_b=problem.first_b,
-            note=print_note if self.verbose else None,
-        )
-
     def _search(
-        self,
-        X: Points,
-        rows: Rows,
-        make: Callable[[Array, Array], Problem],
-        judge: Callable[[Array, Array], tuple[Array, float]],
-        rng: np.random.Generator,
-        control: Control,
+        self, X: Points, y: Array, rows: Rows, problem: Problem, rng: np.random.Generator, control: Control
     ) -> Search:
         """How many landmarks are worth it."""
         n = rows.X.shape[0]
-        if n < FEWEST:
+        if n < HOLD_OUT_MIN_ROWS:
             return Search(n, (), f"all {n:,} rows are landmarks, too few to hold some out")
         learnt, apart = held_out(n, rng)
         part = Rows(rows.X[learnt], rows.at[learnt], rows.weights[learnt])
-        looked_at = rows.X[apart]
-        problem = make(part.at, part.weights)
+        X_held_out, weights = rows.X[apart], rows.weights[apart]
 
         def attempt(m: int) -> tuple[Array, float]:
-            trained = self._train(X, part, problem, m, np.random.default_rng(m), control)
-            function = self._function(trained)
-            values = function.decision(looked_at, self._threads(len(apart)))
-            return judge(rows.at[apart], values)
+            trained = train(self, X, y, part, problem, m, np.random.default_rng(m), control)
+            function = KernelExpansion(self.kernel_, trained.landmarks.points, trained.coefficients, trained.solution.b)
+            values = function.decision(X_held_out, self._threads(len(apart)))
+            return problem.task.score(y[rows.at[apart]], weights, values)
 
-        most = math.sqrt(budget_of("auto") / HEAVY)
-        found = search(attempt, len(learnt), control=control, most=most, weights=rows.weights[apart])
+        most = math.sqrt(budget_of("auto") / FACTOR_BYTES)
+        found = search(attempt, len(learnt), control=control, most=most, weights=weights)
         if found.n_components < len(learnt):
             return found
         return replace(found, n_components=n, ended=f"all {n:,} rows are landmarks")
 
-    def _function(self, trained: Trained) -> KernelExpansion:
-        return KernelExpansion(self.kernel_, trained.landmarks.points, trained.coefficients, trained.solution.b)
-
-    def _account(self, X: Points, fitted: Fitted, machine: str, parameters: str, error_name: str) -> None:
-        """The report, and the warning if there is one to give."""
-        trained, rows, found = fitted.trained, fitted.rows, fitted.found
+    def _publish(self, fitted: Fitted, control: Control) -> None:
+        """The fitted attributes, the report, and the warning if there is one to give."""
+        trained = fitted.trained
         solution = trained.solution
-        missed_by, count = trained.rounds.training_error()
-        root = error_name.startswith("root")
+        self.landmarks_, self.landmark_indices_ = trained.landmarks.points, trained.landmarks.indices
+        self.n_components_ = len(trained.landmarks)
+        self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self._squares = np.array([c.norm**2 for c in solution.certificates])
+        self._set_function(trained.coefficients, solution.b)
+        self._expansion = KernelExpansion(self.kernel_, self.landmarks_, self.coefficients_, self.intercept_)
+        self.report_ = self._report(fitted, control)
+        warn_unless_converged(
+            self,
+            solution.status,
+            max(certificate.relative_gap for certificate in solution.certificates),
+            several=len(solution.certificates) > 1,
+            hint=fitted.hint,
+        )
+
+    def _report(self, fitted: Fitted, control: Control) -> ApproximateReport:
+        trained, found = fitted.trained, fitted.found
+        solution, oracle = trained.solution, trained.oracle
+        missed_by, count = oracle.training_error()
         stopped = solution.status in (Status.DEADLINE, Status.INTERRUPTED)  # then no pass with the final function
         error = math.nan if stopped else missed_by / max(1, count)
-        exhausted = self.n_components_ == rows.X.shape[0] and isinstance(self.landmarks, str)
-        way = "all distinct rows: nothing is approximated" if exhausted else self._how()
-        scaled = [self._in_units(c) for c in solution.certificates]
-        values = rows.X.shape[0] * self.n_components_
-        share = 1.0 if trained.stored else trained.rounds.passes
-        self.report_ = ApproximateReport(
-            machine=machine,
+        way = self.landmarks if isinstance(self.landmarks, str) else "given"
+        if self.n_components_ == fitted.n_rows and isinstance(self.landmarks, str):
+            way = "all distinct rows: nothing is approximated"
+        what, parameters = self._summary()
+        return ApproximateReport(
+            machine=what,
             solver=f"newton, {solution.method}",
             solver_reason=(
                 f"a {trained.factor.rank:,} x {trained.factor.rank:,} system a step"
@@ -228,54 +213,40 @@ class LandmarkMachine(CallbackSupport, PredictorMixin, KernelInput):
                 else "conjugate gradients, preconditioned by a sample of the rows"
             ),
             kernel=self.kernel_,
-            parameters=parameters,
+            parameters=f"{parameters}, {'free' if self.fit_intercept else 'no'} intercept",
             status=solution.status,
             n_iter=solution.n_iter,
-            kernel_evaluations=int(share * values) + self.n_components_**2,
-            n_support=solution.support,
-            n_samples=X.shape[0],
-            n_features=X.shape[1] if X.ndim == 2 else 0,
-            margins=np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in solution.certificates]),
-            training_error=math.sqrt(error) if root else error,
-            error_name=error_name,
+            kernel_evaluations=int((1.0 if trained.stored else oracle.passes) * fitted.n_rows * self.n_components_)
+            + self.n_components_**2,
+            n_support=solution.support if self._has_margin else 0,
+            n_samples=fitted.shape[0],
+            n_features=fitted.shape[1],
+            margins=np.array(
+                [2.0 / c.norm if c.norm > 0 else math.inf for c in solution.certificates * self._has_margin]
+            ),
+            training_error=math.sqrt(error) if self._error_name.startswith("root") else error,
+            error_name=self._error_name,
             kernel_valid=True,
             tol=float(self.tol),
-            seconds=fitted.control.seconds,
-            dtype=str(X.dtype),
-            threads=trained.rounds.threads,
+            seconds=control.seconds,
+            dtype=fitted.dtype,
+            threads=oracle.threads,
             n_landmarks=self.n_components_,
             rank=trained.factor.rank,
             landmarks=way,
             stored=trained.stored,
             source=fitted.source,
-            passes=trained.rounds.passes,
+            passes=oracle.passes,
             products=solution.products,
             kernel_error=fitted.error,
             trials=() if found is None else found.trials,
             trials_ended="" if found is None else found.ended,
-            **combine(scaled),
+            **combine([self._in_units(c) for c in solution.certificates]),
         )
-        if not solution.status.converged:
-            self._warn(X, max(certificate.relative_gap for certificate in solution.certificates))
-
-    def _intercept_in_words(self) -> str:
-        return "free intercept" if self.fit_intercept else "no intercept"
-
-    def _how(self) -> str:
-        return self.landmarks if isinstance(self.landmarks, str) else "given"
 
     def _in_units(self, certificate: Certificate) -> Certificate:
-        return replace(certificate, primal=self._unit * certificate.primal, dual=self._unit * certificate.dual)
-
-    def _warn(self, X: Points, gap: float) -> None:
-        report, several = self.report_, len(self._squares) > 1
-        warnings.warn(
-            f"{type(self).__name__} did not converge ({report.status.value}). The model is the best one so far: its "
-            f"{'largest ' * several}certified relative duality gap is {gap:.2e} (tol={self.tol:g})."
-            f"{scaling_hint(X, getattr(self, 'feature_names_in_', None))}",
-            ConvergenceWarning,
-            stacklevel=callers_level(),
-        )
+        unit = self._objective_unit
+        return replace(certificate, primal=unit * certificate.primal, dual=unit * certificate.dual)
 
     # ---- streams
 
@@ -287,10 +258,10 @@ class LandmarkMachine(CallbackSupport, PredictorMixin, KernelInput):
             raise ValueError("target names a column of a file; batches bring their own y.")
         return passes(source, 1)(), "from a stream"
 
-    def _gather(self, source: Any, target: Any, spool: Spool) -> tuple[list[Array], list[Array], str]:
-        """Put all batches into the spool; their targets and weights, and a word on where they came from."""
+    def _gather(self, source: Any, target: Any, buffer: DiskBuffer) -> tuple[list[Array], list[Array], str]:
+        """Put all batches into the buffer; their targets and weights, and where they came from."""
         targets, weights, width = [], [], 0
-        batches, said = self._batches(source, target)
+        batches, origin = self._batches(source, target)
         for i, batch in enumerate(batches):
             with named(f"batch {i + 1}"):
                 X, y, weight = opened(batch)
@@ -303,15 +274,15 @@ class LandmarkMachine(CallbackSupport, PredictorMixin, KernelInput):
                 if np.shape(y) != X.shape[:1]:
                     raise ValueError(f"X has {X.shape[0]} samples and y has the shape {np.shape(y)}.")
                 weights.append(batch_weights(weight, X.shape[0]))
-            spool.add(X)
+            buffer.add(X)
             targets.append(np.array(y))  # a stream may fill the same array again
         if not targets:
             raise ValueError("The source has no batches: give at least one (X, y).")
-        kept = "spooled to a temporary file" if spool.on_disk else "held in memory"
-        if self.kernel == "precomputed" and spool.n != width:
+        kept = "buffered in a temporary file" if buffer.on_disk else "held in memory"
+        if self.kernel == "precomputed" and buffer.n != width:
             raise ValueError(
-                f"Precomputed matrix must be a square matrix. The batches have {spool.n:,} rows and {width:,} columns "
+                f"Precomputed matrix must be a square matrix. The batches have {buffer.n:,} rows and {width:,} columns "
                 "in all: hand in k(X, X) of the training points, some of its rows at a time."
             )
         count = "1 batch" if len(targets) == 1 else f"{len(targets):,} batches"
-        return targets, weights, f"{said}, {count}, {kept}"
+        return targets, weights, f"{origin}, {count}, {kept}"

@@ -1,9 +1,9 @@
 """How far along a direction? Where the slope of a convex function is zero, for several functions at once.
 
-Looks may be costly (rows on other computers are asked), more steps in one look are not: each asks for the slopes at
-several steps of every function. The zero lies between the last step with a negative slope and the first with a positive
-one, near where the line through these two is zero. If both slopes are small, that is the step. The next look is around
-it; where the slope has a sharp bend that is far too early, so parts of the whole bracket are looked at as well.
+An evaluation may be costly (a map-reduce step over a cluster), more steps in one evaluation are not: each asks for the
+slopes at several steps of every function. The zero lies between the last step with a negative slope and the first with
+a positive one, near where the line through these two is zero. If both slopes are small, that is the step. The next
+evaluation is around it; where the slope has a sharp bend that is far too early, so it includes parts of the bracket.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from maxmargin.runtime.validation import Array
 
-FIRST = np.array(
+FIRST_STEPS = np.array(
     [0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.15, 1.4, 1.8, 3.0]
 )
-NEARBY = np.array([0.8, 1.0, 1.3])  # of the way to where the line is zero
-SPREAD = np.array([0.1, 0.3, 0.6])  # of the bracket
-LOOKS = 8
-FLAT = 0.05  # share of the first slope that is as good as none
-NARROW = 0.3  # share that the slopes on both sides may have for a step between them
+NEARBY_SHARES = np.array([0.8, 1.0, 1.3])  # of the way to where the line is zero
+BRACKET_SHARES = np.array([0.1, 0.3, 0.6])  # of the bracket
+MAX_EVALUATIONS = 8
+FLAT_SLOPE = 0.05  # share of the first slope that counts as zero
+BRACKET_SLOPE = 0.3  # share that the slopes on both sides may have for a step between them
 
 
 def best_steps(slopes_at: Callable[[Array], Array], slope: Array, wanted: Array) -> Array:
@@ -35,22 +35,13 @@ def best_steps(slopes_at: Callable[[Array], Array], slope: Array, wanted: Array)
         At 0; where it is not negative, the step is 0.
     wanted : array of bool of shape (k,)
         Functions that matter; the others get 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.line_search import best_steps
-    >>> bends = np.array([0.7, 0.003])
-    >>> slopes_at = lambda t: np.where(t < bends, -1.0, 1e6 * (t - bends))
-    >>> best_steps(slopes_at, -np.ones(2), np.ones(2, bool)).round(3)
-    array([0.7  , 0.003])
     """
     every = np.arange(len(slope))
     low, at_low = np.zeros(len(slope)), slope.copy()
-    steps = np.repeat(FIRST[:, None], len(slope), axis=1)
+    steps = np.repeat(FIRST_STEPS[:, None], len(slope), axis=1)
     high, at_high = steps[-1].copy(), np.full(len(slope), np.nan)
     best = np.ones(len(slope))
-    for _ in range(LOOKS):
+    for _ in range(MAX_EVALUATIONS):
         slopes = slopes_at(steps)
         for k in np.flatnonzero(wanted):
             below, above = np.flatnonzero(slopes[:, k] <= 0), np.flatnonzero(slopes[:, k] > 0)
@@ -60,14 +51,18 @@ def best_steps(slopes_at: Callable[[Array], Array], slope: Array, wanted: Array)
                 high[k], at_high[k] = steps[above[0], k], slopes[above[0], k]
         nearest = np.abs(slopes).argmin(axis=0)
         best = steps[nearest, every]
-        flat = np.abs(slopes[nearest, every]) <= FLAT * np.abs(slope)
+        flat = np.abs(slopes[nearest, every]) <= FLAT_SLOPE * np.abs(slope)
         at = _crossing(low, at_low, high, at_high)
-        narrow = np.maximum(-at_low, at_high) <= NARROW * np.abs(slope)  # never where the upper slope is not known
+        narrow = np.maximum(-at_low, at_high) <= BRACKET_SLOPE * np.abs(
+            slope
+        )  # never where the upper slope is not known
         best = np.where((flat | narrow) & np.isfinite(at_high), at, best)
         if (flat | narrow)[wanted].all():
             break
         crossing = at - low
-        inside = np.concatenate((np.multiply.outer(NEARBY, crossing), np.multiply.outer(SPREAD, high - low)))
+        inside = np.concatenate(
+            (np.multiply.outer(NEARBY_SHARES, crossing), np.multiply.outer(BRACKET_SHARES, high - low))
+        )
         steps = np.sort(low + np.minimum(inside, high - low), axis=0)
     return np.where(wanted & (slope < 0), best, 0.0)
 

@@ -1,4 +1,4 @@
-"""Newton's method on the primal problem of a machine with m columns, all outputs side by side.
+"""Newton's method on the primal problem of a model with m columns, all outputs side by side.
 
 For each output, with the features phi_i = T'k_i of row i,
 
@@ -13,7 +13,7 @@ A Newton step solves (Hessian) p = -gradient, by one of
     exact    the matrix itself, for few columns: n m^2 operations a step and output
     cg       conjugate gradients, one pass over K an iteration for all outputs, preconditioned by the Hessian of a
              random sample of the rows (with squares it is Falkon: Rudi, Carratino & Rosasco 2017), or for linear
-             machines with many columns by the diagonal
+             models with many columns by the diagonal
 
 A line search follows, in which K does not take part. The hinge is rounded by a parabola. Whenever the rounding is most
 of what is left of the duality gap of the true loss, the multipliers become its centres (the method of multipliers, see
@@ -31,31 +31,32 @@ from scipy.linalg import cho_solve
 
 from maxmargin.large_scale.certificate import certify
 from maxmargin.large_scale.line_search import best_steps
-from maxmargin.large_scale.losses import Loss
 from maxmargin.large_scale.preconditioner import Diagonal, Preconditioner, cholesky_of
-from maxmargin.large_scale.rows.oracle import Halted, Rounds, Sums
+from maxmargin.large_scale.rows.oracle import Halted, RowOracle, Sums
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
+from maxmargin.problems.losses import Loss
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.validation import Array
 
-FEW = 160  # columns up to which the Hessian is formed
-WIDE = 1000  # columns of a linear machine beyond which a Hessian has no room
-AT_ONCE = 2**20  # numbers of the Hessians that are asked for together
-LONG = 60_000  # rows from which parts of them come first
+EXACT_MAX_COLUMNS = 160  # columns up to which the Hessian is formed
+HESSIAN_MAX_COLUMNS = 1000  # columns of a linear model beyond which a Hessian takes too much memory
+HESSIANS_MAX_ENTRIES = 2**20  # of the Hessians that one map-reduce step computes
+PARTS_MIN_ROWS = 60_000  # rows from which parts of them come first
 PART_TOL = 0.01  # relative gap to which parts are solved
-WIDEST = 4.0  # of the parabola, in units of the targets
-SHRINK = 0.5  # factor by which it gets narrower
-SETTLED = 0.3  # share of the rounding's part of the gap that the rest must fall to before it does
-ITERATIONS = 100  # of conjugate gradients in a step
+FIRST_WIDTH = 4.0  # of the parabola, in units of the targets
+WIDTH_FACTOR = 0.5  # factor by which it gets narrower
+SETTLED_SHARE = 0.3  # share of the rounding's part of the gap that the rest must fall to before it does
+CG_MAX_STEPS = 100  # of conjugate gradients in a step
 FORCING = 0.1  # share of the gradient that a step may leave
-FINAL = 1e-3  # the same for squares, which one step would solve
-NARROWEST = 1e-13  # width of the parabola, in units of the targets
-NOTHING = 1e-14  # relative gap of a start that leaves nothing to do
-FLATTEST = 1e-13  # second derivatives, as a share of the prices, that are as good as none
-PATIENCE = 6  # steps without progress: a smaller gap, or an objective that is smaller
+QUADRATIC_FORCING = 1e-3  # the same for squares, which one step would solve
+MIN_WIDTH = 1e-13  # width of the parabola, in units of the targets
+ZERO_GAP = 1e-14  # relative gap of a start that leaves nothing to do
+ZERO_CURVATURE = 1e-13  # second derivatives, as a share of the weights, that count as zero
+MAX_STEPS_WITHOUT_PROGRESS = 6  # steps without progress: a smaller gap, or an objective that is smaller
 PROGRESS = 1e-9  # by this share
-MOST = 1000  # steps, if the user sets no limit
+DEFAULT_MAX_STEPS = 1000  # steps, if the user sets no limit
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class _Best:
     w: Array
     b: Array
     found: list[Certificate]
-    current: Array  # whether w is that of the last look
+    current: Array  # whether w is that of the last evaluation
 
     @classmethod
     def none(cls, w: Array, b: Array) -> _Best:
@@ -120,28 +121,12 @@ class Newton:
     ----------
     T : array of shape (m, r), or None for the identity
     loss : Loss
-        Its width is of no importance.
     intercept : bool
     tol : float
         Relative duality gap of each output.
     control : Control
     scale : float
         Typical size of the targets; 1 for classifiers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.runtime.control import Control
-    >>> from maxmargin.large_scale.losses import Loss
-    >>> from maxmargin.large_scale.newton import Newton
-    >>> from maxmargin.large_scale.rows.local import LocalRounds
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Labels
-    >>> rows = MatrixRows(np.array([[-1.0], [0.5], [1.0]]))
-    >>> rounds = LocalRounds(rows, Labels.one_vs_rest(np.array([0, 1, 1]), np.ones(3), 1.0, np.ones(2)))
-    >>> solution = Newton(None, Loss.named("hinge"), tol=1e-6, control=Control()).solve(rounds)
-    >>> print(solution.w.round(3), solution.b.round(3), solution.status.name)
-    [[1.333]] [0.333] OPTIMAL
     """
 
     def __init__(
@@ -155,7 +140,7 @@ class Newton:
         scale: float = 1.0,
     ) -> None:
         self.T, self.intercept, self.tol, self.scale = T, intercept, tol, scale
-        self.loss = loss if loss.smooth else loss.rounded(WIDEST * scale)
+        self.loss = SmoothedLoss(loss, 0.0 if loss.squared else FIRST_WIDTH * scale)
         self.control = Control() if control is None else control
         self.history = History()
         self.n_iter = self.products = 0
@@ -165,24 +150,24 @@ class Newton:
         self.usual = math.inf  # iterations that a fresh preconditioner asked for
 
     def solve(
-        self, rounds: Rounds, start: tuple[Array, Array] | None = None, first_b: Array | None = None
+        self, oracle: RowOracle, start: tuple[Array, Array] | None = None, first_b: Array | None = None
     ) -> NewtonSolution:
         """Minimise, from (w, b) if they are given; without them from w = 0 and ``first_b``."""
-        r = rounds.columns if self.T is None else self.T.shape[1]
-        zero = np.zeros(rounds.outputs) if first_b is None else first_b
-        self.w: Array = np.zeros((r, rounds.outputs)) if start is None else start[0]
+        r = oracle.columns if self.T is None else self.T.shape[1]
+        zero = np.zeros(oracle.outputs) if first_b is None else first_b
+        self.w: Array = np.zeros((r, oracle.outputs)) if start is None else start[0]
         self.b: Array = zero if start is None else start[1]
         self.best = _Best.none(self.w, self.b)
-        self.begun = 0 if start is None else -1
+        self.first_iter = 0 if start is None else -1
         self.found: list[Certificate] = []
-        self.method = "exact" if rounds.columns <= FEW else "cg"
+        self.method = "exact" if oracle.columns <= EXACT_MAX_COLUMNS else "cg"
         self.support = 0
-        strides = [s for s in rounds.strides if rounds.n >= LONG and rounds.n // s >= 4 * rounds.columns]
+        strides = [s for s in oracle.strides if oracle.n >= PARTS_MIN_ROWS and oracle.n // s >= 4 * oracle.columns]
         status: Status | None = None
         try:
             for stride in strides if start is None else []:
-                self._run(rounds.part(stride), max(self.tol, PART_TOL), final=False)
-            status = self._run(rounds, self.tol, final=True)
+                self._run(oracle.part(stride), max(self.tol, PART_TOL), final=False)
+            status = self._run(oracle, self.tol, final=True)
         except Halted:
             self.w, self.b = self.best.w, self.best.b
             status = self.control.stop() or Status.INTERRUPTED
@@ -194,56 +179,56 @@ class Newton:
 
     # ---- steps
 
-    def _run(self, rounds: Rounds, tol: float, *, final: bool) -> Status:
+    def _run(self, oracle: RowOracle, tol: float, *, final: bool) -> Status:
         """Steps on these rows until the gap is under ``tol``; then w and b are the best that were met."""
         self.best = _Best.none(self.w, self.b)
         smallest, least, waited = math.inf, math.inf, 0
-        limit = MOST if self.control.max_iter < 0 else self.control.max_iter
+        limit = DEFAULT_MAX_STEPS if self.control.max_iter < 0 else self.control.max_iter
         while True:
-            sums = self._look(rounds, final)
+            sums = self._evaluate(oracle, final)
             found = self.best.found
             # w = 0 may be nearly optimal and still decide nothing: one step is made in any case, if there is one.
-            enough = tol if self.n_iter > self.begun else min(tol, NOTHING)
-            # Where one class is alone the optimum is zero, and no gap is small beside it: prices are the unit there.
-            none = NOTHING * sums.price
+            enough = tol if self.n_iter > self.first_iter else min(tol, ZERO_GAP)
+            # With a single class the optimum is zero, and no gap is small beside it: weights are the unit there.
+            none = ZERO_GAP * sums.weight
             zero = [max(c.primal, c.gap) <= none[k] for k, c in enumerate(found)]
             done = np.array([c.relative_gap <= enough or zero[k] for k, c in enumerate(found)])
             ended = self._ended(done, waited, limit)
             if ended is not None:
-                return self._closed(rounds, ended, final)
+                return self._closed(oracle, ended, final)
             gap = max(c.relative_gap for c in found)
             value = float(sums.smooth.sum()) + 0.5 * float((self.w**2).sum())
             moved = gap < 0.9 * smallest or value < least - PROGRESS * abs(value)
             waited = 0 if moved else waited + 1
             smallest, least = min(smallest, gap), min(least, value)
-            if self._settled(rounds, sums, np.array([c.primal for c in found]), ~done, tol):
+            if self._settled(oracle, sums, np.array([c.primal for c in found]), ~done, tol):
                 least = math.inf
             else:
-                self._step(rounds, sums, found, ~done, tol)
+                self._step(oracle, sums, found, ~done, tol)
                 self.n_iter += 1
 
-    def _look(self, rounds: Rounds, final: bool) -> Sums:
-        """A pass at w, and what it says. F is computed anew each time: its changes along float32 products add up."""
-        sums = rounds.evaluate(self._raw(self.w), self.b, self.loss, sides=self.intercept)
+    def _evaluate(self, oracle: RowOracle, final: bool) -> Sums:
+        """A pass at w, and its certificate. F is computed anew each time: its changes along float32 products add up."""
+        sums = oracle.evaluate(self._raw(self.w), self.b, self.loss, sides=self.intercept)
         self.best.update(self.w, self.b, certify(self.w, sums, self.T, self.loss, self.intercept))
         if final:
             self.found, self.support = self.best.found, sums.support
         self._note(sums)
         return sums
 
-    def _closed(self, rounds: Rounds, ended: Status, final: bool) -> Status:
+    def _closed(self, oracle: RowOracle, ended: Status, final: bool) -> Status:
         """The best w, and F there if there is time for a pass."""
         if not self.best.current.all():
             self.w, self.b = self.best.w.copy(), self.best.b.copy()
             if final and ended not in (Status.DEADLINE, Status.INTERRUPTED):
-                self._look(rounds, final)
+                self._evaluate(oracle, final)
         return ended
 
     def _ended(self, done: Array, waited: int, limit: int) -> Status | None:
         """The reason to end here, if there is one."""
         if done.all():
             return Status.OPTIMAL
-        if waited > PATIENCE or 0 < self.loss.width < NARROWEST * self.scale:
+        if waited > MAX_STEPS_WITHOUT_PROGRESS or 0 < self.loss.width < MIN_WIDTH * self.scale:
             return Status.STALLED
         return self.control.stop() or (Status.MAX_ITER if self.n_iter >= limit else None)
 
@@ -268,56 +253,56 @@ class Newton:
         worst = max(c.relative_gap for c in found)
         self.control.report(self.n_iter, worst, sums.support, primal=primal, dual=dual, norm=norm)
 
-    def _step(self, rounds: Rounds, sums: Sums, found: list[Certificate], pending: Array, tol: float) -> None:
+    def _step(self, oracle: RowOracle, sums: Sums, found: list[Certificate], pending: Array, tol: float) -> None:
         """A Newton step of the outputs that are not done."""
         only = np.flatnonzero(pending)
         gradient = self.w + self._white(sums.gradient.sum(axis=0))
-        by_b = sums.slope.sum(axis=0) if self.intercept else np.zeros(rounds.outputs)
+        by_b = sums.slope.sum(axis=0) if self.intercept else np.zeros(oracle.outputs)
         # Without any curvature the intercept steps as far as the widest parabola; the line search knows better.
-        far = np.abs(by_b) / (WIDEST * self.scale) + FLATTEST * sums.price
-        self.damping = np.where(sums.bend > FLATTEST * sums.price, FLATTEST**2 * sums.price, far)
+        far = np.abs(by_b) / (FIRST_WIDTH * self.scale) + ZERO_CURVATURE * sums.weight
+        self.damping = np.where(sums.curvature > ZERO_CURVATURE * sums.weight, ZERO_CURVATURE**2 * sums.weight, far)
         g = np.vstack((gradient, by_b))[: gradient.shape[0] + self.intercept, only]
         # A residual r costs 1/2 |r|^2 of the gap, and about |r_b| itself for the intercept: multipliers of one side are
         # lowered until sum g = 0.
         enough = 0.2 * tol * np.array([max(found[k].primal, 1e-300) for k in only])
-        x = self._direct(rounds, g, only) if self.method == "exact" else self._conjugate(rounds, g, only, enough)
+        x = self._direct(oracle, g, only) if self.method == "exact" else self._conjugate(oracle, g, only, enough)
         r = gradient.shape[0]
         P = np.zeros_like(self.w)
         p = np.zeros_like(self.b)
         P[:, only] = x[:r]
         if self.intercept:
             p[only] = x[r]
-        rounds.direction(self._raw(P[:, only]), p[only], None if len(only) == len(self.b) else only)
-        t = self._length(rounds, P, p, np.einsum("ik,ik->k", gradient, P) + by_b * p, pending)
+        oracle.direction(self._raw(P[:, only]), p[only], None if len(only) == len(self.b) else only)
+        t = self._length(oracle, P, p, np.einsum("ik,ik->k", gradient, P) + by_b * p, pending)
         self.w, self.b = self.w + t * P, self.b + t * p
 
-    def _direct(self, rounds: Rounds, g: Array, only: Array) -> Array:
+    def _direct(self, oracle: RowOracle, g: Array, only: Array) -> Array:
         """-H^-1 g from the matrix itself."""
         x, size = np.empty_like(g), len(g)
         asked = only[:1] if self.loss.quadratic else only  # squares have one matrix for all outputs
-        together = max(1, AT_ONCE // (size + 1) ** 2)
+        together = max(1, HESSIANS_MAX_ENTRIES // (size + 1) ** 2)
         for begin in range(0, len(asked), together):
             some = asked[begin : begin + together]
-            for j, H in enumerate(rounds.curvature(some.tolist(), self.T), begin):
+            for j, H in enumerate(oracle.curvature(some.tolist(), self.T), begin):
                 damping = self.damping[asked[j]] if self.intercept else None
                 factor = cholesky_of(np.ascontiguousarray(H[:size, :size]), damping)
                 columns = slice(None) if self.loss.quadratic else slice(j, j + 1)
                 x[:, columns] = -cho_solve((factor, True), g[:, columns], check_finite=False)
         return x
 
-    def _conjugate(self, rounds: Rounds, g: Array, only: Array, enough: Array) -> Array:
+    def _conjugate(self, oracle: RowOracle, g: Array, only: Array, enough: Array) -> Array:
         """-H^-1 g by preconditioned conjugate gradients, for all outputs at once; those that are there stop."""
         if self.sampled is None:
-            wide = self.T is None and rounds.columns > WIDE
-            self.sampled = Diagonal(self.intercept) if wide else Preconditioner(rounds, self.T, self.intercept)
+            wide = self.T is None and oracle.columns > HESSIAN_MAX_COLUMNS
+            self.sampled = Diagonal(self.intercept) if wide else Preconditioner(oracle, self.T, self.intercept)
         M = self.sampled
         stale = self.usual == math.inf and not self.loss.quadratic  # the Hessian of squares is always the same
         if not M.factors or stale or any(int(k) not in M.factors for k in only):
-            M.refresh(rounds, self._raw(self.w), self.b, self.loss, self.damping)
+            M.refresh(oracle, self._raw(self.w), self.b, self.loss, self.damping)
             self.usual = math.inf
         x, r = np.zeros_like(g), -g
         first = np.linalg.norm(g, axis=0)
-        goal = np.maximum((FINAL if self.loss.quadratic else FORCING) * first, np.sqrt(enough))
+        goal = np.maximum((QUADRATIC_FORCING if self.loss.quadratic else FORCING) * first, np.sqrt(enough))
         level = np.full(len(only), math.inf)
         if self.intercept:
             level = np.maximum(np.maximum(FORCING * np.abs(g[-1]), FORCING**2 * first), enough / self.scale)
@@ -325,8 +310,8 @@ class Newton:
         p, rz = z.copy(), np.einsum("ik,ik->k", r, z)
         active = np.arange(len(only))
         count = 0
-        while count < ITERATIONS and self.control.stop() is None:
-            Hp = self._hessian(rounds, p[:, active], only[active])
+        while count < CG_MAX_STEPS and self.control.stop() is None:
+            Hp = self._hessian(oracle, p[:, active], only[active])
             curvature = np.einsum("ik,ik->k", p[:, active], Hp)
             step = rz[active] / np.where(curvature > 0, curvature, math.inf)
             x[:, active] += step * p[:, active]
@@ -344,27 +329,27 @@ class Newton:
         self.usual = count + 6 if self.usual == math.inf else math.inf if count > self.usual else self.usual
         return x
 
-    def _hessian(self, rounds: Rounds, p: Array, only: Array) -> Array:
+    def _hessian(self, oracle: RowOracle, p: Array, only: Array) -> Array:
         r = self.w.shape[0]
         by_b = p[r] if self.intercept else np.zeros(p.shape[1])
-        product, total = rounds.curvature_times(self._raw(p[:r]), by_b, None if len(only) == len(self.b) else only)
+        product, total = oracle.curvature_times(self._raw(p[:r]), by_b, None if len(only) == len(self.b) else only)
         Hp = p.copy()
         Hp[:r] += self._white(product)
         if self.intercept:
             Hp[r] = total + self.damping[only] * by_b
         return Hp
 
-    def _length(self, rounds: Rounds, P: Array, p: Array, slope: Array, pending: Array) -> Array:
+    def _length(self, oracle: RowOracle, P: Array, p: Array, slope: Array, pending: Array) -> Array:
         """The best step along a direction, of each output: where the derivative of the objective, which grows, is 0."""
         square, inner = np.einsum("ik,ik->k", P, P), np.einsum("ik,ik->k", self.w, P)
-        return best_steps(lambda t: rounds.along(t, self.loss)[1] + inner + t * square, slope, pending)
+        return best_steps(lambda t: oracle.along(t, self.loss)[1] + inner + t * square, slope, pending)
 
     # ---- the parabola
 
-    def _settled(self, rounds: Rounds, sums: Sums, primal: Array, pending: Array, tol: float) -> bool:
+    def _settled(self, oracle: RowOracle, sums: Sums, primal: Array, pending: Array, tol: float) -> bool:
         """Whether most of the gap is that of the rounding; then multipliers become centres, and the parabola narrower
         where that alone was not enough the last time."""
-        if self.loss.smooth or self.n_iter == self.set_at:
+        if self.loss.squared or self.n_iter == self.set_at:
             return False
         pulled = self._white(sums.gradient.sum(axis=0))
         slack = 0.5 * ((self.w + pulled) ** 2).sum(axis=0)
@@ -372,11 +357,11 @@ class Newton:
             slack += self.scale * np.abs(sums.slope.sum(axis=0))
         products = np.einsum("ik,ik->k", self.w, pulled) + self.b * sums.slope.sum(axis=0)
         rounding = sums.loss + sums.linear.sum(axis=0) + sums.quadratic.sum(axis=0) - products
-        if (slack > np.maximum(SETTLED * rounding, 0.3 * tol * primal))[pending].any():
+        if (slack > np.maximum(SETTLED_SHARE * rounding, 0.3 * tol * primal))[pending].any():
             return False
         total = float(rounding[pending].sum())
-        rounds.recentre()
+        oracle.recentre()
         if total > 0.2 * self.last:
-            self.loss = self.loss.rounded(SHRINK * self.loss.width)
+            self.loss = self.loss.rounded(WIDTH_FACTOR * self.loss.width)
         self.last, self.set_at = total, self.n_iter
         return True

@@ -7,7 +7,7 @@ With phi_i = T'k_i, and n / s as many rows as the sample has,
 is about the Hessian of all rows once the sample has a few times as many rows as there are unknowns; conjugate gradients
 on M^-1 H then need few iterations. The features of the sample are computed once, and serve every Newton step.
 
-Linear machines with many columns have no room for such a matrix, and sparse ones little use for it: there M is the
+Linear models with many columns have no memory for such a matrix, and sparse ones little use for it: there M is the
 diagonal of the Hessian of all rows, I + sum_i D_i x_ij^2.
 """
 
@@ -16,15 +16,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from maxmargin.large_scale.losses import Loss
-from maxmargin.large_scale.rows.oracle import Rounds
+from maxmargin.large_scale.rows.oracle import RowOracle
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
 
-SAMPLED = 4  # rows of the sample, in multiples of the columns
-STRIP = 512  # columns of a product at a time
-PART = 2048  # rows of the sample that one thread works on at a time, or as many as there are columns
-MOST_BYTES = 1e9  # for the factors of all outputs
+SAMPLE_ROWS_PER_COLUMN = 4
+PRODUCT_COLUMNS = 512  # of a product at a time
+THREAD_ROWS = 2048  # of the sample that one thread works on at a time, or as many as there are columns
+FACTORS_MAX_BYTES = 1e9  # of all outputs
 
 
 class Preconditioner:
@@ -32,38 +32,22 @@ class Preconditioner:
 
     Parameters
     ----------
-    rounds : Rounds
+    oracle : RowOracle
         Rows to draw the sample from; a part of all rows will do.
     T : array of shape (m, r), or None for the identity
     intercept : bool
         Whether there is one; it is the last unknown then.
-
-    Examples
-    --------
-    With all rows in the sample it is the Hessian itself.
-
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.losses import Loss
-    >>> from maxmargin.large_scale.preconditioner import Preconditioner
-    >>> from maxmargin.large_scale.rows.local import LocalRounds
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Values
-    >>> rounds = LocalRounds(MatrixRows(np.array([[1.0], [2.0]])), Values(np.zeros((2, 1)), np.ones(2)))
-    >>> sampled = Preconditioner(rounds, None, intercept=False)
-    >>> sampled.refresh(rounds, np.zeros((1, 1)), np.zeros(1), Loss.named("squares"), np.zeros(1))
-    >>> sampled.solve(0, np.array([11.0])).round(6)  # 1 + 2 (1 + 4) = 11
-    array([1.])
     """
 
-    def __init__(self, rounds: Rounds, T: Array | None, intercept: bool) -> None:
+    def __init__(self, oracle: RowOracle, T: Array | None, intercept: bool) -> None:
         self.intercept = intercept
-        self.K, self.y, self.c = rounds.sample(SAMPLED * rounds.columns + 100)
-        self.threads = getattr(rounds, "threads", 1)
-        r = rounds.columns if T is None else T.shape[1]
+        self.K, self.y, self.c = oracle.sample(SAMPLE_ROWS_PER_COLUMN * oracle.columns + 100)
+        self.threads = getattr(oracle, "threads", 1)
+        r = oracle.columns if T is None else T.shape[1]
         self.V: Array = np.empty((len(self.K), r + intercept), self.K.dtype)
         self.V[:, r:] = 1.0
         right = None if T is None else T.astype(self.K.dtype)
-        strips = [slice(start, min(start + STRIP, r)) for start in range(0, r, STRIP)]
+        strips = [slice(start, min(start + PRODUCT_COLUMNS, r)) for start in range(0, r, PRODUCT_COLUMNS)]
         # Of an upper triangle, no more than the rows above the diagonal are multiplied.
         triangular = T is not None and not any(T[strip.stop :, strip].any() for strip in strips)
         tiles = self._parts(len(self.K))
@@ -83,16 +67,16 @@ class Preconditioner:
 
     def _parts(self, count: int) -> list[slice]:
         """Rows in parts that depend on the shape only, so that sums have the same bits for any number of threads."""
-        size = max(PART, self.K.shape[1])
+        size = max(THREAD_ROWS, self.K.shape[1])
         return [slice(start, start + size) for start in range(0, count, size)]
 
-    def refresh(self, rounds: Rounds, B: Array, b: Array, loss: Loss, damping: Array) -> None:
-        """Factorise at (B, b), where the losses have these curvatures; ``rounds`` were evaluated there."""
+    def refresh(self, oracle: RowOracle, B: Array, b: Array, loss: SmoothedLoss, damping: Array) -> None:
+        """Factorise at (B, b), where the losses have these curvatures; ``oracle`` was evaluated there."""
         D = np.empty((len(self.y), self.y.shape[1]))
         F = self.K @ B + b
         loss.second_order(F, self.y, self.c, None, D)
         self.factors = {}
-        if 8.0 * D.shape[1] * self.V.shape[1] ** 2 > MOST_BYTES:  # many outputs share the mean of their Hessians
+        if 8.0 * D.shape[1] * self.V.shape[1] ** 2 > FACTORS_MAX_BYTES:  # many outputs share the mean of their Hessians
             D, damping = np.repeat(D.mean(axis=1, keepdims=True), D.shape[1], axis=1), np.full(len(b), damping.mean())
         alone = [k for k in range(len(b)) if k == 0 or not np.array_equal(D[:, k], D[:, k - 1])]
         for k in range(len(b)):
@@ -121,7 +105,7 @@ class Preconditioner:
 
 
 class Diagonal:
-    """The diagonal of the Hessian of all rows, for linear machines with many columns.
+    """The diagonal of the Hessian of all rows, for linear models with many columns.
 
     Parameters
     ----------
@@ -133,9 +117,9 @@ class Diagonal:
         self.intercept = intercept
         self.factors: dict[int, Array] = {}
 
-    def refresh(self, rounds: Rounds, B: Array, b: Array, loss: Loss, damping: Array) -> None:
-        """The diagonal at (B, b), where ``rounds`` were evaluated last."""
-        H = rounds.curvature_diagonal()
+    def refresh(self, oracle: RowOracle, B: Array, b: Array, loss: SmoothedLoss, damping: Array) -> None:
+        """The diagonal at (B, b), where ``oracle`` was evaluated last."""
+        H = oracle.curvature_diagonal()
         H[:-1] += 1.0
         H[-1] += damping
         H = H if self.intercept else H[:-1]

@@ -9,77 +9,120 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from maxmargin.large_scale.estimator import LandmarkMachine, Problem
-from maxmargin.large_scale.losses import Loss
-from maxmargin.large_scale.rows.disk_buffer import Spool
-from maxmargin.large_scale.rows.targets import Values
-from maxmargin.large_scale.training import budget_of
+from maxmargin.large_scale.estimator import LandmarkEstimator
+from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
+from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
+from maxmargin.large_scale.rows.tasks import Regression
+from maxmargin.large_scale.training import Problem, budget_of
+from maxmargin.problems.losses import Loss, make_loss
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_number, check_targets, check_weights
-from maxmargin.svm.models.expansion import KernelExpansion
 
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
-class ValueMachine(RegressorMixin, LandmarkMachine, abc.ABC):
-    """What regressions on landmarks share: the problem of a tube around real targets of one or several outputs."""
+class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
+    """What regressions on landmarks share: real targets of one or several outputs."""
 
     _single = True
+    _error_name = "root mean squared training error"
 
     @abc.abstractmethod
-    def _loss(self) -> Loss:
-        """The loss of a row."""
+    def _loss_weight(self) -> float:
+        """The weight of the loss of a row of weight one, where the penalty is 1/2 |f|^2."""
 
-    @abc.abstractmethod
-    def _price(self) -> float:
-        """What a row of weight one pays for its loss, where the penalty is 1/2 |f|^2."""
+    def _pose(self, mean: Array, spread: float) -> Problem:
+        """The problem of targets with these means and, at most, this standard deviation."""
+        if not math.isfinite(spread):
+            raise ValueError("The targets are so large that their squares overflow: divide y by a constant.")
+        scale = spread if spread > 0 else max(1.0, float(np.abs(mean).max()))
+        first_b = mean if self.fit_intercept else np.zeros(len(mean))
+        return Problem(Regression(self._loss_weight()), self._loss(), scale, first_b)
 
-    @abc.abstractmethod
-    def _parameters(self) -> str:
-        """C and epsilon, or alpha: what the machine has, in words."""
+    def _training_values(self, X: Any, y: Any) -> tuple[Points, Array]:
+        """Validated points, and targets of shape (n, outputs)."""
+        X, y = self._training_points(X, y, supervised=True, numeric=True)
+        return X, y.astype(np.float64)[:, None]
 
-    def _fit_values(self, X: Points, Y: Array, weights: Array, control: Any, source: str) -> None:
-        """Fit to targets of shape (n, outputs)."""
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to training data.
+
+        Parameters
+        ----------
+        X : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
+            With ``kernel="precomputed"`` the square kernel matrix.
+        y : array-like of shape (n_samples,)
+            Target values; for NystroemRidge also of shape (n_samples, n_targets).
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of two is the same as giving the sample twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        control = Control.of(self)
+        X, Y = self._training_values(X, y)
+        self._fit_values(X, Y, check_weights(sample_weight, X.shape[0]), control)
+        return self
+
+    @all_or_nothing
+    def fit_stream(self, source: Any, *, target: Any = None) -> Self:
+        """Fit the model to rows that come in batches, from a file or from anywhere.
+
+        The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
+        temporary file, which is removed in the end.
+
+        Parameters
+        ----------
+        source : path, iterable or callable
+            A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight), with one
+            target.
+        target : str or int, optional
+            The column of the file that holds the targets.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from maxmargin.large_scale import NystroemSVR
+        >>> x = np.linspace(0.0, 6.0, 90)[:, None]
+        >>> model = NystroemSVR().fit_stream((x[i::3], np.sin(x[i::3, 0])) for i in range(3))
+        >>> model.score(x, np.sin(x[:, 0])) > 0.9
+        True
+        """
+        self._check_parameters()
+        control, self._single = Control.of(self), True
+        with DiskBuffer(budget_of(self.cache_size)) as buffer:
+            parts, weights, origin = self._gather(source, target, buffer)
+            y = check_targets(np.concatenate(parts), buffer.n, numeric=True)
+            all_weights = check_weights(np.concatenate(weights), buffer.n)
+            self._fit_values(buffer.points(), y[:, None], all_weights, control, origin)
+        return self
+
+    def _fit_values(self, X: Points, Y: Array, weights: Array, control: Control, source: str = "") -> None:
         share = weights / weights.sum()
         with np.errstate(over="ignore", invalid="ignore"):
             mean = share @ Y
             spread = float(np.sqrt(share @ ((Y - mean) ** 2)).max())
-        if not math.isfinite(spread):
-            raise ValueError("The targets are so large that their squares overflow: divide y by a constant.")
-        merged = Y[:, 0] if Y.shape[1] == 1 else np.unique(Y, axis=0, return_inverse=True)[1].ravel()
-        first_b = mean if self.fit_intercept else np.zeros(Y.shape[1])
-        scale = spread if spread > 0 else max(1.0, float(np.abs(mean).max()))
+        self._fit_rows(X, Y, weights, self._pose(mean, spread), control, source)
 
-        def make(at: Array, part: Array) -> Problem:
-            return Problem(Values(np.ascontiguousarray(Y[at]), part, self._price()), self._loss(), scale, first_b)
+    def _set_function(self, coefficients: Array, intercept: Array) -> None:
+        self.coefficients_, self.intercept_ = coefficients, intercept
 
-        def judge(at: Array, values: Array) -> tuple[Array, float]:
-            squares = ((Y[at] - values) ** 2).mean(axis=1)
-            around = ((Y[at] - np.average(Y[at], axis=0, weights=weights[at])) ** 2).mean(axis=1)
-            total = float(weights[at] @ around)
-            return squares, 1.0 - float(weights[at] @ squares) / total if total > 0 else 0.0
-
-        fitted = self._fit_rows(X, merged, weights, make, judge, control, source)
-        self.coefficients_, self.intercept_ = fitted.trained.coefficients, fitted.trained.solution.b
-        self._expansion = KernelExpansion(self.kernel_, self.landmarks_, self.coefficients_, self.intercept_)
-        many = f", {Y.shape[1]} targets" if Y.shape[1] > 1 else ""
-        self._account(
-            X,
-            fitted,
-            f"{type(self).__name__}, approximate{many}",
-            self._parameters(),
-            "root mean squared training error",
-        )
-
-    def _fit_batches(self, source: Any, target: Any) -> None:
-        control = Control.of(self)
-        with Spool(budget_of(self.cache_size)) as spool:
-            parts, weights, said = self._gather(source, target, spool)
-            y = check_targets(np.concatenate(parts), spool.n, numeric=True)
-            whole = check_weights(np.concatenate(weights), spool.n)
-            self._fit_values(spool.points(), y[:, None], whole, control, said)
+    def _named(self) -> str:
+        outputs = len(self.intercept_)
+        return f"{type(self).__name__}, approximate" + (f", {outputs} targets" if outputs > 1 else "")
 
     def predict(self, X: Any) -> Array:
         """Values at new points.
@@ -112,73 +155,42 @@ class ValueMachine(RegressorMixin, LandmarkMachine, abc.ABC):
         -------
         float
         """
-        X = self._new_points(X)
-        values = self._expand(self._expansion, X)
+        values = self._expand(self._expansion, self._new_points(X))
         Y = np.asarray(y, dtype=np.float64).reshape(values.shape)
-        weights = check_weights(sample_weight, len(values))
-        losses = float((self._price() * weights[:, None] * self._loss().value(values, Y)).sum())
-        return self._unit * (0.5 * float(self._squares.sum()) + losses)
+        weights = self._loss_weight() * check_weights(sample_weight, len(values))[:, None] * np.ones_like(values)
+        losses = float(self._loss().value(Y, values, weights).sum())
+        return self._objective_unit * (0.5 * float(self._squares.sum()) + losses)
 
 
-class NystroemSVR(ValueMachine):
+@documented(LANDMARK_ENTRIES)
+class NystroemSVR(LandmarkRegressor):
     """Support vector regression with a kernel, for up to millions of rows.
 
     Minimises 1/2 |f|^2 + C sum_i loss(|y_i - f(x_i) - b| - epsilon) over the functions f(x) = sum_j B_j k(x, z_j) of m
-    landmarks z_j. Time and memory grow with n m. With all rows as landmarks it is the exact machine.
+    landmarks z_j. Time and memory grow with n m. With all rows as landmarks it is the exact problem.
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of an error outside the tube, > 0.
+        Weight of errors outside the tube, > 0: the smaller, the stronger the regularisation.
     epsilon : float, default=0.1
         Half the width of the tube inside which errors cost nothing.
-    kernel : str, Kernel or callable, default="rbf"
-        A name, an object of :mod:`maxmargin.kernels`, a function, or ``"precomputed"``.
-    gamma, degree, coef0
-        Parameters of a kernel given by name, as for :class:`~maxmargin.SVR`.
-    n_components : int or "auto", default=1000
-        Landmarks m. ``"auto"`` doubles them until rows that are held out gain no more than noise.
-    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-        How they are chosen; or the landmarks themselves, as points or as indices of rows.
+    {kernel, gamma, degree, coef0, n_components, landmarks}
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         max(0, r) or max(0, r)^2 of r = |y - f(x) - b| - epsilon.
-    fit_intercept : bool, default=True
-    tol : float, default=1e-3
-        Stop when the relative duality gap is at most this.
-    cache_size : float or "auto", default="auto"
-        Megabytes for kernel values; beyond that they are computed anew in every pass. "auto" is half of what is free.
-    max_iter : int, default=200
-        Largest number of Newton steps, -1 for no limit.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    random_state : int, RandomState, Generator or None, default=None
-        Chooses the landmarks. None is one fixed seed.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    verbose : bool, default=False
-        Print progress on standard error.
+    {fit_intercept, tol, cache_size, max_iter, max_seconds, random_state, n_jobs, verbose}
 
     Attributes
     ----------
     coefficients_ : array of shape (n_components_, 1)
         B.
     intercept_ : array of shape (1,)
-    landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array of objects
-        For a precomputed kernel, their indices.
-    landmark_indices_ : array of int or None
-        Which rows they are; None if they are none.
-    n_components_, n_iter_, n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    kernel_ : Kernel
-        The kernel with its parameters resolved on the training data.
-    report_ : ApproximateReport
-        What the fit did, how much of the kernel the landmarks miss, and the certificate of the approximated problem.
-    history_ : History
+    {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
-    maxmargin.SVR : The exact machine.
+    maxmargin.SVR : The exact estimator.
     NystroemRidge : Squares for the loss.
 
     Examples
@@ -186,8 +198,8 @@ class NystroemSVR(ValueMachine):
     >>> import numpy as np
     >>> from maxmargin.large_scale import NystroemSVR
     >>> x = np.linspace(0.0, 6.0, 5000)[:, None]
-    >>> machine = NystroemSVR(C=10.0, epsilon=0.01, n_components=20).fit(x, np.sin(x).ravel())
-    >>> bool(abs(machine.predict([[1.0]])[0] - np.sin(1.0)) < 0.02)
+    >>> model = NystroemSVR(C=10.0, epsilon=0.01, n_components=20).fit(x, np.sin(x).ravel())
+    >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 0.02)
     True
     """
 
@@ -237,69 +249,10 @@ class NystroemSVR(ValueMachine):
         self._check_options()
 
     def _loss(self) -> Loss:
-        return Loss.named(self.loss, float(self.epsilon))
+        return make_loss(self.loss, epsilon=float(self.epsilon))
 
-    def _price(self) -> float:
+    def _loss_weight(self) -> float:
         return float(self.C)
 
-    def _parameters(self) -> str:
-        loss = f"{self.loss.replace('_', ' ')} loss"
-        return f"C = {self.C:g}, epsilon = {self.epsilon:g}, {loss}, {self._intercept_in_words()}"
-
-    @all_or_nothing
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine to training data.
-
-        Parameters
-        ----------
-        X : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
-            With ``kernel="precomputed"`` the square kernel matrix.
-        y : array-like of shape (n_samples,)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._check_parameters()
-        control = Control.of(self)
-        X, y = self._training_points(X, y, supervised=True, numeric=True)
-        weights = check_weights(sample_weight, X.shape[0])
-        self._fit_values(X, y.astype(np.float64)[:, None], weights, control, "")
-        return self
-
-    @all_or_nothing
-    def fit_stream(self, source: Any, *, target: Any = None) -> Self:
-        """Fit the machine to rows that come in batches, from a file or from anywhere.
-
-        The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
-        temporary file, which is removed in the end.
-
-        Parameters
-        ----------
-        source : path, iterable or callable
-            A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight).
-        target : str or int, optional
-            The column of the file that holds the targets.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from maxmargin.large_scale import NystroemSVR
-        >>> x = np.linspace(0.0, 6.0, 90)[:, None]
-        >>> machine = NystroemSVR().fit_stream((x[i::3], np.sin(x[i::3, 0])) for i in range(3))
-        >>> machine.score(x, np.sin(x[:, 0])) > 0.9
-        True
-        """
-        self._check_parameters()
-        self._fit_batches(source, target)
-        return self
+    def _summary(self) -> tuple[str, str]:
+        return self._named(), f"C = {self.C:g}, epsilon = {self.epsilon:g}, {self.loss.replace('_', ' ')} loss"

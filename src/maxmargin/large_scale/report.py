@@ -1,11 +1,17 @@
-"""The account of an approximate fit."""
+"""The report of an approximate fit, and its warning."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.large_scale.auto import Trial
 from maxmargin.large_scale.features.kernel_error import KernelError
+from maxmargin.runtime.control import Status
+from maxmargin.runtime.validation import callers_level
 from maxmargin.svm.report import FitReport
 
 
@@ -17,7 +23,8 @@ class ApproximateReport(FitReport):
     also one of the exact problem, with the same norm and the same losses, so ``primal_objective`` is an upper bound of
     the exact optimum; ``dual_objective`` is no lower bound of it.
 
-    Besides the attributes of :class:`~maxmargin.svm.report.FitReport`:
+    Besides the attributes of :class:`~maxmargin.svm.report.FitReport`, of which ``margins`` is empty for the squared
+    loss:
 
     Attributes
     ----------
@@ -46,7 +53,7 @@ class ApproximateReport(FitReport):
     >>> from sklearn.datasets import load_iris
     >>> from maxmargin.large_scale import NystroemSVC
     >>> print(NystroemSVC(n_components=20, random_state=0).fit(*load_iris(return_X_y=True)).report_)
-    machine           NystroemSVC, approximate, 3 classes, one-vs-rest, 3 machines
+    machine           NystroemSVC, approximate, 3 classes, one-vs-rest, 3 binary problems
     kernel            RBF(gamma=0.0...)
     landmarks         20 (uniform), rank 20
     ...
@@ -65,6 +72,8 @@ class ApproximateReport(FitReport):
 
     def _lines(self) -> list[tuple[str, str]]:
         lines = dict(super()._lines())
+        if len(self.margins) == 0:  # the squared loss: all rows count
+            del lines["margin"], lines["support vectors"]
         held = "held in memory" if self.stored else "computed anew in every pass"
         own = {
             "landmarks": f"{self.n_landmarks:,} ({self.landmarks}), rank {self.rank:,}",
@@ -87,3 +96,14 @@ class ApproximateReport(FitReport):
             if name == "kernel":
                 ordered.extend(own.items())
         return ordered
+
+
+def warn_unless_converged(estimator: Any, status: Status, gap: float, *, several: bool = False, hint: str = "") -> None:
+    """The warning of a fit that was stopped before the relative gap was at most ``tol``."""
+    if not status.converged:
+        warnings.warn(
+            f"{type(estimator).__name__} did not converge ({status.value}). The model is the best one so far: its "
+            f"{'largest ' * several}certified relative duality gap is {gap:.2e} (tol={estimator.tol:g}).{hint}",
+            ConvergenceWarning,
+            stacklevel=callers_level(),
+        )

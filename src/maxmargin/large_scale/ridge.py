@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from sklearn.base import MultiOutputMixin
 
-from maxmargin.large_scale.losses import Loss
-from maxmargin.large_scale.regression import ValueMachine
-from maxmargin.runtime.callbacks import with_callbacks
-from maxmargin.runtime.control import Control
-from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import check_number, check_outputs, check_weights
+from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
+from maxmargin.large_scale.regression import LandmarkRegressor
+from maxmargin.problems.losses import Loss, make_loss
+from maxmargin.runtime.parameter_docs import documented
+from maxmargin.runtime.validation import Array, Points, check_number, check_outputs
 
 
-class NystroemRidge(MultiOutputMixin, ValueMachine):
+@documented(LANDMARK_ENTRIES)
+class NystroemRidge(MultiOutputMixin, LandmarkRegressor):
     """Kernel ridge regression for up to millions of rows.
 
     Minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha |f|^2 over the functions f(x) = sum_j B_j k(x, z_j) of m landmarks
@@ -24,49 +24,19 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
     Parameters
     ----------
     alpha : float, default=1.0
-        The price of the function's norm, > 0.
-    kernel : str, Kernel or callable, default="rbf"
-        A name, an object of :mod:`maxmargin.kernels`, a function, or ``"precomputed"``.
-    gamma, degree, coef0
-        Parameters of a kernel given by name.
-    n_components : int or "auto", default=1000
-        Landmarks m. ``"auto"`` doubles them until rows that are held out gain no more than noise.
-    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-        How they are chosen; or the landmarks themselves, as points or as indices of rows.
-    fit_intercept : bool, default=True
-        Whether to add a constant that costs nothing.
+        Weight of the penalty |f|^2, > 0.
+    {kernel, gamma, degree, coef0, n_components, landmarks, fit_intercept}
     tol : float, default=1e-5
         Stop when the relative duality gap of each target is at most this.
-    cache_size : float or "auto", default="auto"
-        Megabytes for kernel values; beyond that they are computed anew in every pass. "auto" is half of what is free.
-    max_iter : int, default=200
-        Largest number of steps, -1 for no limit.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    random_state : int, RandomState, Generator or None, default=None
-        Chooses the landmarks. None is one fixed seed.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    verbose : bool, default=False
-        Print progress on standard error.
+    {cache_size, max_iter, max_seconds, random_state, n_jobs, verbose}
 
     Attributes
     ----------
     coefficients_ : array of shape (n_components_, n_targets)
         B.
     intercept_ : array of shape (n_targets,)
-    landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array of objects
-        For a precomputed kernel, their indices.
-    landmark_indices_ : array of int or None
-        Which rows they are; None if they are none.
-    n_components_, n_iter_, n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    kernel_ : Kernel
-        The kernel with its parameters resolved on the training data.
-    report_ : ApproximateReport
-        What the fit did, how much of the kernel the landmarks miss, and the certificate of the approximated problem.
-    history_ : History
+    {landmarks_, landmark_indices_, n_components_, n_iter_, kernel_, report_, history_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -77,8 +47,8 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
     >>> import numpy as np
     >>> from maxmargin.large_scale import NystroemRidge
     >>> x = np.linspace(0.0, 6.0, 5000)[:, None]
-    >>> machine = NystroemRidge(alpha=1e-3, n_components=20).fit(x, np.sin(x).ravel())
-    >>> bool(abs(machine.predict([[1.0]])[0] - np.sin(1.0)) < 1e-3)
+    >>> model = NystroemRidge(alpha=1e-3, n_components=20).fit(x, np.sin(x).ravel())
+    >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 1e-3)
     True
     """
 
@@ -117,8 +87,10 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    _has_margin = False
+
     @property
-    def _unit(self) -> float:  # type: ignore[override]
+    def _objective_unit(self) -> float:  # type: ignore[override]
         return 2.0 * float(self.alpha)
 
     def _check_parameters(self) -> None:
@@ -126,70 +98,15 @@ class NystroemRidge(MultiOutputMixin, ValueMachine):
         self._check_options()
 
     def _loss(self) -> Loss:
-        return Loss.named("squares")
+        return make_loss("squared")
 
-    def _price(self) -> float:
+    def _loss_weight(self) -> float:
         return 0.5 / float(self.alpha)
 
-    def _parameters(self) -> str:
-        return f"alpha = {self.alpha:g}, squared loss, {self._intercept_in_words()}"
+    def _summary(self) -> tuple[str, str]:
+        return self._named(), f"alpha = {self.alpha:g}, squared loss"
 
-    @all_or_nothing
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the function to training data.
-
-        Parameters
-        ----------
-        X : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
-            With ``kernel="precomputed"`` the square kernel matrix.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._check_parameters()
-        control = Control.of(self)
+    def _training_values(self, X: Any, y: Any) -> tuple[Points, Array]:
         X = self._training_points(X)
         Y, self._single = check_outputs(y, X.shape[0])
-        self._fit_values(X, Y, check_weights(sample_weight, X.shape[0]), control, "")
-        return self
-
-    @all_or_nothing
-    def fit_stream(self, source: Any, *, target: Any = None) -> Self:
-        """Fit the function to rows that come in batches, from a file or from anywhere.
-
-        The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
-        temporary file, which is removed in the end.
-
-        Parameters
-        ----------
-        source : path, iterable or callable
-            A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight), with one
-            target.
-        target : str or int, optional
-            The column of the file that holds the targets.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from maxmargin.large_scale import NystroemRidge
-        >>> x = np.linspace(0.0, 6.0, 90)[:, None]
-        >>> machine = NystroemRidge(alpha=0.1).fit_stream((x[i::3], np.sin(x[i::3, 0])) for i in range(3))
-        >>> machine.score(x, np.sin(x[:, 0])) > 0.9
-        True
-        """
-        self._check_parameters()
-        self._single = True
-        self._fit_batches(source, target)
-        return self
+        return X, Y

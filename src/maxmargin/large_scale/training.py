@@ -1,4 +1,4 @@
-"""From rows to an approximate machine: rows in canonical form, landmarks, kernel values, solution.
+"""From rows to a model on landmarks: rows in canonical form, landmarks, kernel values, solution.
 
 Small data is brought into an order that depends on its content only, with equal rows merged, so that a weight of two
 equals a repetition to the last bit. Kernel values are held in memory if they fit the budget: in double precision if
@@ -7,7 +7,6 @@ they are few, else in single precision, with the eigenvalues of K_mm cut where s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,23 +14,47 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.large_scale.features.choosing import choose_landmarks
 from maxmargin.large_scale.features.factor import Factor, largest_eigenvalue
 from maxmargin.large_scale.features.kernel_error import KernelError, estimate_kernel_error
-from maxmargin.large_scale.features.landmarks import Landmarks, choose_landmarks
-from maxmargin.large_scale.losses import Loss
+from maxmargin.large_scale.features.landmarks import Landmarks
 from maxmargin.large_scale.newton import Newton, NewtonSolution
-from maxmargin.large_scale.rows.local import LocalRounds
-from maxmargin.large_scale.rows.targets import Targets
-from maxmargin.large_scale.rows.tiles import EXACT, KernelRows, stored
+from maxmargin.large_scale.rows.local import LocalOracle
+from maxmargin.large_scale.rows.oracle import RowOracle
+from maxmargin.large_scale.rows.tasks import Task
+from maxmargin.large_scale.rows.tiles import DOUBLE_MAX_VALUES, KernelRows, stored
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
+from maxmargin.problems.losses import Loss
 from maxmargin.runtime.canonical_rows import canonical_rows
-from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.validation import Array, Points, available_memory
 
-SMALL = 2_000_000  # entries of X up to which equal rows are merged, and sorted by content
-LOOKED_AT = 500  # rows at which the kernel's error is estimated
-STEEP = 1e5  # ratio of the Hessian's eigenvalues beyond which single precision is not enough
-FINE = 1e-13  # eigenvalues of K_mm that double precision can tell from zero, relative to the largest
-COARSE = 1e-8  # eigenvalues of K_mm that single precision can tell from zero, relative to the largest
+MERGE_MAX_ENTRIES = 2_000_000  # of X, up to which equal rows are merged, and sorted by content
+ERROR_ROWS = 500  # at which the kernel's error is estimated
+SINGLE_MAX_CONDITION = 1e5  # of the Hessian: beyond it single precision is not enough
+DOUBLE_CUT = 1e-13  # eigenvalues of K_mm that double precision can tell from zero, relative to the largest
+SINGLE_CUT = 1e-8  # the same of single precision
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be learnt.
+
+    Attributes
+    ----------
+    task : Task
+        From y and weights of some rows to targets.
+    loss : Loss
+    scale : float
+        Typical size of the targets.
+    first_b : array of shape (outputs,)
+        Where the intercept may begin.
+    """
+
+    task: Task
+    loss: Loss
+    scale: float
+    first_b: Array
 
 
 @dataclass(frozen=True)
@@ -55,7 +78,7 @@ class Rows:
 def rows_of(X: Points, target: Array, weights: Array, *, merge: bool) -> Rows:
     """Canonical rows of small data; large data as it is, without the rows of weight zero."""
     size = X.nnz if sp.issparse(X) else X.size
-    if merge and size <= SMALL:
+    if merge and size <= MERGE_MAX_ENTRIES:
         canonical = canonical_rows(X, target, weights)
         return Rows(X[canonical.representative], canonical.representative, canonical.weight)
     at = np.flatnonzero(weights > 0)
@@ -67,18 +90,23 @@ def budget_of(cache_size: Any) -> float:
     return 0.5 * available_memory() if cache_size == "auto" else 1e6 * float(cache_size)
 
 
-def factor_of(K_mm: Array, kernel: Kernel, n: int, loss: Loss, price: float, budget: float) -> tuple[Factor, type]:
+def factor_of(
+    K_mm: Array, kernel: Kernel, n: int, loss: Loss, loss_weight: float, budget: float
+) -> tuple[Factor, type]:
     """The factor of a kernel matrix of landmarks for n rows, and the precision of kernel values.
 
     Squares are solved to the last digits, where the Hessian I + 2 c T'K'K T has eigenvalues from 1 to about 2 c n / m
     times the largest one of K_mm: single precision does not see the small ones next to it. Its rows are held in double
     precision if the budget (bytes) allows it."""
     values = float(n) * len(K_mm)
-    if values <= EXACT:
+    if values <= DOUBLE_MAX_VALUES:
         return Factor.of(K_mm, kernel), np.float64
-    steep = loss.quadratic and 2.0 * price * n / len(K_mm) * largest_eigenvalue(K_mm) > STEEP
+    steep = (
+        SmoothedLoss(loss).quadratic
+        and 2.0 * loss_weight * n / len(K_mm) * largest_eigenvalue(K_mm) > SINGLE_MAX_CONDITION
+    )
     double = steep and 8.0 * values <= budget
-    return Factor.above(K_mm, FINE if double else COARSE, kernel), np.float64 if double else np.float32
+    return Factor.above(K_mm, DOUBLE_CUT if double else SINGLE_CUT, kernel), np.float64 if double else np.float32
 
 
 @dataclass(frozen=True)
@@ -93,7 +121,7 @@ class Trained:
     solution : NewtonSolution
     coefficients : array of shape (m, k)
         B = T w.
-    rounds : LocalRounds
+    oracle : RowOracle
     stored : bool
     """
 
@@ -101,32 +129,39 @@ class Trained:
     factor: Factor
     solution: NewtonSolution
     coefficients: Array
-    rounds: LocalRounds
+    oracle: RowOracle
     stored: bool
 
 
 def train(
-    kernel: Kernel,
+    estimator: Any,
     X: Points,
+    y: Array,
     rows: Rows,
-    targets: Targets,
-    loss: Loss,
-    *,
+    problem: Problem,
     n_components: int,
-    landmarks: Any,
     rng: np.random.Generator,
-    intercept: bool,
-    tol: float,
     control: Control,
-    threads: int,
-    cache_size: Any,
-    scale: float = 1.0,
-    first_b: Array | None = None,
-    note: Callable[[str], None] | None = None,
 ) -> Trained:
-    """Choose landmarks and solve. X are all points of the input, which landmarks given as indices refer to."""
-    precomputed = isinstance(kernel, Precomputed)
-    if isinstance(landmarks, str) and not precomputed:
+    """Choose landmarks and solve.
+
+    Parameters
+    ----------
+    estimator : LandmarkEstimator
+        Its parameters, and ``kernel_``.
+    X, y : arrays
+        All points of the input, which landmarks given as indices refer to, and their targets.
+    rows : Rows
+        Those to learn from.
+    problem : Problem
+    n_components : int
+    rng : numpy.random.Generator
+    control : Control
+    """
+    kernel, landmarks, n = estimator.kernel_, estimator.landmarks, rows.X.shape[0]
+    threads, budget = estimator._threads(n), budget_of(estimator.cache_size)
+    targets = problem.task.targets(y[rows.at], rows.weights)[1]
+    if isinstance(landmarks, str) and not isinstance(kernel, Precomputed):
         chosen = choose_landmarks(kernel, rows.X, n_components, landmarks, rows.weights, rng, threads, control.stop)
         indices = None if chosen.indices is None else rows.at[chosen.indices]
         chosen = Landmarks(chosen.points, indices)
@@ -134,28 +169,44 @@ def train(
         weights = np.zeros(X.shape[0])
         weights[rows.at] = rows.weights
         chosen = choose_landmarks(kernel, X, n_components, landmarks, weights, rng, threads, control.stop)
-    n = rows.X.shape[0]
-    price = float(targets.tile(slice(0, LOOKED_AT))[1].mean())
-    factor, dtype = factor_of(chosen.matrix(kernel, X), kernel, n, loss, price, budget_of(cache_size))
-    values, T = float(n) * len(chosen), factor.T
+    loss_weight = float(targets.tile(slice(0, ERROR_ROWS))[1].mean())
+    factor, dtype = factor_of(chosen.matrix(kernel, X), kernel, n, problem.loss, loss_weight, budget)
     computed = KernelRows(kernel, rows.X, chosen.points, dtype=dtype)
-    held = values * np.dtype(dtype).itemsize <= budget_of(cache_size)
-    if note is not None:
-        note(f"{control.seconds:8.2f} s  {len(chosen):,} landmarks chosen, rank {T.shape[1]:,}")
+    size = float(n) * len(chosen) * np.dtype(dtype).itemsize
+    held = size <= budget
+    if estimator.verbose:
+        print_note(f"{control.seconds:8.2f} s  {len(chosen):,} landmarks chosen, rank {factor.rank:,}")
     tiles = stored(computed, threads, control.stop) if held else computed
-    if note is not None and held:
-        note(
-            f"{control.seconds:8.2f} s  kernel values held in memory, {values * np.dtype(dtype).itemsize / 1e6:,.0f} MB"
-        )
-    rounds = LocalRounds(tiles, targets, threads=threads, poll=control.stop)
-    newton = Newton(T, loss, intercept=intercept, tol=tol, control=control, scale=scale)
-    solution = newton.solve(rounds, first_b=first_b)
-    return Trained(chosen, factor, solution, T @ solution.w, rounds, held)
+    if estimator.verbose and held:
+        print_note(f"{control.seconds:8.2f} s  kernel values held in memory, {size / 1e6:,.0f} MB")
+    return solve(estimator, chosen, factor, problem, LocalOracle(tiles, targets, threads, control.stop), held, control)
+
+
+def solve(
+    estimator: Any,
+    landmarks: Landmarks,
+    factor: Factor,
+    problem: Problem,
+    oracle: RowOracle,
+    stored: bool,
+    control: Control,
+) -> Trained:
+    """Newton's method over the row oracle of a problem."""
+    newton = Newton(
+        factor.T,
+        problem.loss,
+        intercept=bool(estimator.fit_intercept),
+        tol=float(estimator.tol),
+        control=control,
+        scale=problem.scale,
+    )
+    solution = newton.solve(oracle, first_b=problem.first_b)
+    return Trained(landmarks, factor, solution, factor.T @ solution.w, oracle, stored)
 
 
 def missed(kernel: Kernel, X: Points, rows: Rows, trained: Trained, rng: np.random.Generator) -> KernelError | None:
     """What the landmarks miss of the kernel on the rows that have weight; None where that is nothing, all of them being
-    landmarks, and where there was no time to look."""
+    landmarks, and where the fit was stopped."""
     stopped = trained.solution.status in (Status.DEADLINE, Status.INTERRUPTED)
     if stopped or (trained.landmarks.indices is not None and len(trained.landmarks) >= len(rows.at)):
         return None
@@ -165,4 +216,4 @@ def missed(kernel: Kernel, X: Points, rows: Rows, trained: Trained, rng: np.rand
         places[rows.at] = np.arange(len(rows.at))
         indices = None if landmarks.indices is None else places[landmarks.indices]
         X, landmarks = rows.X, Landmarks(landmarks.points, None if indices is None else indices[indices >= 0])
-    return estimate_kernel_error(kernel, X, landmarks, trained.factor, rng, rows=LOOKED_AT)
+    return estimate_kernel_error(kernel, X, landmarks, trained.factor, rng, rows=ERROR_ROWS)

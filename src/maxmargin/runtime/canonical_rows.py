@@ -121,7 +121,7 @@ def _merged_rows(X: Points, target: Array, weights: Array) -> CanonicalRows:
     n = len(weights)
     member_of, representative = np.empty(n, np.int64), np.empty(n, np.int64)
     weight, key = np.empty(n), np.empty(n, np.uint64)
-    points = (X.indptr, X.indices, X.data, X.shape[1]) if sp.issparse(X) else (np.ascontiguousarray(X),)
+    points = (*csr_arrays(X), X.shape[1]) if sp.issparse(X) else (np.ascontiguousarray(X),)
     target = np.ascontiguousarray(target, np.float64)
     count = _native.merge_rows(points, target, weights, member_of, representative, weight, key)
     return CanonicalRows(representative[:count], member_of, weight[:count], key[:count])

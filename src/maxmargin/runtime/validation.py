@@ -12,6 +12,7 @@ import math
 import numbers
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Mapping, Set, Sized
 from typing import Any, TypeAlias
 
@@ -200,7 +201,7 @@ def check_labels(y: Array) -> tuple[Array, npt.NDArray[np.int64]]:
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> Array:
-    """Sample weights as float64: one per sample, finite, none negative, not all zero."""
+    """Sample weights as float64: one per sample, finite, not all zero. Negative ones become zero, with a warning."""
     if sample_weight is None:
         return np.ones(n_samples)
     if isinstance(sample_weight, numbers.Number):
@@ -224,18 +225,35 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
     if not np.isfinite(weights).all():
         where = int(np.flatnonzero(~np.isfinite(weights))[0])
         raise ValueError(f"sample_weight[{where}] is {weights[where]}: weights must be finite.")
-    if (weights < 0).any():
-        where = int(np.flatnonzero(weights < 0)[0])
-        raise ValueError(f"sample_weight[{where}] is {weights[where]:g}: weights must not be negative.")
+    negative = np.flatnonzero(weights < 0)
+    if 0 < len(negative) < n_samples:
+        warnings.warn(
+            f"sample_weight[{negative[0]}] is {weights[negative[0]]:g}: rows with a negative weight are left out, "
+            f"{len(negative):,} of {n_samples:,}.",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
     if weights.max(initial=0.0) > 1e100:
         raise ValueError(f"sample_weight reaches {weights.max():.1e}: sums would overflow. Divide the weights by that.")
-    weights = weights + 0.0  # -0.0 is 0
+    weights = np.maximum(weights, 0.0) + 0.0  # -0.0 is 0
     if not weights.any():
         raise ValueError(
             "Invalid input - all samples have zero or negative weights. There is nothing to fit: "
             "give at least one positive weight."
         )
     return weights
+
+
+def check_weighted_classes(classes: Array, codes: Array, weights: Array) -> None:
+    """Refuse sample weights that leave rows of a single class."""
+    weighted = codes[weights > 0]
+    if (weighted == weighted[0]).all():
+        label = shown(classes[weighted[0]])
+        raise ValueError(
+            f"Invalid input - all samples with positive weights belong to the same class, {label}: "
+            "there is nothing to separate, and a specified nu is infeasible. Give samples of another class a positive "
+            "weight."
+        )
 
 
 def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights: Array) -> Array:

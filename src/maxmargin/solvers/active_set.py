@@ -20,6 +20,8 @@ Where single precision cannot go on (very large kernel values, or C), the double
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from maxmargin._native import SLOT_UNIT
@@ -28,7 +30,7 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import Solution
+from maxmargin.solvers.base import Solution, Solver
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.pair_steps import Slots, pair_steps
@@ -49,7 +51,7 @@ CLIMB = 1e-7  # a relative gain of the dual objective that counts as progress
 PATIENCE = 40  # rounds without progress before the double-precision solver takes over
 
 
-class ActiveSet:
+class ActiveSet(Solver):
     """The default solver for kernels.
 
     Parameters
@@ -58,14 +60,12 @@ class ActiveSet:
         Bounds of the working set's size.
     """
 
-    name = "active_set"
+    name: ClassVar[str] = "active_set"
+    title: ClassVar[str] = "active set: small working sets, solved exactly"
 
     def __init__(self, smallest: int = SMALLEST, largest: int = LARGEST) -> None:
         self.smallest = smallest
         self.largest = largest
-
-    def refuses(self, problem: DualProblem) -> str | None:
-        return None
 
     def solve(
         self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None

@@ -1,29 +1,40 @@
-"""What a solver takes and gives.
+"""What every solver declares, takes and returns.
 
-A solver minimises a :class:`~maxmargin.problems.dual.DualProblem` whose kernel values come from a
-:class:`~maxmargin.kernels.gram.operator.Gram`. It returns feasible variables in every case, says how it ended, and
-never decides itself whether it was right: :mod:`maxmargin.problems.optimality` does.
+A kernel problem is a :class:`~maxmargin.problems.dual.DualProblem` (or a
+:class:`~maxmargin.problems.dual.JointProblem`) whose kernel values come from a
+:class:`~maxmargin.kernels.gram.operator.Gram`; a linear problem is a
+:class:`~maxmargin.problems.primal.PrimalProblem`. A solver accepts one form or several, returns feasible variables in
+every case, says how it ended, and never decides itself whether it was right: the certificates in
+:mod:`maxmargin.problems` do. A solver's own options are the fields of its class: ``Pegasos(batch_size=16)``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar
 
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.losses import LOSSES
+from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
+from maxmargin.solvers.run import LinearSolution, Run, Start
+
+EVERY_LOSS = tuple(LOSSES)
+MARGIN_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.classifies)
+REGRESSION_LOSSES = tuple(name for name, loss in LOSSES.items() if not loss.classifies)
+SQUARED_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.squared)
+FORMS = ("kernel", "joint", "linear", "l1")  # of problems
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Feasible variables and how they were reached.
+    """Feasible variables of a kernel problem and how they were reached.
 
     Attributes
     ----------
     a : array
-        The problem's variables (for the joint machine a matrix, one column a class).
+        The problem's variables (for the joint problem a matrix, one column per class).
     f : array
         K @ coefficients, as the solver knows it.
     status : Status
@@ -40,17 +51,66 @@ class Solution:
     fresh: bool = False
 
 
-class Solver(Protocol):
-    """One algorithm for :class:`~maxmargin.problems.dual.DualProblem`."""
+class Solver:
+    """One algorithm. A subclass declares what it accepts and implements :meth:`solve`, :meth:`solve_run`, or both.
 
-    name: str
+    Attributes
+    ----------
+    name : str
+    title : str
+        The method in a few words.
+    accepts : tuple of str
+        The forms of problems, of ``FORMS``.
+    losses : tuple of str
+        The losses of linear problems that it accepts, of :data:`~maxmargin.problems.losses.LOSSES`.
+    learns : {"primal", "dual", "both"}
+        Whether its unknowns in a linear problem are the d numbers of w, the n multipliers, or both.
+    reads_columns : bool
+        Whether a CSC matrix serves it as well as a CSR matrix.
+    few_iterations : bool
+        Whether an iteration is so much work that a limit of a thousand is never the reason to stop.
+    interruptible : bool
+        Whether Ctrl-C and deadlines are obeyed within a run, and not only at its end.
+    """
 
-    def refuses(self, problem: DualProblem) -> str | None:
-        """Why this solver cannot take the problem, or None if it can."""
-        ...
+    name: ClassVar[str]
+    title: ClassVar[str] = ""
+    accepts: ClassVar[tuple[str, ...]] = ("kernel",)
+    losses: ClassVar[tuple[str, ...]] = ()
+    learns: ClassVar[str] = "dual"
+    reads_columns: ClassVar[bool] = False
+    few_iterations: ClassVar[bool] = False
+    interruptible: ClassVar[bool] = True
 
-    def solve(
-        self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
-    ) -> Solution:
-        """Minimise to violation <= tol, or stop for a reason that the status names."""
-        ...
+    def refuses(self, problem: Any) -> str | None:
+        """Why this solver cannot take the problem, and what to use instead; None if it can."""
+        return self.refuses_loss(problem) if isinstance(problem, PrimalProblem) else None
+
+    def refuses_loss(self, problem: PrimalProblem, remedy: str = "use solver='barrier'") -> str | None:
+        """A refusal by the list of accepted losses."""
+        if problem.loss.name in self.losses:
+            return None
+        return f"{self.name} takes the losses {', '.join(self.losses)}, not {problem.loss.name}: {remedy}"
+
+    def solve(self, problem: Any, gram: Gram, *, tol: float, control: Control, start: Array | None = None) -> Solution:
+        """Minimise a kernel problem to violation <= tol, or stop for a reason that the status names."""
+        raise NotImplementedError(f"{self.name} solves linear problems only.")
+
+    def solve_linear(
+        self,
+        problem: PrimalProblem,
+        *,
+        tol: float,
+        control: Control,
+        start: Start | None = None,
+        random_state: Any = None,
+    ) -> LinearSolution:
+        """Minimise a linear problem to a relative duality gap <= tol, or stop for a reason that the status names. A
+        start that is optimal is returned as it is."""
+        run = Run(problem, tol, control)
+        status = run.begin(start)
+        return self.solve_run(run, start, random_state) if status is None else run.solution(status, 0)
+
+    def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
+        """Go on from a run that has begun, and is not at its end yet."""
+        raise NotImplementedError(f"{self.name} solves kernel problems only.")

@@ -21,7 +21,7 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import Solution
+from maxmargin.solvers.base import Solution, Solver
 
 INNER_WORK = 20_000_000  # array elements touched between two looks at the clock: well under 0.2 s
 MIN_STEPS = 10_000_000  # LIBSVM's own limit where the user sets none: max(10^7, 100 n)
@@ -42,22 +42,17 @@ class Block:
     group: Array
 
 
-class BlockSolver(abc.ABC):
-    """Rounds of choosing, solving and pricing.
+@dataclass(frozen=True, kw_only=True)
+class BlockSolver(Solver, abc.ABC):
+    """Rounds of choosing a working set, solving on it and updating f.
 
     Parameters
     ----------
-    working_set : int
-        Largest number of variables in W; a problem no larger than twice this is solved in one block.
+    working_set : int, default=1024
+        Of kernel problems: largest number of variables in W; one no larger than twice this is solved in one block.
     """
 
-    name: str
-
-    def __init__(self, working_set: int = 1024) -> None:
-        self.working_set = working_set
-
-    @abc.abstractmethod
-    def refuses(self, problem: DualProblem) -> str | None: ...
+    working_set: int = 1024
 
     @abc.abstractmethod
     def choose(self, problem: DualProblem, a: Array, gradient: Array, previous: Array) -> Array:

@@ -1,31 +1,81 @@
-"""Coordinate descent for duals without equalities: the machines without intercept.
+"""Coordinate descent: one variable of the dual at a time.
 
-With box constraints only, a single variable can move. Along it the objective is g_i d + 1/2 Q_ii d^2, so a step takes
-the variable with the largest possible decrease and moves it to the minimum inside its box:
+Kernels. With box constraints only (no intercept) a single variable can move. Along it the objective is
+g_i d + 1/2 Q_ii d^2, so a step takes the variable with the largest possible decrease and moves it to the minimum inside
+its box:
 
     d_i = clip(a_i - g_i / Q_ii, lower_i, upper_i) - a_i,      i = argmax of -(g_i d_i + 1/2 Q_ii d_i^2).
 
 The stopping rule is that of SMO with an offset known to be zero: the largest gradient of a variable that may fall
 minus the smallest of one that may rise, both at least zero in size, is at most tol.
+
+Linear problems, with any intercept: epochs over the rows (:mod:`maxmargin.solvers.descent`). The duality gap, which
+takes two more passes, is computed only when the estimate of an epoch promises that it is small enough.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
+from sklearn.utils import check_random_state
 
 from maxmargin import _native
 from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
+from maxmargin.solvers.base import EVERY_LOSS
 from maxmargin.solvers.blocks import Block, BlockSolver
+from maxmargin.solvers.descent import FREE_STEP_PERIOD, INTERCEPT_PENALTY, Descent
+from maxmargin.solvers.run import UNLIMITED_ITERATIONS, LinearSolution, Run, Start
+
+FREE_STEP_FIRST_EPOCH = 20  # epochs before conjugate gradients help
+SMALL_CLASSIFIER_FIRST_EPOCH = 500  # before that they may stand in the way of b_0. From there it is every epoch's turn
+FULL_HISTORY_MAX_ENTRIES = 50_000  # of X: beyond, the history has few lines, for each costs as much as an epoch
+PROMISING = 1.4  # times the tolerance is an estimated gap worth computing: it is an epoch old, the gap is less
+REST = 0.01  # pulls within this part of the first count as rest: if all rows rest, a tenth of it is asked for
+ROUNDING = 1e-14  # part of the first pull below which there is only rounding
 
 
+@dataclass(frozen=True, kw_only=True)
 class CoordinateDescent(BlockSolver):
-    """Single variables on a working set: the solver for every dual without equalities."""
+    """One variable at a time: for kernel problems without an intercept, and for linear problems with many columns of
+    which a row uses few, such as text.
 
-    name = "coordinate_descent"
+    Parameters
+    ----------
+    working_set : int, default=1024
+        Of kernel problems: largest number of variables in a working set.
+    shrinking : bool, default=True
+        Leave out multipliers that stay at a bound, or at zero.
+    free_steps : bool, default=True
+        Move all free multipliers together, by conjugate gradients, between epochs.
+    penalty : float, default=0.1
+        rho of a free intercept, in units of the squared length of a typical row.
 
-    def refuses(self, problem: DualProblem) -> str | None:
-        if (problem.group >= 0).any():
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from maxmargin import LinearSVC
+    >>> from maxmargin.solvers import CoordinateDescent
+    >>> X, y = make_classification(random_state=0)
+    >>> LinearSVC(solver=CoordinateDescent(shrinking=False), random_state=0).fit(X, y).report_.converged
+    True
+    """
+
+    name: ClassVar[str] = "coordinate_descent"
+    title: ClassVar[str] = "coordinate descent: one multiplier at a time"
+    accepts: ClassVar[tuple[str, ...]] = ("kernel", "linear")
+    losses: ClassVar[tuple[str, ...]] = EVERY_LOSS
+
+    shrinking: bool = True
+    free_steps: bool = True
+    penalty: float = INTERCEPT_PENALTY
+
+    def refuses(self, problem: DualProblem | PrimalProblem) -> str | None:
+        if isinstance(problem, DualProblem) and (problem.group >= 0).any():
             return (
                 "coordinate_descent moves one variable at a time, and this dual ties its variables by an equality: "
                 "use 'smo', or fit_intercept=False"
@@ -47,3 +97,46 @@ class CoordinateDescent(BlockSolver):
         return _native.solve_block_coordinates(
             block.Q, block.g, block.a, block.lower, block.upper, float(goal), max_steps
         )
+
+    def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        descent = Descent(run.problem, self.penalty, start, seed)
+        epoch, evaluated, status = self._epochs(descent, run)
+        if evaluated != epoch:
+            status = Status.OPTIMAL if descent.evaluate(run, epoch) is Status.OPTIMAL else status
+        return run.solution(status, epoch)
+
+    def _epochs(self, descent: Descent, run: Run) -> tuple[int, int, Status]:
+        """Epochs, the last that was evaluated, and how they ended."""
+        tol, control = run.tol, run.control
+        state, small = descent.state, descent.entries < FULL_HISTORY_MAX_ENTRIES
+        limit = control.max_iter if control.max_iter >= 0 else UNLIMITED_ITERATIONS
+        late = SMALL_CLASSIFIER_FIRST_EPOCH
+        unit, goal, promising = 0.0, REST, PROMISING * tol  # unit: the largest pull of the first epoch
+        epoch, evaluated, due = 0, -1, 0
+        turn = late if small and run.problem.loss.classifies else FREE_STEP_FIRST_EPOCH
+        turn = turn if self.free_steps else limit + 1
+        status: Status | None = None
+        while True:
+            if epoch >= due:
+                if evaluated < epoch and (small or epoch > 0):
+                    status, evaluated = descent.evaluate(run, epoch), epoch
+                due = epoch + max(1, epoch // 5) if small else max(6, 3 * epoch)
+            status = status or run.stop(epoch) or (Status.STALLED if goal < ROUNDING else None)
+            if status is not None:
+                return epoch, evaluated, status
+            epoch += descent.sweep(min(due, limit, turn) - epoch, promising, goal * unit, self.shrinking, control)
+            unit = unit or float(state.pull)
+            if epoch >= turn:
+                turn = epoch + (1 if epoch > late else FREE_STEP_PERIOD)
+                descent.free_step(epoch > late, control)
+            rested, near, complete = state.pull <= goal * unit, state.gap <= promising, descent.complete
+            if near and control.stop() is None:
+                estimate, status, evaluated = state.gap, descent.evaluate(run, epoch), epoch
+                if status is None:  # the next is due when the gap, which is now known, should be small enough
+                    promising = estimate * min(0.8, max(0.1 if complete else 0.5, 0.8 * tol / run.gap))
+            if not complete and (rested or near):
+                descent.use_all_rows()
+            elif rested:  # all rows have come to rest, as far as they are to by now
+                due = due if np.isfinite(state.gap) else epoch
+                goal *= 0.1 if descent.balanced(goal) else 1.0

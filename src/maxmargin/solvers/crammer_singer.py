@@ -10,6 +10,9 @@ their violation inside a working set, whose kernel matrix is in memory (``native
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from maxmargin import _native
@@ -18,7 +21,7 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import Solution
+from maxmargin.solvers.base import Solution, Solver
 from maxmargin.solvers.blocks import INNER_WORK, MIN_STEPS, MOST, PATIENCE
 
 DUAL_PROGRESS_RELATIVE = 1e-7  # gain of the dual objective by a working set, below which the run may be stalled
@@ -27,7 +30,8 @@ SMALL_PROBLEM_WORKING_SETS = 4  # a problem of so many working sets is solved as
 CLASSES_STALLED_FACTOR = 10  # times the patience of binary problems: k classes take turns
 
 
-class CrammerSinger:
+@dataclass(frozen=True)
+class CrammerSinger(Solver):
     """Block descent over rows; the solver of the joint multiclass problem.
 
     Parameters
@@ -36,10 +40,11 @@ class CrammerSinger:
         Largest number of rows in a block.
     """
 
-    name = "crammer_singer"
+    name: ClassVar[str] = "crammer_singer"
+    title: ClassVar[str] = "block descent on the joint problem of all classes"
+    accepts: ClassVar[tuple[str, ...]] = ("joint",)
 
-    def __init__(self, working_set: int = 512) -> None:
-        self.working_set = working_set
+    working_set: int = 512
 
     def _choose(self, violations: Array, previous: Array) -> Array:
         """The rows of the next working set: half of them violate most, the others were in the last one and violate most

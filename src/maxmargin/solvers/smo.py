@@ -8,27 +8,61 @@ group. Along it the objective is  -d (g_j - g_i) + 1/2 d^2 (Q_ii + Q_jj - 2 Q_ij
     d = (g_j - g_i) / (Q_ii + Q_jj - 2 Q_ij), cut at the bounds,
 
 for the best group, and stops when max { g_u : a_u > lower_u } - min { g_u : a_u < upper_u } <= tol in every group.
+
+Linear problems are the same with the linear kernel, but end by the duality gap. So the pair steps are asked for a tenth
+of the violation again and again, each time from where they were, until the gap is small enough; each answer is one
+record of the history. An iteration there is as many pair steps as there are rows.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
 import numpy as np
 
 from maxmargin import _native
+from maxmargin.kernels import Linear
+from maxmargin.kernels.gram.tiled import make_gram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.blocks import Block, BlockSolver
+from maxmargin.solvers.run import LinearSolution, Run, Start
 
-KEEP = 0.5  # at most this part of W are free variables of the last one; the rest are violators
+FREE_MAX_SHARE = 0.5  # of W that are free variables of the last one; the rest are violators
+FIRST_VIOLATION, LAST_VIOLATION = 1.0, 1e-13  # of a linear problem: to begin with, and below which is only rounding
+LINEAR_KERNEL_BYTES = 2e8  # for kernel values of a linear problem
 
 
+@dataclass(frozen=True, kw_only=True)
 class SMO(BlockSolver):
-    """Pairs of variables on a working set: the solver for every dual whose variables are tied by equalities."""
+    """Pairs of variables on a working set: for every dual whose variables are tied by equalities; of linear problems,
+    for the hinge loss with a free intercept.
 
-    name = "smo"
+    Examples
+    --------
+    >>> from maxmargin import LinearSVC
+    >>> from maxmargin.solvers import SMO
+    >>> model = LinearSVC(loss="hinge", solver=SMO(), tol=1e-6).fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> model.report_.converged
+    True
+    """
 
-    def refuses(self, problem: DualProblem) -> str | None:
+    name: ClassVar[str] = "smo"
+    title: ClassVar[str] = "SMO: two multipliers at a time"
+    accepts: ClassVar[tuple[str, ...]] = ("kernel", "linear")
+    losses: ClassVar[tuple[str, ...]] = ("hinge",)
+
+    def refuses(self, problem: DualProblem | PrimalProblem) -> str | None:
+        if isinstance(problem, PrimalProblem):
+            if problem.loss.name not in self.losses:
+                return "smo is for the hinge loss: use loss='hinge', or 'coordinate_descent'"
+            if not problem.free:
+                return "smo moves pairs of multipliers, which only a free intercept ties: use 'coordinate_descent'"
+            return None
         if (problem.group < 0).any():
             return "smo moves pairs of variables, and a dual without intercept ties none: use 'coordinate_descent'"
         return None
@@ -37,7 +71,7 @@ class SMO(BlockSolver):
         """Free variables of the last working set, then, for each group and in equal numbers, those that most want to
         rise and those that most want to fall. Both ends of the worst pair are always among them."""
         free = previous[(a[previous] > problem.lower[previous]) & (a[previous] < problem.upper[previous])]
-        free = free[: int(KEEP * self.working_set)]
+        free = free[: int(FREE_MAX_SHARE * self.working_set)]
         chosen = [free]
         taken = np.zeros(len(a), bool)
         taken[free] = True
@@ -61,3 +95,29 @@ class SMO(BlockSolver):
         return _native.solve_block_pairs(
             block.Q, block.g, block.a, block.lower, block.upper, block.group, n_groups, float(goal), max_steps
         )
+
+    def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
+        problem, control = run.problem, run.control
+        dual, n = problem.boxes, problem.n_rows
+        gram = make_gram(Linear().resolve(problem.X), problem.X, threads=problem.threads, budget=LINEAR_KERNEL_BYTES)
+        gram.budget = LINEAR_KERNEL_BYTES
+        limit = control.max_iter * n if control.max_iter >= 0 else -1
+        a = dual.start() if start is None or start.beta is None else dual.feasible(start.beta)
+        steps, goal = 0, FIRST_VIOLATION
+        while True:
+            w = problem.w_of(a)
+            f = problem.design.times(w)
+            b = problem.settle(f, dual.intercept(optimality.offsets(dual, a, dual.gradient(f, a)))[0])
+            n_iter = -(-steps // n)
+            status = run.visit(n_iter, w, b, f, a, w)
+            if status is None and goal < LAST_VIOLATION:
+                status = Status.STALLED
+            if status is not None:
+                return run.solution(status, n_iter)
+            inner = replace(control, max_iter=max(0, limit - steps) if limit >= 0 else -1, callback=None, seen=[])
+            solution = self.solve(dual, gram, tol=goal, control=inner, start=a)
+            a, steps, goal = solution.a, steps + solution.n_iter, 0.1 * goal
+            if solution.status is Status.STALLED:
+                goal = 0.0
+            if not np.isfinite(a).all():
+                return run.solution(Status.STALLED, n_iter)

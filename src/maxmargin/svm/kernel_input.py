@@ -18,11 +18,11 @@ import functools
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from maxmargin.kernels import Callable, Kernel, Linear, Normalized, Precomputed, as_kernel
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
 from maxmargin.kernels.gram.tiled import make_gram
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.validation import (
     Array,
@@ -40,7 +40,7 @@ HELD_BYTES = 1e9  # kernel values kept in memory by methods that ask for the sam
 SMALL = 1000  # rows up to which threads cost more than they bring
 
 
-class KernelInput(BaseEstimator):
+class KernelInput(Estimator):
     """The kernel, the training points and new points of an estimator.
 
     ``_training_points`` and ``_resolved`` are called in ``fit``, whose author keeps what the latter returns as

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.thinning import ThinnedList
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -27,7 +28,7 @@ from maxmargin.runtime.validation import (
     check_targets,
     check_training,
 )
-from maxmargin.solvers.perceptron import PerceptronRun, epochs
+from maxmargin.solvers.teaching.perceptron import PerceptronRun, epochs
 from maxmargin.svm.models.multiclass import one_vs_rest, predict_codes
 
 STRIP = 4096  # rows of float32 points that are multiplied in float64 at a time
@@ -89,7 +90,7 @@ class PerceptronReport:
         return f"<table>{rows}</table>"
 
 
-class Perceptron(ClassifierMixin, BaseEstimator):
+class Perceptron(ClassifierMixin, Estimator):
     """Rosenblatt's perceptron: a linear classifier that learns from its mistakes.
 
     On separable data it ends with a hyperplane that makes no error, after at most (R / gamma)^2 mistakes, where R is

@@ -10,14 +10,15 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_memory, check_new_points, check_training_points
 
 
-class FeatureMap(TransformerMixin, BaseEstimator, abc.ABC):
+class FeatureMap(TransformerMixin, Estimator, abc.ABC):
     """A transformer from points to features."""
 
     fit_transform = all_or_nothing(TransformerMixin.fit_transform)

@@ -14,11 +14,12 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.preprocessing import FunctionTransformer
 
 from maxmargin.kernel_methods.feature_maps import GaussianBasis, MonomialMap
 from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -41,7 +42,7 @@ STRIP = 1 << 22  # features at a time when predicting
 NAMES = ("gaussian", "polynomial")
 
 
-class BasisRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     """Regression on basis functions, f(x) = w'Phi(x): least squares, or ridge regression with ``alpha`` > 0.
 
     Parameters

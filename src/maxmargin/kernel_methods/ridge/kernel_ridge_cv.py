@@ -23,13 +23,14 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.metrics import check_scoring
 
 from maxmargin.kernel_methods.ridge.kernel_ridge import KernelRidge
 from maxmargin.kernel_methods.ridge.ridge_system import RidgeSystem
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.canonical_rows import canonical_rows
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_flag, check_memory, check_number
@@ -230,7 +231,7 @@ def leave_one_out_errors(V: Array, g: Array, Y: Array, s: Array, rest: Any = 0.0
     return errors
 
 
-class _Given(RegressorMixin, BaseEstimator):
+class _Given(RegressorMixin, Estimator):
     """A model whose predictions are what it is given, so that scorers can be asked about predictions."""
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -1,11 +1,11 @@
-"""Machines for rows on many computers: linear and Nystroem machines over dask arrays and dataframes.
+"""Estimators for rows on many computers: linear and Nystroem models over dask arrays and dataframes.
 
     from maxmargin.large_scale.dask import LinearSVC
-    machine = LinearSVC().fit(X, y)          # X, y: dask collections, or rows in memory
-    machine.to_local()                       # an ordinary maxmargin.LinearSVC
+    model = LinearSVC().fit(X, y)            # X, y: dask collections, or rows in memory
+    model.to_local()                         # an ordinary maxmargin.LinearSVC
 
 The rows stay where they are. Newton's method asks them a few dozen questions, each a small array, and adds up their
-answers (``rounds``). Nothing of Dask is imported before a name of this package is used.
+answers: a map-reduce step each. Nothing of Dask is imported before a name of this package is used.
 """
 
 from __future__ import annotations

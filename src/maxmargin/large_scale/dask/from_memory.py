@@ -1,4 +1,4 @@
-"""A machine of one computer, fitted on a cluster: its rows go to the workers, and an ordinary machine comes back."""
+"""A local estimator, fitted on a cluster: its rows go to the workers, and a local model comes back."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import distributed
 
-from maxmargin.large_scale import dask as machines
+from maxmargin.large_scale import dask as cluster_estimators
 from maxmargin.large_scale.dask.cluster import ClusterError, connected
 from maxmargin.runtime.validation import Array, Points
 
 
-def on_cluster(machine: Any, X: Points, y: Array, address: str | None = None) -> Any:
-    """Fit an estimator of one machine on a cluster.
+def on_cluster(estimator: Any, X: Points, y: Array, address: str | None = None) -> Any:
+    """Fit an local estimator on a cluster.
 
     Parameters
     ----------
-    machine : estimator
+    estimator : estimator
         LinearSVC, NystroemSVC, NystroemSVR or NystroemRidge of the library; its parameters are taken over.
     X, y : training data
     address : str, optional
@@ -38,12 +38,12 @@ def on_cluster(machine: Any, X: Points, y: Array, address: str | None = None) ->
     >>> on_cluster(LinearSVC(), X, y).score(X, y) > 0.9
     True
     """
-    name = type(machine).__name__
-    if name not in machines.__all__:
-        raise ValueError(f"maxmargin.large_scale.dask has no {name}: it has {', '.join(machines.__all__)}.")
+    name = type(estimator).__name__
+    if name not in cluster_estimators.__all__:
+        raise ValueError(f"maxmargin.large_scale.dask has no {name}: it has {', '.join(cluster_estimators.__all__)}.")
     with _client(address) as client:
-        parameters = machine.get_params(deep=False)
-        return getattr(machines, name)(**parameters, client=client).fit(X, y).to_local()
+        parameters = estimator.get_params(deep=False)
+        return getattr(cluster_estimators, name)(**parameters, client=client).fit(X, y).to_local()
 
 
 @contextmanager

@@ -15,30 +15,15 @@ from typing import Any
 import numpy as np
 
 from maxmargin import _native
-from maxmargin.large_scale.rows.local import LocalRounds
+from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.runtime.validation import Array
 
-MANY = 0.3  # changed rows, in parts of S, from which on the matrix is formed anew
-KEPT = 2**26  # bytes of matrices that are kept
+ANEW_SHARE = 0.3  # changed rows, as a share of S, from which the matrix is formed anew
+KEPT_MAX_BYTES = 2**26  # of matrices
 
 
-class HingeRounds(LocalRounds):
-    """:class:`~maxmargin.large_scale.rows.local.LocalRounds` for hinges and the columns of X.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.losses import Loss
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Labels
-    >>> from maxmargin.large_scale.dask.hinges import HingeRounds
-    >>> targets = Labels.one_vs_rest(np.array([0, 1, 1]), np.ones(3), 1.0, np.ones(2))
-    >>> rounds = HingeRounds(MatrixRows(np.array([[-1.0], [0.5], [3.0]])), targets)
-    >>> sums = rounds.evaluate(np.array([[1.0]]), np.zeros(1), Loss.named("squared_hinge"))
-    >>> rounds.curvature([0])[0]  # of the second row, the only one inside its margin
-    array([[0.5, 1. ],
-           [1. , 2. ]])
-    """
+class HingeOracle(LocalOracle):
+    """:class:`~maxmargin.large_scale.rows.local.LocalOracle` for hinges and the columns of X."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -55,7 +40,7 @@ class HingeRounds(LocalRounds):
         return *self._cached[t], None if self.centre is None else self.centre[self._place(t)]
 
     def _matrix(self, output: int, T: Array | None = None) -> Array:
-        if T is not None or not self.loss.squared or 8 * self.outputs * (self.columns + 1) ** 2 > KEPT:
+        if T is not None or not self.loss.squared or 8 * self.outputs * (self.columns + 1) ** 2 > KEPT_MAX_BYTES:
             return super()._matrix(output, T)
         change, inside = np.empty(self.n), self.inside[output]
         changed, count = 0, 0
@@ -64,7 +49,7 @@ class HingeRounds(LocalRounds):
             at = self._place(t)
             more = _native.hinge_changes(self.F[at], y, c, output, inside[at], change[at])
             changed, count = changed + more[0], count + more[1]
-        if output not in self.kept or changed > MANY * count:
+        if output not in self.kept or changed > ANEW_SHARE * count:
             self.kept[output] = super()._matrix(output)
         else:
             self.kept[output] = self.kept[output] + self._difference(change)
@@ -90,5 +75,5 @@ class HingeRounds(LocalRounds):
 
         return self._bordered(work, m)
 
-    def part(self, stride: int) -> HingeRounds:
-        return HingeRounds(self.rows, self.targets, threads=self.threads, poll=self.poll, stride=self.stride * stride)
+    def part(self, stride: int) -> HingeOracle:
+        return HingeOracle(self.rows, self.targets, threads=self.threads, poll=self.poll, stride=self.stride * stride)

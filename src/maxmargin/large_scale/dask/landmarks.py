@@ -3,8 +3,8 @@
 The client needs few rows for that (:mod:`maxmargin.large_scale.features.landmarks`), and asks for as few:
 
     small data           all rows
-    up to MERGED rows    a hash of each row's content, by which equal rows are found and the others put in order; then
-                         the max(ROWS, 4 m) rows that are drawn from that order
+    up to MERGE_MAX_ROWS a hash of each row's content, by which equal rows are found and the others put in order; then
+                         the ``sample_size(m)`` rows that are drawn from that order
     more                 rows at positions drawn at random, as many
 
 gamma = "scale" and the means that distances are taken from are those of all rows, from sums over the partitions.
@@ -24,17 +24,19 @@ import scipy.sparse as sp
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.large_scale.dask.partitions import Partition
 from maxmargin.large_scale.dask.training import Moments, Training
+from maxmargin.large_scale.features.choosing import MERGE_MAX_ROWS, choose_landmarks, sample_size
 from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.features.kernel_error import KernelError, draw_rows, error_of, estimate_kernel_error
-from maxmargin.large_scale.features.landmarks import MERGED, ROWS, Landmarks, choose_landmarks
-from maxmargin.large_scale.training import SMALL
+from maxmargin.large_scale.features.landmarks import Landmarks
+from maxmargin.large_scale.rows.tasks import row_keys
+from maxmargin.large_scale.training import MERGE_MAX_ENTRIES
 from maxmargin.runtime.canonical_rows import canonical_rows, row_hashes
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel_input import kernel_of, resolved
 
-LOOKED_AT = 1000  # rows from which the error of the kernel is estimated
-FETCHED = 2**27  # bytes of rows that the client asks for
-ASYMMETRY = 1e-6  # of a precomputed matrix, relative to its entries
+ERROR_ROWS = 1000  # from which the error of the kernel is estimated
+FETCH_MAX_BYTES = 2**27  # of rows that the client asks for
+MAX_ASYMMETRY = 1e-6  # of a precomputed matrix, relative to its entries
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Chosen:
     landmarks : Landmarks
         Their indices are positions in X.
     sample : array or CSR matrix
-        The rows that were looked at.
+        The rows that they were chosen from.
     inside : array or None
         Which of them are landmarks, where that is known.
     """
@@ -61,7 +63,7 @@ class Chosen:
     def error(self, factor: Factor, rng: np.random.Generator) -> KernelError:
         """How much of the kernel the landmarks miss."""
         points = Landmarks(self.landmarks.points, self.inside)
-        return estimate_kernel_error(self.kernel, self.sample, points, factor, rng, LOOKED_AT)
+        return estimate_kernel_error(self.kernel, self.sample, points, factor, rng, ERROR_ROWS)
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ def choose(estimator: Any, data: Training, m: int, rng: np.random.Generator) -> 
     """The kernel of an estimator and its landmarks."""
     if isinstance(_named(estimator), Precomputed):
         return _columns(estimator, data, m, rng)
-    if data.n * data.width <= SMALL:
+    if data.n * data.width <= MERGE_MAX_ENTRIES:
         return _from_all(estimator, data, m, rng)
     X, weights, places = _sampled(data, m, rng)
     kernel = kernel_from(estimator, data, X, weights, complete=False)
@@ -214,22 +216,17 @@ def _from_all(estimator: Any, data: Training, m: int, rng: np.random.Generator) 
     if not isinstance(estimator.landmarks, str):
         found = choose_landmarks(kernel, X, m, estimator.landmarks, weights, rng)
         return Chosen(kernel, found, X, found.indices)
-    rows = canonical_rows(X, merged(y), weights)
+    rows = canonical_rows(X, row_keys(y), weights)
     at = rows.representative
     found = choose_landmarks(kernel, X[at], m, estimator.landmarks, rows.weight, rng)
     indices = None if found.indices is None else at[found.indices]
     return Chosen(kernel, Landmarks(found.points, indices), X[at], found.indices)
 
 
-def merged(y: Array) -> Array:
-    """Targets as numbers: rows that are equal are merged if theirs are, too."""
-    return np.asarray(np.unique(y, axis=0 if y.ndim > 1 else None, return_inverse=True)[1].ravel())
-
-
 def _sampled(data: Training, m: int, rng: np.random.Generator) -> tuple[Points, Array, Array]:
     """Distinct rows to choose from, in the order in which one computer would have them; their weights and positions."""
-    most = max(ROWS, 4 * m)
-    if sum(one.used for one in data.summaries) > max(MERGED, most):
+    most = sample_size(m)
+    if sum(one.used for one in data.summaries) > max(MERGE_MAX_ROWS, most):
         places = drawn(data, most, rng)
         return rows_at(data, places)[0], np.ones(most), places
     starts = np.cumsum([0, *(one.n for one in data.summaries)])[:-1]
@@ -274,19 +271,19 @@ def _columns(estimator: Any, data: Training, m: int, rng: np.random.Generator) -
     weights = np.concatenate(data.each(_weights))
     K = sp.csr_matrix((n, n))  # for methods that look at its shape only
     if isinstance(method, str) and method in ("leverage", "rpcholesky"):
-        if 8.0 * n**2 > FETCHED:
+        if 8.0 * n**2 > FETCH_MAX_BYTES:
             raise ValueError(
-                f"landmarks={method!r} looks at the whole precomputed matrix, which has {8e-9 * n**2:.1f} GB: use "
+                f"landmarks={method!r} needs all of the precomputed matrix, which has {8e-9 * n**2:.1f} GB: use "
                 "'uniform', or give indices."
             )
         K = every_row(data)[0]
     at = choose_landmarks(kernel, K, m, method, weights, rng).points
     others = np.setdiff1d(np.arange(n), at)
-    looked_at = draw_rows(others, LOOKED_AT, rng)
-    entries = _dense(rows_at(data, np.concatenate((at, looked_at)), np.concatenate((at, looked_at)))[0])
+    others_drawn = draw_rows(others, ERROR_ROWS, rng)
+    entries = _dense(rows_at(data, np.concatenate((at, others_drawn)), np.concatenate((at, others_drawn)))[0])
     K_mm = entries[: len(at), : len(at)]
     apart, size = np.abs(K_mm - K_mm.T).max(), np.abs(K_mm).max()
-    if apart > ASYMMETRY * size:
+    if apart > MAX_ASYMMETRY * size:
         raise ValueError(
             f"The precomputed kernel matrix is not symmetric: entries differ by up to {apart:.3g} from their mirror "
             "image. Hand in k(X, X), or (K + K.T) / 2 if the difference is noise."

@@ -1,4 +1,4 @@
-"""The problem of a linear machine, partition by partition: its targets, and the columns of X as they are used."""
+"""The problem of a linear model, partition by partition: its targets, and the columns of X as they are used."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.large_scale.dask.columns import LinearRows
-from maxmargin.large_scale.dask.hinges import HingeRounds
+from maxmargin.large_scale.dask.hinges import HingeOracle
 from maxmargin.large_scale.dask.partitions import Partition
 from maxmargin.large_scale.dask.training import Summary
-from maxmargin.large_scale.rows.local import LocalRounds
+from maxmargin.large_scale.rows.linear import LinearRows
+from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Labels
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.validation import Array, check_labels
@@ -18,12 +18,12 @@ from maxmargin.runtime.validation import Array, check_labels
 
 @dataclass(frozen=True)
 class Sides(Labels):
-    """One-vs-rest where some classes have no machine of their own, because they have no weight.
+    """One-vs-rest where some classes have no binary problem of their own, because they have no weight.
 
     Attributes
     ----------
     solved : array of int
-        The classes whose machines these outputs are.
+        The classes whose binary problems these outputs are.
     constant : array of shape (classes,)
         The decision of the others.
     """
@@ -49,7 +49,7 @@ class LinearSetup:
     classes, class_weight : arrays
     C : float
     shift, constant
-        As in :class:`~maxmargin.large_scale.dask.columns.LinearRows`.
+        As in :class:`~maxmargin.large_scale.rows.linear.LinearRows`.
     solved, constants : arrays
         As in :class:`Sides`.
     n_jobs : int or None
@@ -66,30 +66,30 @@ class LinearSetup:
     n_jobs: int | None = None
     T: None = None
 
-    def problems(self, parts: list[Partition], threads: int) -> list[LocalRounds]:
+    def problems(self, parts: list[Partition], threads: int) -> list[LocalOracle]:
         threads = threads if self.n_jobs is None else effective_threads(self.n_jobs)
         return [self._problem(part, threads) for part in parts]
 
     def function(self, w: Array, b: Array) -> tuple[Array, Array]:
-        """Weights and intercepts of the solved machines on X as it is, from those on the columns as they are used."""
+        """Weights and intercepts of the solved binary problems on X itself, from those on the columns in use."""
         if self.constant is not None:
             return w[:-1].T, self.constant * w[-1]
         return w.T, b if self.shift is None else b - self.shift @ w
 
     def weights(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
-        """The inverse, from all machines."""
+        """The inverse, from all classes."""
         w, b = np.ascontiguousarray(coef[self.solved].T), intercept[self.solved]
         if self.constant is not None:
             return np.vstack((w, b / self.constant)), np.zeros_like(b)
         return w, b if self.shift is None else b + self.shift @ w
 
-    def _problem(self, part: Partition, threads: int) -> LocalRounds:
+    def _problem(self, part: Partition, threads: int) -> LocalOracle:
         codes = np.searchsorted(self.classes, part.y.astype(self.classes.dtype, copy=False)).astype(np.int64)
         every = Labels.one_vs_rest(codes, part.weights, self.C, self.class_weight)
         columns = self.solved if every.outputs > 1 else np.array([0])
         signs, factors = (np.ascontiguousarray(table[:, columns]) for table in (every.signs, every.factors))
         targets = Sides(codes, part.weights, signs, factors, columns, self.constants)
-        return HingeRounds(LinearRows(part.X, self.shift, self.constant), targets, threads=threads)
+        return HingeOracle(LinearRows(part.X, self.shift, self.constant), targets, threads=threads)
 
 
 def classes_of(summaries: list[Summary]) -> tuple[Array, Array]:

@@ -1,14 +1,14 @@
-"""Newton's questions to rows on many computers: :class:`~maxmargin.large_scale.rows.oracle.Rounds` over shards.
+"""Newton's questions to rows on many computers: :class:`~maxmargin.large_scale.rows.oracle.RowOracle` over shards.
 
-The client keeps what the rows have been told, a few small arrays,
+The client keeps the state of the rows, a few small arrays,
 
     F = K B + b,    G = K P + p,    the loss,
 
-so that a shard that is lost can be told again. Questions are few, for each costs milliseconds however small it is:
+so that it can be restored where a shard is lost. Questions are few, for each costs milliseconds however small it is:
 
-    - What has no answer (a direction, a move) waits, and travels with the next question.
+    - What has no answer (a direction) waits, and travels with the next question.
     - Who has asked for second derivatives after the sums at F gets both together from then on. A step of Newton's
-      method is two rounds: all derivatives at F, and the sums along the direction.
+      method is two map-reduce steps: all derivatives at F, and the sums along the direction.
     - A part of the rows that is small is fetched once, and asked on this computer.
 """
 
@@ -21,29 +21,30 @@ from typing import Any
 import numpy as np
 
 from maxmargin.large_scale.dask.shard import HELD, Key, Operation, Question
-from maxmargin.large_scale.dask.shards import LARGE, Shards
-from maxmargin.large_scale.losses import Loss
-from maxmargin.large_scale.rows.local import LocalRounds
-from maxmargin.large_scale.rows.oracle import Rounds, Sums
+from maxmargin.large_scale.dask.shards import LARGE_ANSWER_BYTES, Shards
+from maxmargin.large_scale.rows.local import LocalOracle
+from maxmargin.large_scale.rows.oracle import RowOracle, Sums
 from maxmargin.large_scale.rows.targets import Values
 from maxmargin.large_scale.rows.tiles import StoredRows
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
+from maxmargin.problems.losses import SquaredHinge
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.validation import Array
 
-FETCHED = 2**25  # bytes of rows up to which a part of them is fetched
-CHANGING = ("evaluate", "move", "recentre")  # after which second derivatives are others
+FETCH_MAX_BYTES = 2**25  # of rows, up to which a part of them is fetched
+CHANGING = ("evaluate", "recentre")  # after which second derivatives are others
 PASSING = ("evaluate", "curvature_times", "curvature", "curvature_diagonal", "direction")  # what passes over K
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the rows of a problem know.
+class OracleState:
+    """The state of the rows of a problem.
 
     Attributes
     ----------
     B, b : arrays or None
         The coefficients of F; None where F = 0 still.
-    loss : Loss or None
+    loss : SmoothedLoss or None
         That of the last evaluation.
     P, p, only : arrays or None
         The direction and its outputs.
@@ -53,25 +54,25 @@ class Told:
 
     B: Array | None = None
     b: Array | None = None
-    loss: Loss | None = None
+    loss: SmoothedLoss | None = None
     P: Array | None = None
     p: Array | None = None
     only: Array | None = None
     centred: tuple[tuple[Any, Any, Any], ...] = ()
 
-    def restore(self, rounds: LocalRounds) -> None:
-        """Tell it to rows that know nothing."""
+    def restore(self, oracle: LocalOracle) -> None:
+        """Bring new rows into this state."""
         for B, b, loss in self.centred:
-            rounds.evaluate(B, b, loss)
-            rounds.recentre()
+            oracle.evaluate(B, b, loss)
+            oracle.recentre()
         if self.loss is not None or self.B is not None:
-            rounds.evaluate(self.B, self.b, self.loss or Loss())
+            oracle.evaluate(self.B, self.b, self.loss or SmoothedLoss(SquaredHinge()))
         if self.P is not None:
             assert self.p is not None
-            rounds.direction(self.P, self.p, self.only)
+            oracle.direction(self.P, self.p, self.only)
 
-    def after(self, operation: Operation, columns: int, outputs: int) -> Told:
-        """What they know after one more operation."""
+    def after(self, operation: Operation) -> OracleState:
+        """The state after one more operation."""
         name, arguments, _ = operation
         if name == "evaluate":
             B, b, loss = arguments
@@ -79,23 +80,14 @@ class Told:
         if name == "direction":
             P, p, only = arguments
             return replace(self, P=P, p=p, only=only)
-        if name == "move" and self.P is not None and self.p is not None:
-            every = np.arange(outputs) if self.only is None else self.only
-            (steps,) = arguments
-            steps = np.broadcast_to(steps, (outputs,))[every]
-            B = np.zeros((columns, outputs)) if self.B is None else self.B.copy()
-            b = np.zeros(outputs) if self.b is None else self.b.copy()
-            B[:, every] += steps * self.P
-            b[every] += steps * self.p
-            return replace(self, B=B, b=b)
         if name == "recentre":
             return replace(self, centred=(*self.centred, (self.B, self.b, self.loss)))
         return self
 
 
-class DaskRounds:
+class DaskOracle:
     """The rows of all shards, as a solver sees them; the methods are those of
-    :class:`~maxmargin.large_scale.rows.oracle.Rounds`.
+    :class:`~maxmargin.large_scale.rows.oracle.RowOracle`.
 
     Parameters
     ----------
@@ -105,49 +97,25 @@ class DaskRounds:
     key : tuple of int, optional
         Which problem: by default that of all rows.
     kind : type, optional
-        What to make of rows that are fetched: :class:`~maxmargin.large_scale.rows.local.LocalRounds`, or a
+        What to make of rows that are fetched: :class:`~maxmargin.large_scale.rows.local.LocalOracle`, or a
         descendant.
 
     Attributes
     ----------
     passes : float
         Passes over K so far.
-
-    Examples
-    --------
-    >>> import numpy as np, dask
-    >>> from maxmargin.large_scale.losses import Loss
-    >>> from maxmargin.large_scale.rows.local import LocalRounds
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Values
-    >>> from maxmargin.large_scale.dask.cluster import Pulse, connected
-    >>> from maxmargin.large_scale.dask.partitions import Partition
-    >>> from maxmargin.large_scale.dask.oracle import DaskRounds
-    >>> from maxmargin.large_scale.dask.shards import Shards
-    >>> class Squares:
-    ...     T = None
-    ...
-    ...     def problems(self, parts, threads):
-    ...         return [LocalRounds(MatrixRows(part.X), Values(part.y, part.weights)) for part in parts]
-    >>> parts = [dask.delayed(Partition(i, np.full((1, 1), i + 1.0), np.ones((1, 1)), np.ones(1))) for i in range(2)]
-    >>> with connected() as client:
-    ...     pulse = Pulse(client)
-    ...     rounds = DaskRounds(Shards(pulse, [parts], Squares(), list(pulse.alive())), columns=1, outputs=1)
-    ...     sums = rounds.evaluate(np.array([[3.0]]), np.zeros(1), Loss.named("squares"))
-    >>> sums.loss, sums.gradient[0]
-    (array([29.]), array([[24.]]))
     """
 
     def __init__(
-        self, shards: Shards, columns: int, outputs: int, key: Key = (), kind: type[LocalRounds] = LocalRounds
+        self, shards: Shards, columns: int, outputs: int, key: Key = (), kind: type[LocalOracle] = LocalOracle
     ) -> None:
         self.shards, self.columns, self.outputs, self.key, self.kind = shards, columns, outputs, key, kind
-        self.told, self.turn, self.passes = Told(), 0, 0.0
+        self.state, self.turn, self.passes = OracleState(), 0, 0.0
         self.waiting: list[Operation] = []
-        self.looked = False  # whether the last question was an evaluation
+        self.evaluated = False  # whether the last question was an evaluation
         self.usual: Operation | None = None  # what was asked after an evaluation, and will be again
         self.ahead: tuple[Operation, Any] | None = None  # the answer to it
-        self.known = [place.made for place in shards.places]  # which making of each shard knows what was told
+        self.known = [place.made for place in shards.places]  # which making of each shard knows the state
         self.sizes: list[list[int]] = shards.every(lambda i, actor: actor.sizes(key))
 
     @property
@@ -156,8 +124,8 @@ class DaskRounds:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """An eighth, if it can be fetched: rounds are saved, though steps on more rows would be fewer."""
-        return (8,) if self.n // 8 * self.columns * 8 <= FETCHED else (16, 4)
+        """An eighth, if it can be fetched: map-reduce steps are saved, though steps on more rows would be fewer."""
+        return (8,) if self.n // 8 * self.columns * 8 <= FETCH_MAX_BYTES else (16, 4)
 
     @property
     def threads(self) -> int:
@@ -172,18 +140,18 @@ class DaskRounds:
             self.ahead = None
 
         def question(i: int) -> Question:
-            state = None if self.known[i] == self.shards.places[i].made else self.told
+            state = None if self.known[i] == self.shards.places[i].made else self.state
             return Question(self.key, self.turn, operations, state, len(wanted))
 
-        answer = self.shards.ask(question, large=size > LARGE)
+        answer = self.shards.ask(question, large=size > LARGE_ANSWER_BYTES)
         self.known = [place.made for place in self.shards.places]
         for operation in operations:
-            self.told = self.told.after(operation, self.columns, self.outputs)
-        self.waiting, self.looked = [], operations[-1][0] == "evaluate"
+            self.told = self.state.after(operation)
+        self.waiting, self.evaluated = [], operations[-1][0] == "evaluate"
         self.passes += sum(name in PASSING for name, _, _ in operations)
         return answer
 
-    def evaluate(self, B: Array | None, b: Array | None, loss: Loss, *, sides: bool = False) -> Sums:
+    def evaluate(self, B: Array | None, b: Array | None, loss: SmoothedLoss, *, sides: bool = False) -> Sums:
         operation: Operation = ("evaluate", (B, b, loss), {"sides": sides})
         size = 8 * self.columns * self.outputs
         if self.usual is None:
@@ -207,12 +175,12 @@ class DaskRounds:
         """T is the setup's own, which the workers have."""
         operation: Operation = ("curvature", (list(outputs), None if T is None else HELD), {})
         if self.ahead is not None and self.ahead[0] == operation and not self.waiting:
-            whole: Array = self.ahead[1]
-            return whole
-        if self.looked:
+            ahead: Array = self.ahead[1]
+            return ahead
+        if self.evaluated:
             self.usual = operation
-        whole = self._ask(operation, size=self._matrices(operation))
-        return whole
+        H: Array = self._ask(operation, size=self._matrices(operation))
+        return H
 
     def curvature_diagonal(self) -> Array:
         squares: Array = self._ask(("curvature_diagonal", (), {}), size=8 * self.columns * self.outputs)
@@ -221,12 +189,9 @@ class DaskRounds:
     def direction(self, P: Array, p: Array, only: Array | None = None) -> None:
         self.waiting.append(("direction", (P, p, only), {}))
 
-    def along(self, steps: Array, loss: Loss) -> tuple[Array, Array]:
+    def along(self, steps: Array, loss: SmoothedLoss) -> tuple[Array, Array]:
         values, slopes = self._ask(("along", (steps, loss), {}))
         return values, slopes
-
-    def move(self, steps: Array) -> None:
-        self.waiting.append(("move", (np.array(steps),), {}))
 
     def recentre(self) -> None:
         self.waiting.append(("recentre", (), {}))
@@ -245,9 +210,9 @@ class DaskRounds:
         K, y, c = zip(*(part for shard in taken for part in shard), strict=True)
         return np.concatenate(K), np.concatenate(y), np.concatenate(c)
 
-    def part(self, stride: int) -> Rounds:
+    def part(self, stride: int) -> RowOracle:
         count = self.n // stride
-        if 8 * count * self.columns > FETCHED:
-            return DaskRounds(self.shards, self.columns, self.outputs, (*self.key, stride), self.kind)
+        if 8 * count * self.columns > FETCH_MAX_BYTES:
+            return DaskOracle(self.shards, self.columns, self.outputs, (*self.key, stride), self.kind)
         K, y, c = self.sample(count)
         return self.kind(StoredRows(K), Values(y, c), threads=effective_threads(None), poll=self.shards.pulse.tick)

@@ -209,7 +209,7 @@ def check_columns(X: Any) -> None:
     for name, dtype in X.dtypes.items():
         if getattr(dtype, "kind", "O") not in "biuf":
             raise ValueError(
-                f"Column {name!r} of X has dtype {dtype}, and a machine needs numbers: drop it, or encode it first, "
+                f"Column {name!r} of X has dtype {dtype}, and the model needs numbers: drop it, or encode it first, "
                 "for instance with maxmargin.TableEncoder or dask.dataframe.get_dummies."
             )
 
@@ -247,15 +247,7 @@ def check_rows(X: Any) -> None:
 
 
 def cut(X: Points, count: int) -> Blocks:
-    """Rows of this process in about so many blocks of the same length, more if they are large.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.dask.partitions import cut
-    >>> cut(np.zeros((7, 2)), 3).lengths
-    (2, 2, 3)
-    """
+    """Rows of this process in about so many blocks of the same length, more if they are large."""
     n, size = X.shape[0], X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes
     ends = np.arange(1 + min(n, max(1, count, -(-size // BLOCK))))
     ends = n * ends // ends[-1]
@@ -325,12 +317,6 @@ def _joined(parts: list[Any], cuts: list[tuple[int, int]]) -> Array:
 def contiguous(sizes: Sequence[float], count: int) -> list[range]:
     """Successive partitions in at most ``count`` groups of about the same size. It depends on nothing but its input, so
     that sums are always formed in the same order.
-
-    Examples
-    --------
-    >>> from maxmargin.large_scale.dask.partitions import contiguous
-    >>> contiguous([5, 5, 1, 1, 8], 2)
-    [range(0, 2), range(2, 5)]
     """
     ends = np.cumsum(sizes)
     count = max(1, min(count, len(ends)))

@@ -1,7 +1,7 @@
 """One shard: the partitions of a worker, with what Newton's method keeps with their rows.
 
 It lives on its worker as a Dask actor. A question is a few operations of
-:class:`~maxmargin.large_scale.rows.local.LocalRounds`, done on every partition; the answer is the sum of what the
+:class:`~maxmargin.large_scale.rows.local.LocalOracle`, done on every partition; the answer is the sum of what the
 last of them returns. Sums are formed pairwise in the order of the partitions.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import distributed
 
 from maxmargin.large_scale.dask.partitions import Partition
-from maxmargin.large_scale.rows.local import LocalRounds
+from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.oracle import Sums
 from maxmargin.runtime.validation import Array
 
@@ -33,26 +33,26 @@ class Setup(Protocol):
     @property
     def T(self) -> Array | None: ...
 
-    def problems(self, parts: list[Partition], threads: int) -> list[LocalRounds]:
+    def problems(self, parts: list[Partition], threads: int) -> list[LocalOracle]:
         """The problem of each partition's rows."""
         ...
 
 
 class State(Protocol):
-    """What the rows of a problem have been told so far."""
+    """The state of the rows of a problem."""
 
-    def restore(self, rounds: LocalRounds) -> None:
-        """Tell it to rows that know nothing."""
+    def restore(self, oracle: LocalOracle) -> None:
+        """Bring new rows into this state."""
         ...
 
 
-Operation = tuple[str, tuple[Any, ...], dict[str, Any]]  # a method of LocalRounds and its arguments
+Operation = tuple[str, tuple[Any, ...], dict[str, Any]]  # a method of LocalOracle and its arguments
 Key = tuple[int, ...]  # which problem: the whole, or by which strides its rows were thinned out
 
 
 @dataclass(frozen=True)
 class Question:
-    """One round.
+    """One map-reduce step.
 
     Attributes
     ----------
@@ -85,14 +85,7 @@ def plus(one: Any, two: Any) -> Any:
 
 
 def added(values: Sequence[Any]) -> Any:
-    """The sum of answers, pairwise.
-
-    Examples
-    --------
-    >>> from maxmargin.large_scale.dask.shard import added
-    >>> added([(1.0, 1), (2.0, 1), (4.0, 1)])
-    (7.0, 3)
-    """
+    """The sum of answers, pairwise."""
     values = list(values)
     while len(values) > 1:
         pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
@@ -115,30 +108,30 @@ class Shard:
         except ValueError:  # on no worker
             threads = 1
         self.T = setup.T
-        self.problems: dict[Key, list[LocalRounds]] = {(): setup.problems(parts, threads)}
+        self.problems: dict[Key, list[LocalOracle]] = {(): setup.problems(parts, threads)}
         self.turns: dict[Key, int] = {}
         self.answers: dict[Key, Any] = {}
         self.totals: dict[Key, Any] = {}  # the answer, and those of other shards that were added to it
 
-    def _problem(self, key: Key) -> list[LocalRounds]:
+    def _problem(self, key: Key) -> list[LocalOracle]:
         if key not in self.problems:
-            self.problems[key] = [rounds.part(key[-1]) for rounds in self._problem(key[:-1])]
+            self.problems[key] = [oracle.part(key[-1]) for oracle in self._problem(key[:-1])]
         return self.problems[key]
 
     def sizes(self, key: Key) -> list[int]:
         """Rows of each partition."""
-        return [rounds.n for rounds in self._problem(key)]
+        return [oracle.n for oracle in self._problem(key)]
 
     def held(self) -> bool:
         """Whether all kernel values are in memory."""
-        return not any(rounds.rows.computed for rounds in self.problems[()])
+        return not any(oracle.rows.computed for oracle in self.problems[()])
 
     def ask(self, question: Question, keep: bool = False) -> Any:
         """Do what is asked and answer; with ``keep``, only remember the answer."""
         key, every = question.key, self._problem(question.key)
         if question.state is not None:
-            for rounds in every:
-                question.state.restore(rounds)
+            for oracle in every:
+                question.state.restore(oracle)
         if question.state is not None or self.turns.get(key) != question.turn:
             done = [self._done(every, *operation) for operation in question.operations]
             self.turns[key] = question.turn
@@ -146,15 +139,15 @@ class Shard:
         self.totals[key] = self.answers[key]
         return None if keep else self.answers[key]
 
-    def _done(self, every: list[LocalRounds], name: str, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _done(self, every: list[LocalOracle], name: str, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """One operation on every partition, and the sum of what it returns."""
         arguments = [self.T if isinstance(one, str) and one == HELD else one for one in given]
-        return added([getattr(rounds, name)(*arguments, **options) for rounds in every])
+        return added([getattr(oracle, name)(*arguments, **options) for oracle in every])
 
     def sample(self, key: Key, counts: list[int]) -> list[Any]:
         """So many rows of each partition."""
         every = zip(self._problem(key), counts, strict=True)
-        return [rounds.sample(count) for rounds, count in every if count]
+        return [oracle.sample(count) for oracle, count in every if count]
 
     def absorb(self, key: Key, other: Any) -> None:
         """Add another shard's answer to this one's."""

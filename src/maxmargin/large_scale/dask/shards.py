@@ -21,12 +21,12 @@ import distributed
 import numpy as np
 from distributed.comm.core import CommClosedError
 
-from maxmargin.large_scale.dask.cluster import TICK, ClusterError, Pulse
+from maxmargin.large_scale.dask.cluster import TICK_SECONDS, ClusterError, Pulse
 from maxmargin.large_scale.dask.shard import Key, Question, Setup, Shard, added
 
-LOSSES = 5  # times a shard may be lost while one question is asked
-LARGE = 2**20  # bytes of an answer
-MANY = 4  # shards from which on large answers are added on the workers
+MAX_LOSSES = 5  # of a shard, while one question is asked
+LARGE_ANSWER_BYTES = 2**20  # from which answers may be added on the workers
+ADD_ON_WORKERS_MIN_SHARDS = 4  # for that
 
 
 def size_of(thing: Any) -> int:
@@ -54,8 +54,8 @@ class Traffic:
     ----------
     workers, partitions : int
         Where the rows were.
-    rounds : int
-        Questions put to all shards.
+    steps : int
+        Map-reduce steps: questions put to all shards.
     sent, received : int
         Bytes of all questions and answers, as they passed the client.
     lost : int
@@ -64,13 +64,13 @@ class Traffic:
     Examples
     --------
     >>> from maxmargin.large_scale.dask.shards import Traffic
-    >>> print(Traffic(workers=2, partitions=8, rounds=30, sent=120_000, received=900_000))
-    2 workers, 8 partitions: 30 rounds, 120.0 kB sent, 900.0 kB received
+    >>> print(Traffic(workers=2, partitions=8, steps=30, sent=120_000, received=900_000))
+    2 workers, 8 partitions: 30 map-reduce steps, 120.0 kB sent, 900.0 kB received
     """
 
     workers: int = 0
     partitions: int = 0
-    rounds: int = 0
+    steps: int = 0
     sent: int = 0
     received: int = 0
     lost: int = 0
@@ -78,8 +78,8 @@ class Traffic:
     def __str__(self) -> str:
         lost = f", {_counted(self.lost, 'shard')} made anew" if self.lost else ""
         return (
-            f"{_counted(self.workers, 'worker')}, {_counted(self.partitions, 'partition')}: {self.rounds} rounds, "
-            f"{self.sent / 1e3:.1f} kB sent, {self.received / 1e3:.1f} kB received{lost}"
+            f"{_counted(self.workers, 'worker')}, {_counted(self.partitions, 'partition')}: {self.steps} map-reduce "
+            f"steps, {self.sent / 1e3:.1f} kB sent, {self.received / 1e3:.1f} kB received{lost}"
         )
 
 
@@ -141,7 +141,7 @@ class Shards:
     def _settle(self, which: Sequence[int]) -> None:
         """Wait until these shards are there, wherever that is in the end."""
         for i in which:
-            for _ in range(LOSSES):
+            for _ in range(MAX_LOSSES):
                 place = self.places[i]
                 if self._ready(place):
                     place.actor = place.future.result()
@@ -154,7 +154,7 @@ class Shards:
         """Wait for the shard; False if its worker is lost."""
         while True:
             try:
-                distributed.wait(place.future, timeout=TICK)
+                distributed.wait(place.future, timeout=TICK_SECONDS)
             except TimeoutError:
                 self.pulse.tick()
                 if place.worker not in self.pulse.alive():
@@ -188,7 +188,7 @@ class Shards:
 
     def _too_many(self, i: int) -> str:
         return (
-            f"Shard {i} (partitions {len(self.parts[i])}) was lost {LOSSES} times in a row, last on "
+            f"Shard {i} (partitions {len(self.parts[i])}) was lost {MAX_LOSSES} times in a row, last on "
             f"{self.places[i].worker}: its workers die. Do they have enough memory for the partitions?"
         )
 
@@ -199,7 +199,7 @@ class Shards:
         again."""
         which = range(len(self.places)) if which is None else which
         results: dict[int, Any] = {}
-        for _ in range(LOSSES):
+        for _ in range(MAX_LOSSES):
             left = [i for i in which if i not in results]
             if not left:
                 break
@@ -228,7 +228,7 @@ class Shards:
         place = self.places[i]
         while future is not None:
             try:
-                return True, future.result(timeout=TICK)
+                return True, future.result(timeout=TICK_SECONDS)
             except TimeoutError:
                 if future.done():  # in this moment, or the method itself has timed out
                     return True, future.result()
@@ -251,8 +251,8 @@ class Shards:
             asked[i] = question(i)
             return actor.ask(asked[i], keep)
 
-        self.traffic.rounds += 1
-        if large and len(self.places) > MANY:
+        self.traffic.steps += 1
+        if large and len(self.places) > ADD_ON_WORKERS_MIN_SHARDS:
             answer = self._added_there(put, question(0).key)
             self.traffic.received += size_of(answer)
         else:
@@ -264,7 +264,7 @@ class Shards:
 
     def _added_there(self, put: Callable[..., Any], key: Key) -> Any:
         """The sum, formed on the workers."""
-        for _ in range(LOSSES):
+        for _ in range(MAX_LOSSES):
             self.every(lambda i, actor: put(i, actor, True))
             if self._reduced(key):
                 return self.every(lambda i, actor: actor.total(key), [0])[0]

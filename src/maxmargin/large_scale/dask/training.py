@@ -1,4 +1,4 @@
-"""A fit on a cluster from its data to its shards: what all machines of this package share.
+"""A fit on a cluster from its data to its shards: what all estimators of this package share.
 
     collections, or rows of this process -> partitions, placed on workers -> their summary -> (setup) -> shards
 
@@ -42,7 +42,7 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, check_training_points
 
-FAR = 10.0  # standard deviations
+FAR_DEVIATIONS = 10.0  # of a column's mean from zero, beyond which products with it lose digits
 SUMS_MAX_ENTRIES = 2**22  # per call: a few milliseconds, so that a cancelled task ends soon
 
 
@@ -162,7 +162,13 @@ class Moments:
 
     def far(self) -> Array | None:
         """The means, where a column lies so far from zero that products with it lose digits; None where none does."""
-        return self.mean if bool((np.abs(self.mean) > FAR * self.spread).any()) else None
+        return self.mean if bool((np.abs(self.mean) > FAR_DEVIATIONS * self.spread).any()) else None
+
+
+def counted_workers(traffic: Traffic) -> str:
+    """Where the rows are, for reports."""
+    workers = f"{traffic.workers} worker{'s' if traffic.workers != 1 else ''}"
+    return f"on {workers}, {traffic.steps} map-reduce steps"
 
 
 class Training:
@@ -243,7 +249,7 @@ class Training:
 
     @contextmanager
     def solving(self, control: Control) -> Iterator[None]:
-        """While a solver runs, a deadline or Ctrl-C ends a round: there is a best model so far."""
+        """While a solver runs, a deadline or Ctrl-C ends a map-reduce step: there is a best model so far."""
 
         def poll() -> None:
             if control.stop() is not None:

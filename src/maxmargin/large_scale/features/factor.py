@@ -49,20 +49,6 @@ class Factor:
         All eigenvalues of K_mm, largest first; of a Cholesky factor the largest alone.
     cut : float
         Those above it count.
-
-    Examples
-    --------
-    The third landmark is the first one again, so two features are enough.
-
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.features.factor import Factor
-    >>> K = np.array([[1.0, 0.5, 1.0], [0.5, 1.0, 0.5], [1.0, 0.5, 1.0]])
-    >>> factor = Factor.of(K)
-    >>> factor.rank
-    2
-    >>> (factor.T.T @ K @ factor.T).round(12) + 0.0
-    array([[1., 0.],
-           [0., 1.]])
     """
 
     T: Array
@@ -126,14 +112,6 @@ class Factor:
         Returns
         -------
         Factor
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from maxmargin.large_scale.features.factor import Factor
-        >>> K = np.array([[1.0, 0.5, 1.0], [0.5, 1.0, 0.5], [1.0, 0.5, 1.0]])
-        >>> Factor.above(K, 1e-8).rank
-        2
         """
         K = _checked(K_mm, kernel)
         found = _by_cholesky(K, share) if len(K) >= LARGE else None
@@ -157,15 +135,7 @@ def _checked(K_mm: Array, kernel: Any) -> Array:
 
 
 def largest_eigenvalue(K: Array) -> float:
-    """About the largest eigenvalue of a kernel matrix, by the power method: never more than it is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.features.factor import largest_eigenvalue
-    >>> round(largest_eigenvalue(np.array([[2.0, 1.0], [1.0, 2.0]])), 6)
-    3.0
-    """
+    """About the largest eigenvalue of a kernel matrix, by the power method: never more than it is."""
     v, found = np.ones(len(K)), 0.0
     for _ in range(LOOKS):
         length = float(np.linalg.norm(v))

@@ -111,20 +111,6 @@ def estimate_kernel_error(
     Returns
     -------
     KernelError
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.features.factor import Factor
-    >>> from maxmargin.large_scale.features.kernel_error import estimate_kernel_error
-    >>> from maxmargin.large_scale.features.landmarks import choose_landmarks
-    >>> from maxmargin.kernels import RBF
-    >>> X = np.linspace(0.0, 10.0, 500)[:, None]
-    >>> kernel = RBF(gamma=0.5).resolve(X)
-    >>> landmarks = choose_landmarks(kernel, X, 8, [0, 71, 142, 213, 285, 356, 427, 499])
-    >>> factor = Factor.of(landmarks.matrix(kernel, X))
-    >>> print(estimate_kernel_error(kernel, X, landmarks, factor))
-    the 8 features miss 4.6 % of the kernel's trace, and 10 % of k(x, x) at the worst of 492 rows; ...
     """
     rng = np.random.default_rng() if rng is None else rng
     others = np.arange(X.shape[0])

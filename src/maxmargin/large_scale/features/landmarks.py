@@ -1,65 +1,18 @@
-"""Which m points shall stand for all n.
-
-The features of m landmarks (``factor.py``) are exact at the landmarks and miss the rest of k(x, x) elsewhere,
-
-    residual(x) = k(x, x) - k_m(x)'K_mm^+ k_m(x) >= 0,
-
-so landmarks should lie where the residual would be large without them.
-
-    uniform     every distinct row with the same chance
-    kmeans      centres of clusters (Zhang, Tsang & Kwok 2008): seeds drawn by their squared distance to those before
-                (Arthur & Vassilvitskii 2007, in batches as Bahmani et al. 2012), then Lloyd's steps
-    leverage    rows by their ridge leverage score l_i = [K (K + mu I)^-1]_ii, the weight a row has in its own kernel
-                ridge prediction. Scores of a set of rows are estimated from landmarks of half the set, which come from
-                a quarter, and so on (Musco & Musco 2017):
-                    l_i ~ (k_ii - k_i'D (D K_SS D + mu I)^-1 D k_i) / mu,    D = diag(chance of S to be chosen)^(-1/2)
-    rpcholesky  one row after another, each by its residual given those before: randomly pivoted Cholesky (Chen,
-                Epperly, Tropp & Webber 2022), in blocks with rejection (Epperly, Tropp & Webber 2024), so that
-                products of matrices do the work and the pivots have the law of the plain algorithm
-
-A row of weight w counts as w rows. The last three look at no more than max(``ROWS``, 4 m) distinct rows, a random
-sample if there are more; their work is O(rows m (m + d)), with m x rows numbers in memory. Uniform sampling costs one
-pass over X.
-"""
+"""The points that stand for all: landmarks, as points or as rows of X, and the user's own."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.kernels._arrays import centre_of, squared_distances
-from maxmargin.kernels.gram.operator import Gram, KernelGram, computing_form, precomputed_gram
-from maxmargin.runtime.canonical_rows import canonical_rows
-from maxmargin.runtime.threads import single_threaded_blas
-from maxmargin.runtime.validation import (
-    Array,
-    Points,
-    as_objects,
-    check_choice,
-    check_memory,
-    check_number,
-    check_points,
-    shown,
-)
+from maxmargin.runtime.validation import Array, Points, as_objects, check_points, shown
 
-METHODS = ("uniform", "kmeans", "leverage", "rpcholesky")
-ROWS = 20_000  # rows that the methods other than uniform look at, if they need no more
-MERGED = 1 << 18  # rows up to which all are looked at to find those that are equal
-SHARE = 0.5  # the scores that landmarks are drawn by sum to this times their number
-BLOCK = 128  # pivots proposed at a time
-SUMMED = 4_096  # rows whose scores are summed in the search for mu
-INDEFINITE = 1e-6  # a negative residual beyond this, relative to the largest k(x, x), is no rounding
-LLOYD = 10  # steps
-SEED_ROUNDS = 16
-STRIP = 2048  # rows whose distances to all centres are held at a time
+METHODS = ("uniform", "kmeans", "leverage", "rpcholesky")  # see ``choosing.py``
 
 
 @dataclass(frozen=True)
@@ -116,120 +69,12 @@ def check_landmark_columns(estimator: Any) -> None:
         raise ValueError(f"the columns of landmarks and X differ: {list(columns)} and {list(own)}.")
 
 
-def choose_landmarks(
-    kernel: Kernel,
-    X: Points,
-    m: int,
-    method: Any = "uniform",
-    weights: Array | None = None,
-    rng: np.random.Generator | None = None,
-    threads: int = 1,
-    stop: Callable[[], Any] | None = None,
-) -> Landmarks:
-    """Landmarks for the rows of X.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel.
-    X : ndarray, memmap or CSR matrix of shape (n, d), or array of n objects
-        Validated points; for a precomputed kernel, its matrix. X is never copied as a whole.
-    m : int
-        How many. With m or fewer distinct rows of positive weight, all of them; where the kernel has fewer
-        dimensions than m, ``"rpcholesky"`` stops when nothing is left to explain.
-    method : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-        How to choose; or the landmarks themselves, as points or as indices of rows, and then m does not matter.
-    weights : ndarray of shape (n,), optional
-        Sample weights; two equals a repetition, and zero is absent.
-    rng : numpy.random.Generator, optional
-        Where random numbers come from.
-    threads : int, default=1
-        Threads that compute kernel values; the result does not depend on it.
-    stop : callable, optional
-        Asked now and then: anything but None, and the choice ends with what it has.
-
-    Returns
-    -------
-    Landmarks
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.features.landmarks import choose_landmarks
-    >>> from maxmargin.kernels import RBF
-    >>> X = np.array([[0.0], [0.01], [0.02], [9.0]])
-    >>> kernel = RBF(gamma=1.0).resolve(X)
-    >>> chosen = choose_landmarks(kernel, X, 2, "rpcholesky", rng=np.random.default_rng(0))
-    >>> bool(3 in chosen.indices)
-    True
-    """
-    X = X if sp.issparse(X) else np.asarray(X)  # a memmap's own memory, as a plain array
-    if not isinstance(method, str):
-        return _given(kernel, X, method)
-    check_choice("landmarks", method, METHODS, extra=", or an array of points or of indices")
-    m = int(check_number("n_components", m, least=1, integer=True))
-    rng = np.random.default_rng() if rng is None else rng
-    weights = np.ones(X.shape[0]) if weights is None else weights
-    stop = _never if stop is None else stop
-    if method == "kmeans":
-        _check_vectors(kernel, X)
-    rows, share = _distinct(kernel, X, weights, max(ROWS, 4 * m), rng)
-    if len(rows) <= m:
-        return _at(kernel, X, rows)
-    if method == "uniform":
-        return _at(kernel, X, rows[rng.choice(len(rows), m, replace=False)])
-    if method == "kmeans":
-        centres = _centres(computing_form(X[rows]), share, m, rng, stop)
-        if sp.issparse(X) != sp.issparse(centres):
-            centres = sp.csr_matrix(centres) if sp.issparse(X) else centres.toarray()
-        return Landmarks(centres, None)
-    check_memory(16.0 * len(rows) * m, f"Choosing {m:,} landmarks by {method!r}", "take fewer, or landmarks='uniform'.")
-    if isinstance(kernel, Precomputed):
-        gram: Gram = precomputed_gram(X, rows)
-    else:
-        gram = KernelGram(kernel, computing_form(X[rows]), threads)
-    draw = _pivots if method == "rpcholesky" else _by_leverage
-    try:
-        with single_threaded_blas():
-            chosen = draw(gram, share, m, rng, stop)
-            if len(chosen) == 0:
-                raise np.linalg.LinAlgError("no row has k(x, x) > 0")
-            return _at(kernel, X, rows[chosen])
-    except np.linalg.LinAlgError as error:
-        raise ValueError(
-            f"The kernel {kernel!r} is not positive semidefinite on these points, so landmarks={method!r} has no "
-            "meaning: choose another kernel, other parameters, or landmarks='uniform'."
-        ) from error
-
-
-def _never() -> None:
-    """Nothing to stop for."""
-
-
-def _at(kernel: Kernel, X: Points, indices: Array) -> Landmarks:
+def landmarks_at(kernel: Kernel, X: Points, indices: Array) -> Landmarks:
+    """Rows of X as landmarks."""
     return Landmarks(indices if isinstance(kernel, Precomputed) else X[indices], indices)
 
 
-def _distinct(kernel: Kernel, X: Points, weights: Array, most: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Indices of distinct rows of positive weight, at most so many, and the weight of each with its copies. Their order
-    depends on their content and on rng, not on the order of X, unless X is so long that a sample must do."""
-    used = np.flatnonzero(weights > 0)
-    if len(used) > max(MERGED, most):
-        weight = weights[used]
-        chance = None if (weight == weight[0]).all() else weight / weight.sum()
-        used = used[np.sort(rng.choice(len(used), most, replace=False, p=chance, shuffle=False))]
-        X, weights = (X if isinstance(kernel, Precomputed) else X[used]), np.ones(len(used))
-        merged = canonical_rows(X, weights, weights, merge=not isinstance(kernel, Precomputed))
-        return used[merged.representative], merged.weight
-    merged = canonical_rows(X, np.zeros(X.shape[0]), weights, merge=not isinstance(kernel, Precomputed))
-    rows, share = merged.representative, merged.weight
-    if len(rows) <= most:
-        return rows, share
-    kept = np.sort(rng.choice(len(rows), most, replace=False, shuffle=False))
-    return rows[kept], share[kept]
-
-
-def _given(kernel: Kernel, X: Points, landmarks: Any) -> Landmarks:
+def given_landmarks(kernel: Kernel, X: Points, landmarks: Any) -> Landmarks:
     """The user's own landmarks."""
     n = X.shape[0]
     try:
@@ -239,13 +84,13 @@ def _given(kernel: Kernel, X: Points, landmarks: Any) -> Landmarks:
     if flat.ndim == 1 and flat.dtype.kind in "iub":
         if flat.dtype.kind == "b":
             if len(flat) != n:
-                raise ValueError(f"landmarks is a mask of {len(flat)} rows, and X has {n}: give one entry a row.")
+                raise ValueError(f"landmarks is a mask of {len(flat)} rows, and X has {n}: give one entry per row.")
             flat = np.flatnonzero(flat)
         if len(flat) == 0:
             raise ValueError("landmarks is empty: give at least one point or index.")
         if flat.min() < -n or flat.max() >= n:
             raise ValueError(f"landmarks names row {flat[(flat < -n) | (flat >= n)][0]}, and X has {n} rows.")
-        return _at(kernel, X, np.where(flat < 0, flat + n, flat).astype(np.int64))
+        return landmarks_at(kernel, X, np.where(flat < 0, flat + n, flat).astype(np.int64))
     if isinstance(kernel, Precomputed):
         raise ValueError(f"With a precomputed kernel, landmarks are indices of rows of K; got {landmarks!r}.")
     if flat.ndim == 0 or (flat.ndim == 1 and flat.dtype.kind in "fc"):
@@ -263,141 +108,3 @@ def _given(kernel: Kernel, X: Points, landmarks: Any) -> Landmarks:
         )
     kernel.check_points(points)
     return Landmarks(points, None)
-
-
-def _check_vectors(kernel: Kernel, X: Points) -> None:
-    if X.dtype == object or isinstance(kernel, Precomputed):
-        what = "a precomputed matrix" if isinstance(kernel, Precomputed) else "objects that are not vectors"
-        raise ValueError(
-            f"landmarks='kmeans' takes means of points, and X holds {what}: use 'rpcholesky', 'leverage' or 'uniform'."
-        )
-
-
-def _centres(X: Points, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Points:
-    """Centres of m clusters, in the precision of X."""
-    n, batch, shift = X.shape[0], -(-m // SEED_ROUNDS), centre_of(X, weights)
-    seeds = np.sort(rng.choice(n, 1, p=weights / weights.sum()))
-    distance = np.full(n, np.inf)
-    with single_threaded_blas():
-        _approach(X, X[seeds], distance, shift)
-        while len(seeds) < m:
-            if stop() is not None:  # the rest at random
-                others = np.setdiff1d(np.arange(n), seeds)
-                return X[np.concatenate((seeds, rng.choice(others, m - len(seeds), replace=False)))]
-            mass = weights * (distance / (distance.max() or 1.0))
-            mass[seeds] = 0.0
-            if np.count_nonzero(mass) < batch:  # what is left is nearer to a seed than rounding
-                mass[np.setdiff1d(np.arange(n), seeds)] += 1.0
-            new = rng.choice(n, min(batch, m - len(seeds)), replace=False, p=mass / mass.sum())
-            _approach(X, X[new], distance, shift)
-            seeds = np.concatenate((seeds, new))
-        centres = X[seeds]
-        for _ in range(LLOYD):
-            if stop() is not None:
-                break
-            nearest = _approach(X, centres, np.full(n, np.inf), shift)
-            members = sp.csr_array((weights, (nearest, np.arange(n))), shape=(m, n))
-            total = np.asarray(members.sum(axis=1)).ravel()
-            kept = total > 0  # a centre without members goes back to where it started
-            shares = sp.diags_array(1.0 / np.where(kept, total, 1.0)) @ members
-            if not kept.all():
-                alone = sp.csr_array((np.ones(m), (np.arange(m), seeds)), shape=(m, n))
-                shares = shares + sp.diags_array((~kept).astype(float)) @ alone
-            centres = (shares @ X).astype(X.dtype, copy=False)
-    return centres
-
-
-def _approach(X: Points, centres: Points, distance: Array, shift: Array | None) -> Array:
-    """Lower ``distance`` to the squared distance from the nearest of the centres; which one that is."""
-    nearest = np.empty(X.shape[0], np.int64)
-    for start in range(0, X.shape[0], STRIP):
-        rows = slice(start, start + STRIP)
-        D = squared_distances(X[rows], centres, shift)
-        nearest[rows] = D.argmin(axis=1)
-        np.minimum(distance[rows], D.min(axis=1), out=distance[rows])
-    return nearest
-
-
-def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Array:
-    """Randomly pivoted Cholesky: K ~ F'F, and d = diag(K - F'F), the residual.
-
-    A block S of rows is proposed by the residual d before it, and row s of it accepted with the chance (residual after
-    the accepted of its block) / (residual before): then s was drawn by the residual of its turn."""
-    n, every = gram.n, np.arange(gram.n)
-    d = gram.diagonal()
-    largest = float(np.abs(d).max(initial=0.0))
-    flat, negative = 1e-12 * largest, -INDEFINITE * largest  # rounding, and what is more than that
-    if d.min(initial=0.0) < negative:
-        raise np.linalg.LinAlgError("k(x, x) < 0")
-    F, chosen = np.empty((m, n)), np.empty(0, np.int64)
-    for _ in range(m):  # a block accepts its first row at least
-        mass = np.where(d > flat, weights * d, 0.0)
-        total, room = mass.sum(), m - len(chosen)
-        if total <= 0 or room == 0 or (len(chosen) and stop() is not None):
-            break
-        S = rng.choice(n, BLOCK, p=mass / total)
-        done = F[: len(chosen)]
-        H = gram.block(S, S) - done[:, S].T @ done[:, S]
-        accepted: list[int] = []
-        luck = rng.random(BLOCK)
-        for i, s in enumerate(S):
-            if len(accepted) == room:
-                break
-            if H[i, i] > flat and luck[i] * d[s] < H[i, i]:
-                accepted.append(i)
-                column = H[:, i] / np.sqrt(H[i, i])
-                H -= np.outer(column, column)
-        if not accepted:  # but for rounding, which is then all that is left
-            break
-        A = S[accepted]
-        R = gram.block(every, A).T - done[:, A].T @ done
-        L = scipy.linalg.cholesky(R[:, A], lower=True, check_finite=False)
-        R = scipy.linalg.solve_triangular(L, R, lower=True, check_finite=False)
-        F[len(chosen) : len(chosen) + len(A)] = R
-        d = d - np.einsum("ij,ij->j", R, R)
-        if d.min() < negative:
-            raise np.linalg.LinAlgError("a residual is negative")
-        chosen = np.concatenate((chosen, A))
-    return chosen
-
-
-def _by_leverage(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Array:
-    """m rows drawn by ridge leverage scores, estimated over sets of rows that double."""
-    order, size = rng.permutation(gram.n), min(gram.n, 2 * m)
-    diagonal = np.maximum(gram.diagonal(), 0.0)
-    scale = float(diagonal.max())
-    if scale == 0:
-        return order[:m]
-    diagonal /= scale
-    chosen, chance = order[:m], np.full(m, m / size)
-    while stop() is None:
-        size = min(gram.n, 2 * size)
-        rows = order[:size]
-        D = np.sqrt(weights[chosen] / chance)
-        B = D[:, None] * (gram.block(chosen, chosen) / scale) * D
-        values, Q = scipy.linalg.eigh((B + B.T) * 0.5, check_finite=False)
-        G = (Q.T * D) @ (gram.block(rows, chosen).T / scale)
-        score = _scores(diagonal[rows], weights[rows], np.maximum(values, 0.0), G * G, m)
-        picked = rng.choice(size, m, replace=False, p=score / score.sum())
-        chosen, chance = rows[picked], np.minimum(1.0, m * score[picked] / score.sum())
-        if size == gram.n:
-            break
-    return chosen
-
-
-def _scores(diagonal: Array, weights: Array, values: Array, squares: Array, m: int) -> Array:
-    """l_i(mu) for the mu under which they sum to ``SHARE`` m, by bisection of its logarithm: the sum falls with mu."""
-
-    def scores(mu: float, some: slice) -> Array:
-        projected = (1.0 / (values + mu)) @ squares[:, some]
-        return np.clip(weights[some] * (diagonal[some] - projected) / mu, 0.0, 1.0)
-
-    # Rows are in random order: the first ones tell mu.
-    few = slice(0, min(len(diagonal), SUMMED))
-    times = len(diagonal) / max(1, few.stop)
-    high = float(weights @ diagonal)  # the sum is less than one there
-    low = 1e-12 * high
-    for _ in range(30):
-        mu = math.sqrt(low * high)
-        low, high = (mu, high) if times * scores(mu, few).sum() > SHARE * m else (low, mu)
-    return scores(high, slice(None)) + 1e-9

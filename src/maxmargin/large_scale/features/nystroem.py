@@ -20,9 +20,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
+from maxmargin.large_scale.features.choosing import choose_landmarks
 from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.features.kernel_error import KernelError, estimate_kernel_error
-from maxmargin.large_scale.features.landmarks import Landmarks, check_landmark_columns, choose_landmarks, generator_of
+from maxmargin.large_scale.features.landmarks import Landmarks, check_landmark_columns, generator_of
 from maxmargin.runtime.canonical_rows import object_hashes, row_hashes
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing

@@ -30,11 +30,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from maxmargin.kernels import RBF, Columns, Kernel, Laplacian, Normalized, Power, Product, Scaled, Sum
 from maxmargin.large_scale.features.kernel_error import KernelError, draw_rows, error_of
 from maxmargin.large_scale.features.landmarks import generator_of
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -52,7 +53,7 @@ TILE_VALUES = 1 << 17  # angles of a tile, 1 MB
 TURN = 2.0 * np.pi
 
 
-class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Random waves, whose inner products are about the kernel's.
 
     Cheaper than :class:`Nystroem` for each feature, and it looks at no data; but it takes more features for the same
@@ -266,15 +267,6 @@ def draw_frequencies(kernel: Kernel, count: int, d: int, rng: np.random.Generato
     Returns
     -------
     ndarray of shape (count, d), float64
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.features.random_features import draw_frequencies
-    >>> from maxmargin.kernels import RBF
-    >>> W = draw_frequencies(RBF(gamma=0.5), 3, 3, np.random.default_rng(0), orthogonal=True)
-    >>> (W @ W.T).round(12)[0, 1:] + 0.0
-    array([0., 0.])
     """
     if isinstance(kernel, RBF):
         normal = _orthogonal(count, d, rng) if orthogonal else rng.standard_normal((count, d))

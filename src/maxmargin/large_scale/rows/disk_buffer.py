@@ -2,7 +2,7 @@
 
 They are joined in memory as long as they fit the budget. Beyond it they go to temporary files, dense rows as one matrix
 and sparse ones as the three arrays of CSR, and come back as memory maps, in the precision they had: float32 if all
-batches had it. The files are gone when the spool is closed, whatever happened in between.
+batches had it. The files are gone when the buffer is closed, whatever happened in between.
 """
 
 from __future__ import annotations
@@ -24,24 +24,13 @@ def _bytes(X: Points) -> int:
     return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if sp.issparse(X) else int(X.nbytes)
 
 
-class Spool:
+class DiskBuffer:
     """Rows that arrive in batches.
 
     Parameters
     ----------
     budget : float
         Bytes that may be held in memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.rows.disk_buffer import Spool
-    >>> with Spool(budget=100.0) as spool:
-    ...     for start in (0.0, 40.0):
-    ...         spool.add(np.arange(start, start + 40.0).reshape(20, 2))
-    ...     X = spool.points()
-    ...     print(type(X).__name__, X.dtype, X.shape, X[-1], spool.on_disk)
-    memmap float64 (40, 2) [78. 79.] True
     """
 
     def __init__(self, budget: float) -> None:

@@ -1,4 +1,4 @@
-"""The rows of this process, as Newton's method asks for them: sums over tiles, on several threads.
+"""The row oracle over rows of this process: sums over tiles, on several threads.
 
 F is float64, whatever K is. Sums are formed in parts that depend on the shape of K only, so they have the same bits for
 any number of threads.
@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.large_scale.losses import LOSS_SUMS, Loss
 from maxmargin.large_scale.rows.oracle import Halted, Sums
 from maxmargin.large_scale.rows.targets import Targets
 from maxmargin.large_scale.rows.tiles import RowTiles, row_ordered
+from maxmargin.large_scale.smoothed_loss import LOSS_SUMS, SmoothedLoss
+from maxmargin.problems.losses import Hinge
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
-CHUNKS = 16  # sums over rows are formed in this many parts
-SPARED = 0.7  # share of rows with curvature up to which the others are left out
+SUM_CHUNKS, LARGE_SUM_CHUNKS = 16, 4  # parts in which sums over rows are formed
+LARGE_SUM_ENTRIES = 2**21  # from which there are few parts: each has its own array
+KEEP_MAX_SHARE = 0.7  # of rows with curvature, up to which the others are left out
 
 
-class LocalRounds:
-    """:class:`~maxmargin.large_scale.rows.oracle.Rounds` over rows of this process; it can be pickled.
+class LocalOracle:
+    """:class:`~maxmargin.large_scale.rows.oracle.RowOracle` over rows of this process; it can be pickled.
 
     Parameters
     ----------
@@ -35,24 +37,12 @@ class LocalRounds:
     poll : callable, optional
         Asked before every tile; anything but None ends the pass with :class:`Halted`.
     stride : int, default=1
-        Only every so-manieth tile takes part.
+        Only every stride-th tile takes part.
 
     Attributes
     ----------
     passes : float
         Passes over K so far, in parts of all rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.losses import Loss
-    >>> from maxmargin.large_scale.rows.local import LocalRounds
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Values
-    >>> rounds = LocalRounds(MatrixRows(np.array([[1.0], [2.0]])), Values(np.array([[1.0], [1.0]]), np.ones(2)))
-    >>> sums = rounds.evaluate(np.array([[3.0]]), np.zeros(1), Loss.named("squares"))
-    >>> sums.loss, sums.gradient[0]
-    (array([29.]), array([[24.]]))
     """
 
     strides = (16, 4)
@@ -61,9 +51,9 @@ class LocalRounds:
         self,
         rows: RowTiles,
         targets: Targets,
-        *,
         threads: int = 1,
         poll: Callable[[], Any] | None = None,
+        *,
         stride: int = 1,
     ) -> None:
         self.rows, self.targets, self.threads, self.poll, self.stride = rows, targets, threads, poll, stride
@@ -72,7 +62,7 @@ class LocalRounds:
         self.places = np.concatenate(([0], np.cumsum([t.stop - t.start for t in self.tiles]))).astype(np.int64)
         self.n, self.columns, self.outputs = int(self.places[-1]), rows.columns, targets.outputs
         self.raised = rows.n / max(1, self.n)
-        self.loss = Loss()
+        self.loss = SmoothedLoss(Hinge())
         self.passes = 0.0
         self.F = np.zeros((self.n, self.outputs))
         self.G: Array | None = None
@@ -100,9 +90,9 @@ class LocalRounds:
 
     def _summed(self, work: Callable[..., None], *shapes: tuple[int, ...], kernel: bool = True) -> list[Array]:
         """The sums, of these shapes, of what ``work(t, *sums)`` adds for every tile."""
-        large = sum(int(np.prod(shape)) for shape in shapes) > 2**21
+        large = sum(int(np.prod(shape)) for shape in shapes) > LARGE_SUM_ENTRIES
         count = len(self.tiles)
-        chunks = max(1, min(4 if large else CHUNKS, count))
+        chunks = max(1, min(LARGE_SUM_CHUNKS if large else SUM_CHUNKS, count))
         parts = [np.zeros((chunks, *shape)) for shape in shapes]
 
         def one(chunk: int) -> None:
@@ -134,7 +124,7 @@ class LocalRounds:
 
     # ---- first derivatives
 
-    def evaluate(self, B: Array | None, b: Array | None, loss: Loss, *, sides: bool = False) -> Sums:
+    def evaluate(self, B: Array | None, b: Array | None, loss: SmoothedLoss, *, sides: bool = False) -> Sums:
         self.loss, self.D = loss, None
         k, parts = self.outputs, 2 if sides else 1
 
@@ -161,13 +151,11 @@ class LocalRounds:
                 gradient[side] += K.T @ g[side]
 
         sums, gradient, support = self._summed(work, (LOSS_SUMS, k), (parts, self.columns, k), (1,))
-        return Sums(
-            sums[0], sums[1], gradient, sums[[2, 5]], sums[[3, 6]], sums[[4, 7]], sums[8], sums[9], int(support[0])
-        )
+        return Sums.of(sums, gradient, int(support[0]))
 
     # ---- second derivatives
 
-    def _bent(self) -> Array:
+    def _second_derivatives(self) -> Array:
         """D of all rows, computed once for each F."""
         if self.D is None:
             D = np.empty((self.n, self.outputs))
@@ -184,7 +172,7 @@ class LocalRounds:
         """D of a tile's rows that have any, and which those are (None for all)."""
         part = D[self._place(t)] if only is None else D[self._place(t)][:, only]
         used: Array = np.asarray(part.any(axis=1) if part.shape[1] > 1 else part[:, 0])
-        if np.count_nonzero(used) > SPARED * len(used):
+        if np.count_nonzero(used) > KEEP_MAX_SHARE * len(used):
             return part, None
         keep = np.flatnonzero(used)
         return part[keep], keep
@@ -192,7 +180,7 @@ class LocalRounds:
     def curvature_times(self, P: Array, p: Array, only: Array | None = None) -> tuple[Array, Array]:
         P = np.asarray(P, dtype=self.rows.dtype)
         p = np.asarray(p, dtype=self.rows.dtype)
-        every = self._bent()
+        every = self._second_derivatives()
 
         def work(t: int, product: Array, total: Array) -> None:
             D, keep = self._curvatures(t, every, only)
@@ -214,7 +202,7 @@ class LocalRounds:
     def _matrix(self, output: int, T: Array | None = None) -> Array:
         """The second derivatives of one output."""
         r, only = self.columns if T is None else T.shape[1], np.array([output])
-        right, every = None if T is None else T.astype(self.rows.dtype), self._bent()
+        right, every = None if T is None else T.astype(self.rows.dtype), self._second_derivatives()
 
         def work(t: int, square: Array, border: Array) -> None:
             D, keep = self._curvatures(t, every, only)
@@ -232,13 +220,13 @@ class LocalRounds:
     def _bordered(self, work: Callable[..., None], r: int) -> Array:
         """The symmetric matrix of what ``work(t, square, border)`` adds: r x r, with one more row and column."""
         square, border = self._summed(work, (r, r), (r + 1,))
-        whole = np.empty((r + 1, r + 1))
-        whole[:r, :r] = square
-        whole[r] = whole[:, r] = border
-        return whole
+        H = np.empty((r + 1, r + 1))
+        H[:r, :r] = square
+        H[r] = H[:, r] = border
+        return H
 
     def curvature_diagonal(self) -> Array:
-        every = self._bent()
+        every = self._second_derivatives()
 
         def work(t: int, squares: Array) -> None:
             D, keep = self._curvatures(t, every, None)
@@ -280,7 +268,7 @@ class LocalRounds:
 
         self._summed(work)
 
-    def along(self, steps: Array, loss: Loss) -> tuple[Array, Array]:
+    def along(self, steps: Array, loss: SmoothedLoss) -> tuple[Array, Array]:
         assert self.G is not None
         G, steps = self.G, np.require(steps, np.float64, ["C", "A"])
 
@@ -292,13 +280,8 @@ class LocalRounds:
         values, slopes = self._summed(work, steps.shape, steps.shape, kernel=False)
         return values, slopes
 
-    def move(self, steps: Array) -> None:
-        assert self.G is not None
-        self.F += steps * self.G
-        self.D = None
-
     def recentre(self) -> None:
-        if self.loss.smooth:
+        if self.loss.squared:
             return
         centre = np.empty_like(self.F)
 
@@ -314,5 +297,5 @@ class LocalRounds:
         missed = sum(self.targets.error(tile, self.F[at]) for tile, at in zip(self.tiles, places, strict=True))
         return missed, self.n
 
-    def part(self, stride: int) -> LocalRounds:
-        return LocalRounds(self.rows, self.targets, threads=self.threads, poll=self.poll, stride=self.stride * stride)
+    def part(self, stride: int) -> LocalOracle:
+        return LocalOracle(self.rows, self.targets, threads=self.threads, poll=self.poll, stride=self.stride * stride)

@@ -1,18 +1,17 @@
 """What Newton's method asks of the rows: small arrays in, sums over all rows out.
 
-The machine has k outputs f = K B + b, with K of shape (n, m), B (m, k) and b (k,). The rows keep what has as many
-entries as there are rows: the decision values F of the last :meth:`Rounds.evaluate`, and their change G along a
-direction. So one solver serves rows in memory, rows computed anew in each pass, and rows on many machines, where each
+The model has k outputs f = K B + b, with K of shape (n, m), B (m, k) and b (k,). The rows keep what has as many
+entries as there are rows: the decision values F of the last :meth:`RowOracle.evaluate`, and their change G along a
+direction. So one solver serves rows in memory, rows computed anew in each pass, and rows on many computers, where each
 holds its own part and the sums are added.
 
-    evaluate          F = K B + b;  sum L, K'g, sum g, ...     g = first derivatives of the prices times the losses at F
+    evaluate          F = K B + b;  sum L, K'g, sum g, ...     g = first derivatives of the weighted losses at F
     curvature_times   K'D(K P + p)                             D = second derivatives
     curvature         [K T, 1]'D[K T, 1] of some outputs
     curvature_diagonal the diagonals of these matrices, for all outputs
     direction         G = K P + p
     along             sums at F + t G                          no pass over K
-    move              F + t G becomes F                        no pass over K
-    recentre          multipliers at F become centres of the rounded hinges (see ``losses``)
+    recentre          multipliers at F become centres of the rounded hinges (see ``smoothed_loss``)
 
 First derivatives and their sums are float64, whatever K is. Second derivatives only choose the direction: products with
 them may be float32.
@@ -24,7 +23,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Protocol
 
-from maxmargin.large_scale.losses import Loss
+import numpy as np
+
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.runtime.validation import Array
 
 
@@ -39,13 +40,13 @@ class Sums:
     Attributes
     ----------
     loss, smooth : arrays of shape (k,)
-        Of the true losses, and of the rounded ones, with their prices.
+        Of the true losses, and of the rounded ones, with their weights.
     gradient : array of shape (sides, m, k)
         K'g of each side; one side, that of all rows, where sides were not asked for.
     slope, linear, quadratic : arrays of shape (2, k)
         sum g, and the two parts of the conjugates: with g scaled by t they are t * linear + t^2 * quadratic.
-    price, bend : arrays of shape (k,)
-        Of the prices, and of the second derivatives.
+    weight, curvature : arrays of shape (k,)
+        Of the weights, and of the second derivatives.
     support : int
         Rows with a first derivative in any output.
     """
@@ -56,28 +57,26 @@ class Sums:
     slope: Array
     linear: Array
     quadratic: Array
-    price: Array
-    bend: Array
+    weight: Array
+    curvature: Array
     support: int
 
     @classmethod
-    def added(cls, parts: Iterable[Sums]) -> Sums:
-        """The sums over several sets of rows, added in their order.
+    def of(cls, lines: Array, gradient: Array, support: int) -> Sums:
+        """From the lines of :meth:`~maxmargin.large_scale.smoothed_loss.SmoothedLoss.first_order`."""
+        loss, smooth, *sides, weight, curvature = lines
+        up, down = sides[:3], sides[3:]
+        slope, linear, quadratic = (np.stack(pair) for pair in zip(up, down, strict=True))
+        return cls(loss, smooth, gradient, slope, linear, quadratic, weight, curvature, support)
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from maxmargin.large_scale.rows.oracle import Sums
-        >>> one = np.ones(1)
-        >>> one = Sums(one, one, np.ones((1, 3, 1)), *(np.ones((2, 1)) for _ in range(3)), one, one, support=5)
-        >>> Sums.added([one, one]).support
-        10
-        """
+    @classmethod
+    def added(cls, parts: Iterable[Sums]) -> Sums:
+        """The sums over several sets of rows, added in their order."""
         listed = list(parts)
         return cls(**{name.name: sum(getattr(part, name.name) for part in listed) for name in fields(cls)})
 
 
-class Rounds(Protocol):
+class RowOracle(Protocol):
     """The rows of a problem with k outputs, as a solver sees them.
 
     ``only`` names the outputs that the columns of P belong to, where they are not all. D and g are those of the loss of
@@ -99,11 +98,21 @@ class Rounds(Protocol):
         ...
 
     @property
+    def passes(self) -> float:
+        """Passes over K so far, in parts of all rows."""
+        ...
+
+    @property
+    def threads(self) -> int:
+        """Threads, or workers of a cluster."""
+        ...
+
+    @property
     def strides(self) -> tuple[int, ...]:
         """The parts of the rows with which a long problem is best begun, one after the other (see :meth:`part`)."""
         ...
 
-    def evaluate(self, B: Array | None, b: Array | None, loss: Loss, *, sides: bool = False) -> Sums:
+    def evaluate(self, B: Array | None, b: Array | None, loss: SmoothedLoss, *, sides: bool = False) -> Sums:
         """F = K B + b, and the sums there; with None for both, F stays as it is."""
         ...
 
@@ -121,21 +130,17 @@ class Rounds(Protocol):
         ...
 
     def sample(self, count: int) -> tuple[Array, Array, Array]:
-        """K (count, m), targets and prices (count, k) of a random sample of the rows, always the same one, or of all
-        rows if there are fewer. Prices are raised so that sums over the sample estimate those over all rows."""
+        """K (count, m), targets and weights (count, k) of a random sample of the rows, always the same one, or of all
+        rows if there are fewer. Weights are raised so that sums over the sample estimate those over all rows."""
         ...
 
     def direction(self, P: Array, p: Array, only: Array | None = None) -> None:
         """G = K P + p; 0 for outputs not meant."""
         ...
 
-    def along(self, steps: Array, loss: Loss) -> tuple[Array, Array]:
+    def along(self, steps: Array, loss: SmoothedLoss) -> tuple[Array, Array]:
         """The sums of the rounded losses at F + t G and their derivatives with respect to t, both (q, k), for t in
         ``steps`` (q, k)."""
-        ...
-
-    def move(self, steps: Array) -> None:
-        """F + t G becomes F."""
         ...
 
     def recentre(self) -> None:
@@ -146,6 +151,6 @@ class Rounds(Protocol):
         """What F misses, misclassified rows or the sum of squared errors, and of how many rows."""
         ...
 
-    def part(self, stride: int) -> Rounds:
-        """The problem of a part of the rows, about n / stride spread over all, their prices raised in proportion."""
+    def part(self, stride: int) -> RowOracle:
+        """The problem of a part of the rows, about n / stride spread over all, their weights raised in proportion."""
         ...

@@ -1,9 +1,9 @@
-"""What the outputs of a machine should be, row by row: y_ik and the price c_ik of output k's loss on row i.
+"""What the outputs of a model should be, row by row: y_ik and the weight c_ik of output k's loss on row i.
 
     labels     y_ik = signs[code_i, k],    c_ik = w_i factors[code_i, k]      one-vs-rest, or one output for two classes
     values     y_ik = Y[i, k],             c_ik = w_i factor
 
-One code a row is kept rather than a sign for each output, since there may be a thousand classes.
+One code per row is kept rather than a sign for each output, since there may be a thousand classes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from maxmargin.runtime.validation import Array
 
 
 class Targets(Protocol):
-    """Targets and prices of n rows for a number of outputs."""
+    """Targets and weights of n rows for a number of outputs."""
 
     @property
     def n(self) -> int:
@@ -48,20 +48,6 @@ class Labels:
         The place of each row's class.
     weights : array of shape (n,)
     signs, factors : arrays of shape (classes, outputs)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.rows.targets import Labels
-    >>> targets = Labels.one_vs_rest(np.array([0, 2, 1]), np.ones(3), 10.0, class_weight=np.array([1.0, 2.0, 1.0]))
-    >>> y, c = targets.tile(slice(0, 3))
-    >>> print(y, c, sep="\\n")
-    [[ 1. -1. -1.]
-     [-1. -1.  1.]
-     [-1.  1. -1.]]
-    [[10. 10. 10.]
-     [10. 10. 10.]
-     [10. 20. 10.]]
     """
 
     codes: Array
@@ -70,16 +56,15 @@ class Labels:
     factors: Array
 
     @classmethod
-    def one_vs_rest(cls, codes: Array, weights: Array, price: float, class_weight: Array) -> Labels:
-        """One output a class, in whose machine its weight counts; two classes share one output, positive for the
-        second."""
+    def one_vs_rest(cls, codes: Array, weights: Array, C: float, class_weight: Array) -> Labels:
+        """One output per class, where its weight counts; two classes share one output, positive for the second."""
         count = len(class_weight)
         if count == 2:
             signs, factors = np.array([[-1.0], [1.0]]), class_weight[:, None]
         else:
             signs = 2.0 * np.eye(count) - 1.0
             factors = np.where(np.eye(count, dtype=bool), class_weight, 1.0)
-        return cls(codes, weights, signs, price * factors)
+        return cls(codes, weights, signs, C * factors)
 
     @property
     def n(self) -> int:
@@ -106,20 +91,12 @@ class Values:
     ----------
     Y : array of shape (n, outputs), float64
     weights : array of shape (n,), or (n, outputs) where outputs differ in them
-    price : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.rows.targets import Values
-    >>> Values(np.array([[1.0], [2.0]]), np.array([1.0, 3.0]), price=0.5).tile(slice(0, 2))[1]
-    array([[0.5],
-           [1.5]])
+    loss_weight : float
     """
 
     Y: Array
     weights: Array
-    price: float = 1.0
+    loss_weight: float = 1.0
 
     @property
     def n(self) -> int:
@@ -132,7 +109,7 @@ class Values:
     def tile(self, rows: slice | Array) -> tuple[Array, Array]:
         y = np.require(self.Y[rows], np.float64, ["C", "A"])
         weights = self.weights[rows] if self.weights.ndim == 2 else self.weights[rows][:, None]
-        return y, np.broadcast_to(self.price * weights, y.shape).copy()
+        return y, np.broadcast_to(self.loss_weight * weights, y.shape).copy()
 
     def error(self, rows: slice, F: Array) -> float:
         return float(((self.Y[rows] - F) ** 2)[self.weights[rows] > 0].sum())

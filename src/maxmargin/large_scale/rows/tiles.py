@@ -1,8 +1,8 @@
-"""The rows of a machine that is linear in m columns: k(x_i, z_1), ..., k(x_i, z_m), tile by tile.
+"""The rows of a model that is linear in m columns: k(x_i, z_1), ..., k(x_i, z_m), tile by tile.
 
     StoredRows   held in memory, float32 or float64
     KernelRows   computed anew from the points each time they are passed over
-    MatrixRows   the columns of X themselves, dense or CSR
+    LinearRows   the columns of X themselves, dense or CSR (``linear.py``)
 
 A tile is a range of rows whose values fit into a core's cache; which ranges there are depends on the shape only. Values
 that are computed anew have the same bits each time, so stored and streamed rows are the same rows.
@@ -22,14 +22,14 @@ from maxmargin.kernels.gram.tiled import REGISTER_TILE_ROWS, Side, form_of, stor
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
-TILE = 2**18  # values of a tile: a megabyte in single precision
-COMPUTED = 2**20  # of one that is computed: its making costs more than its way through the caches
-SHORTEST, LONGEST = 64, 4096  # rows of a tile
-EXACT = 2**22  # values up to which they are kept in double precision
+TILE_VALUES = 2**18  # a megabyte in single precision
+COMPUTED_TILE_VALUES = 2**20  # their computation costs more than their way through the caches
+TILE_MIN_ROWS, TILE_MAX_ROWS = 64, 4096
+DOUBLE_MAX_VALUES = 2**22  # up to which they are kept in double precision
 
 
 class RowTiles(Protocol):
-    """n rows of m columns, handed out in tiles.
+    """n rows of m columns, in tiles.
 
     Attributes
     ----------
@@ -57,23 +57,15 @@ class RowTiles(Protocol):
         ...
 
 
-def tile_height(columns: int, entries: int = 0, size: int = TILE) -> int:
+def tile_height(columns: int, entries: int = 0, size: int = TILE_VALUES) -> int:
     """Rows of a tile, for rows of so many values, which are computed from ``entries`` numbers."""
-    rows = min(LONGEST, max(SHORTEST, size // max(1, columns, entries)))
+    rows = min(TILE_MAX_ROWS, max(TILE_MIN_ROWS, size // max(1, columns, entries)))
     return rows // REGISTER_TILE_ROWS * REGISTER_TILE_ROWS
 
 
 def row_ordered(K: Array) -> Array:
     """The same rows, with the entries of each side by side and aligned, as compiled functions take them; between the
     rows there may be padding. A copy only where they are not. (Arrays that came over a network may not be aligned.)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.rows.tiles import row_ordered
-    >>> K = np.arange(12.0).reshape(3, 4)
-    >>> row_ordered(K[:, :2]).base is K, row_ordered(K.T).base is K
-    (True, False)
     """
     if K.flags.aligned and (K.shape[1] <= 1 or K.strides[1] == K.itemsize):
         return K
@@ -89,15 +81,6 @@ class StoredRows:
         float32 or float64; may be a memory map.
     height : int, optional
         Rows of a tile.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.runtime.threads import Scratch
-    >>> from maxmargin.large_scale.rows.tiles import StoredRows
-    >>> rows = StoredRows(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    >>> rows.tile(slice(0, 2), np.array([1]), Scratch())
-    array([[3., 4.]])
     """
 
     computed = False
@@ -119,41 +102,6 @@ class StoredRows:
         return self.K[at]
 
 
-class MatrixRows:
-    """The columns of X themselves: the rows of a linear machine.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-    height : int, optional
-        Rows of a tile.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from maxmargin.runtime.threads import Scratch
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> MatrixRows(sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]])).tile(slice(1, 2), None, Scratch()).toarray()
-    array([[3., 0.]])
-    """
-
-    computed = False
-
-    def __init__(self, X: Points, height: int | None = None) -> None:
-        self.X, self.dtype = X, X.dtype.type
-        self.n, self.columns = X.shape
-        filled = max(1, X.nnz // max(1, self.n)) if sp.issparse(X) else self.columns
-        self.height = tile_height(filled) if height is None else height
-
-    def tile(self, rows: slice, keep: Array | None, scratch: Scratch) -> Points:
-        part = self.X[rows]
-        return part if keep is None else part[keep]
-
-    def picked(self, at: Array) -> Array:
-        part = self.X[at]
-        return part.toarray() if sp.issparse(part) else np.asarray(part)
-
-
 class KernelRows:
     """Kernel values with landmarks, computed whenever they are asked for.
 
@@ -169,18 +117,6 @@ class KernelRows:
         Of the values.
     height : int, optional
         Rows of a tile.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.runtime.threads import Scratch
-    >>> from maxmargin.large_scale.rows.tiles import KernelRows
-    >>> from maxmargin.kernels import RBF
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> KernelRows(RBF(gamma=1.0), X, X[:2]).tile(slice(0, 3), None, Scratch()).round(4)
-    array([[1.    , 0.3679],
-           [0.3679, 1.    ],
-           [0.0183, 0.3679]], dtype=float32)
     """
 
     computed = True
@@ -191,7 +127,7 @@ class KernelRows:
         self.n, self.columns = X.shape[0], len(Z) if X.ndim == 1 or self.precomputed else Z.shape[0]
         self.Z = Z if self.precomputed else computing_form(Z)
         wide = X.shape[1] if X.ndim == 2 and not sp.issparse(X) else 0
-        self.height = tile_height(self.columns, wide, COMPUTED) if height is None else height
+        self.height = tile_height(self.columns, wide, COMPUTED_TILE_VALUES) if height is None else height
         self.form = None if self.precomputed or X.ndim == 1 or not tileable(kernel, self.Z) else form_of(kernel)
         if self.form is not None:
             self.shift = getattr(kernel, "shift_", None)

@@ -34,8 +34,8 @@ from maxmargin.problems.dual import JointProblem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.linear import Barrier, CoordinateDescent
-from maxmargin.solvers.linear.base import Start
+from maxmargin.solvers import Barrier, CoordinateDescent
+from maxmargin.solvers.run import Start
 from maxmargin.svm.linear.crammer_singer import solve_joint
 
 FEW = 1500  # columns up to which the d x d system is solved
@@ -116,7 +116,7 @@ def _refitted(problem: PrimalProblem, start: Start, folds: Array, control: Contr
         fold = replace(problem, weight=np.where(held, 0.0, problem.weight))
         beta = None if start.beta is None else np.where(held, 0.0, start.beta)
         begin = Start(start.w, start.b, beta)
-        found = solver.solve(fold, tol=TOL, control=control, start=begin, random_state=0)
+        found = solver.solve_linear(fold, tol=TOL, control=control, start=begin, random_state=0)
         rows = np.flatnonzero(held)
         values[rows] = problem.X[rows] @ found.w + found.b
     return values

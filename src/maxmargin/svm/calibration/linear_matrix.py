@@ -19,7 +19,7 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.base import Start
+from maxmargin.solvers.run import Start
 from maxmargin.svm.calibration.matrix_folds import FOLD_OF_PADDING, SlotProblem, padded
 
 MATRIX_MAX_ROWS = 2048  # up to here K is stored: 32 MB

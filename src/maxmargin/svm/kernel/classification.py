@@ -33,6 +33,8 @@ class SVC(KernelClassifier):
         (1 / n_features) or a number.
     shrinking : bool, default=True
         For compatibility; the working sets of the solvers shrink the problem in any case.
+    probability : bool, default="deprecated"
+        scikit-learn's deprecated name: True means ``calibration="sigmoid"``.
     tol : float, default=1e-3
         Stop when the violation m(a) - M(a) is at most this (LIBSVM's rule).
     cache_size : float, default=200
@@ -109,6 +111,7 @@ class SVC(KernelClassifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: Any = "deprecated",
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: Any = None,
@@ -131,6 +134,7 @@ class SVC(KernelClassifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -186,7 +190,7 @@ class NuSVC(KernelClassifier):
         In (0, 1]; at most twice the share of the smaller class, in every pair of classes. A larger value is an error;
         only the default, and a value that is made infeasible by weights, are lowered to the largest feasible one with a
         warning.
-    kernel, degree, gamma, coef0, shrinking, tol, cache_size, class_weight, verbose, max_iter, \
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter, \
 decision_function_shape, break_ties, random_state, solver, fit_intercept, n_jobs, max_seconds, warm_start, \
 calibration
         As in :class:`SVC`.
@@ -217,6 +221,7 @@ report_
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: Any = "deprecated",
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: Any = None,
@@ -239,6 +244,7 @@ report_
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight

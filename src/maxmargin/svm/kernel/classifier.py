@@ -31,10 +31,12 @@ from maxmargin.runtime.validation import (
     check_class_weights,
     check_flag,
     check_labels,
+    check_weighted_classes,
     check_weights,
 )
 from maxmargin.solvers import CrammerSinger
 from maxmargin.solvers.hulls import InseparableError
+from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability
 from maxmargin.svm.kernel.batch import Solved, pairs_of_classes
 from maxmargin.svm.kernel.coefficients import Machine, divided, gather
 from maxmargin.svm.kernel.outcome import FitOutcome
@@ -67,12 +69,13 @@ class InputRows:
     weights: Array
 
 
-class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC):
+class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC):
     """What ``SVC`` and ``NuSVC`` share; they differ in the problem of a task."""
 
     def _check_parameters(self) -> None:
         self._check_shared()
         self._check_calibration()
+        check_probability(self)
         check_flag("fit_intercept", self.fit_intercept)
         check_flag("break_ties", self.break_ties)
         check_choice("decision_function_shape", self.decision_function_shape, ["ovo", "ovr"])
@@ -114,6 +117,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
         X, y = self._training_points(X, y, supervised=True)
         self.classes_, codes = check_labels(y)
         weights = check_weights(sample_weight, X.shape[0])
+        check_weighted_classes(self.classes_, codes, weights)
         self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
         self._forecast(X, y, weights, "accuracy")
         n_classes = len(self.classes_)
@@ -168,7 +172,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
             intercept[tasks], iterations[tasks] = solved.intercept, solved.steps
         self.n_iter_ = iterations
         n_used = self._publish_pairs(given, data, solved, present, intercept)
-        if self.calibration is not None:
+        if calibration_of(self) is not None:
             with data.control.catching_interrupts(), single_threaded_blas():
                 evaluations = self._calibrate(data, models_of(solved), tasks.tolist(), len(intercept), None)
             used = replace(used, evaluations=used.evaluations + evaluations)
@@ -256,7 +260,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
         iterations[solved] = [model.solution.n_iter for model in models]
         self.n_iter_ = iterations
         self.__dict__.pop("calibration_", None)
-        if self.calibration is not None:
+        if calibration_of(self) is not None:
             with single_threaded_blas():
                 evaluations = self._calibrate(data, models, solved, len(tasks), gram_of)
             used_solver = replace(used_solver, evaluations=used_solver.evaluations + evaluations)
@@ -378,7 +382,7 @@ class KernelClassifier(ProbabilityMixin, ClassifierMixin, KernelMachine, abc.ABC
         self._publish_classifier(given, data, active[nonzero], A, filled, no_intercept, bounds)
         self.n_iter_ = np.array([solution.n_iter], np.int32)
         self.__dict__.pop("calibration_", None)
-        if self.calibration is not None:
+        if calibration_of(self) is not None:
             with single_threaded_blas():
                 self._calibrate_joint(data, problem, solution.a, F, gram, active)
         model = Machine(active, None, solution, certificate, F, 0.0, 0.0, control.seen)  # type: ignore[arg-type]

@@ -117,8 +117,9 @@ def forecast(machine: Any, X: Points, target: Array, weights: Array, alternative
     with warnings.catch_warnings(), unwatched():
         warnings.simplefilter("ignore")
         quiet = clone(machine).set_params(verbose=False, warm_start=False)
-        if hasattr(quiet, "calibration"):
-            quiet.calibration = None
+        for name, without in (("calibration", None), ("probability", "deprecated")):
+            if hasattr(quiet, name):
+                setattr(quiet, name, without)
         _, seconds = fitted(FIRST, quiet)  # a process' first fit loads compiled code, and is not the one to measure
         if seconds * (n / FIRST) ** 2 > LONG:
             _, seconds = fitted(FIRST, quiet)

@@ -37,7 +37,8 @@ from maxmargin.runtime.validation import (
     check_run_options,
     scaling_hint,
 )
-from maxmargin.solvers import SOLVERS
+from maxmargin.solvers import solvers_for
+from maxmargin.svm.compatibility import LibsvmAttributes
 from maxmargin.svm.kernel.coefficients import Machine, divided, gather
 from maxmargin.svm.kernel.outcome import FitOutcome
 from maxmargin.svm.kernel.solving import Method, SolverUsed, Subproblem, solve_subproblems
@@ -52,7 +53,7 @@ FORECAST_MIN_ROWS = 30_000  # rows from which a fit may take so long that its us
 STORED_MATRIX_CHECK_BYTES = 5e5  # matrices up to this size are allocated without a check of the free memory
 
 
-class KernelMachine(CallbackSupport, PredictorMixin, KernelInput):
+class KernelMachine(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInput):
     """The estimators' common part: shared parameters, the ends of the pipeline, and what every fit leaves behind."""
 
     def _check_shared(self) -> None:
@@ -60,7 +61,7 @@ class KernelMachine(CallbackSupport, PredictorMixin, KernelInput):
         check_run_options(self)
         check_number("cache_size", self.cache_size, above=0)
         check_flag("shrinking", self.shrinking)
-        check_choice("solver", self.solver, ["auto", *SOLVERS])
+        check_choice("solver", self.solver, ["auto", *solvers_for("kernel")])
 
     @property
     def _approximation(self) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from maxmargin.kernels.gram.operator import Gram
@@ -22,6 +22,7 @@ from maxmargin.svm.calibration.agreement import agreeing
 from maxmargin.svm.calibration.calibrated import METHODS, Calibration, fit_binary, fit_classes, log_loss
 from maxmargin.svm.calibration.folds import PAIR, Folds, quotas, silent, stratified_folds
 from maxmargin.svm.calibration.out_of_fold import joint_values, kernel_values
+from maxmargin.svm.compatibility import calibration_of
 from maxmargin.svm.kernel.coefficients import Machine
 from maxmargin.svm.kernel.training import ABREAST, TrainingSet
 from maxmargin.svm.models.multiclass import certain
@@ -31,7 +32,7 @@ NEAR_TIE = 1e-9  # relative error of decision values within which ``predict`` it
 
 
 def _has_calibration(estimator: Any) -> bool:
-    if estimator.calibration is None:
+    if calibration_of(estimator) is None:
         raise AttributeError(
             f"{type(estimator).__name__} has predict_proba if it is calibrated when fitted: give it "
             "calibration='sigmoid', 'isotonic' or 'temperature'. decision_function needs no calibration."
@@ -77,8 +78,9 @@ class ProbabilityMixin:
         decision, codes = self._decided(X)
         calibration: Calibration | None = getattr(self, "calibration_", None)
         if calibration is None:
-            raise AttributeError(
-                f"this {type(self).__name__} was fitted without calibration={self.calibration!r}: call fit again."
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False or calibration=None: this "
+                f"{type(self).__name__} was; call fit again."
             )
         return agreeing(calibration.probabilities(decision, self._present), codes)
 
@@ -127,10 +129,10 @@ class ProbabilityMixin:
         number of kernel values that this took."""
         many = self._scheme == "ovo" and len(self.classes_) > 2
         quota: Any = PAIR
+        method: Any = calibration_of(self)
         if not many:
             n_support = np.mean([float(np.count_nonzero(machine.solution.a)) for machine in machines] or [0.0])
-            assert self.calibration is not None
-            quota = quotas(self.calibration, data.target, len(self.classes_), float(n_support))
+            quota = quotas(method, data.target, len(self.classes_), float(n_support))
         judge = _Judge(stratified_folds(data.target, len(self.classes_), quota=quota), data)
         folds, weights = judge.folds, data.weight * judge.folds.factor
         values: list[Any] = [None] * len(machines)
@@ -176,8 +178,7 @@ class ProbabilityMixin:
             known[machine.rows[judged & ~reached]] = False
             chosen, value = (np.flatnonzero(reached), value) if reached.any() else (np.flatnonzero(judged), training)
             positive, weight = machine.problem.target[chosen] > 0, weights[machine.rows[chosen]]
-            assert self.calibration is not None
-            maps[t] = fit_binary(self.calibration, value[chosen], positive, weight)
+            maps[t] = fit_binary(method, value[chosen], positive, weight)
         self._keep("pairs", maps, folds, np.nan, int(np.count_nonzero(known)))
         return sum(evaluations)
 
@@ -201,7 +202,7 @@ class ProbabilityMixin:
             return
         chosen, found, n = _reached(values[0], weight, own[0])
         found, positive, weight = found[chosen], positive[chosen], weight[chosen]
-        learnt = fit_binary(self.calibration, found, positive, weight)
+        learnt = fit_binary(calibration_of(self), found, positive, weight)
         p = learnt(found)
         loss = log_loss(np.column_stack((1.0 - p, p)), positive.astype(int), weight) if n else np.nan
         self._keep("binary", [learnt], folds, loss, n)
@@ -209,13 +210,13 @@ class ProbabilityMixin:
     def _learn_classes(self: Any, scores: Array, codes: Array, weight: Array, folds: Folds, own: Array) -> None:
         """A score a class; ``own`` are those of the machine of all rows."""
         if np.count_nonzero(self._present) < 2:  # nothing to learn: that class is certain
-            n_maps = 1 if self.calibration == "temperature" else len(self.classes_)
+            n_maps = 1 if calibration_of(self) == "temperature" else len(self.classes_)
             self._keep("classes", [None] * n_maps, folds, np.nan, 0)
             return
         chosen, scores, n = _reached(scores, weight, own)
         scores, codes, weight = scores[chosen], codes[chosen], weight[chosen]
-        maps = fit_classes(self.calibration, scores, codes, weight, self._present)
-        learnt = Calibration(self.calibration, "classes", maps, 0, 0, np.nan, "")
+        maps = fit_classes(calibration_of(self), scores, codes, weight, self._present)
+        learnt = Calibration(calibration_of(self), "classes", maps, 0, 0, np.nan, "")
         loss = log_loss(learnt.probabilities(scores, self._present), codes, weight) if n else np.nan
         self._keep("classes", maps, folds, loss, n)
 
@@ -240,7 +241,7 @@ class ProbabilityMixin:
             )
             loud.append(f"the fit was stopped when {n:,} of {judged:,} rows had been judged without themselves{rest}")
         self.calibration_ = Calibration(
-            self.calibration, kind, maps, folds.count, n, float(loss), "; ".join(notes + loud)
+            calibration_of(self), kind, maps, folds.count, n, float(loss), "; ".join(notes + loud)
         )
         for text in loud:
             kind_of = UserWarning if "stopped" not in text else ConvergenceWarning

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maxmargin.problems.l1 import L1Problem, certify_l1
 from maxmargin.problems.optimality import Certificate
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.problems.primal_certificate import PrimalCertificate, certify
@@ -14,10 +15,10 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.base import LinearSolution, LinearSolver, Start
-from maxmargin.solvers.linear.coordinate_descent import CoordinateDescent
-from maxmargin.solvers.linear.l1 import L1Problem, certify_l1
-from maxmargin.solvers.linear.lanes import solve_together
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.coordinate_descent import CoordinateDescent
+from maxmargin.solvers.lanes import solve_together
+from maxmargin.solvers.run import LinearSolution, Start
 from maxmargin.svm.linear.rows import TrainingRows
 
 CERTIFY_MAX_REPEATS = 3  # times a solver is resumed because its certificate, computed apart, was not met
@@ -33,12 +34,12 @@ class SolvedProblem:
 
 
 def solve_certified(
-    problem: PrimalProblem, solver: LinearSolver, *, tol: float, control: Control, start: Start | None, seed: int
+    problem: PrimalProblem, solver: Solver, *, tol: float, control: Control, start: Start | None, seed: int
 ) -> SolvedProblem:
     """Solve until the certificate says that the relative gap is at most ``tol``, or the solver gives up."""
     n_iter, goal = 0, tol
     for _ in range(CERTIFY_MAX_REPEATS):
-        solution = solver.solve(problem, tol=goal, control=control, start=start, random_state=seed)
+        solution = solver.solve_linear(problem, tol=goal, control=control, start=start, random_state=seed)
         n_iter += solution.n_iter
         found = (solution.w, solution.b, solution.beta)
         certificate = (
@@ -54,7 +55,7 @@ def solve_certified(
     return SolvedProblem(problem, replace(solution, status=status, n_iter=n_iter), certificate)
 
 
-def lanes_serve(solver: LinearSolver | None, problem: PrimalProblem) -> bool:
+def lanes_serve(solver: Solver | None, problem: PrimalProblem) -> bool:
     """Whether one-vs-rest problems of this kind are solved side by side."""
     usual = solver == CoordinateDescent() and not isinstance(problem, L1Problem)
     return usual and problem.design.sparse and not problem.hard_margin

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.runtime.validation import check_choice, check_flag, check_number, check_run_options, shown
-from maxmargin.solvers.linear.base import MARGIN_LOSSES
-from maxmargin.solvers.linear.choice import check_linear_solver
-from maxmargin.solvers.linear.l1_coordinate_descent import L1CoordinateDescent
+from maxmargin.solvers.base import MARGIN_LOSSES
+from maxmargin.solvers.registry import check_linear_solver
 
 
 def check_linear_parameters(estimator: Any) -> None:
@@ -57,7 +56,7 @@ def _check_l1(estimator: Any) -> None:
         "dual='auto' or False": estimator.dual is not True,
         "multi_class='ovr'": estimator.multi_class == "ovr",
         "a finite C": not math.isinf(estimator.C),
-        "solver='auto'": estimator.solver == "auto" or isinstance(estimator.solver, L1CoordinateDescent),
+        "solver='auto'": estimator.solver == "auto" or "l1" in getattr(estimator.solver, "accepts", ()),
         "calibration=None (CalibratedClassifierCV gives probabilities)": estimator.calibration is None,
     }
     for remedy, fine in remedies.items():

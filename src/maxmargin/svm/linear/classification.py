@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -35,9 +36,7 @@ from maxmargin.svm.linear.rows import TrainingRows, training_rows
 from maxmargin.svm.streaming.mixin import StreamingMixin
 
 
-class LinearSVC(
-    CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, BaseEstimator
-):
+class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, Estimator):
     """Linear support vector classification, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one machine for two classes, one a class for more.
@@ -72,7 +71,7 @@ class LinearSVC(
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared hinge), ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``,
         ``"qp_dual"``, ``"subgradient"``, ``"stochastic_subgradient"``, ``"pegasos"``, or an object of
-        :mod:`maxmargin.solvers.linear` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses
+        :mod:`maxmargin.solvers` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses
         by the shape of X; ``report_`` says what, and why.
     n_jobs : int or None, default=None
         Threads; None means all cores. The result does not depend on it.

@@ -15,7 +15,7 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import effective_threads, single_threaded_blas
 from maxmargin.runtime.validation import Points, callers_level, scaling_hint
-from maxmargin.solvers.linear.choice import choose_linear_solver
+from maxmargin.solvers.registry import SOLVERS, choose_linear_solver
 from maxmargin.svm.linear.binary_models import Memory, Outcome, gathered, solve_certified
 from maxmargin.svm.linear.report import LinearReport
 from maxmargin.svm.linear.rows import TrainingRows
@@ -99,7 +99,13 @@ def warn_unless_converged(estimator: Any, X: Points, advice: str = "") -> None:
     if report.converged:
         return
     advice = advice or report.status.value
-    if report.status is Status.MAX_ITER and report.solver not in ("barrier", "crammer_singer"):
+    solver = SOLVERS.get(report.solver)
+    if (
+        report.status is Status.MAX_ITER
+        and solver is not None
+        and "linear" in solver.accepts
+        and not solver.few_iterations
+    ):
         advice += "; solver='barrier' takes a few dozen iterations"
     warnings.warn(
         f"{type(estimator).__name__} did not converge ({advice}). The model is the best one so far: its certified "

@@ -6,9 +6,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from maxmargin.problems.primal import one_class_problem
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -20,16 +21,15 @@ from maxmargin.runtime.validation import (
     check_training_points,
     check_weights,
 )
-from maxmargin.solvers.linear.base import REGRESSION_LOSSES
-from maxmargin.solvers.linear.choice import check_linear_solver
-from maxmargin.solvers.linear.one_class import one_class_problem
+from maxmargin.solvers.base import REGRESSION_LOSSES
+from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.kernel.region import RegionMixin
 from maxmargin.svm.linear.fit import fit_one, linear_report, threads_of, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.rows import regression_rows
 
 
-class LinearOneClassSVM(RegionMixin, LinearFunction, BaseEstimator):
+class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     """The halfspace, as far from the origin as possible, that holds all but a share ``nu`` of the training points.
 
     The same machine as ``OneClassSVM(kernel="linear")``, for any number of rows. Together with a feature map of

@@ -15,15 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from maxmargin.problems.l1 import L1Problem
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.base import LinearSolver
-from maxmargin.solvers.linear.choice import choose_linear_solver
-from maxmargin.solvers.linear.l1 import L1Problem
-from maxmargin.solvers.linear.l1_coordinate_descent import L1CoordinateDescent
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.registry import choose_linear_solver
 from maxmargin.svm.linear.binary_models import (
     Memory,
     Outcome,
@@ -35,9 +34,6 @@ from maxmargin.svm.linear.binary_models import (
 )
 from maxmargin.svm.linear.rows import TrainingRows
 from maxmargin.svm.models.multiclass import one_vs_rest
-
-# They take rows by tiles, or X by columns: a CSC matrix will do as it is.
-BY_TILES = ("barrier", "newton", "l1_coordinate_descent")
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class Settings:
     penalty : {"l2", "l1"}
     intercept, scaling
         As in :class:`~maxmargin.problems.primal.PrimalProblem`.
-    solver : str or LinearSolver
+    solver : str or Solver
     learns : {"primal", "dual"} or None
         What the solver is to learn, where that matters.
     tol : float
@@ -74,11 +70,8 @@ class Settings:
         """c_i of rows of these weights."""
         return np.where(weight > 0, math.inf, 0.0) if math.isinf(self.C) else self.C * weight
 
-    def chosen(self, problem: PrimalProblem) -> tuple[LinearSolver, str]:
+    def chosen(self, problem: PrimalProblem) -> tuple[Solver, str]:
         """The solver, and why."""
-        if self.penalty == "l1":
-            solver = L1CoordinateDescent() if isinstance(self.solver, str) else self.solver
-            return solver, "the L1 penalty makes most weights zero: by columns, those that matter first"
         return choose_linear_solver(self.solver, problem, self.learns)
 
 
@@ -104,7 +97,7 @@ def solve_one_vs_rest(
         nothing = "only one class has weight, so there is nothing to solve"
         return "none", nothing, gathered(models, np.array(constant), d, n), models
     solver, reason = settings.chosen(problems[solved[0]])
-    if sp.issparse(rows.X) and rows.X.format == "csc" and solver.name not in BY_TILES:
+    if sp.issparse(rows.X) and rows.X.format == "csc" and not solver.reads_columns:
         return solve_one_vs_rest(replace(rows, X=rows.X.tocsr()), class_weight, settings, control, memory)
     starts = memory.starts(rows, problems) if memory is not None else [None] * len(problems)
     # One fixed seed, or the user's; every model has its own, so that the threads do not matter.

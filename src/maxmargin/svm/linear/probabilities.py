@@ -10,7 +10,7 @@ import numpy as np
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.linear.base import Start
+from maxmargin.solvers.run import Start
 from maxmargin.svm.calibration.folds import silent, stratified_folds
 from maxmargin.svm.calibration.linear_folds import linear_joint_values, linear_values
 from maxmargin.svm.calibration.linear_matrix import LinearMatrix, suits

@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from maxmargin.problems.design import Design
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -22,7 +23,7 @@ from maxmargin.runtime.validation import (
     check_training,
     check_weights,
 )
-from maxmargin.solvers.linear.choice import check_linear_solver
+from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
 from maxmargin.svm.linear.fit import (
     fit_one,
@@ -37,7 +38,7 @@ from maxmargin.svm.models.predictor import PredictorMixin
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
-class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
+class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
     """Linear support vector regression, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(|y_i - w'x_i - b| - epsilon).
@@ -66,7 +67,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, BaseEstimator):
         Largest number of iterations (epochs, for coordinate descent), -1 for no limit.
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared loss), ``"coordinate_descent"``, or an object with options of its own, such
-        as :class:`~maxmargin.solvers.linear.CoordinateDescent`. ``"auto"`` chooses by the shape of X and
+        as :class:`~maxmargin.solvers.CoordinateDescent`. ``"auto"`` chooses by the shape of X and
         the loss; ``report_`` says what, and why.
     n_jobs : int or None, default=None
         Threads; None means all cores. The result does not depend on it.

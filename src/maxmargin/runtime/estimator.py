@@ -1,0 +1,136 @@
+"""The base of all estimators and kernels: scikit-learn's, with messages that name the mistake and the remedy.
+
+Three errors come from Python or scikit-learn themselves, before any code of ours runs: a constructor called with a name
+that does not exist or with values in place of names, an attribute that only a fit sets, and a method that only some
+parameters bring (``available_if``). Each is caught where it is raised and explained; a correct call pays nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+# What other libraries call a parameter of ours: LIBSVM, e1071, ThunderSVM, linear models, textbooks.
+SYNONYMS = {
+    "alpha": "C",
+    "c": "C",
+    "cost": "C",
+    "lambda_": "C",
+    "lamda": "C",
+    "probability": "calibration",
+    "regularization": "C",
+    "eps": "epsilon",
+    "sigma": "gamma",
+    "weights": "class_weight",
+    "max_mem_size": "cache_size",
+    "multi_class": "multiclass",
+    "multiclass": "multi_class",
+    "decision_function": "decision_function_shape",
+    "seed": "random_state",
+}
+
+
+class Estimator(BaseEstimator):
+    """scikit-learn's ``BaseEstimator`` with clear messages about constructors, and attributes before the fit."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of nested objects (``kernel__gamma=0.5``).
+
+        Parameters
+        ----------
+        **params
+            New values.
+
+        Returns
+        -------
+        self : object
+        """
+        try:
+            return super().set_params(**params)
+        except ValueError as error:
+            names = self.get_params(deep=False)
+            hints = [_suggested(key, names) for key in params if key not in names and "__" not in key]
+            raise ValueError(f"{error}{''.join(hints)}") from None
+
+    if not TYPE_CHECKING:  # to a type checker this would mean that every attribute exists
+
+        def __getattr__(self, name: str) -> Any:
+            """Called for what was not found: say why."""
+            kind = type(self)
+            if hasattr(kind, name):  # a property, or a method that depends on the parameters
+                try:
+                    return object.__getattribute__(self, name)
+                except NotFittedError:
+                    raise
+                except AttributeError as error:
+                    cause = f". {error.__cause__}" if isinstance(error.__cause__, AttributeError) else ""
+                    raise AttributeError(f"{error}{cause}", name=name, obj=self) from None
+            if name.endswith("_") and not name.startswith("_") and "n_features_in_" not in vars(self):
+                raise NotFittedError(f"This {kind.__name__} has no {name} yet: call fit first.")
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+
+def _explaining(init: Callable[..., None]) -> Callable[..., None]:
+    """A constructor whose TypeError about its arguments says what to write instead."""
+
+    @functools.wraps(init)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+        except TypeError:
+            message = _mistake(type(self).__name__, inspect.signature(init), args, kwargs)
+            if message is None:
+                raise
+            raise TypeError(message) from None
+
+    return __init__
+
+
+def _mistake(name: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """What is wrong with the arguments of a constructor; None if they fit it."""
+    parameters = list(signature.parameters.values())[1:]  # without self
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    names = [parameter.name for parameter in parameters]
+    unknown = [key for key in kwargs if key not in names]
+    if unknown:
+        hint = _suggested(unknown[0], names) or f" Its parameters are {', '.join(names) or 'none'}."
+        return f"{name} has no parameter {unknown[0]!r}.{hint}"
+    free = [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    extra = args[len(parameters) - len(free) :]
+    if not extra or len(extra) > len(free):
+        return None
+    named = []
+    for value in extra:  # the next parameter whose default is of the same kind, such as kernel for a string
+        fits = [each for each in free if isinstance(each.default, str) == isinstance(value, str)]
+        chosen = (fits or free)[0]
+        free.remove(chosen)
+        named.append(f"{chosen.name}={_short(value)}")
+    kept = [_short(value) for value in args[: len(args) - len(extra)]]
+    given = ", ".join(map(_short, args))
+    return f"{name} takes its parameters by name: write {name}({', '.join(kept + named)}) instead of {name}({given})."
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 30 else "..."
+
+
+def _suggested(key: str, names: Iterable[str]) -> str:
+    """A sentence with the parameter that was probably meant; empty if none is near."""
+    names = list(names)
+    near = difflib.get_close_matches(key, names, n=1) or difflib.get_close_matches(key.lower(), names, n=1)
+    if SYNONYMS.get(key) in names:
+        near = [SYNONYMS[key]]
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,153 @@
+"""Parameters and attributes that many estimators share, documented once.
+
+A docstring names them in braces, on lines of their own, and :func:`documented` inserts their entries:
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Penalty of slack.
+    {kernel, degree, gamma, coef0}
+    {n_jobs, max_seconds}
+
+Constructors stay explicit: only the text is shared. An entry that differs in one estimator is written out there; one
+that a package shares stands in a table of its own, made by :func:`entries` and given to ``documented``.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+Documented = TypeVar("Documented", bound=type | Callable[..., object])
+
+_NAMES = re.compile(r"^( *)\{([\w\s,]+)\}$", re.MULTILINE)
+
+
+def entries(text: str) -> dict[str, str]:
+    """The entries of a numpydoc section by name; one headed by several names, such as ``gamma, degree``, has each.
+
+    Examples
+    --------
+    >>> from maxmargin.runtime.parameter_docs import entries
+    >>> entries('''
+    ... tol : float, default=1e-3
+    ...     Stopping tolerance.
+    ... ''')
+    {'tol': 'tol : float, default=1e-3\\n    Stopping tolerance.'}
+    """
+    table = {}
+    for entry in re.split(r"\n(?=\S)", textwrap.dedent(text).strip("\n")):
+        for name in entry.partition("\n")[0].partition(" : ")[0].split(", "):
+            table[name] = entry
+    return table
+
+
+def documented(table: Mapping[str, str] | None = None) -> Callable[[Documented], Documented]:
+    """Insert shared entries into the docstring of a class or function.
+
+    Parameters
+    ----------
+    table : mapping of str to str, default=None
+        Entries besides those of this module, by name; they go first.
+
+    Returns
+    -------
+    decorator : callable
+
+    Examples
+    --------
+    >>> from maxmargin.runtime.parameter_docs import documented
+    >>> @documented()
+    ... class Estimator:
+    ...     '''An estimator.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     {n_jobs}
+    ...     '''
+    >>> print(Estimator.__doc__.splitlines()[4].strip())
+    n_jobs : int or None, default=None
+    """
+
+    def insert(found: re.Match[str]) -> str:
+        indent, names = found.groups()
+        inserted: dict[str, None] = {}
+        for name in names.split(","):
+            name = name.strip()
+            inserted[(table or {}).get(name) or ENTRIES[name]] = None
+        return textwrap.indent("\n".join(inserted), indent)
+
+    def decorate(owner: Documented) -> Documented:
+        if owner.__doc__ is not None:  # python -OO has none
+            owner.__doc__ = _NAMES.sub(insert, owner.__doc__)
+        return owner
+
+    return decorate
+
+
+ENTRIES = entries(
+    """
+kernel : str, Kernel or callable, default="rbf"
+    ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"laplacian"``, ``"chi2"``, ``"intersection"``,
+    ``"precomputed"``, an object of :mod:`maxmargin.kernels`, or a function of two arrays of points that returns
+    their kernel matrix.
+degree : float, default=3
+    Degree of the polynomial kernel, if it is given by name.
+gamma : float, "scale" or "auto", default="scale"
+    Parameter of a kernel given by name: ``"scale"`` is 1 / (n_features Var(X)), ``"auto"`` is 1 / n_features.
+coef0 : float, default=0.0
+    Constant of a polynomial or sigmoid kernel given by name.
+shrinking : bool, default=True
+    For compatibility; the working sets of the solvers shrink the problem in any case.
+tol : float, default=1e-3
+    Stop when the violation m(a) - M(a) of the optimality conditions is at most this (LIBSVM's rule).
+cache_size : float, default=200
+    Megabytes for kernel values.
+class_weight : dict, "balanced" or None, default=None
+    Factors of C for each class.
+verbose : bool, default=False
+    Print progress on standard error.
+max_iter : int, default=-1
+    Largest number of solver steps for each problem, -1 for no limit but a generous internal one.
+decision_function_shape : {"ovr", "ovo"}, default="ovr"
+    Whether one-vs-one decision values are given per class or per pair of classes.
+break_ties : bool, default=False
+    Decide equal votes by the confidences instead of by the order of the classes.
+random_state : int, RandomState or None, default=None
+    For compatibility; the fit is deterministic.
+solver : {"auto", "active_set", "smo", "coordinate_descent", "barrier", "qp_dual"}, default="auto"
+    The algorithm; ``report_`` says which was chosen and why.
+fit_intercept : bool, default=True
+    Without an intercept the dual loses its equality constraint.
+n_jobs : int or None, default=None
+    Threads; None means all cores. The result does not depend on it.
+max_seconds : float or None, default=None
+    Stop after this time with the best model so far.
+warm_start : bool, default=False
+    Start from the last fit's solution, row by row wherever a training row is known from then.
+calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
+    How decision values become probabilities: with Platt's sigmoid, any function that does not fall, or one factor. It
+    is learnt from out-of-fold values, which takes less than the fit on most data; of large sets a part of the rows is
+    evaluated (``calibration_.n_samples``). None means no ``predict_proba``.
+support_ : array of shape (n_support,)
+    Indices of the support vectors.
+support_vectors_ : array or CSR matrix of shape (n_support, n_features)
+    The support vectors; empty for a precomputed kernel.
+coef_ : array of shape (n_models, n_features)
+    Weights of the features; linear kernel only.
+fit_status_ : int
+    0 if converged, 1 if not.
+kernel_ : Kernel
+    The kernel with its parameters resolved on the training data.
+report_ : FitReport
+    What the fit did, and the certificate of its optimality.
+history_ : History
+    Objectives, margin, support vectors and time as the solver reported them.
+n_features_in_ : int
+    Number of columns of X.
+feature_names_in_ : array
+    Names of the columns, where X has them.
+"""
+)

@@ -1,0 +1,166 @@
+"""The barrier method: interior points on whichever square system is the smallest.
+
+Kernel problems factor the n x n kernel matrix. Linear problems with more rows than columns factor a d x d matrix, one
+pass over the rows and d^3 an iteration; with fewer, the n x n matrix X X' of the dual
+(:mod:`maxmargin.solvers.interior_point.row_systems`). Where columns of very different sizes leave the n x n form
+without digits, the rows are rotated into n columns first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import qr
+
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems.design import Halted
+from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.validation import Array, check_memory
+from maxmargin.solvers.base import EVERY_LOSS, Solution, Solver
+from maxmargin.solvers.interior_point.kernel_system import KERNEL_MAX_ROWS, solve_kernel
+from maxmargin.solvers.interior_point.row_path import Path
+from maxmargin.solvers.interior_point.row_systems import NormalSystem, RowGramSystem
+from maxmargin.solvers.run import LinearSolution, Run, Start
+
+NEAR_MAX_ITERATIONS = 14  # that a good start needs
+DIVERGED = 1e-14  # |w|^2 in units of (sum |beta|)^2 mean |x|^2: multipliers grow and w does not, so nothing separates
+
+
+def _diverged(run: Run, beta: Array, w: Array, squares: float) -> Status | None:
+    """Whether a hard margin's multipliers grow without end."""
+    if not run.problem.hard_margin or np.isfinite(run.primal):
+        return None
+    size = float(np.abs(beta).sum()) ** 2 * squares
+    return Status.INSEPARABLE if float(w @ w) < DIVERGED * size else None
+
+
+@dataclass(frozen=True)
+class Barrier(Solver):
+    """Interior points: ten to thirty iterations to any accuracy, whatever C, epsilon and the scale of the columns.
+
+    Memory grows with the square of the number of columns, or of rows if they are fewer; of kernel problems with the
+    square of the number of rows, which may be a few thousand.
+
+    Examples
+    --------
+    >>> from maxmargin import LinearSVC
+    >>> from maxmargin.solvers import Barrier
+    >>> model = LinearSVC(loss="hinge", solver=Barrier(), tol=1e-8).fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> model.report_.relative_gap < 1e-8
+    True
+    """
+
+    name: ClassVar[str] = "barrier"
+    title: ClassVar[str] = "barrier: interior points along the central path"
+    accepts: ClassVar[tuple[str, ...]] = ("kernel", "linear")
+    losses: ClassVar[tuple[str, ...]] = EVERY_LOSS
+    learns: ClassVar[str] = "both"
+    reads_columns: ClassVar[bool] = True
+    few_iterations: ClassVar[bool] = True
+
+    def refuses(self, problem: DualProblem | PrimalProblem) -> str | None:
+        n = problem.n_rows
+        if isinstance(problem, DualProblem) and n > KERNEL_MAX_ROWS:
+            return (
+                f"barrier factors a dense matrix of {n:,} x {n:,} numbers ({8e-9 * n * n:.1f} GB) at every iteration, "
+                f"and takes up to {KERNEL_MAX_ROWS:,} rows: use 'active_set', or LinearSVC for the linear kernel"
+            )
+        return None
+
+    def solve(
+        self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
+    ) -> Solution:
+        with single_threaded_blas():  # factors have the same bits for any number of threads
+            return solve_kernel(problem, gram, tol * problem.tol_scale, control, start)
+
+    def solve_linear(
+        self,
+        problem: PrimalProblem,
+        *,
+        tol: float,
+        control: Control,
+        start: Start | None = None,
+        random_state: Any = None,
+    ) -> LinearSolution:
+        """From a start with multipliers (the solution for another C, say) the path is entered near its end, and left
+        for the usual one if that does not lead on. Any other start is only evaluated."""
+        used = np.flatnonzero(problem.weight > 0)
+        with single_threaded_blas():
+            if len(used) < problem.n_rows:  # a row without weight has no room for its multiplier
+                return self._on(used, problem, tol=tol, control=control, start=start)
+            return self._solve(problem, tol, control, start)
+
+    def _solve(self, problem: PrimalProblem, tol: float, control: Control, start: Start | None) -> LinearSolution:
+        solution = self._paths(problem, tol, control, start)
+        wide = problem.n_features > problem.n_rows and not problem.design.sparse and not problem.hard_margin
+        if wide and solution.status is Status.STALLED:
+            return self._rotated(problem, tol, control, solution)
+        return solution
+
+    def _paths(self, problem: PrimalProblem, tol: float, control: Control, start: Start | None) -> LinearSolution:
+        run = Run(problem, tol, control)
+        n_iter, status = 0, run.begin(start)
+        if status is not None:
+            return run.solution(status, n_iter)
+        columns = problem.n_features <= problem.n_rows
+        bounded = bool(np.isfinite(problem.upper).all() and np.isfinite(problem.lower).all()) and problem.total == 0
+        try:
+            if columns and bounded and start is not None and start.beta is not None:
+                n_iter, status = self._path(problem, run, control, start)
+            if status is None:
+                more, status = self._path(problem, run, control, None)
+                n_iter += more
+        except Halted:
+            status = control.stop()
+        return run.solution(status or Status.STALLED, n_iter)
+
+    @staticmethod
+    def _path(problem: PrimalProblem, run: Run, control: Control, start: Start | None) -> tuple[int, Status | None]:
+        columns = problem.n_features <= problem.n_rows
+        system = NormalSystem(problem, control) if columns else RowGramSystem(problem, control)
+        squares = float(system.design.squared_norms().mean()) or 1.0
+        path = Path(problem, system, squares)
+        if start is not None and isinstance(system, NormalSystem):
+            path.offset = system.start_at(start)
+            path.begin_near(run.primal - run.dual)
+        status, going = None, True
+        while status is None and going:
+            path.gather()
+            status = system.evaluate(run, path.n_iter, path.beta, path.offset)
+            if problem.hard_margin and status is None:
+                status = _diverged(run, path.beta, problem.w_of(problem.feasible(path.beta)), squares)
+            going = status is not None or (path.step() and (start is None or path.n_iter < NEAR_MAX_ITERATIONS))
+        return path.n_iter, status
+
+    def _rotated(self, problem: PrimalProblem, tol: float, control: Control, stalled: LinearSolution) -> LinearSolution:
+        """The same problem in the n columns of L, where X = L Q' with orthonormal Q. Columns of very different sizes
+        lose their digits in X X', but not there."""
+        n, d = problem.X.shape
+        check_memory(4 * 8.0 * n * d, f"{n:,} x {d:,} numbers in float64", "scale the columns of X.")
+        X, moved = problem.X.astype(np.float64), np.zeros(d)
+        if problem.shift is not None and problem.total == 0:
+            moved = problem.shift
+            X -= moved
+        Q, R = qr(X.T, mode="economic", overwrite_a=True, check_finite=False)
+        found = self._paths(replace(problem, X=np.ascontiguousarray(R.T)), tol, control, None)
+        w = Q @ found.w
+        b = problem.settle(problem.design.times(w), found.b - float(moved @ w))
+        if problem.primal(w, b) > problem.primal(stalled.w, stalled.b):
+            return stalled
+        return replace(found, w=w, b=b, f=None, n_iter=stalled.n_iter + found.n_iter)
+
+    def _on(self, used: Array, problem: PrimalProblem, *, start: Start | None, **how: Any) -> LinearSolution:
+        inner = replace(problem, X=problem.X[used], y=problem.y[used], weight=problem.weight[used])
+        if start is not None and start.beta is not None:
+            start = replace(start, beta=start.beta[used])
+        solution = replace(self._solve(inner, start=start, **how), f=None)  # of these rows only
+        if solution.beta is None:
+            return solution
+        beta = np.zeros(problem.n_rows)
+        beta[used] = solution.beta
+        return replace(solution, beta=beta)

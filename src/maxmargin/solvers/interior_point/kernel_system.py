@@ -1,0 +1,218 @@
+"""Interior points for any kernel, with the kernel matrix in memory.
+
+:mod:`maxmargin.solvers.interior_point.dual_path` is the method. Its Newton systems have the matrix Q + D with Q = E K
+E', where E gives each variable its row and sign. With Theta = D^-1, T = E'Theta E (diagonal: the sum over the variables
+of a row) and root = T^1/2,
+
+    (Q + D)^-1 = (Theta - Theta E T^-1 E'Theta) + Theta E root^-1 M^-1 root^-1 E'Theta,     M = I + root K root.
+
+M has no eigenvalue below one, however close the iterates are to their bounds. The bracket is zero where a row has one
+variable; where it has two (regression) it is their difference. One Cholesky factor of M, n^3 / 3 products, is the work
+of an iteration.
+
+An interior point is never at a bound. So once mu is small the bounds are read off: a variable is at its bound where the
+bound's multiplier is larger than the room that is left, each in its natural unit. With those fixed, the rest is
+linear algebra, Q_FF d - G'lambda = -g_F over the free variables F, and its solution is taken if that is optimal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
+
+from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems import optimality
+from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.validation import Array, check_memory
+from maxmargin.solvers.base import Solution
+from maxmargin.solvers.interior_point.dual_path import Iterate, iterates
+
+KERNEL_MAX_ROWS = 4000  # beyond, a factorisation takes seconds, and the other solvers are much faster
+BOUNDS_MAX_MU = 1e-4  # mu, in its natural unit, from which on the bounds are read off
+
+
+class DenseSystem:
+    """Newton systems by a Cholesky factor of size n x n.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        One or two variables a row.
+    K : array of shape (n, n)
+    """
+
+    def __init__(self, problem: DualProblem, K: Array) -> None:
+        self.problem, self.K = problem, K
+        self.G = (problem.group == np.arange(len(problem.totals))[:, None]).astype(float)
+        order = np.argsort(problem.row, kind="stable")
+        twice = np.flatnonzero(problem.row[order[1:]] == problem.row[order[:-1]])
+        self.first, self.second = order[twice], order[twice + 1]
+        self.opposite = problem.sign[self.first] * problem.sign[self.second]
+
+    def value(self, a: Array) -> Array:
+        return self.problem.sign * (self.K @ self.problem.coefficients(a))[self.problem.row]
+
+    def factor(self, D: Array) -> None:
+        problem = self.problem
+        self.theta = 1.0 / D
+        self.T = np.bincount(problem.row, weights=self.theta, minlength=problem.n_rows)
+        self.root = np.sqrt(self.T)
+        M = self.root[:, None] * self.K * self.root
+        # A kernel matrix with rounding below zero, or an indefinite one, is pushed up as far as needed.
+        M[np.diag_indices_from(M)] += 1.0
+        for push in (1e-12, 1e-8, 1e-4, 1.0, float(len(M)), None):
+            try:
+                self.factors = cho_factor(M, lower=True, check_finite=False)
+                break
+            except np.linalg.LinAlgError:
+                if push is None:
+                    raise
+                M[np.diag_indices_from(M)] += push * float(np.abs(M).max())
+        self.tied = np.array([self._inverse(g) for g in self.G])
+
+    def _inverse(self, r: Array) -> Array:
+        """(Q + D)^-1 r."""
+        problem, theta = self.problem, self.theta
+        rows = np.bincount(problem.row, weights=problem.sign * theta * r, minlength=problem.n_rows)
+        root = np.where(self.root > 0, self.root, 1.0)
+        inner = cho_solve(self.factors, rows / root, check_finite=False) / root
+        out = theta * problem.sign * inner[problem.row]
+        if len(self.first):
+            i, j = self.first, self.second
+            apart = theta[i] * theta[j] / (theta[i] + theta[j]) * (r[i] - self.opposite * r[j])
+            out[i] += apart
+            out[j] -= self.opposite * apart
+        return out
+
+    def solve(self, r: Array, e: Array) -> tuple[Array, Array, Any]:
+        da = self._inverse(r)
+        if len(e) == 0:
+            return da, e, None
+        doffset = np.linalg.solve(self.G @ self.tied.T, e - self.G @ da)
+        return da + doffset @ self.tied, doffset, None
+
+    def advance(self, step: float, change: Any) -> None:
+        """Nothing to do: ``value`` is computed from a."""
+
+
+def solve_kernel(problem: DualProblem, gram: Gram, goal: float, control: Control, start: Array | None) -> Solution:
+    """Iterates, and the points that they suggest, until the violation of one is at most ``goal``."""
+    n = problem.n_rows
+    check_memory(4 * 8.0 * n * n, f"solver='barrier' with {n:,} rows", "use solver='active_set'.")
+    every = np.arange(n)
+    K = gram.block(every, every)
+    best = problem.start() if start is None else problem.feasible(start)
+    f = K @ problem.coefficients(best)
+    if _report(problem, best, f, 0, control) <= goal:
+        return Solution(best, f, Status.OPTIMAL, 0)
+    n_iter = 0
+    inner, values, moving = without_fixed(problem, K)
+    slope = float(np.abs(problem.linear).max(initial=0.0)) or 1.0
+    unit = slope / (float(np.abs(np.diagonal(K)).mean()) or 1.0)
+    for iterate in iterates(inner, DenseSystem(inner, K), unit):
+        n_iter, solved = iterate.iteration, False
+        for guess in guesses(inner, K, iterate):
+            a = values.copy()
+            a[moving] = guess
+            a = problem.feasible(a)
+            f_a = K @ problem.coefficients(a)
+            solved = optimality.violation(problem, a, problem.gradient(f_a, a)) <= goal
+            if solved or problem.objective(f_a, a) <= problem.objective(f, best):
+                best, f = a, f_a
+            if solved:
+                break
+        _report(problem, best, f, n_iter, control)
+        stop = control.stop() or (Status.MAX_ITER if 0 <= control.max_iter <= n_iter else None)
+        if solved or stop is not None:
+            return Solution(best, f, Status.OPTIMAL if solved else stop or Status.STALLED, n_iter)
+    return Solution(best, f, Status.STALLED, n_iter)
+
+
+def _report(problem: DualProblem, a: Array, f: Array, n_iter: int, control: Control) -> float:
+    """Report a point; its violation."""
+    now = optimality.look(problem, a, f)
+    n_support = int(np.count_nonzero(a))
+    control.report(n_iter, now.violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
+    return now.violation
+
+
+def without_fixed(problem: DualProblem, K: Array) -> tuple[DualProblem, Array, Array]:
+    """The problem in the variables that can move, the values of those that cannot, and which ones move.
+
+    A variable cannot move if its bounds are equal, or if its group's sum is the smallest or the largest there is."""
+    fixed = problem.upper <= problem.lower
+    values = np.where(fixed, problem.lower, 0.0)
+    for g, total in enumerate(problem.totals):
+        members = problem.group == g
+        for bound in (problem.lower, problem.upper):
+            size = abs(float(total)) + float(np.abs(bound[members]).sum())
+            if np.isfinite(size) and abs(float(bound[members].sum()) - float(total)) <= 1e-13 * size:
+                fixed, values = fixed | members, np.where(members, bound, values)
+    moving = np.flatnonzero(~fixed)
+    pull = problem.sign * (K @ problem.coefficients(values))[problem.row]
+    left = [g for g in range(len(problem.totals)) if (problem.group[moving] == g).any()]
+    number = np.full(len(problem.totals) + 1, -1)
+    number[left] = np.arange(len(left))
+    taken = np.array([values[problem.group == g].sum() for g in left])
+    inner = replace(
+        problem,
+        row=problem.row[moving],
+        sign=problem.sign[moving],
+        linear=(problem.linear + pull)[moving],
+        lower=problem.lower[moving],
+        upper=problem.upper[moving],
+        group=number[problem.group[moving]],
+        totals=problem.totals[left] - taken,
+    )
+    return inner, values, moving
+
+
+def guesses(problem: DualProblem, K: Array, iterate: Iterate) -> Iterator[Array]:
+    """Points that may be exactly optimal: the iterate; once mu is small, with those variables at their bounds that
+    seem to be there; and with the others solved for."""
+    a = iterate.a
+    yield a
+    largest = float(np.abs(a).max(initial=0.0)) or 1.0
+    if len(a) == 0 or iterate.mu > BOUNDS_MAX_MU * largest * iterate.size:
+        return
+    low = iterate.below / largest < iterate.at_lower / iterate.size
+    high = ~low & (iterate.above / largest < iterate.at_upper / iterate.size)
+    a = np.where(low, problem.lower, np.where(high, problem.upper, a))
+    yield a
+    free = np.flatnonzero(~(low | high))
+    if len(free) == 0:
+        return
+    rows = problem.row[free]
+    Q = K[np.ix_(rows, rows)] * problem.sign[free] * problem.sign[free][:, None]
+    g = problem.sign * (K @ problem.coefficients(a))[problem.row] + problem.linear
+    groups = [k for k in range(len(problem.totals)) if (problem.group[free] == k).any()]
+    G = np.array([problem.group[free] == k for k in groups], float).reshape(len(groups), len(free))
+    sums = np.array([problem.totals[k] - a[problem.group == k].sum() for k in groups])
+    yield _with_solved(a, free, Q, g[free], G, sums, problem)
+
+
+def _with_solved(a: Array, free: Array, Q: Array, g: Array, G: Array, e: Array, problem: DualProblem) -> Array:
+    """a with Q d - G'lambda = -g, G d = e added to its free variables, inside their bounds."""
+    m, k = len(free), len(e)
+    ridge = 1e-13 * float(np.trace(Q)) / m or 1e-13
+    size = float(np.abs(Q).max()) or 1.0  # the border has the size of the matrix, or the factors lose its digits
+    system = np.zeros((m + k, m + k))
+    system[:m, :m], system[m:, :m], system[:m, m:] = Q, size * G, -size * G.T
+    pushed = system.copy()
+    pushed[np.arange(m), np.arange(m)] += ridge
+    right = np.concatenate((-g, size * e))
+    with np.errstate(all="ignore"):
+        factors = lu_factor(pushed, check_finite=False)
+        x = lu_solve(factors, right, check_finite=False)
+        for _ in range(3):  # what the ridge did is taken back
+            x = x + lu_solve(factors, right - system @ x, check_finite=False)
+    if not np.isfinite(x).all():
+        return a
+    a = a.copy()
+    a[free] = np.clip(a[free] + x[:m], problem.lower[free], problem.upper[free])
+    return a

@@ -1,0 +1,219 @@
+"""Dual coordinate descent for many one-vs-rest machines at once, one a vector lane.
+
+The machines of a fit with many classes share their rows and differ only in the signs of y. The method is that of
+:mod:`maxmargin.solvers.descent`; but while a row is at hand, the multiplier of every machine takes
+its step:
+
+    g_l = y_l (w_l'x_i + b_l) - 1 + r alpha_l,      alpha_l <- clip(alpha_l - g_l / q, 0, upper),
+
+all w_l'x_i by one read of the row, for the weights of the 16 machines stand side by side in memory
+(native/lanes). Single precision is enough to find the solution to four digits or so: a
+machine is then computed anew from its multipliers in double precision, and its certificate decides. The few that are
+late, or need more digits, are left to the method for one machine, which starts where this one ends.
+
+Rows in which no multiplier has moved for three visits are passed over, but for one epoch in eight. A machine whose gap
+is small enough is frozen, so that it keeps no row awake.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from maxmargin import _native
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.threads import run_tiles
+from maxmargin.runtime.validation import Array
+from maxmargin.solvers.run import LinearSolution, Run, Start
+
+PENALTY = 0.2  # rho of a free intercept, in units of a typical |x_i|^2
+LINE_BYTES = 64  # a cache line
+CALL_MAX_ENTRIES = 1_000_000  # of X that one call reads for all lanes: some hundredths of a second
+FIRST_EVALUATION_EPOCH = 5
+QUIET_VISITS = 3  # without gain after which a row is passed over,
+REVISIT_PERIOD = 8  # but for every so many epochs
+SAFETY = 0.9  # of the tolerance is what has to be reached here, for the certificate to find the same
+PATIENCE = 6  # evaluations without a better gap before the method gives up
+LEFT_SHARE, LEFT_EPOCH = 0.15, 30  # of the problems that are not worth more epochs after so many of them
+
+
+def lane_count(dtype: Any) -> int:
+    """Problems side by side: those whose weights of a column fill a cache line."""
+    return int(LINE_BYTES // np.dtype(dtype).itemsize)
+
+
+class _Group:
+    """The machines that share a line of memory."""
+
+    def __init__(
+        self,
+        problems: Sequence[PrimalProblem],
+        bound: Array,
+        own: Array,
+        squares: Array,
+        starts: Sequence[Start | None],
+        dtype: type,
+        control: Control,
+    ) -> None:
+        first = problems[0]
+        self.problems, self.dtype, self.count = problems, dtype, len(problems)
+        n, d, L = first.n_rows, first.n_features, lane_count(dtype)
+        signs = np.array([problem.y > 0 for problem in problems])
+        self.lane = np.where(signs.any(axis=0), signs.argmax(axis=0), -1)
+        self.bound: Array = bound.astype(dtype)
+        self.squares: Array = squares.astype(dtype)
+        self.own: Array = np.ones(L, dtype)
+        self.awake: Array = np.zeros(L, dtype)
+        self.own[: self.count], self.awake[: self.count] = own, 1.0
+        typical = float(np.median(squares)) or float(squares.mean())
+        self.rho = {"none": 0.0, "penalised": first.scaling**2}.get(first.intercept, PENALTY * typical)
+        self.W: Array = np.zeros((d, L), dtype)
+        self.A: Array = np.zeros((n, L), dtype)
+        self.values: Array = np.zeros((n, L), dtype)
+        self.b: Array = np.zeros(L, dtype)
+        self.total: Array = np.zeros(L, dtype)
+        self.epoch = 0
+        self.runs = [Run(problem, 0.0, control) for problem in problems]
+        for l, start in enumerate(starts):
+            if start is not None and start.beta is not None:
+                problem = problems[l]
+                beta = problem.feasible(start.beta)
+                self.A[:, l], self.total[l] = np.abs(beta), float(beta.sum())
+                self.W[:, l] = problem.w_of(beta)
+                self.b[l] = 0.0 if not first.free else start.b - self.rho * float(self.total[l])
+        kind = _native.LanesSingle if np.dtype(dtype).itemsize == 4 else _native.LanesDouble
+        self.lanes = kind(
+            first.design.compiled, self.lane, self.squares, self.bound, self.own, self.awake, self.A, self.W, self.b,
+            self.total,
+        )  # fmt: skip
+        self.lanes.rho, self.lanes.squared, self.lanes.quiet_limit = self.rho, first.squared, QUIET_VISITS
+        self.at_once = max(1, int(CALL_MAX_ENTRIES * n / max(1, first.X.nnz)))
+
+    def sweep(self, order: Array, control: Control) -> None:
+        """One epoch."""
+        for begin in range(0, len(order), self.at_once):
+            self.lanes.sweep(order[begin : begin + self.at_once], self.epoch % REVISIT_PERIOD == REVISIT_PERIOD - 1)
+            if control.stop() is not None:
+                return
+        self.epoch += 1
+        if self.problems[0].free:
+            self.b += self.dtype(self.rho) * self.total * self.awake  # b_0 <- b
+
+    def evaluate(self, tol: float, control: Control) -> float:
+        """The largest relative gap of the problems that are awake; those that are good enough freeze."""
+        n, L = self.A.shape
+        for begin in range(0, n, self.at_once):
+            self.lanes.values(begin, min(n, begin + self.at_once), self.values)
+            if control.stop() is not None:
+                return math.inf
+        worst, norms = 0.0, np.zeros(L)
+        self.lanes.norms(norms)
+        for l in np.flatnonzero(self.awake).tolist():
+            problem, squares = self.problems[l], float(norms[l])
+            f, beta = self.values[:, l].astype(np.float64), problem.y * self.A[:, l]
+            b = problem.settle(f, float(self.b[l] + self.rho * self.total[l]))
+            losses, support, up, down, square_up, square_down, total_up, total_down = problem.rows.survey(
+                f, b, beta, 0.0, 1.0
+            )
+            self.total[l] = missing = total_up + total_down
+            penalty = 0.5 * squares + (0.5 * (b / problem.scaling) ** 2 if problem.intercept == "penalised" else 0.0)
+            primal, dual = penalty + losses, up + down - square_up - square_down - penalty
+            if problem.free:
+                dual -= abs(b * missing)
+            gap = (primal - dual) / max(abs(primal), 1e-300)
+            self.runs[l].note(self.epoch, math.sqrt(squares), primal, dual, int(support))
+            control.report(self.epoch, gap, int(support), primal=primal, dual=dual, norm=math.sqrt(squares))
+            self.awake[l] = gap > SAFETY * tol
+            worst = max(worst, gap)
+            if control.stop() is not None:
+                return math.inf
+        return worst
+
+    def solve(self, tol: float, control: Control, seed: int) -> Status:
+        rng = check_random_state(seed)
+        n = self.problems[0].n_rows
+        due, best, waited = FIRST_EVALUATION_EPOCH, math.inf, 0
+        limit = control.max_iter if control.max_iter >= 0 else 1_000_000
+        while True:
+            self.sweep(rng.permutation(n), control)
+            status = control.stop() or (Status.MAX_ITER if self.epoch >= limit else None)
+            if self.epoch < due and status is None:
+                continue
+            due = self.epoch + max(2, self.epoch // 6)
+            worst = self.evaluate(tol, control)
+            if not self.awake.any():
+                return Status.OPTIMAL
+            waited = 0 if worst < best else waited + 1
+            best = min(best, worst)
+            few = self.epoch > LEFT_EPOCH and np.count_nonzero(self.awake) <= LEFT_SHARE * self.count
+            if status is not None or waited > PATIENCE or few:
+                return status or Status.STALLED
+
+
+def solve_together(
+    problems: Sequence[PrimalProblem],
+    bound: Array,
+    own: Array,
+    *,
+    tol: float,
+    control: Control,
+    starts: Sequence[Start | None],
+    seed: int,
+    threads: int,
+    dtype: type = np.float32,
+) -> list[LinearSolution]:
+    """One-vs-rest machines of the same CSR rows, solved side by side.
+
+    Parameters
+    ----------
+    problems : sequence of PrimalProblem
+    bound : array of shape (n,)
+        c_i of a row in all machines but its own,
+    own : array
+        and the factor of each machine's own rows.
+    tol, control, starts
+        As for :class:`~maxmargin.solvers.base.Solver`.
+    seed : int
+    threads : int
+    dtype : {numpy.float32, numpy.float64}
+
+    Returns
+    -------
+    list of LinearSolution
+        Computed from the multipliers, in double precision.
+    """
+    first = problems[0]
+    # As few as fit, but two where that keeps a second core busy; the number of threads must not change the result.
+    groups = max(-(-len(problems) // lane_count(dtype)), 2 if len(problems) >= 6 else 1)
+    cuts = [len(problems) * g // groups for g in range(groups + 1)]
+    squares = first.design.squared_norms()
+    solutions: list[LinearSolution | None] = [None] * len(problems)
+
+    def work(g: int) -> None:
+        mine = slice(cuts[g], cuts[g + 1])
+        group = _Group(problems[mine], bound, own[mine], squares, starts[mine], dtype, control)
+        status = group.solve(tol, control, seed + g)
+        solutions[mine] = _solutions(group, status)
+
+    run_tiles(work, groups, threads)
+    return [solution for solution in solutions if solution is not None]
+
+
+def _solutions(group: _Group, status: Status) -> list[LinearSolution]:
+    problems = group.problems
+    beta = np.array([problem.feasible(problem.y * group.A[:, l]) for l, problem in enumerate(problems)])
+    X = problems[0].X
+    W = np.asarray(X.T @ beta.T.copy())
+    F = np.asarray(X @ W)
+    solutions = []
+    for l, problem in enumerate(problems):
+        f, w = np.ascontiguousarray(F[:, l]), W[:, l].copy()
+        b = problem.settle(f, problem.b_of(beta[l]))
+        ended, history = Status.OPTIMAL if not group.awake[l] else status, group.runs[l].history
+        solutions.append(LinearSolution(w, b, beta[l], ended, group.epoch, history, f=f, made=True))
+    return solutions

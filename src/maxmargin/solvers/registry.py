@@ -1,0 +1,160 @@
+"""The one registry of solvers, and which of them serves a problem best.
+
+``SOLVERS`` is the list that the estimators, ``compare_solvers``, the command line, the lab, the tests and the
+documentation go by. A solver declares the forms of problems and the losses that it accepts, and refuses what it cannot
+take with the remedy. Each entry has its default options; ``Pegasos(batch_size=16)`` is one with others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.l1 import L1Problem
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.runtime.validation import check_choice
+from maxmargin.solvers.active_set import ActiveSet
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.coordinate_descent import CoordinateDescent
+from maxmargin.solvers.crammer_singer import CrammerSinger
+from maxmargin.solvers.interior_point import Barrier
+from maxmargin.solvers.l1 import L1CoordinateDescent
+from maxmargin.solvers.newton import Newton
+from maxmargin.solvers.qp import DualQP, PrimalQP
+from maxmargin.solvers.smo import SMO
+from maxmargin.solvers.teaching import Pegasos, StochasticSubgradient, Subgradient
+
+SOLVERS: dict[str, Solver] = {
+    solver.name: solver
+    for solver in (
+        ActiveSet(),
+        Barrier(),
+        Newton(),
+        CoordinateDescent(),
+        SMO(),
+        PrimalQP(),
+        DualQP(),
+        Subgradient(),
+        StochasticSubgradient(),
+        Pegasos(),
+        L1CoordinateDescent(),
+        CrammerSinger(),
+    )
+}
+KERNEL_DEFAULT = ActiveSet.name
+SYSTEM_MAX_SIZE = 1500  # columns, or rows, whose square matrix is factored in a fraction of a second
+SPARSE_SYSTEM_MAX_ROWS = 300  # of text, say: beyond, going through the rows costs less than the square matrix
+
+
+def solvers_for(form: str, losses: Iterable[str] | None = None) -> list[str]:
+    """Names of the solvers that accept this form of problem and, of linear ones, at least one of these losses.
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import solvers_for
+    >>> solvers_for("kernel")
+    ['active_set', 'barrier', 'coordinate_descent', 'smo', 'qp_dual']
+    >>> solvers_for("linear", ["pinball"])
+    ['barrier', 'coordinate_descent']
+    """
+    accepting = {name: solver for name, solver in SOLVERS.items() if form in solver.accepts}
+    wanted = None if losses is None else set(losses)
+    return [name for name, solver in accepting.items() if wanted is None or wanted & set(solver.losses)]
+
+
+def check_linear_solver(solver: Any, losses: Iterable[str]) -> None:
+    """A name of the registry that accepts one of these losses, or an object that can solve."""
+    if isinstance(solver, str):
+        check_choice("solver", solver, ["auto", *solvers_for("linear", losses)], ", or a solver object")
+    elif not isinstance(solver, Solver):
+        example = "Pegasos" if "hinge" in set(losses) else "CoordinateDescent"
+        raise TypeError(
+            f"solver must be a name or an object of maxmargin.solvers, such as {example}(); got {solver!r}."
+        )
+
+
+def choose_solver(name: str, problem: DualProblem) -> tuple[Solver, str]:
+    """The solver of that name for a kernel problem, or with ``"auto"`` the right one; and why."""
+    if name == "auto":
+        return SOLVERS[KERNEL_DEFAULT], "small working sets and matrix-free pricing suit every kernel"
+    return _requested(SOLVERS[name], problem), "asked for"
+
+
+def _requested(solver: Solver, problem: DualProblem | PrimalProblem) -> Solver:
+    """The solver asked for, unless it refuses the problem."""
+    reason = solver.refuses(problem)
+    if reason is not None:
+        raise ValueError(f"solver={solver.name!r} cannot solve this problem: {reason}.")
+    return solver
+
+
+def choose_linear_solver(solver: str | Solver, problem: PrimalProblem, learns: str | None = None) -> tuple[Solver, str]:
+    """The solver asked for, or with ``"auto"`` the right one for the problem's shape; and why.
+
+    The primal has d unknowns, the dual n. Where either is small, interior points (with a squared loss and few columns
+    Newton steps) solve its square system a few times; where both are large, or a row uses few of many columns, going
+    through the rows costs least.
+
+    Parameters
+    ----------
+    solver : str or Solver
+    problem : PrimalProblem
+    learns : {"primal", "dual"}, optional
+        A preference among solvers that serve the shape equally well; both have the same solution. A solver asked for by
+        name must learn this.
+
+    Returns
+    -------
+    solver : Solver
+    why : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems.primal import PrimalProblem
+    >>> from maxmargin.solvers import choose_linear_solver
+    >>> problem = PrimalProblem(np.zeros((10, 3)), np.ones(10), np.ones(10))
+    >>> solver, why = choose_linear_solver("auto", problem)
+    >>> solver.name, why
+    ('barrier', 'the primal has 3 unknowns (columns), the dual 10 (rows): a 3 x 3 system an iteration')
+    """
+    if isinstance(solver, str) and solver == "auto":
+        return _by_shape(problem, learns)
+    if isinstance(solver, str):
+        solver = SOLVERS[check_choice("solver", solver, ["auto", *solvers_for("linear")])]
+    chosen = _requested(solver, problem)
+    if learns is not None and chosen.learns not in (learns, "both"):
+        raise ValueError(
+            f"dual={learns == 'dual'} asks for a solver of the {learns}, and solver={chosen.name!r} is one of the "
+            f"{chosen.learns}: use dual='auto', or solver='auto'."
+        )
+    return chosen, "asked for"
+
+
+def _by_shape(problem: PrimalProblem, learns: str | None) -> tuple[Solver, str]:
+    if isinstance(problem, L1Problem):
+        by_columns = "the L1 penalty makes most weights zero: by columns, those that matter first"
+        return next(solver for solver in SOLVERS.values() if "l1" in solver.accepts), by_columns
+    n, d = problem.n_rows, problem.n_features
+    unknowns = f"the primal has {d:,} unknown{'s' if d != 1 else ''} (columns), the dual {n:,} (rows)"
+    small = min(n, d)
+    descent, barrier, newton = (SOLVERS[kind.name] for kind in (CoordinateDescent, Barrier, Newton))
+    if learns == "dual" and not problem.hard_margin:
+        return descent, "dual=True: one multiplier at a time"
+    if d <= SYSTEM_MAX_SIZE and n > d and newton.refuses(problem) is None:
+        return newton, f"{unknowns}, and the {_named(problem)} has a derivative: a {d:,} x {d:,} system a step"
+    if problem.design.sparse and d > n > SPARSE_SYSTEM_MAX_ROWS and not problem.hard_margin:
+        return descent, f"{unknowns}, and a row uses few columns: row by row{_hint(learns)}"
+    if small <= SYSTEM_MAX_SIZE or problem.hard_margin:
+        return barrier, f"{unknowns}: a {small:,} x {small:,} system an iteration"
+    return descent, f"{unknowns}: too many for a square system, so row by row{_hint(learns)}"
+
+
+def _named(problem: PrimalProblem) -> str:
+    return "squared hinge" if problem.loss.classifies else "squared loss"
+
+
+def _hint(learns: str | None) -> str:
+    """dual=False asks for the primal's w, which every solver gives; none of the primal's would be as fast here."""
+    return "; dual=False has the same solution" if learns == "primal" else ""

@@ -1,0 +1,201 @@
+"""One run of a solver on a linear problem: the best points so far, the history, and whether to go on.
+
+The tolerance is the relative duality gap. A run returns the best point it has evaluated and how it ended; whether that
+is optimal is decided elsewhere, by :mod:`maxmargin.problems.primal_certificate`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxmargin.problems.design import Design
+from maxmargin.problems.primal import PrimalProblem
+from maxmargin.problems.primal_certificate import stretched
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.history import History
+from maxmargin.runtime.validation import Array
+
+UNLIMITED_ITERATIONS = 1_000_000  # where the user sets no limit
+HISTORY_MAX_RECORDS = 400  # after which every second one is dropped: enough for any plot
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run may begin: w and b, and multipliers if there are any. None of it need be feasible."""
+
+    w: Array
+    b: float
+    beta: Array | None = None
+
+
+@dataclass(frozen=True)
+class LinearSolution:
+    """The best point of a run.
+
+    Attributes
+    ----------
+    w, b : array of shape (n_features,) and float
+    beta : array of shape (n_rows,) or None
+        Feasible multipliers, where the solver has any: the rows' coefficients in w.
+    status : Status
+    n_iter : int
+        Iterations, or epochs of a method that goes through the rows one by one.
+    history : History
+    advice : str
+        What the solver itself reports about an early end; often empty.
+    f : array of shape (n_rows,) or None
+        X w, where it is known.
+    made : bool
+        Whether w was made from beta, in double precision and at once.
+    """
+
+    w: Array
+    b: float
+    beta: Array | None
+    status: Status
+    n_iter: int
+    history: History = field(default_factory=History)
+    advice: str = ""
+    f: Array | None = None
+    made: bool = False
+
+
+def own_intercept(problem: PrimalProblem, design: Design, w: Array, b: float) -> float:
+    """The intercept of X itself, from the constant column's weight or from that of the shifted columns."""
+    if problem.intercept == "penalised":
+        return problem.scaling * float(w[-1])
+    return b if design.shift is None else b - float(design.shift @ w[: len(design.shift)])
+
+
+class Run:
+    """The best primal and the best dual point so far, the history, and whether to go on.
+
+    Both points are bounds of the optimum on their own, so they need not come from the same iteration."""
+
+    def __init__(self, problem: PrimalProblem, tol: float, control: Control) -> None:
+        self.problem, self.tol, self.control = problem, tol, control
+        self.history = History()
+        self.primal, self.dual = math.inf, -math.inf
+        self.w, self.b = np.zeros(problem.n_features), 0.0
+        self.beta: Array | None = None
+        self.f: Array | None = None  # X w of the best w, where it is known
+
+    @property
+    def gap(self) -> float:
+        """The relative gap of the best points so far."""
+        return self.problem.relative(self.primal, self.dual)
+
+    def begin(self, start: Start | None) -> Status | None:
+        """Evaluate the start, if there is one, and the point where every method begins, which is optimal where no
+        multiplier can move or none has to: one class, targets inside one tube."""
+        problem = self.problem
+        if start is not None:
+            beta = None if start.beta is None else problem.feasible(start.beta)
+            status = self.visit(0, start.w, start.b, problem.design.times(start.w), beta)
+            if status is Status.OPTIMAL:
+                return status
+        if problem.loss.classifies:
+            used = problem.weight > 0
+            up, down = bool(((problem.y > 0) & used).any()), bool(((problem.y < 0) & used).any())
+            if (up and down) or ((up or down) and not problem.free):
+                return None
+            nothing = np.zeros(problem.n_rows)
+            return self.visit(0, np.zeros(problem.n_features), float(up) - float(down), nothing, nothing)
+        beta = problem.first()
+        w = problem.w_of(beta) if beta.any() else np.zeros(problem.n_features)
+        f = problem.design.times(w) if beta.any() else np.zeros(problem.n_rows)
+        b = problem.settle(f, problem.b_of(beta))
+        if problem.total:  # w = 0 and b = 0 cost nothing
+            self.primal = min(self.primal, 0.0)
+        if start is None:
+            status = self.visit(0, w, b, f, beta, w)
+            return status if status is Status.OPTIMAL else None
+        self._keep(w, b, f, problem.primal(w, b, f), beta, problem.dual(beta, w))
+        return Status.OPTIMAL if self.gap <= self.tol else None
+
+    def _keep(self, w: Array, b: float, f: Array | None, primal: float, beta: Array | None, dual: float) -> None:
+        if primal < self.primal:
+            self.primal, self.w, self.b, self.f = primal, w.copy(), b, f
+        if beta is not None and dual > self.dual:
+            self.dual, self.beta = dual, beta
+
+    def visit(
+        self,
+        iteration: int,
+        w: Array,
+        b: float,
+        f: Array,
+        beta: Array | None = None,
+        w_beta: Array | None = None,
+        *,
+        scales: tuple[float, float] = (1.0, 1.0),
+        own: bool = False,
+    ) -> Status | None:
+        """Evaluate an iterate: w, b, the values f = X w, multipliers that are feasible once the positive and the
+        negative ones are multiplied by ``scales``, and their w (scaled) where it is known. ``own`` says that f is X w
+        to the last digit, and may be kept.
+
+        Returns how the run ended, or None if it should go on."""
+        problem = self.problem
+        w, b, f = stretched(problem, w, b, f)
+        hard = float(np.abs(beta).max(initial=0.0)) if problem.hard_margin and beta is not None else 0.0
+        losses, support, up, down, square_up, square_down, total_up, total_down = problem.rows.survey(
+            f, b, beta, problem.centre, hard or 1.0
+        )
+        primal, dual = problem.penalty(w, b) + problem.total * b + losses, -math.inf
+        if beta is not None:
+            plus, minus = scales
+            if w_beta is None:
+                w_beta = problem.w_of(beta if scales == (1.0, 1.0) else beta * np.where(beta > 0, *scales))
+            of_b = problem.scaling**2 * (plus * total_up + minus * total_down)
+            dual = plus * up + minus * down - plus**2 * square_up - minus**2 * square_down
+            dual -= problem.dual_penalty(w_beta, of_b if problem.intercept == "penalised" else 0.0)
+            if dual > self.dual and scales != (1.0, 1.0):
+                beta = beta * np.where(beta > 0, *scales)
+            elif dual > self.dual:
+                beta = beta.copy()
+        self._keep(w, b, f.copy() if own else None, primal, beta, dual)
+        norm = math.sqrt(float(w @ w))
+        self.note(iteration, norm, primal, dual, int(support))
+        gap = self.gap
+        self.control.report(iteration, gap, int(support), primal=primal, dual=dual, norm=norm)
+        return Status.OPTIMAL if gap <= self.tol else self.stop(iteration)
+
+    def note(self, iteration: int, norm: float, primal: float, dual: float, n_support: int) -> None:
+        """Write a line of the history."""
+        if len(self.history) >= HISTORY_MAX_RECORDS:
+            self.history = thinned(self.history)
+        self.history.append(
+            iteration=iteration,
+            objective=primal,
+            dual=dual if dual > -math.inf else math.nan,
+            margin=2.0 / norm if norm > 0 else math.inf,
+            n_support=n_support,
+            seconds=self.control.seconds,
+        )
+
+    def consider(self, w: Array, b: float, f: Array) -> None:
+        """Keep w and b if they are the best so far; nothing is recorded."""
+        self._keep(w, b, None, self.problem.primal(w, b, f), None, -math.inf)
+
+    def stop(self, iteration: int) -> Status | None:
+        """The reason to stop now that is not optimality, if there is one."""
+        limit = self.control.max_iter if self.control.max_iter >= 0 else UNLIMITED_ITERATIONS
+        return self.control.stop() or (Status.MAX_ITER if iteration >= limit else None)
+
+    def solution(self, status: Status, n_iter: int, advice: str = "") -> LinearSolution:
+        """The best point, with the best intercept for its w (which the optimum does not always determine)."""
+        f = self.problem.design.times(self.w) if self.f is None else self.f
+        b = self.problem.settle(f, self.b)
+        return LinearSolution(self.w, b, self.beta, status, n_iter, self.history, advice, f)
+
+
+def thinned(history: History) -> History:
+    """Every second record, and those with the best objectives."""
+    best = {int(np.nanargmin(history.objective))} if np.isfinite(history.objective).any() else set()
+    if np.isfinite(history.dual).any():
+        best.add(int(np.nanargmax(history.dual)))
+    return History(record for k, record in enumerate(history) if k % 2 == 0 or k in best)
