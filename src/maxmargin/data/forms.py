@@ -96,7 +96,7 @@ def parse_date(word: str, format: str) -> datetime | None:
 def number_form(words: Iterable[str], decimal: str | None = None) -> str | None:
     """The form of words of which all are numbers, or None. ``decimal`` settles what the words leave open."""
     words = list(words)
-    if decimal != "," and all(map(is_number, words)):
+    if all(map(is_number, words)) and not (decimal == "," and any("." in word for word in words)):
         return "number"
     found = []
     for mark in (".", ","):
@@ -113,7 +113,7 @@ def number_form(words: Iterable[str], decimal: str | None = None) -> str | None:
 def is_ambiguous(words: Iterable[str]) -> bool:
     """Whether the words are numbers with a decimal comma and with a decimal point alike, of different values."""
     words = list(words)
-    if number_form(words, ".") in (None, "number") or number_form(words, ",") != "number ,":
+    if number_form(words, ".") != "number ." or number_form(words, ",") != "number ,":
         return False
     return any(parse_number(word, ".") != parse_number(word, ",") for word in words)
 

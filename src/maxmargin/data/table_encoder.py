@@ -456,7 +456,7 @@ class TableEncoder(TransformerMixin, Estimator):
         if self.missing == "refuse" and np.isnan(values).any():
             row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
             raise ValueError(
-                f"Input X contains NaN: {self._name(j)}, row {row} is missing or no number ({column[row]!r:.40}). "
+                f"Input X contains NaN: {self._name(j)}, row {row} is missing or no number ({str(column[row])[:40]}). "
                 "Fill it in, leave out the row, or set missing='median'."
             )
         return values
