@@ -24,7 +24,7 @@ import numpy as np
 from maxmargin.cli import UserError, one_line
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import as_json_value
-from maxmargin.cli.predict import as_lists, predictions
+from maxmargin.cli.predict import by_kind, predictions
 from maxmargin.data.forms import GAPS
 from maxmargin.data.table import Table
 from maxmargin.lab.security import HEADERS
@@ -175,7 +175,7 @@ def _answer(model: Model, kind: str, body: bytes, wanted: dict[str, bool]) -> di
     except (ValueError, TypeError, RecursionError, UserError, csv.Error) as error:
         sentence = error.message if isinstance(error, UserError) else one_line(error)
         raise Refused(400, sentence.replace("--", "")[:500]) from error
-    found = {"n": len(rows), **as_lists(model, answers)}
+    found = {"n": len(rows), **{name: array.tolist() for name, array in by_kind(answers).items()}}
     if hasattr(model.svm, "classes_"):
         found["classes"] = model.svm.classes_.tolist()
     if unknown:
@@ -312,10 +312,8 @@ def _page(model: Model) -> str:
 def _as_csv(answer: dict[str, Any]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = [name for name in ("predictions", "values", "probabilities") if name in answer]
-    writer.writerow(
-        ["prediction", *names[1:]] if all(not isinstance(answer[n][0], list) for n in names) else _heads(answer, names)
-    )
+    names: list[str] = [name for name in ("predictions", "values", "probabilities") if name in answer]
+    writer.writerow(_heads(answer, names))
     for i in range(answer["n"]):
         cells = [answer[name][i] for name in names]
         writer.writerow([value for cell in cells for value in (cell if isinstance(cell, list) else [cell])])

@@ -58,24 +58,21 @@ def command(ctx: click.Context, as_json: bool) -> None:
 def versions() -> dict[str, Any]:
     """What is installed."""
     import numpy as np  # noqa: F401  loads the BLAS
-    from threadpoolctl import threadpool_info
-
     from maxmargin import _native
-    from maxmargin.runtime.threads import effective_threads
+    from maxmargin.runtime.threads import blas_libraries, effective_threads
 
     extras = {}
     for name, (packages, use) in EXTRAS.items():
         found = [_version(package) for package in packages]
         listed = [f"{package} {version}" for package, version in zip(packages, found, strict=True) if version]
         extras[name] = {"installed": all(found), "versions": listed, "for": use}
-    blas = [f"{part['internal_api']} {part.get('version')}" for part in threadpool_info() if part["user_api"] == "blas"]
     return {
         "maxmargin": __version__,
         "cpu_level": _native.cpu_level(),
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "executable": sys.executable,
-        "blas": list(dict.fromkeys(blas)),
+        "blas": blas_libraries(),
         "threads": effective_threads(None),
         "packages": {name: _version(name) for name in NEEDED},
         "extras": extras,

@@ -78,8 +78,12 @@ def _facts(model: Model) -> dict[str, Any]:
 def _step(step: Any) -> str:
     """What a step does to the columns, in a few words; nothing if it only knows their names."""
     if type(step).__name__ == "TableEncoder":
-        texts = step.text_columns_
-        return f"each text of {counted(len(texts), 'column')} a column of 0 and 1" if texts else ""
+        categories = sum(step._is_category(j) for j in range(len(step.categories_)))
+        others = len(step.text_columns_) - categories
+        parts = [f"categories of {counted(categories, 'column')} as 0 and 1"] if categories else []
+        parts += [f"{counted(others, 'column')} of dates, prices or texts as numbers"] if others else []
+        parts += [f"missing values filled ({step.missing})"] if step.missing != "refuse" else []
+        return ", ".join(parts + ["numbers standardised"] * step.scale)
     return " ".join(str(step).split())
 
 

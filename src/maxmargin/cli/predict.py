@@ -81,7 +81,7 @@ def command(model: str, data: str, output: str | None, as_json: bool, **options:
     elif not as_json:
         several = len(answers) > 1 or bool(beside)
         click.echo(_bytes(".tsv" if several else "", beside, answers, named=bool(beside)).decode(), nl=False)
-    kept = {} if output is not None else as_lists(loaded, answers)
+    kept = {} if output is not None else by_kind(answers)
     voice.finish({"model": model, "data": data, "n": n, "task": loaded.task, "output": output, **kept})
 
 
@@ -114,15 +114,15 @@ def predictions(model: Model, X: Any, values: bool, probabilities: bool, thresho
     return answers
 
 
-def as_lists(model: Model, answers: dict[str, Any]) -> dict[str, Any]:
-    """The answers by kind, as JSON has them: ``predictions``, ``values`` and ``probabilities``, a list for each row."""
+def by_kind(answers: dict[str, Any]) -> dict[str, Any]:
+    """The answers as arrays: ``predictions``, and where there are some ``values`` and ``probabilities``."""
     import numpy as np
 
-    found: dict[str, Any] = {"predictions": answers["prediction"].tolist()}
+    found = {"predictions": answers["prediction"]}
     for kind, name in (("value", "values"), ("probability", "probabilities")):
         columns = [column for key, column in answers.items() if key.startswith(kind)]
         if columns:
-            found[name] = (columns[0] if len(columns) == 1 else np.column_stack(columns)).tolist()
+            found[name] = columns[0] if len(columns) == 1 else np.column_stack(columns)
     return found
 
 
@@ -155,12 +155,7 @@ def _bytes(suffix: str, beside: dict[str, list[Any]], answers: dict[str, Any], *
         if suffix == ".npy":
             np.save(memory, answers["prediction"], allow_pickle=False)
         else:
-            arrays = {"predictions": answers["prediction"]}
-            for kind, name in (("value", "values"), ("probability", "probabilities")):
-                columns = [column for key, column in answers.items() if key.startswith(kind)]
-                if columns:
-                    arrays[name] = columns[0] if len(columns) == 1 else np.column_stack(columns)
-            np.savez(memory, **arrays)  # type: ignore[arg-type]
+            np.savez(memory, **by_kind(answers))
         return memory.getvalue()
     columns = {**beside, **{name: column.tolist() for name, column in answers.items()}}
     if suffix in ("", ".txt") and len(columns) == 1:

@@ -98,6 +98,10 @@ def command(data: str, output: str | None, page: str | None, as_json: bool, **op
     with voice.repeating_warnings():
         model = fit(work)
         search = model.svm
+        if options["picture"] is not None:  # of the grid, before cells beyond it
+            from maxmargin.displays import SearchDisplay
+
+            SearchDisplay.from_estimator(search).figure_.savefig(options["picture"], dpi=150, bbox_inches="tight")
         if options["extend"]:
             search = _extended(search, work, model, options, voice)
     voice.say("\n" + _table(search, work.target_spread))
@@ -105,10 +109,6 @@ def command(data: str, output: str | None, page: str | None, as_json: bool, **op
     if edges:
         listed = " and ".join(f"{name} = {value:.4g}" for name, (value, _) in edges.items())
         voice.note(f"Note: the best cell is at the edge of the grid ({listed}): give more values beyond it.")
-    if options["picture"] is not None:
-        from maxmargin.displays import SearchDisplay
-
-        SearchDisplay.from_estimator(search).figure_.savefig(options["picture"], dpi=150, bbox_inches="tight")
     work.estimator = best = search.best_estimator_
     model.estimator = best if len(model.steps) == 1 else model.estimator.set_params(svm=best)
     with voice.repeating_warnings():
@@ -189,7 +189,9 @@ def _joined(best: Any, other: Any) -> Any:
 
     for name, values in best.cv_results_.items():
         both = [*values, *other.cv_results_.get(name, [])]
-        best.cv_results_[name] = both if name == "params" else np.ma.concatenate([values, other.cv_results_[name]])
+        best.cv_results_[name] = (
+            both if name == "params" else np.concatenate([np.asarray(values), np.asarray(other.cv_results_[name])])
+        )
     scores = np.asarray(best.cv_results_["mean_test_score"], float)
     best.cv_results_["rank_test_score"] = np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1
     return best
