@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.runtime.validation import Array, is_missing
+from maxmargin.runtime.diagnosis import is_missing
+from maxmargin.runtime.validation import Array
 
 
 class Columns:

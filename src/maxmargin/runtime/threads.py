@@ -146,5 +146,6 @@ def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None
 
 def blas_libraries() -> list[str]:
     """The BLAS libraries that are loaded, with their versions."""
-    found = [f"{part['internal_api']} {part.get('version')}" for part in threadpool_info() if part["user_api"] == "blas"]
+    parts = ThreadpoolController().info()
+    found = [f"{part['internal_api']} {part.get('version')}" for part in parts if part["user_api"] == "blas"]
     return list(dict.fromkeys(found))

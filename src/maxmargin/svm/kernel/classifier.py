@@ -36,7 +36,7 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.solvers import CrammerSinger
 from maxmargin.solvers.hulls import InseparableError
-from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability
+from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability, check_unaltered
 from maxmargin.svm.kernel.batch import Solved, pairs_of_classes
 from maxmargin.svm.kernel.coefficients import Machine, divided, gather
 from maxmargin.svm.kernel.outcome import FitOutcome
@@ -117,7 +117,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
         X, y = self._training_points(X, y, supervised=True)
         self.classes_, codes = check_labels(y)
         weights = check_weights(sample_weight, X.shape[0])
-        check_weighted_classes(self.classes_, codes, weights)
+        check_weighted_classes(self.classes_, codes, weights, sample_weight)
         self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
         self._forecast(X, y, weights, "accuracy")
         n_classes = len(self.classes_)
@@ -506,6 +506,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         X = self._new_points(X)
+        check_unaltered(self)
         rough = self._expansion.rough_decision(X, effective_threads(self.n_jobs))
         if rough is None:
             return self.classes_[self._label(self._decision(X))]
