@@ -58,6 +58,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 def versions() -> dict[str, Any]:
     """What is installed."""
     import numpy as np  # noqa: F401  loads the BLAS
+
     from maxmargin import _native
     from maxmargin.runtime.threads import blas_libraries, effective_threads
 
