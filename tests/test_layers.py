@@ -58,8 +58,9 @@ ONLY_IN = {
     "threadpoolctl": {"runtime.threads"},
     "dask": {"large_scale.dask"},
     "distributed": {"large_scale.dask"},
-    "starlette": {"lab"},
-    "uvicorn": {"lab"},
+    "starlette": {"lab", "cli._server"},
+    "uvicorn": {"lab", "cli._server"},
+    "openpyxl": {"data.rows"},
 }
 
 FILES = sorted(ROOT.rglob("*.py"))

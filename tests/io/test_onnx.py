@@ -16,10 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
 
 from maxmargin import SVC, SVR, KernelPCA, KernelRidge, KernelRidgeCV, LinearSVC, NuSVC, NuSVR, OneClassSVM, Perceptron
+from maxmargin.data.table import Table
+from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.io import ModelFileError, _onnx_graph
 from maxmargin.io.onnx import to_onnx
 from maxmargin.kernels import (
@@ -461,3 +463,35 @@ else:
     raise AssertionError
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("missing", ["median", "mode", "indicate"])
+@pytest.mark.parametrize("texts", [True, False])
+def test_tables(missing, texts):
+    """A TableEncoder: an input for each column where there are words, one matrix where there are none."""
+    draw = np.random.default_rng(1)
+    n = 60
+    numbers = np.where(draw.random((n, 2)) < 0.2, np.nan, draw.normal(3, 5, (n, 2)))
+    words = draw.choice(np.array(["red", "green", "blue", "rare", None], object), n, p=[0.4, 0.3, 0.1, 0.1, 0.1])
+    labels = np.where((words == "red") ^ (np.nan_to_num(numbers[:, 0]) > 3), "yes", "no")
+    columns = [numbers[:, 0], words, numbers[:, 1]] if texts else [numbers[:, 0], numbers[:, 1]]
+    names, forms = ["a", "word", "b"], ["number", "category", "number ."]
+    if not texts:
+        names, forms = ["a", "b"], ["number", "number"]
+    table = Table(names, columns)
+    encoder = TableEncoder(names, forms=forms, missing=missing, scale=True, min_frequency=8, handle_unknown="ignore")
+    model = Pipeline([("columns", encoder), ("svm", SVC())]).fit(table, labels)
+    session = onnxruntime.InferenceSession(to_onnx(model))
+    if texts:
+        feed = {
+            "a": numbers[:, :1],
+            "word": np.array([word or "" for word in words], object)[:, None],
+            "b": numbers[:, 1:],
+        }
+        feed["word"][0, 0] = "unknown"
+        table = Table(names, [numbers[:, 0], np.array(["unknown", *words[1:]], object), numbers[:, 1]])
+    else:
+        feed = {"X": numbers}
+    label, decision = session.run(None, feed)
+    np.testing.assert_array_equal(label, model.predict(table))
+    np.testing.assert_allclose(decision, model.decision_function(table), atol=1e-9)

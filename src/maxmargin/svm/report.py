@@ -131,7 +131,7 @@ class FitReport:
         error = f"{self.training_error:.4g}" if self.error_name.startswith("root") else f"{self.training_error:.2%}"
         if math.isnan(self.training_error):
             error = "not computed: the fit was stopped"
-        gap = f"{self.duality_gap:.3g} (relative {self.relative_gap:.1e})"
+        gap = f"{without_rounding(self.duality_gap):.3g} (relative {without_rounding(self.relative_gap):.1e})"
         if self.kernel_valid is False:
             gap = "proves nothing: the kernel is indefinite (not positive semidefinite)"
         many = len(self.margins) > 1
@@ -182,6 +182,11 @@ def warn_unless_converged(estimator: Any, X: Points, advice: str = "") -> None:
             ConvergenceWarning,
             stacklevel=callers_level(),
         )
+
+
+def without_rounding(gap: float) -> float:
+    """A gap for readers: 0 where rounding made it negative."""
+    return 0.0 if -1e-6 < gap < 0 else gap
 
 
 def combine(certificates: list[Certificate]) -> dict[str, float]:
