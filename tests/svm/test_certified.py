@@ -269,3 +269,15 @@ def test_random_problems(estimator, seed):
             raise
         return
     check(model, X, None if estimator is OneClassSVM else y, weight)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "sigmoid", "rbf"])
+def test_wide_sparse_rows(kernel):
+    """Many columns of which few are nearly dense: the others are no part of the panels."""
+    rng = np.random.default_rng(6)
+    X = sp.random(60, 20_000, 0.002, random_state=rng, format="lil")
+    X[:, 7] = rng.normal(size=(60, 1))
+    X = X.tocsr()
+    y = labels(X[:, :200], rng)
+    model = SVC(C=10, kernel=kernel, gamma=0.1).fit(X, y)
+    check(model, X, y)
