@@ -100,6 +100,11 @@ class PrimalProblem:
         """Whether the intercept is free."""
         return self.intercept == "free"
 
+    @property
+    def constant(self) -> float:
+        """The value of the constant column that a penalised intercept stands for; 0 without."""
+        return self.scaling if self.intercept == "penalised" else 0.0
+
     @cached_property
     def hard_margin(self) -> bool:
         return bool(np.isinf(self.weight).any())

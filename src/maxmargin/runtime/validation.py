@@ -46,7 +46,8 @@ SYNONYMS = {
     "platt": "sigmoid",
     "libsvm": "smo",
 }
-MOST_LOOKED_AT = 100_000  # rows, about, from which the scales of columns are told
+HINT_MAX_ENTRIES = 1_000_000  # of X, about, from which the scales of columns are estimated: a few milliseconds
+HINT_MIN_ROWS = 100
 
 
 def _sorted_csr(X: Points) -> Points:
@@ -327,7 +328,8 @@ def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights
     ``"balanced"`` counts samples by their weights, so that a weight of two equals a repetition.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
-        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        order = np.lexsort((weights, codes))  # the same sums for any order of the rows
+        totals = np.bincount(codes[order], weights=weights[order], minlength=len(classes))
         present = totals > 0
         balanced = np.zeros(len(classes))
         balanced[present] = totals.sum() / (np.count_nonzero(present) * totals[present])
@@ -425,7 +427,8 @@ def scaling_hint(X: Points, names: Any) -> str:
     """A sentence that names the column to scale, when one is much larger than the others."""
     if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
         return ""
-    X = X[:: 1 + X.shape[0] // MOST_LOOKED_AT]
+    entries = X.nnz if sp.issparse(X) else X.size
+    X = X[:: min(1 + entries // HINT_MAX_ENTRIES, max(1, X.shape[0] // HINT_MIN_ROWS))]
     if sp.issparse(X):
         size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel().astype(np.float64))
     else:

@@ -117,7 +117,7 @@ def kernel_values(data: TrainingSet, largest: int) -> tuple[KernelValues | None,
     values = KernelValues.of_points(data.kernel, data.X, largest)
     if values is None and data.n <= batch.PROBLEM_MAX_ROWS and isinstance(data.gram, StoredGram):
         K, index = data.gram.stored()
-        return KernelValues.of_matrix(K), index
+        return KernelValues.of_matrix(K, data.defined_values(np.arange(data.n))), index
     return values, None
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
@@ -23,16 +25,17 @@ from maxmargin.runtime.validation import (
     check_training,
     check_weights,
 )
+from maxmargin.solvers import CrammerSinger
 from maxmargin.solvers.hulls import InseparableError
 from maxmargin.svm.linear.binary_models import Memory, Outcome
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
 from maxmargin.svm.linear.crammer_singer import solve_joint
-from maxmargin.svm.linear.fit import learns_of, linear_report, threads_of, warn_unless_converged
+from maxmargin.svm.linear.fit import FitContext, Fitted, linear_report, prepare, solve_problems, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.hard_margin import check_separable
-from maxmargin.svm.linear.one_vs_rest import Settings, solve_one_vs_rest
+from maxmargin.svm.linear.one_vs_rest import bound_of, pose_one_vs_rest
 from maxmargin.svm.linear.probabilities import LinearProbabilityMixin
-from maxmargin.svm.linear.rows import TrainingRows, training_rows
+from maxmargin.svm.linear.rows import training_rows
 from maxmargin.svm.streaming.mixin import StreamingMixin
 
 
@@ -198,32 +201,25 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         self._present = np.bincount(codes, weights=effective, minlength=len(self.classes_)) > 0
         if len(self.classes_) == 2 or self.multi_class == "crammer_singer":
             weights = effective
-        threads = threads_of(self, X.shape[0])
-        rows = training_rows(X, codes, weights, keys=bool(self.warm_start))
-        with control.catching_interrupts(), single_threaded_blas():
-            fit = self._fit_joint if self.multi_class == "crammer_singer" else self._fit_tasks
-            solver, reason, outcome = fit(rows, control, threads)
-        if math.isinf(self.C) and outcome.status in (Status.INSEPARABLE, Status.STALLED, Status.MAX_ITER):
-            self._check_separable(X, codes, weights, outcome)
-            outcome = replace(outcome, status=Status.STALLED)
+        context = prepare(self, X, codes, weights, training_rows, control)
+        fitted = self._fit_joint(context) if self.multi_class == "crammer_singer" else self._fit_one_vs_rest(context)
+        if math.isinf(self.C) and fitted.outcome.status in (Status.INSEPARABLE, Status.STALLED, Status.MAX_ITER):
+            self._check_separable(X, codes, weights, fitted.outcome)
+            fitted = replace(fitted, outcome=replace(fitted.outcome, status=Status.STALLED))
+        outcome, rows = fitted.outcome, context.rows
         self.coef_, self.intercept_ = outcome.coef, outcome.intercept
         self.n_iter_, self.history_ = int(outcome.n_iter.max()), outcome.history
-        at = rows.member_of[rows.member_of >= 0]
         values = self._values(rows.X) if outcome.decision is None else outcome.decision
-        wrong = self._codes(values)[at] != codes[rows.member_of >= 0]
+        error = _training_error(values, self._present, rows.member_of, codes)
         self.report_ = linear_report(
-            self,
-            outcome,
-            rows,
-            X,
-            control,
+            context,
+            fitted,
             title=self._title(),
-            solver=(solver, reason),
             parameters=self._parameters(),
-            error=("training error", float(np.mean(wrong))),
-            threads=threads,
+            error_name="training error",
+            error=error,
         )
-        warn_unless_converged(self, X, outcome.advice)
+        warn_unless_converged(self, fitted, X)
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[Self]:
@@ -266,38 +262,34 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
     def _intercept(self) -> tuple[str, float]:
         return intercept_of(self)
 
-    def _settings(self, threads: int) -> Settings:
-        kind, scaling = self._intercept()
-        return Settings(
-            C=float(self.C),
+    def _fit_one_vs_rest(self, context: FitContext) -> Fitted:
+        """One problem for two classes, one per class for more."""
+        rows, C = context.rows, float(self.C)
+        problems, constant = pose_one_vs_rest(
+            rows,
+            self.class_weight_,
+            C=C,
             loss=self.loss,
             penalty=self.penalty,
-            intercept=kind,
-            scaling=scaling,
-            solver=self.solver,
-            learns=learns_of(self),
-            tol=float(self.tol),
-            random_state=self.random_state,
-            threads=threads,
+            intercept=self._intercept(),
+            threads=context.threads,
         )
+        fitted = solve_problems(context, problems, constant, (bound_of(C, rows.weight), self.class_weight_))
+        self._last_fit = fitted.memory(rows) if self.warm_start else None
+        with context.control.catching_interrupts() if self.calibration is not None else nullcontext():
+            self._calibrate_linear(rows, fitted.models, context.control)
+        return fitted
 
-    def _fit_tasks(self, rows: TrainingRows, control: Control, threads: int) -> tuple[str, str, Outcome]:
-        """One machine for two classes, one a class for more."""
-        last: Memory | None = getattr(self, "_last_fit", None) if self.warm_start else None
-        settings = self._settings(threads)
-        name, reason, outcome, machines = solve_one_vs_rest(rows, self.class_weight_, settings, control, last)
-        self._last_fit = Memory.of(rows, machines) if self.warm_start else None
-        self._calibrate_linear(rows, machines, control)
-        return name, reason, outcome
-
-    def _fit_joint(self, rows: TrainingRows, control: Control, threads: int) -> tuple[str, str, Outcome]:
+    def _fit_joint(self, context: FitContext) -> Fitted:
         """One problem for all classes that have weight."""
-        present = np.flatnonzero(self._present)
-        settings = self._settings(threads)
-        problem = JointProblem(np.searchsorted(present, rows.target), settings.bound(rows.weight), len(present))
-        constant = 0.0 if settings.intercept == "none" else settings.scaling
-        outcome = solve_joint(rows.X, problem, constant, tol=float(self.tol), control=control, threads=threads)
-        self._calibrate_linear_joint(rows, problem, outcome.coef, outcome.intercept, constant, control, threads)
+        rows, control, threads = context.rows, context.control, context.threads
+        present, (kind, scaling) = np.flatnonzero(self._present), self._intercept()
+        bound = bound_of(float(self.C), rows.weight)
+        problem = JointProblem(np.searchsorted(present, rows.target), bound, len(present))
+        constant = 0.0 if kind == "none" else scaling
+        with control.catching_interrupts(), single_threaded_blas():
+            outcome = solve_joint(rows.X, problem, constant, tol=context.tol, control=control, threads=threads)
+            self._calibrate_linear_joint(rows, problem, outcome.coef, outcome.intercept, constant, control, threads)
         n_classes = len(self.classes_)
         coef, intercept = np.zeros((n_classes, rows.X.shape[1])), np.zeros(n_classes)
         coef[present], intercept[present] = outcome.coef, outcome.intercept
@@ -306,7 +298,7 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
             if len(present) < 2:
                 intercept[0] = 1.0 if self._present[1] else -1.0
         outcome = replace(outcome, coef=coef, intercept=intercept)
-        return "crammer_singer", "the joint machine is one problem over all classes", outcome
+        return Fitted(CrammerSinger.name, "the joint problem is one problem over all classes", outcome)
 
     def _check_separable(self, X: Any, codes: Array, weights: Array, outcome: Outcome) -> None:
         """An error, with the proof, if a hard margin is impossible."""
@@ -343,9 +335,7 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         return f"C = {self.C:g}{' (hard margin)' if math.isinf(self.C) else ''}, {loss} loss{l1}, {with_b[kind]}"
 
     def _codes(self, decision: Array) -> Array:
-        if decision.shape[1] == 1:
-            return (decision[:, 0] > 0).astype(int)
-        return np.where(self._present, decision, -np.inf).argmax(axis=1)
+        return _codes_of(decision, self._present)
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of new points.
@@ -376,3 +366,20 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         """
         X = check_new_points(self, X)
         return self.classes_[self._codes(self._values(X))]
+
+
+def _codes_of(decision: Array, present: Array) -> Array:
+    """Class codes of decision values."""
+    if decision.shape[1] == 1:
+        return (decision[:, 0] > 0).astype(int)
+    return np.where(present, decision, -np.inf).argmax(axis=1)
+
+
+def _training_error(decision: Array, present: Array, member_of: Array, codes: Array) -> Callable[[], float]:
+    """The share of training samples that are misclassified, computed when it is asked for."""
+
+    def error() -> float:
+        used = member_of >= 0
+        return float(np.mean(_codes_of(decision, present)[member_of[used]] != codes[used]))
+
+    return error

@@ -24,7 +24,7 @@ from maxmargin.runtime.validation import (
 from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.kernel.region import RegionMixin
-from maxmargin.svm.linear.fit import fit_one, linear_report, threads_of, warn_unless_converged
+from maxmargin.svm.linear.fit import linear_report, prepare, solve_problems, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.rows import regression_rows
 
@@ -143,29 +143,27 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
         check_linear_solver(self.solver, REGRESSION_LOSSES)
         X = check_training_points(self, X)
         weights = check_weights(sample_weight, X.shape[0])
-        control, threads = Control.of(self), threads_of(self, X.shape[0])
-        rows = regression_rows(X, np.zeros(X.shape[0]), weights, keys=bool(self.warm_start))
-        problem = one_class_problem(rows.X, rows.weight, float(self.nu), threads)
-        solver, outcome = fit_one(self, rows, problem, control)
+        context = prepare(self, X, np.zeros(X.shape[0]), weights, regression_rows, Control.of(self))
+        rows = context.rows
+        problem = one_class_problem(rows.X, rows.weight, float(self.nu), context.threads)
+        fitted = solve_problems(context, [problem])
+        outcome = fitted.outcome
+        self._last_fit = fitted.memory(rows) if self.warm_start else None
         self.coef_, self.intercept_ = outcome.coef, outcome.intercept
         self.offset_ = -self.intercept_
         self.n_iter_, self.history_ = int(outcome.n_iter.sum()), outcome.history
         inside = self._values(rows.X)[:, 0] >= 0
         outside = float(np.mean(~inside[rows.member_of[rows.member_of >= 0]]))
         self.report_ = linear_report(
-            self,
-            outcome,
-            rows,
-            X,
-            control,
+            context,
+            fitted,
             title=type(self).__name__,
-            solver=solver,
             parameters=f"nu = {self.nu:g}",
-            error=("training points outside", outside),
-            threads=threads,
+            error_name="training points outside",
+            error=lambda: outside,
         )
-        warn_unless_converged(self, X)
-        if self.report_.converged and not self.coef_.any():
+        warn_unless_converged(self, fitted, X)
+        if outcome.status.converged and not self.coef_.any():
             warnings.warn(
                 f"No halfspace without the origin holds a share 1 - nu = {1 - self.nu:g} of the points, and w = 0 is "
                 "optimal: every point is an inlier. Lower nu, do not centre X, or map it "

@@ -25,13 +25,7 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
-from maxmargin.svm.linear.fit import (
-    fit_one,
-    learns_of,
-    linear_report,
-    threads_of,
-    warn_unless_converged,
-)
+from maxmargin.svm.linear.fit import linear_report, prepare, solve_problems, warn_unless_converged
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
 
@@ -176,30 +170,31 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
         X, y = check_training(self, X, y, numeric=True)
         target = y.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
-        control, threads = Control.of(self), threads_of(self, X.shape[0])
-        rows = regression_rows(X, target, weights, keys=bool(self.warm_start))
-        loss = make_loss(self.loss, epsilon=float(self.epsilon))
-        problem = PrimalProblem(
-            rows.X, rows.target, float(self.C) * rows.weight, loss, *self._intercept(), threads=threads
-        )
-        solver, outcome = fit_one(self, rows, problem, control, learns_of(self))
+        context = prepare(self, X, target, weights, regression_rows, Control.of(self))
+        rows, loss = context.rows, make_loss(self.loss, epsilon=float(self.epsilon))
+        bound = float(self.C) * rows.weight
+        problem = PrimalProblem(rows.X, rows.target, bound, loss, *self._intercept(), threads=context.threads)
+        fitted = solve_problems(context, [problem])
+        outcome = fitted.outcome
+        self._last_fit = fitted.memory(rows) if self.warm_start else None
         self.coef_, self.intercept_ = outcome.coef[0], outcome.intercept
         self.n_iter_, self.history_ = int(outcome.n_iter.sum()), outcome.history
-        used = rows.member_of >= 0
-        residual = target[used] - self._values(rows.X)[rows.member_of[used]]
+        values = self._values(rows.X) if outcome.decision is None else outcome.decision[:, 0]
+        member_of = rows.member_of
+
+        def error() -> float:
+            used = member_of >= 0
+            return math.sqrt(float(np.mean((target[used] - values[member_of[used]]) ** 2)))
+
         self.report_ = linear_report(
-            self,
-            outcome,
-            rows,
-            X,
-            control,
+            context,
+            fitted,
             title=type(self).__name__,
-            solver=solver,
             parameters=self._parameters(),
-            error=("root mean squared training error", math.sqrt(float(np.mean(residual**2)))),
-            threads=threads,
+            error_name="root mean squared training error",
+            error=error,
         )
-        warn_unless_converged(self, X)
+        warn_unless_converged(self, fitted, X)
         return self
 
     def _intercept(self) -> tuple[str, float]:
