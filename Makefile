@@ -13,7 +13,8 @@ ATTACK = -m tests.attack --minutes $(MINUTES) $(ATTACK_OPTIONS)
 FUZZ := .venv-fuzz
 FUZZ_SECONDS ?= 300
 
-.PHONY: demo test lint types docs browser native-dev sanitize sanitized-package attack attack-sanitize fuzz clean
+.PHONY: demo test check environment upstream lint types docs wheel check-wheel sdist sbom benchmark browser native-dev sanitize \
+  sanitized-package attack attack-sanitize fuzz clean
 
 demo: $(READY)
 	$(BIN)/maxmargin digits --out demo
@@ -22,8 +23,52 @@ test: lint types browser
 	$(BIN)/python -m pytest -n auto
 	$(MAKE) docs
 
+# The tests alone: what runs on every platform and Python version.
+check: $(READY)
+	$(BIN)/python -m pytest -n auto
+
+environment: $(READY)
+
+# Development versions of what we build on, to hear early of their changes.
+NIGHTLY := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
+upstream: $(READY)
+	$(BIN)/python -m pip install --quiet --pre --upgrade --extra-index-url $(NIGHTLY) numpy scipy scikit-learn
+
 docs: $(READY)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# A wheel for this computer, and the source distribution, in dist/.
+wheel: $(READY)
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+# The wheel in a new environment, where PATH has no compiler: installs, and runs what `make demo` runs.
+FRESH := build/fresh
+check-wheel: wheel
+	rm -rf $(FRESH) && $(PYTHON) -m venv $(FRESH)
+	env PATH="$(CURDIR)/$(FRESH)/bin" $(CURDIR)/$(FRESH)/bin/python -m pip install --quiet --only-binary :all: \
+	  "$$(ls -t dist/maxmargin-*.whl | head -1)[plot]"
+	cd $(FRESH) && env -i HOME="$$HOME" PATH="$(CURDIR)/$(FRESH)/bin" maxmargin digits --out demo
+
+sdist: $(READY)
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --sdist --no-isolation --outdir dist .
+
+# What an installation brings with it: licences (copyleft fails), and a bill of materials in CycloneDX's format.
+COPYLEFT := GPL;AGPL;General Public License
+SBOM := build/sbom
+sbom:
+	rm -rf $(SBOM) && $(PYTHON) -m venv $(SBOM) && mkdir -p dist
+	$(SBOM)/bin/python -m pip install --quiet --group sbom 'pip>=25.1'
+	$(PYTHON) -m venv $(SBOM)/installed
+	$(SBOM)/installed/bin/python -m pip install --quiet $(or $(wildcard dist/*.whl),.)
+	$(SBOM)/bin/pip-licenses --python=$(SBOM)/installed/bin/python --partial-match --fail-on='$(COPYLEFT)' --format=markdown
+	$(SBOM)/bin/cyclonedx-py environment $(SBOM)/installed/bin/python --of JSON -o dist/sbom.json
+
+# Ratios to scikit-learn on small fits, as a table for a pull request.
+benchmark: $(READY)
+	mkdir -p dist
+	$(BIN)/python -m benchmarks.small > dist/benchmark.md
+	cat dist/benchmark.md
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -84,5 +129,5 @@ attack-sanitize: sanitized-package
 	$(SANITIZED) MAXMARGIN_ATTACK_UNLIMITED=1 $(PYTHON) $(ATTACK)
 
 clean:
-	rm -rf $(VENV) $(FUZZ) build src/maxmargin/_native*.so demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -rf docs/_build docs/_gallery docs/_pictures docs/gallery docs/api/generated
+	rm -rf $(VENV) $(FUZZ) build dist src/maxmargin/_native*.so demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/_pictures docs/gallery docs/api/generated

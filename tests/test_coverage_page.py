@@ -13,7 +13,9 @@ import maxmargin
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "coverage.md").read_text("utf-8")
 ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if re.match(r"\| (\d+|M)\.", line)
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.splitlines()
+    if re.match(r"\| (\d+|M)\.", line)
 ]
 ITEMS = {"1": 6, "2": 6, "3": 12, "4": 6, "5": 3, "6": 4, "7": 3, "8": 4, "9": 4, "10": 2, "11": 1, "M": 2}
 NUMBERS = [row[0].split()[0] for row in ROWS]

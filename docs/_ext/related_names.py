@@ -40,6 +40,8 @@ GROUPS = (
     "patch_sklearn unpatch_sklearn sklearn_is_patched",
     "validate_gram kernels.GramValidity kernels.Precomputed displays.GramDisplay",
     "convert_regularization SVC LinearSVC",
+    "large_scale.forecast_approximation LongFitWarning NystroemSVC NystroemSVR",
+    "model_selection.Range SVCCV SVRCV",
     "kernels.Precomputed kernels.Callable validate_gram",
     "large_scale.dask.LinearSVC LinearSVC large_scale.dask.NystroemSVC",
     "large_scale.dask.NystroemSVC NystroemSVC large_scale.dask.NystroemSVR",

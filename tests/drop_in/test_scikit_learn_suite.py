@@ -18,6 +18,7 @@ from sklearn.utils.fixes import parse_version
 import maxmargin
 
 HERE = Path(__file__).parent
+OPTIONS = ["-q", "-rf", "--tb=no", "-p", "no:cacheprovider"]
 SOURCES = Path(maxmargin.__file__).parents[1]
 
 # test: the line of docs/differences.md that says why
@@ -40,8 +41,7 @@ DIFFERENCES = {
 def failures(plugin, folder):
     """The failed tests of scikit-learn's module, and how many passed. The seed is no part of a test's name."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rf", "--tb=no", "-p", plugin, "-p", "no:cacheprovider"]
-        + ["--pyargs", "sklearn.svm.tests.test_svm"],
+        [sys.executable, "-m", "pytest", *OPTIONS, "-p", plugin, "--pyargs", "sklearn.svm.tests.test_svm"],
         cwd=folder,  # where no settings of pytest are found
         env={**os.environ, "PYTHONPATH": f"{SOURCES}{os.pathsep}{HERE}", "SKLEARN_TESTS_GLOBAL_RANDOM_SEED": "42"},
         capture_output=True,

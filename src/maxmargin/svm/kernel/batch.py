@@ -408,7 +408,7 @@ def _verify(
     """Values of f and the violation by definition, for problems called optimal; one that misses tol is not."""
     twins = posed.kind in ("eps_svr", "nu_svr")
     for p in np.flatnonzero(status == OPTIMAL):
-        variables, rows = slice(posed.at[p], posed.at[p + 1]), posed.rows(p)
+        variables, rows = slice(posed.at[p], posed.at[p + 1]), posed.rows(int(p))
         a_p, n = a[variables], len(rows)
         coef = a_p[:n] + a_p[n:] if twins else a_p
         used = np.flatnonzero(coef)

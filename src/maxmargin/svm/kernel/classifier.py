@@ -117,7 +117,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
         X, y = self._training_points(X, y, supervised=True)
         self.classes_, codes = check_labels(y)
         weights = check_weights(sample_weight, X.shape[0])
-        check_weighted_classes(self.classes_, codes, weights)
+        check_weighted_classes(self.classes_, codes, weights, sample_weight)
         self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
         self._forecast(X, y, weights, "accuracy")
         n_classes = len(self.classes_)
