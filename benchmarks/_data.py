@@ -71,6 +71,12 @@ def random_points() -> Arrays:
     return {"X": X, "y": y}
 
 
+def tf_idf(arrays: Arrays) -> Arrays:
+    """All topics, as tf-idf."""
+    X = TfidfTransformer(sublinear_tf=True).fit_transform(arrays["X_train"].astype(np.float64))
+    return {"X": X, "y": arrays["y_train"]}
+
+
 def two_topics(arrays: Arrays) -> Arrays:
     """rec.autos against rec.motorcycles, as tf-idf."""
     X, y = arrays["X_train"], arrays["y_train"]
@@ -101,6 +107,9 @@ RECIPES: dict[str, Recipe] = {
     "cadata": Recipe("cadata", standardise=True, standardise_y=True),
     "mammography": Recipe("oneclass/mammography", standardise=True),
     "letter": Recipe("letter"),
+    "pendigits": Recipe("pendigits", divide=100.0),
+    "madelon": Recipe("madelon", standardise=True),
+    "sector": Recipe("sector"),
     "satimage": Recipe("satimage", standardise=True),
     "shuttle": Recipe("shuttle", standardise=True),
     "spambase": Recipe("spambase", standardise=True),
@@ -108,6 +117,7 @@ RECIPES: dict[str, Recipe] = {
     "usps": Recipe("usps"),
     "cpusmall": Recipe("cpusmall", standardise=True, standardise_y=True),
     "kin40k": Recipe("kin40k", standardise=True, standardise_y=True),
+    "news20": Recipe("news20_bydate", pick=tf_idf),
     "news20 two topics": Recipe("news20_bydate", pick=two_topics),
     "digits": Recipe(bundled(datasets.load_digits)),
     "iris": Recipe(bundled(datasets.load_iris)),

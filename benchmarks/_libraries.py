@@ -15,7 +15,7 @@ PEERS = ("sklearn", "sklearnex")
 
 @dataclass(frozen=True)
 class Work:
-    """One piece of work, as plain data: which machine with which parameters on which rows of which set.
+    """One piece of work, as plain data: which estimator with which parameters on which rows of which set.
 
     ``predict`` > 0: the fitted model also labels so many test rows.
     """
@@ -50,6 +50,8 @@ def installed() -> list[str]:
 
 
 def version(library: str) -> str:
+    if library == "maxmargin":  # which need not be installed: PYTHONPATH=src will do
+        return str(importlib.import_module("maxmargin").__version__)
     return importlib.metadata.version(TITLES[library])
 
 

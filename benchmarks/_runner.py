@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import math
+import os
 import random
 import statistics
 import subprocess
@@ -21,11 +22,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ._data import Data
 from ._evaluate import Evaluation, Kernel, evaluate
+from ._floor import floor_seconds
 from ._libraries import Options, Work, cannot, estimator, fell_back
 
 ROOT = Path(__file__).resolve().parents[1]
 WARM_UP = 200  # rows of the fit before timing
-WARM_UP_COMPILED = 3000  # for a library that compiles when it meets a large problem
 SHORT = 0.05  # a fit or a prediction that takes less is repeated for this many seconds, twice
 
 
@@ -72,6 +73,7 @@ class Result:
     shape: str
     outcomes: dict[str, Outcome]
     test_rows: int = 0
+    floor: float = math.nan  # seconds, see _floor.py
 
     def ratio(self, peer: str, phase: str = "fit", own: str = "maxmargin") -> float:
         """How many times as long the peer took; nan if either did not run."""
@@ -90,7 +92,13 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         outcomes = {name: outcome.as_dict() for name, outcome in self.outcomes.items()}
-        return {"work": asdict(self.work), "shape": self.shape, "test_rows": self.test_rows, "outcomes": outcomes}
+        return {
+            "work": asdict(self.work),
+            "shape": self.shape,
+            "test_rows": self.test_rows,
+            "floor": self.floor,
+            "outcomes": outcomes,
+        }
 
 
 def seconds_of(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -107,16 +115,15 @@ def seconds_of(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def warm_up(library: str, work: Work, data: Data, options: Options) -> str:
-    """Fit and predict on a few rows, so that nothing is loaded or compiled later; say why the library has to pass."""
+    """Fit and predict on a few rows, so that nothing is loaded later; say why the library has to pass."""
     reason = cannot(library, work)
     if reason is not None:
         return reason
-    for rows in (WARM_UP, WARM_UP_COMPILED) if library == "maxmargin" else (WARM_UP,):
-        small = data.sample(rows)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fitted = estimator(library, work, options).fit(small.X, small.y)
-            fitted.predict(small.X if small.X_test is None else small.X_test)
+    small = data.sample(WARM_UP)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = estimator(library, work, options).fit(small.X, small.y)
+        fitted.predict(small.X if small.X_test is None else small.X_test)
     return "falls back to scikit-learn" if fell_back(library, fitted) else ""
 
 
@@ -162,7 +169,10 @@ def run(work: Work, data: Data, repeats: dict[str, int], options: Options, *, se
         outcomes[library].evaluation = evaluate(model, data.X, data.y, kernel=kernel)
         if library in labels and "sklearn" in labels:
             outcomes[library].agreement = float(np.mean(labels[library] == labels["sklearn"]))
-    return Result(work, data.shape, outcomes, 0 if data.X_test is None else data.X_test.shape[0])
+    floor = math.nan
+    if "maxmargin" in fitted:
+        floor = floor_seconds(fitted["maxmargin"], data.X, options.threads or os.cpu_count() or 1)
+    return Result(work, data.shape, outcomes, 0 if data.X_test is None else data.X_test.shape[0], floor)
 
 
 def in_own_process(

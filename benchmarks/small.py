@@ -2,12 +2,12 @@
 
     python -m benchmarks.small                      # every case, worst ratios first
     python -m benchmarks.small --only iris text     # cases whose name contains one of these words
-    python -m benchmarks.small --cold               # the first fit of a new process too
+    python -m benchmarks.small --cold               # import and first fit in new processes, too
 
 A case is fitted by every library in turn, in an order that is drawn anew each round, and so on for ``--rounds`` rounds;
 the time of a library is the least over the rounds: on a machine with other load the least is what repeats. ``fit`` is a
-warm fit, ``predict 1`` and ``predict n`` the time to predict one row and all training rows, ``cold`` the first fit of a
-process after its import.
+warm fit, ``predict 1`` and ``predict n`` the time to predict one row and all training rows, ``cold`` the time from the
+first import of a new process to the end of its first fit (see ``_cold.py``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import math
-import subprocess
 import sys
 import time
 import warnings
@@ -27,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import datasets
 
+from ._cold import first_fits
 from ._libraries import TITLES, installed
 from ._table import geometric_mean, markdown, ratio, seconds
 
@@ -41,6 +41,7 @@ class Case:
     name: str
     make: Callable[[], tuple[Any, Any]]
     parameters: dict[str, Any] = field(default_factory=dict)
+    name_of_class: str = "SVC"
 
 
 def scaled(load: Callable[..., Any]) -> Callable[[], tuple[Any, Any]]:
@@ -82,10 +83,29 @@ def text(n: int, d: int, classes: int, words: int = 60) -> Callable[[], tuple[An
     return make
 
 
+def line(n: int, d: int) -> Callable[[], tuple[Any, Any]]:
+    """A noisy linear function."""
+
+    def make() -> tuple[Any, Any]:
+        rng = np.random.default_rng(n)
+        X = rng.normal(size=(n, d))
+        return X, X @ rng.normal(size=d) / math.sqrt(d) + 0.3 * rng.normal(size=n)
+
+    return make
+
+
+BUNDLED = {
+    "iris": lambda: datasets.load_iris(return_X_y=True),
+    "wine": scaled(datasets.load_wine),
+    "cancer": scaled(datasets.load_breast_cancer),
+}
+SIZES = {n: blobs(n, 10, 2, 0.5) for n in (50, 200, 1000)}
+
 CASES = [
-    Case("iris", lambda: datasets.load_iris(return_X_y=True)),
-    Case("wine", scaled(datasets.load_wine)),
-    Case("cancer", scaled(datasets.load_breast_cancer)),
+    *(Case(name, make) for name, make in BUNDLED.items()),
+    *(Case(f"{name}, LinearSVC", make, {}, "LinearSVC") for name, make in BUNDLED.items()),
+    *(Case(f"{n:,} rows, LinearSVC", make, {}, "LinearSVC") for n, make in SIZES.items()),
+    *(Case(f"{n:,} rows, SVR", line(n, 10), {}, "SVR") for n in SIZES),
     Case("digits", lambda: datasets.load_digits(return_X_y=True), {"gamma": 0.001}),
     Case("50 rows, 2 classes", blobs(50, 10, 2)),
     Case("200 rows, 2 classes", blobs(200, 10, 2, 0.5)),
@@ -104,23 +124,17 @@ CASES = [
 ]
 
 MEASURES = ("fit", "predict 1", "predict n")
-COLD = """
-import time, warnings
-warnings.simplefilter("ignore")
-from benchmarks.small import CASES, estimator
-case = next(case for case in CASES if case.name == {name!r})
-X, y = case.make()
-model = estimator({library!r}, case)
-start = time.perf_counter()
-model.fit(X, y)
-print(time.perf_counter() - start)
-"""
 
 
 def estimator(library: str, case: Case) -> Any:
-    """The unfitted SVC of a library."""
+    """The unfitted estimator of a library."""
     module = importlib.import_module("maxmargin" if library == "maxmargin" else f"{library}.svm")
-    return module.SVC(**case.parameters)
+    return getattr(module, case.name_of_class)(**case.parameters)
+
+
+def offers(library: str, case: Case) -> bool:
+    """Whether a library has the case's estimator."""
+    return library != "sklearnex" or hasattr(importlib.import_module("sklearnex.svm"), case.name_of_class)
 
 
 def timed(work: Callable[[], Any]) -> float:
@@ -150,25 +164,19 @@ def measure(case: Case, libraries: list[str], rounds: int, rng: np.random.Genera
     return best
 
 
-def cold(case: Case, library: str, repeats: int = 3) -> float:
-    """Least seconds of the first fit of a process."""
-    command = [sys.executable, "-c", COLD.format(name=case.name, library=library)]
-    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(repeats)]
-    return min(float(run.stdout.splitlines()[-1]) for run in runs)
-
-
 def table(found: dict[str, dict[str, dict[str, float]]], libraries: list[str], measure_name: str) -> str:
     """One measure of all cases, the worst ratio to a peer first; the last row has the geometric means."""
     peers = [library for library in libraries if library != "maxmargin"]
-    ratios = {
-        name: [by[peer][measure_name] / by["maxmargin"][measure_name] for peer in peers] for name, by in found.items()
+    times = {
+        name: {lib: by.get(lib, {}).get(measure_name, math.nan) for lib in libraries} for name, by in found.items()
     }
-    order = sorted(found, key=lambda name: min(ratios[name], default=0.0))
+    ratios = {name: [by[peer] / by["maxmargin"] for peer in peers] for name, by in times.items()}
+    worst = {name: min((v for v in values if not math.isnan(v)), default=math.inf) for name, values in ratios.items()}
     rows = [
-        [name, *(seconds(found[name][library][measure_name]) for library in libraries), *map(ratio, ratios[name])]
-        for name in order
+        [name, *(seconds(times[name][library]) for library in libraries), *map(ratio, ratios[name])]
+        for name in sorted(found, key=worst.__getitem__)
     ]
-    means = [geometric_mean([ratios[name][k] for name in found]) for k in range(len(peers))]
+    means = [geometric_mean([v[k] for v in ratios.values() if not math.isnan(v[k])]) for k in range(len(peers))]
     rows.append(["geometric mean", *("" for _ in libraries), *map(ratio, means)])
     head = [measure_name, *(TITLES[library] for library in libraries), *(f"to {TITLES[peer]}" for peer in peers)]
     return markdown(head, rows)
@@ -178,7 +186,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], prog="python -m benchmarks.small")
     parser.add_argument("--only", nargs="+", default=None, help="cases whose name contains one of these words")
     parser.add_argument("--rounds", type=int, default=100, help="most rounds of a case (default 100)")
-    parser.add_argument("--cold", action="store_true", help="measure the first fit of a process, too")
+    parser.add_argument("--cold", action="store_true", help="measure imports and first fits of new processes, too")
     options = parser.parse_args(arguments)
     libraries = [library for library in installed() if library in ("maxmargin", "sklearn", "sklearnex")]
     cases = [case for case in CASES if options.only is None or any(word in case.name for word in options.only)]
@@ -186,13 +194,13 @@ def main(arguments: list[str] | None = None) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for case in cases:
-            found[case.name] = measure(case, libraries, options.rounds, rng)
-            if options.cold:
-                for library in libraries:
-                    found[case.name][library]["cold"] = cold(case, library)
+            able = [library for library in libraries if offers(library, case)]
+            found[case.name] = measure(case, able, options.rounds, rng)
             print(f"measured {case.name}", file=sys.stderr, flush=True)
-    for name in (*MEASURES, *(["cold"] if options.cold else [])):
+    for name in MEASURES:
         print(table(found, libraries, name), end="\n\n")
+    if options.cold:
+        print(table(first_fits(libraries), libraries, "cold"), end="\n\n")
     return 0
 
 

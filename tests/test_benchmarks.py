@@ -224,18 +224,19 @@ def test_tables():
     assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
     assert math.isnan(geometric_mean([2.0, math.nan]))
     results = []
-    for name, factor in zip(exact.BINARY, (10, 20, 40, 25), strict=True):
+    for name, factor in zip(exact.BINARY, (20, 40, 80, 50), strict=True):
         outcomes = {"maxmargin": solved("maxmargin", 0.1), "sklearn": solved("sklearn", 0.1 * factor, dual=10.00002)}
         outcomes["sklearnex"] = Outcome("sklearnex", skipped="has none")
         results.append(Result(Work(name, name), "9 x 9", outcomes))
     text = exact.times_table(results, 1e-3)
-    assert "21.1 x | - |" in text.splitlines()[-1]
+    assert "42.3 x | - |" in text.splitlines()[-1]
+    assert text.splitlines()[2].startswith(f"| {exact.BINARY[0]} |")  # the worst ratio first
     targets = exact.targets_table(
         results, [Start("maxmargin", 1.2, 0.5, 0.1), Start("scikit-learn", 1.0, 0.1, 0.1)], 1e-3
     )
     lines = {line.split(" | ")[0].strip("| "): line for line in targets.splitlines()}
-    assert "21.1 x | met" in lines["fit, geometric mean of the four binary sets"]
-    assert "10.0 x | met" in lines["fit, each of them"]
+    assert "42.3 x | met" in lines["fit, geometric mean of the four binary sets"]
+    assert "20.0 x | met" in lines["fit, each of them"]
     assert "no peer: has none" in lines["fit, each of them"]
     assert "not measured" in lines["fit, mnist 20k, ten classes"]
     assert "**not met**" in lines["dual objective not worse than scikit-learn's by 1e-6"]

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _get_feature_names, check_is_fitted
 
+from maxmargin.runtime.diagnosis import is_missing
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -26,7 +27,6 @@ from maxmargin.runtime.validation import (
     check_flag,
     check_points,
     check_training_points,
-    is_missing,
 )
 
 # "auto" makes the result sparse from 100 outputs on if there are more than 5 for each column: then four of five values

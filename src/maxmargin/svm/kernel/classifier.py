@@ -26,7 +26,7 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.svm.calibration.calibrated import METHODS
 from maxmargin.svm.calibration.probabilities import ProbabilityMixin
-from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability
+from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability, check_unaltered
 from maxmargin.svm.kernel import forecast
 from maxmargin.svm.kernel.calibrating import calibrate
 from maxmargin.svm.kernel.classes import Labels, TrainingCodes, solve_classes
@@ -98,7 +98,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
         kernel, X, y = self._kernel_and_points(X, y, supervised=True)
         classes, codes = check_labels(y)
         weights = check_weights(sample_weight, X.shape[0])
-        check_weighted_classes(classes, codes, weights)
+        check_weighted_classes(classes, codes, weights, sample_weight)
         class_weight = check_class_weights(self.class_weight, classes, codes, weights)
         if X.shape[0] >= forecast.FORECAST_MIN_ROWS:
             forecast.announce_long_fit(self, X, y, weights, "accuracy")
@@ -179,6 +179,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         X = self._new_points(X)
+        check_unaltered(self)
         rough = self._expansion.rough_decision(X, effective_threads(self.n_jobs))
         if rough is None:
             return self.classes_[self._label(self._decision(X))]

@@ -86,7 +86,7 @@ def kernel_values(context: FitContext, largest: int) -> tuple[KernelValues | Non
     values = KernelValues.of_points(context.kernel, context.X, largest)
     if values is None and context.n <= batch.PROBLEM_MAX_ROWS and isinstance(context.gram, StoredGram):
         K, index = context.gram.stored()
-        return KernelValues.of_matrix(K), index
+        return KernelValues.of_matrix(K, context.defined_values(np.arange(context.n))), index
     return values, None
 
 
