@@ -561,7 +561,7 @@ def test_a_loaded_perceptron_goes_on_learning(path):
 def test_a_loaded_machine_can_be_fitted_again(path):
     save(SVC(warm_start=True).fit(X, Y3), path)
     again = load(path)
-    assert not hasattr(again, "_last_fit")
+    assert again.last_solution() is None
     assert same(again.fit(X, Y3).predict(NEW), SVC().fit(X, Y3).predict(NEW))
 
 

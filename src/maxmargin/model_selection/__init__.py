@@ -1,4 +1,4 @@
-"""Grid search that shares its work: machines that choose their own parameters by cross-validation."""
+"""Grid search that shares its work: models that choose their own parameters by cross-validation."""
 
 from maxmargin.model_selection.estimators import SVCCV, SVRCV, NuSVCCV
 from maxmargin.model_selection.grid import Range

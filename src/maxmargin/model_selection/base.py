@@ -2,7 +2,7 @@
 
     check -> canonical rows -> folds -> kernels -> store -> search (-> finer search) -> refit
 
-An estimator says which machine it searches, along which axes, and which job solves its cells.
+An estimator says which estimator it searches, along which axes, and which job solves its cells.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.svm.kernel_input import KernelInput, kernel_of
 
-NAMED = ("gamma", "degree", "coef0")  # parameters that a machine passes on to a kernel given by name
+NAMED = ("gamma", "degree", "coef0")  # parameters that a estimator passes on to a kernel given by name
 AROUND = (0.01, 0.1, 1.0, 10.0, 100.0)  # gammas that are tried if none are given, times "scale"
 
 
@@ -53,7 +53,7 @@ AROUND = (0.01, 0.1, 1.0, 10.0, 100.0)  # gammas that are tried if none are give
 class Setting:
     """What all jobs of a search share."""
 
-    machine: Any  # with the parameters that are not searched
+    estimator: Any  # with the parameters that are not searched
     points: Points
     target: Array | None  # labels or values of the canonical rows
     codes: Array  # class codes; empty for regression
@@ -70,19 +70,19 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
     _refined: tuple[str, ...] = BY_RATIO  # axes that a finer search divides
 
     @abc.abstractmethod
-    def _machine(self) -> Any:
-        """The machine, with the parameters that are not searched."""
+    def _estimator(self) -> Any:
+        """The estimator, with the parameters that are not searched."""
 
     @abc.abstractmethod
     def _axes(self) -> dict[str, list[Any]]:
-        """The machine's own axes, checked."""
+        """The estimator's own axes, checked."""
 
     @abc.abstractmethod
     def _job(self, setting: Setting, kernel: Kernel, K: Array | None, fold: Any, cells: Any) -> Any:
         """The job of a kernel and a fold."""
 
     def _shared(self, kind: Any) -> dict[str, Any]:
-        """The parameters that this estimator has in common with a machine."""
+        """The parameters that this estimator has in common with a estimator."""
         mine = self.get_params(deep=False)
         return {name: mine[name] for name in kind._get_param_names() if name in mine and name != "kernel"}
 
@@ -99,7 +99,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
-        """Score every cell of the grid, and fit the best machine to all data.
+        """Score every cell of the grid, and fit the best model to all data.
 
         Parameters
         ----------
@@ -120,8 +120,8 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         check_flag("refit", self.refit)
         rounds = int(self.refine) if isinstance(self.refine, (bool, np.bool_)) else self.refine
         check_number("refine", rounds, least=0, integer=True)
-        machine = self._machine()
-        machine._check_parameters()
+        estimator = self._estimator()
+        estimator._check_parameters()
         if self._is_precomputed() and isinstance(self.kernel, (list, tuple)) and len(self.kernel) > 1:
             raise ValueError("kernel='precomputed' stands alone: one matrix cannot be compared with other kernels.")
         given, axes = X, self._axes()
@@ -146,7 +146,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         store = Store(points, [kernel for kernel in resolved if not isinstance(kernel, str)], threads, budget)
         classes = self.classes_ if self._classifies else codes
         target, coded = (None if y is None else y[at]), codes[at] if len(codes) else codes
-        setting = Setting(machine, points, target, coded, classes, control, store.scratch)
+        setting = Setting(estimator, points, target, coded, classes, control, store.scratch)
         self.scorer_ = self._scorer(points, share, y)
 
         def job(kernel: Kernel, K: Array | None, fold: Any, some: Any) -> Any:
@@ -171,7 +171,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
             self._publish(search, made, resolved)
             if self.refit and not interrupt_pending():  # after Ctrl-C there is no time for another fit
                 with catching_anew():
-                    self._refit(given, y, sample_weight if learnt is weights else learnt, machine, made, control)
+                    self._refit(given, y, sample_weight if learnt is weights else learnt, estimator, made, control)
         return self
 
     # ------------------------------------------------------------ before the search
@@ -259,7 +259,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         of_kernel = {name: axes[name] for name in made[cell.variant].params}
         spec = made[cell.variant].params.get("kernel", self.kernel)
         more = variants(spec, of_kernel, degree=self.degree, coef0=self.coef0)
-        fresh = cells(more, {name: axes[name] for name in cell.machine}, first=len(made))
+        fresh = cells(more, {name: axes[name] for name in cell.hyperparameters}, first=len(made))
         seen = [other.params for other in known]
         return [one for one in fresh if one.params not in seen], more
 
@@ -275,7 +275,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
             raise KeyboardInterrupt("The search was interrupted before any cell had a score.")
         if best is None and status is not None:
             raise TimeoutError(
-                f"The search ended before any cell had a score ({status.value}): there is no best machine yet."
+                f"The search ended before any cell had a score ({status.value}): there is no best model yet."
             )
         if best is None:
             c, k = next((c, k) for c in reasons for k in reasons[c])
@@ -290,7 +290,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         self.best_score_ = float(np.nanmean(table.scores[best]))
         self.n_splits_ = len(search.folds)
         self.status_ = "complete" if status is None else status.value
-        for name, value in table.cells[best].machine.items():
+        for name, value in table.cells[best].hyperparameters.items():
             setattr(self, f"{name}_", value)
         for name in ("gamma_", "best_estimator_", "refit_time_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -298,7 +298,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         if gamma is not None:
             self.gamma_ = float(gamma)
         self._variant = table.cells[best].variant
-        self._chosen = dict(table.cells[best].machine)
+        self._chosen = dict(table.cells[best].hyperparameters)
         missing = int(np.count_nonzero(np.isnan(np.array(table.scores))))
         total = len(table.cells) * len(search.folds)
         if status is not None:
@@ -321,28 +321,28 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         if search.unfinished:
             warnings.warn(
                 f"{search.unfinished} of {total} fits ended before tol={self.tol:g} was reached; their scores are "
-                "those of the best machines so far. Raise max_iter, or scale the columns of X.",
+                "those of the best models so far. Raise max_iter, or scale the columns of X.",
                 ConvergenceWarning,
                 stacklevel=callers_level(),
             )
 
     def _refit(
-        self, X: Any, y: Array, sample_weight: Any, machine: Any, made: Sequence[Variant], control: Control
+        self, X: Any, y: Array, sample_weight: Any, estimator: Any, made: Sequence[Variant], control: Control
     ) -> None:
-        """The best machine, fitted to all data."""
-        machine.set_params(**self._kernel_parameters(made[self._variant]))
-        machine.set_params(**self._chosen, verbose=False)
+        """The best model, fitted to all data."""
+        estimator.set_params(**self._kernel_parameters(made[self._variant]))
+        estimator.set_params(**self._chosen, verbose=False)
         if self.max_seconds is not None:
-            machine.set_params(max_seconds=max(0.1 * self.max_seconds, self.max_seconds - control.seconds))
+            estimator.set_params(max_seconds=max(0.1 * self.max_seconds, self.max_seconds - control.seconds))
         began = time.perf_counter()
-        machine.fit(X, y, sample_weight=sample_weight)
+        estimator.fit(X, y, sample_weight=sample_weight)
         self.refit_time_ = time.perf_counter() - began
         if self.verbose:
-            print_note(f"{control.seconds:8.2f} s  the best machine fitted to all samples")
-        self.best_estimator_ = machine.set_params(max_seconds=self.max_seconds)
+            print_note(f"{control.seconds:8.2f} s  the best model fitted to all samples")
+        self.best_estimator_ = estimator.set_params(max_seconds=self.max_seconds)
 
     def _kernel_parameters(self, variant: Variant) -> dict[str, Any]:
-        """The best kernel, as a parameter of the machine: by name, if it has one."""
+        """The best kernel, as a parameter of the estimator: by name, if it has one."""
         spec = variant.params.get("kernel", self.kernel)
         rest = {name: value for name, value in variant.params.items() if name != "kernel"}
         by_name = isinstance(spec, str) and all(name in NAMED for name in rest)
@@ -358,11 +358,11 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
 
     @property
     def n_iter_(self) -> Any:
-        """Solver steps of the best machine."""
+        """Solver steps of the best model."""
         return self._best("n_iter_").n_iter_
 
     def predict(self, X: Any) -> Array:
-        """Labels or values of new points, by the best machine.
+        """Labels or values of new points, by the best model.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""Machines that choose their own parameters by cross-validation, with all work shared that can be.
+"""Models that choose their own parameters by cross-validation, with all work shared that can be.
 
 ``SVCCV``, ``SVRCV`` and ``NuSVCCV`` give the scores of ``GridSearchCV`` around ``SVC``, ``SVR`` and ``NuSVC``; the
-refit model is the machine itself, with its report and its certificate.
+refit model is the estimator itself, with its report and its certificate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from maxmargin.model_selection.base import GridSearch, Setting
 from maxmargin.model_selection.grid import axis
-from maxmargin.model_selection.jobs import BEARABLE, TOLERABLE, MachineJob, PathJob, TubeJob, check_two_classes, precise
+from maxmargin.model_selection.jobs import (
+    CLASSES_MAX_ROUNDING,
+    TUBE_MAX_ROUNDING,
+    EstimatorJob,
+    PathJob,
+    TubeJob,
+    check_two_classes,
+    precise,
+)
 from maxmargin.model_selection.scoring import ScoreByScorer
 from maxmargin.runtime.validation import Array
 from maxmargin.svm import SVC, SVR, NuSVC
@@ -22,12 +30,12 @@ from maxmargin.svm import SVC, SVR, NuSVC
 CS = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
 
 
-def machine_job(setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> MachineJob:
-    """The job that leaves everything to the machine itself."""
+def estimator_job(setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> EstimatorJob:
+    """The job that leaves everything to the estimator itself."""
     at = setting
     if len(at.classes):
         check_two_classes(at.classes[np.unique(at.codes[fold.weight > 0])])
-    return MachineJob(at.machine, kernel, at.points, K, at.target, fold, cells, at.control)
+    return EstimatorJob(at.estimator, kernel, at.points, K, at.target, fold, cells, at.control)
 
 
 class ClassifierSearch(ScoreByScorer, ClassifierMixin, GridSearch):
@@ -36,7 +44,7 @@ class ClassifierSearch(ScoreByScorer, ClassifierMixin, GridSearch):
     _classifies = True
 
     def decision_function(self, X: Any) -> Array:
-        """Decision values of new points, by the best machine.
+        """Decision values of new points, by the best model.
 
         Parameters
         ----------
@@ -78,7 +86,7 @@ class SVCCV(ClassifierSearch):
     tol, class_weight, max_iter, decision_function_shape, break_ties, random_state, multiclass, solver, fit_intercept
         As in :class:`SVC`.
     cache_size : float, default=1000
-        Megabytes for kernel values. Where those of all rows do not fit, every machine computes its own.
+        Megabytes for kernel values. Where those of all rows do not fit, every estimator computes its own.
     n_jobs : int or None, default=None
         Threads; None means all cores. The result does not depend on it.
     max_seconds : float or None, default=None
@@ -105,7 +113,7 @@ class SVCCV(ClassifierSearch):
 
     Notes
     -----
-    A kernel that looks at the data (``gamma="scale"``) looks once, at all of X. With ``sample_weight`` machines and
+    A kernel that looks at the data (``gamma="scale"``) looks once, at all of X. With ``sample_weight`` models and
     scores are weighted; a scorer that knows no weights is given the samples whose weight is not zero. A search is not
     saved to a model file: save ``best_estimator_``.
 
@@ -178,19 +186,19 @@ class SVCCV(ClassifierSearch):
         self.max_seconds = max_seconds
         self.verbose = verbose
 
-    def _machine(self) -> SVC:
+    def _estimator(self) -> SVC:
         return SVC(**self._shared(SVC))
 
     def _axes(self) -> dict[str, list[Any]]:
         return {"C": list(CS) if self.Cs is None else axis("Cs", self.Cs, above=0, infinite=True)}
 
     def _job(self, setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> Any:
-        finite = all(math.isfinite(cell.machine["C"]) for _, cell in cells)
+        finite = all(math.isfinite(cell.hyperparameters["C"]) for _, cell in cells)
         plain = self.solver == "auto" and self.multiclass != "crammer_singer" and self.fit_intercept and finite
-        if K is None or not plain or not precise(K, BEARABLE * self.tol):
-            return machine_job(setting, kernel, K, fold, cells)
+        if K is None or not plain or not precise(K, CLASSES_MAX_ROUNDING * self.tol):
+            return estimator_job(setting, kernel, K, fold, cells)
         at = setting
-        return PathJob(at.machine, K, at.codes, at.classes, fold, cells, at.control, at.scratch)
+        return PathJob(at.estimator, K, at.codes, at.classes, fold, cells, at.control, at.scratch)
 
 
 class NuSVCCV(ClassifierSearch):
@@ -276,14 +284,14 @@ scorer_, refit_time_, classes_, n_features_in_
         self.max_seconds = max_seconds
         self.verbose = verbose
 
-    def _machine(self) -> NuSVC:
+    def _estimator(self) -> NuSVC:
         return NuSVC(**self._shared(NuSVC))
 
     def _axes(self) -> dict[str, list[Any]]:
         return {"nu": [0.05, 0.1, 0.2, 0.3, 0.5] if self.nus is None else axis("nus", self.nus, above=0, most=1)}
 
     def _job(self, setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> Any:
-        return machine_job(setting, kernel, K, fold, cells)
+        return estimator_job(setting, kernel, K, fold, cells)
 
 
 class SVRCV(ScoreByScorer, RegressorMixin, GridSearch):
@@ -365,7 +373,7 @@ n_features_in_
         self.max_seconds = max_seconds
         self.verbose = verbose
 
-    def _machine(self) -> SVR:
+    def _estimator(self) -> SVR:
         return SVR(**self._shared(SVR))
 
     def _axes(self) -> dict[str, list[Any]]:
@@ -375,9 +383,9 @@ n_features_in_
         }
 
     def _job(self, setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> Any:
-        finite = all(math.isfinite(cell.machine["C"]) for _, cell in cells)
+        finite = all(math.isfinite(cell.hyperparameters["C"]) for _, cell in cells)
         plain = self.solver == "auto" and finite and np.count_nonzero(fold.weight) > 0
-        if K is None or not plain or not precise(K, TOLERABLE * self.tol):
-            return machine_job(setting, kernel, K, fold, cells)
+        if K is None or not plain or not precise(K, TUBE_MAX_ROUNDING * self.tol):
+            return estimator_job(setting, kernel, K, fold, cells)
         assert setting.target is not None
-        return TubeJob(setting.machine, K, setting.target, fold, cells, setting.control, setting.scratch)
+        return TubeJob(setting.estimator, K, setting.target, fold, cells, setting.control, setting.scratch)

@@ -85,7 +85,7 @@ def splits_of(cv: Any, X: Any, y: Any, groups: Any, *, classifier: bool) -> list
     if count:
         warnings.warn(
             f"{count} of the test samples of split {k} are training samples of it too: scores of samples that a "
-            "machine has learnt from say little about new ones.",
+            "estimator has learnt from say little about new ones.",
             UserWarning,
             stacklevel=callers_level(),
         )

@@ -85,11 +85,11 @@ class Variant:
 
 @dataclass(frozen=True)
 class Cell:
-    """One choice of all parameters: the place of its kernel among the variants, and the machine's own parameters."""
+    """One choice of all parameters: the place of its kernel among the variants, and the estimator's own parameters."""
 
     params: dict[str, Any]
     variant: int
-    machine: dict[str, Any]
+    hyperparameters: dict[str, Any]
 
 
 def kernel_axes(kernel: Any, gammas: Any, kernel_params: Any, default_gammas: list[float] | None) -> dict[str, Any]:
@@ -154,25 +154,25 @@ def _same(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     return a.keys() == b.keys() and all(a[name] is b[name] or (name != "kernel" and a[name] == b[name]) for name in a)
 
 
-def cells(kernels: Sequence[Variant], machine_axes: Mapping[str, Sequence[Any]], first: int = 0) -> list[Cell]:
+def cells(kernels: Sequence[Variant], estimator_axes: Mapping[str, Sequence[Any]], first: int = 0) -> list[Cell]:
     """Every cell of the grid; ``first`` is the place of the first kernel among all of the search."""
-    names = sorted(machine_axes)
+    names = sorted(estimator_axes)
     made = []
     for v, variant in enumerate(kernels):
-        for values in itertools.product(*(machine_axes[name] for name in names)):
-            machine = dict(zip(names, values, strict=True))
-            made.append(Cell(dict(sorted({**variant.params, **machine}.items())), first + v, machine))
+        for values in itertools.product(*(estimator_axes[name] for name in names)):
+            hyperparameters = dict(zip(names, values, strict=True))
+            made.append(Cell(dict(sorted({**variant.params, **hyperparameters}.items())), first + v, hyperparameters))
     # ParameterGrid's order: names by the alphabet, values in the order given.
-    seen: dict[str, list[Any]] = {name: list(values) for name, values in machine_axes.items()}
+    listed: dict[str, list[Any]] = {name: list(values) for name, values in estimator_axes.items()}
     for variant in kernels:
         for name, value in variant.params.items():
-            if not any(value is other for other in seen.setdefault(name, [])):
-                seen[name].append(value)
-    every = sorted(seen)
+            if not any(value is other for other in listed.setdefault(name, [])):
+                listed[name].append(value)
+    every = sorted(listed)
 
     def order(cell: Cell) -> list[int]:
         return [
-            next((i for i, other in enumerate(seen[name]) if other is cell.params[name]), 0)
+            next((i for i, other in enumerate(listed[name]) if other is cell.params[name]), 0)
             if name in cell.params
             else -1
             for name in every

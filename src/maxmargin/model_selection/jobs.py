@@ -1,8 +1,8 @@
-"""One kernel on one fold: the machines of all cells that share them, solved one after the other.
+"""One kernel on one fold: the models of all cells that share them, solved one after the other.
 
     PathJob        C-SVC on held kernel values, along C; one part a binary task, which may run side by side
     TubeJob        epsilon-SVR on held kernel values, along C; one part an epsilon
-    MachineJob     any machine, by its own ``fit``, with a warm start from one cell to the next
+    EstimatorJob     any estimator, by its own ``fit``, with a warm start from one cell to the next
 
 A job's ``part(t)`` does the work, and ``answers()`` gives the decision values of the samples left out, cell by cell.
 """
@@ -33,51 +33,39 @@ from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array, Points, check_class_weights
 from maxmargin.solvers import SOLVERS
 from maxmargin.svm.kernel.forecast import unannounced
+from maxmargin.svm.models.known_values import KnownValues
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs
 
-SLICE = 300_000_000  # variables touched between two looks at the clock
-MOST_STEPS = 10_000_000  # for each problem, if the user sets no limit
-COPIED = 4000  # rows up to which a machine gets a matrix of its own, in double precision
-HARMLESS = 1e-4  # rounding of kernel values, relative to tol, up to which a machine is given held ones,
-TOLERABLE = 0.1  # up to which a region or a tube is found on them,
-BEARABLE = 1.0  # and up to which classes are separated on them, as in LIBSVM
-COARSE = 1e-4  # error of a decision value that single precision may make
+MAX_VARIABLES_PER_CALL = 300_000_000  # variables touched between two checks of the clock: some hundredths of a second
+MAX_STEPS = 10_000_000  # for each problem, if the user sets no limit
+OWN_MATRIX_MAX_ROWS = 4000  # rows up to which a estimator gets a matrix of its own, in double precision
+ESTIMATOR_MAX_ROUNDING = 1e-4  # rounding of kernel values, relative to tol, up to which a estimator is given held ones,
+TUBE_MAX_ROUNDING = 0.1  # up to which a region or a tube is found on them,
+CLASSES_MAX_ROUNDING = 1.0  # and up to which classes are separated on them, as in LIBSVM
+SINGLE_MAX_ERROR = 1e-4  # error of a decision value that single precision may make
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one cell says about the samples left out: a machine that knows their decision values, or why there is
+    """What one cell says about the samples left out: a estimator that knows their decision values, or why there is
     none."""
 
-    machine: Any = None
+    estimator: Any = None
     seconds: float = math.nan
     converged: bool = True
     reason: str = ""
 
 
-class _NoShortcut:
-    """In the place of a fitted expansion: values are known already."""
-
-    def rough_decision(self, X: Any, threads: int = 1) -> None:
-        return None
-
-
-def left_out(machine: Any, points: Any, values: Array, also: tuple[Any, Array] | None = None, **fitted: Any) -> Any:
-    """A machine that knows its values on the points that were left out (``also``: and on some others), and nothing
-    else. It answers to scorers as the fitted machine would."""
-    known = [(points, values)] if also is None else [(points, values), also]
-
-    def given(X: Any) -> Any:
-        if not any(X is some for some, _ in known):
-            raise ValueError("inside a search a scorer can ask a machine about the points it is given, and no others.")
-        return X
-
-    def decision(X: Any) -> Array:
-        return next(its for some, its in known if X is some)
-
-    told = copy.copy(machine)
-    told.__dict__.update(fitted, _new_points=given, _decision=decision, _expansion=_NoShortcut())
-    return told
+def held_out_model(
+    estimator: Any, points: Any, values: Array, also: tuple[Any, Array] | None = None, **fitted: Any
+) -> Any:
+    """A model that knows its values on the held-out points (``also``: and on some others), and nothing else. Scorers
+    can use it as they would use the fitted model; ``fitted`` are attributes that it has besides."""
+    model = copy.copy(estimator)
+    for name, value in fitted.items():
+        setattr(model, name, value)
+    model._expansion = KnownValues([(points, values)] if also is None else [(points, values), also])
+    return model
 
 
 class PathJob:
@@ -85,7 +73,7 @@ class PathJob:
 
     Parameters
     ----------
-    machine : SVC
+    estimator : SVC
         Whose other parameters hold.
     K : array
         Held kernel values of all canonical rows.
@@ -98,7 +86,7 @@ class PathJob:
 
     def __init__(
         self,
-        machine: Any,
+        estimator: Any,
         K: Array,
         codes: Array,
         classes: Array,
@@ -107,24 +95,24 @@ class PathJob:
         control: Control,
         scratch: Scratch,
     ) -> None:
-        self.machine, self.K, self.fold, self.cells = machine, K, fold, cells
+        self.estimator, self.K, self.fold, self.cells = estimator, K, fold, cells
         self.control, self.scratch, self.classes = control, scratch, classes
         trained = np.flatnonzero(fold.weight)
         check_two_classes(classes[np.unique(codes[trained])])
-        factors = check_class_weights(machine.class_weight, classes, codes[trained], fold.weight[trained])
+        factors = check_class_weights(estimator.class_weight, classes, codes[trained], fold.weight[trained])
         self.bound = fold.weight * factors[codes]
         self.rows = np.flatnonzero(self.bound)
         if len(self.rows) == 0:
             raise ValueError("all samples have zero weight once class_weight is applied")
         self.present = np.bincount(codes, weights=self.bound, minlength=len(classes)) > 0
-        self.scheme = machine.multiclass if len(classes) > 2 else "ovo"
+        self.scheme = estimator.multiclass if len(classes) > 2 else "ovo"
         tasks = (one_vs_one if self.scheme == "ovo" else one_vs_rest)(codes[self.rows], len(classes))
         self.tasks, self.paired = tasks, self.scheme == "ovo" and len(classes) > 2
         shape = (len(cells), len(tasks))
         self.offset, self.seconds, self.converged = np.zeros(shape), np.zeros(shape), np.ones(shape, bool)
         self.reached = np.zeros(len(tasks), int)  # cells that were solved
         if self.paired:
-            # Rows come class by class. The machines of a class are those against each other class, in their order.
+            # Rows come class by class. The models of a class are those against each other class, in their order.
             ends = np.searchsorted(codes[self.rows], np.arange(len(classes) + 1))
             self.of_class = [self.rows[start:end] for start, end in pairwise(ends)]
             self.pairs, others = pairs(len(classes)), len(classes) - 1
@@ -137,7 +125,7 @@ class PathJob:
         return len(self.tasks)
 
     def part(self, t: int) -> None:
-        """The machines of one binary task, for all C."""
+        """The models of one binary task, for all C."""
         task = self.tasks[t]
         if task.constant is not None:
             self.offset[:, t], self.reached[t] = -task.constant, len(self.cells)
@@ -156,26 +144,26 @@ class PathJob:
         M = self.scratch.take("near", (wide, wide + 16), np.float32)
         W, held = np.empty(wide, np.int64), np.zeros(1, np.int64)
         a, f, last = np.zeros(n), np.zeros(n), math.nan
-        limit = self.machine.max_iter if self.machine.max_iter >= 0 else max(MOST_STEPS, 100 * n)
+        limit = self.estimator.max_iter if self.estimator.max_iter >= 0 else max(MAX_STEPS, 100 * n)
         for c, (_, cell) in enumerate(self.cells):
             began = time.perf_counter()
-            C = float(cell.machine["C"])
+            C = float(cell.hyperparameters["C"])
             if c:
                 theta = ray(y, a, f, C / last)
                 a *= theta
                 f *= theta
             last, steps = C, 0
             while True:
-                asked = min(limit - steps, max(1000, SLICE // n))
+                asked = min(limit - steps, max(1000, MAX_VARIABLES_PER_CALL // n))
                 taken, violation, offset = _native.advance_path(
-                    K, y, C * bound, a, f, W, held, M, float(self.machine.tol), asked
+                    K, y, C * bound, a, f, W, held, M, float(self.estimator.tol), asked
                 )
                 steps += taken
                 if self.control.stop() is not None:
                     return
-                if violation <= self.machine.tol or steps >= limit or taken < asked:
+                if violation <= self.estimator.tol or steps >= limit or taken < asked:
                     break
-            self.offset[c, t], self.converged[c, t] = offset, violation <= self.machine.tol
+            self.offset[c, t], self.converged[c, t] = offset, violation <= self.estimator.tol
             if self.paired:
                 i, j = self.pairs[t]
                 split = len(self.of_class[i])
@@ -190,15 +178,15 @@ class PathJob:
         done = int(self.reached.min())
         found = []
         for c in range(done):
-            told = left_out(
-                self.machine,
+            model = held_out_model(
+                self.estimator,
                 self.fold.points,
                 values[:, c] - self.offset[c],
                 classes_=self.classes,
                 _scheme=self.scheme,
                 _present=self.present,
             )
-            found.append(Answer(told, float(self.seconds[c].sum()), bool(self.converged[c].all())))
+            found.append(Answer(model, float(self.seconds[c].sum()), bool(self.converged[c].all())))
         return found + [Answer(reason=why(self.control))] * (len(self.cells) - done)
 
     def _pair_values(self) -> Array:
@@ -211,7 +199,7 @@ class PathJob:
             mine = [t for t, pair in enumerate(self.pairs) if k in pair]  # in the order of the other classes
             K, flat = self.K[np.ix_(self.fold.place, rows)], coefficients.reshape(len(rows), -1)
             size = float(np.abs(K).max(initial=0.0)) * float(np.abs(flat).sum(axis=0).max(initial=0.0))
-            dtype = np.float32 if 2.0**-22 * size <= COARSE else np.float64
+            dtype = np.float32 if 2.0**-22 * size <= SINGLE_MAX_ERROR else np.float64
             values[:, :, mine] += (K.astype(dtype, copy=False) @ flat.astype(dtype)).reshape(
                 len(K), len(self.cells), -1
             )
@@ -224,7 +212,7 @@ class TubeJob:
 
     def __init__(
         self,
-        machine: Any,
+        estimator: Any,
         K: Array,
         target: Array,
         fold: Fold,
@@ -232,13 +220,13 @@ class TubeJob:
         control: Control,
         scratch: Scratch,
     ) -> None:
-        self.machine, self.fold, self.cells, self.control = machine, fold, cells, control
+        self.estimator, self.fold, self.cells, self.control = estimator, fold, cells, control
         self.rows = np.flatnonzero(fold.weight)
         if len(self.rows) == 0:
             raise ValueError("no sample of the training part has a weight")
         self.gram = MaskedGram(K, self.rows, scratch)
         self.target = target[self.rows]
-        self.widths = sorted({cell.machine["epsilon"] for _, cell in cells})
+        self.widths = sorted({cell.hyperparameters["epsilon"] for _, cell in cells})
         self.found: list[Answer] = [Answer(reason="not reached")] * len(cells)
 
     @property
@@ -249,16 +237,16 @@ class TubeJob:
         a = f = None
         last = math.nan
         for c, (_, cell) in enumerate(self.cells):
-            if cell.machine["epsilon"] != self.widths[t]:
+            if cell.hyperparameters["epsilon"] != self.widths[t]:
                 continue
             began = time.perf_counter()
-            C, control = float(cell.machine["C"]), self.control.of_one()
-            control.max_iter, control.callback, control.watchers = self.machine.max_iter, None, ()
+            C, control = float(cell.hyperparameters["C"]), self.control.of_one()
+            control.max_iter, control.callback, control.watchers = self.estimator.max_iter, None, ()
             problem = problems.eps_svr(
                 self.target,
                 C * self.fold.weight[self.rows],
                 float(self.widths[t]),
-                fit_intercept=self.machine.fit_intercept,
+                fit_intercept=self.estimator.fit_intercept,
             )
             start = None
             if a is not None and f is not None:
@@ -266,7 +254,7 @@ class TubeJob:
                 theta = -float(problem.linear @ a) / curvature if curvature > 0 else 1.0
                 start = min(max(theta, 1.0), C / last) * a
             solution = SOLVERS["active_set"].solve(
-                problem, self.gram, tol=self.machine.tol, control=control, start=start
+                problem, self.gram, tol=self.estimator.tol, control=control, start=start
             )
             a, f, last = solution.a, solution.f, C
             if solution.status in (Status.DEADLINE, Status.INTERRUPTED):
@@ -276,21 +264,21 @@ class TubeJob:
             coef = problem.coefficients(a)
             used = np.flatnonzero(coef)
             values = self.gram.everywhere(used, coef[used])[self.fold.place] + b
-            told = left_out(self.machine, self.fold.points, values[:, None], intercept_=np.array([b]))
-            self.found[c] = Answer(told, time.perf_counter() - began, solution.status.converged)
+            model = held_out_model(self.estimator, self.fold.points, values[:, None], intercept_=np.array([b]))
+            self.found[c] = Answer(model, time.perf_counter() - began, solution.status.converged)
 
     def answers(self) -> list[Answer]:
         return self.found
 
 
-class MachineJob:
-    """Any machine by its own ``fit``; parameters as those of :class:`PathJob`, and the points where K is not held."""
+class EstimatorJob:
+    """Any estimator by its own ``fit``; parameters as those of :class:`PathJob`, and the points where K is not held."""
 
     parts = 1
 
     def __init__(
         self,
-        machine: Any,
+        estimator: Any,
         kernel: Kernel,
         X: Points,
         K: Array | None,
@@ -306,11 +294,11 @@ class MachineJob:
         if isinstance(kernel, Precomputed):
             K = X
         elif K is not None:
-            hard = any(math.isinf(cell.machine.get("C", 0.0)) for _, cell in cells)
-            if hard or len(self.rows) > COPIED or not precise(K, HARMLESS * machine.tol):
+            hard = any(math.isinf(cell.hyperparameters.get("C", 0.0)) for _, cell in cells)
+            if hard or len(self.rows) > OWN_MATRIX_MAX_ROWS or not precise(K, ESTIMATOR_MAX_ROUNDING * estimator.tol):
                 K = None  # a hard margin hangs on the last digits of K, and so may a small tol
         self.K, self.X = K, X
-        self.machine = clone(machine).set_params(
+        self.estimator = clone(estimator).set_params(
             kernel="precomputed" if K is not None else kernel, warm_start=True, n_jobs=1, verbose=False
         )
         self.found: list[Answer] = []
@@ -328,30 +316,30 @@ class MachineJob:
                 self.found.append(Answer(reason=why(self.control)))
                 continue
             if self.control.max_seconds is not None:
-                self.machine.max_seconds = max(0.01, self.control.max_seconds - self.control.seconds)
+                self.estimator.max_seconds = max(0.01, self.control.max_seconds - self.control.seconds)
             try:
-                self.machine.set_params(**cell.machine)
-                with watching(self._look), unannounced():
-                    self.machine.fit(train, *given, sample_weight=self.fold.weight[self.rows])
-                told = self._told(test)
+                self.estimator.set_params(**cell.hyperparameters)
+                with watching(self._stop_if_interrupted), unannounced():
+                    self.estimator.fit(train, *given, sample_weight=self.fold.weight[self.rows])
+                model = self._scored_model(test)
             except Exception as error:
                 stopped = isinstance(error, InterruptedError) and self.control.stop() is not None
                 self.found.append(Answer(reason=why(self.control) if stopped else f"{type(error).__name__}: {error}"))
                 continue
-            if self.control.stop() is not None and not self.machine.report_.status.converged:
+            if self.control.stop() is not None and not self.estimator.report_.status.converged:
                 self.found.append(Answer(reason=why(self.control)))
                 continue
-            converged = self.machine.report_.status.converged
-            self.found.append(Answer(told, time.perf_counter() - began, converged))
+            converged = self.estimator.report_.status.converged
+            self.found.append(Answer(model, time.perf_counter() - began, converged))
 
-    def _look(self, progress: Progress) -> None:
-        """End a fit that the user has interrupted: the machine itself listens to nobody while a search does."""
+    def _stop_if_interrupted(self, progress: Progress) -> None:
+        """End a fit that the user has interrupted: the estimator itself listens to nobody while a search does."""
         if self.control.stop() is Status.INTERRUPTED:
             raise InterruptedError
 
-    def _told(self, test: Points) -> Any:
-        """The fitted machine, as far as a scorer may ask it; ``test`` are the points left out, ready for it."""
-        return left_out(self.machine, self.fold.points, self.machine._decision(test))
+    def _scored_model(self, test: Points) -> Any:
+        """The fitted model, as far as a scorer may ask it; ``test`` are the points left out, ready for it."""
+        return held_out_model(self.estimator, self.fold.points, self.estimator._decision(test))
 
     def answers(self) -> list[Answer]:
         return self.found

@@ -1,6 +1,6 @@
-"""The linear machine that chooses C by cross-validation: ``LinearSVCCV``.
+"""The linear estimator that chooses C by cross-validation: ``LinearSVCCV``.
 
-Every fold follows its own path of C, from the smallest to the largest; each machine starts from the last one's
+Every fold follows its own path of C, from the smallest to the largest; each estimator starts from the last one's
 solution. Folds run side by side.
 """
 
@@ -15,28 +15,28 @@ from sklearn.base import clone
 from maxmargin.model_selection.base import Setting
 from maxmargin.model_selection.estimators import CS, ClassifierSearch
 from maxmargin.model_selection.grid import Variant, axis
-from maxmargin.model_selection.jobs import Answer, MachineJob, check_two_classes
+from maxmargin.model_selection.jobs import Answer, EstimatorJob, check_two_classes
 from maxmargin.runtime.validation import Points
 from maxmargin.svm import LinearSVC
 
 
-class LinearJob(MachineJob):
-    """One fold along C. Linear machines are small, so scorers are given the fitted machines themselves."""
+class LinearJob(EstimatorJob):
+    """One fold along C. Linear models are small, so scorers are given the fitted models themselves."""
 
     def __init__(self, setting: Setting, fold: Any, cells: Any, names: Any) -> None:
         self.fold, self.cells, self.control, self.target = fold, cells, setting.control, setting.target
         self.K, self.X, self.names = None, setting.points, names
         self.rows = np.flatnonzero(fold.weight)
         check_two_classes(setting.classes[np.unique(setting.codes[self.rows])])
-        self.machine = clone(setting.machine).set_params(warm_start=True, n_jobs=1, verbose=False)
+        self.estimator = clone(setting.estimator).set_params(warm_start=True, n_jobs=1, verbose=False)
         self.found: list[Answer] = []
 
-    def _told(self, test: Points) -> Any:
-        told = copy.copy(self.machine)
-        told._last_fit = None
+    def _scored_model(self, test: Points) -> Any:
+        model = copy.copy(self.estimator)
+        model._last_fit = None
         if self.names is not None:
-            told.feature_names_in_ = self.names
-        return told
+            model.feature_names_in_ = self.names
+        return model
 
 
 class LinearSVCCV(ClassifierSearch):
@@ -122,7 +122,7 @@ classes_, n_features_in_
         self.max_seconds = max_seconds
         self.verbose = verbose
 
-    def _machine(self) -> LinearSVC:
+    def _estimator(self) -> LinearSVC:
         return LinearSVC(**self._shared(LinearSVC))
 
     def _axes(self) -> dict[str, list[Any]]:
@@ -136,10 +136,10 @@ classes_, n_features_in_
 
     @property
     def coef_(self) -> Any:
-        """Weights of the features, one row a machine."""
+        """Weights of the features, one row a estimator."""
         return self._best("coef_").coef_
 
     @property
     def intercept_(self) -> Any:
-        """The intercept of each machine."""
+        """The intercept of each estimator."""
         return self._best("intercept_").intercept_

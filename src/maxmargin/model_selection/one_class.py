@@ -1,4 +1,4 @@
-"""The one-class machine that chooses nu and its kernel by cross-validation: ``OneClassSVMCV``."""
+"""The one-class estimator that chooses nu and its kernel by cross-validation: ``OneClassSVMCV``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sklearn.base import OutlierMixin
 from maxmargin.kernels import Precomputed
 from maxmargin.model_selection.base import GridSearch, Setting
 from maxmargin.model_selection.grid import BY_RATIO, axis
-from maxmargin.model_selection.jobs import TOLERABLE, precise
-from maxmargin.model_selection.one_class_jobs import RegionJob, RegionMachineJob
+from maxmargin.model_selection.jobs import TUBE_MAX_ROUNDING, precise
+from maxmargin.model_selection.one_class_jobs import RegionEstimatorJob, RegionJob
 from maxmargin.model_selection.one_class_scores import BothSides, MassVolume, Rejection, reference_points
 from maxmargin.model_selection.scoring import scorer_of
 from maxmargin.runtime.transaction import all_or_nothing
@@ -25,8 +25,8 @@ LABEL_FREE = ("mass_volume", "rejection")
 class OneClassSVMCV(OutlierMixin, GridSearch):
     """One-class support vector machine with nu and the kernel chosen by cross-validation, with or without labels.
 
-    Machines are trained without labels. If some rows are known to be outliers, y says which, and a score compares the
-    machines' answers with it. If none are known, a machine is good that holds the rows left out in a small volume.
+    Models are trained without labels. If some rows are known to be outliers, y says which, and a score compares the
+    models' answers with it. If none are known, a estimator is good that holds the rows left out in a small volume.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ class OneClassSVMCV(OutlierMixin, GridSearch):
     scoring : str, callable or None, default=None
         One of scikit-learn's scorers, such as ``"roc_auc"``, ``"balanced_accuracy"`` or ``"f1"`` (of the inliers, which
         are +1), for labels; ``"mass_volume"`` or ``"rejection"``, which need none (see Notes); or a function
-        ``scorer(machine, X, y)``, without y if there is none. None is the balanced accuracy if y holds +1 and -1, or
+        ``scorer(estimator, X, y)``, without y if there is none. None is the balanced accuracy if y holds +1 and -1, or
         whatever ``inliers`` names; otherwise, as in :class:`OneClassSVM`, y is ignored, and it is ``"mass_volume"``.
         ``scorer_`` tells which.
     inliers : label, list of labels or None, default=None
         Labels of y that mean inlier; all others mean outlier. None expects +1 for inliers and -1 for outliers.
     train_on : {"all", "inliers"}, default="all"
-        Whether machines learn from all rows of a training part, as they will where labels are unknown, or from its
+        Whether models learn from all rows of a training part, as they will where labels are unknown, or from its
         inliers only (novelty detection). ``best_estimator_`` learns from the same kind of rows.
     refine : bool or int, default=False
         As in :class:`SVCCV`; nu is refined too.
@@ -143,7 +143,7 @@ n_features_in_
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
-        """Score every cell of the grid, and fit the best machine to all data.
+        """Score every cell of the grid, and fit the best model to all data.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ n_features_in_
         """
         return super().fit(X, y, sample_weight=sample_weight, groups=groups)
 
-    def _machine(self) -> OneClassSVM:
+    def _estimator(self) -> OneClassSVM:
         check_choice("train_on", self.train_on, ("all", "inliers"))
         return OneClassSVM(**self._shared(OneClassSVM))
 
@@ -232,10 +232,12 @@ n_features_in_
 
     def _job(self, setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> Any:
         at, reference = setting, getattr(self.scorer_, "reference", None)
-        if K is not None and self.solver == "auto" and precise(K, TOLERABLE * self.tol):
-            return RegionJob(at.machine, kernel, at.points, K, fold, cells, at.control, at.scratch, reference)
+        if K is not None and self.solver == "auto" and precise(K, TUBE_MAX_ROUNDING * self.tol):
+            return RegionJob(at.estimator, kernel, at.points, K, fold, cells, at.control, at.scratch, reference)
         held = K if isinstance(kernel, Precomputed) else None
-        return RegionMachineJob(at.machine, kernel, at.points, held, None, fold, cells, at.control, reference=reference)
+        return RegionEstimatorJob(
+            at.estimator, kernel, at.points, held, None, fold, cells, at.control, reference=reference
+        )
 
     @property
     def offset_(self) -> Array:
@@ -243,7 +245,7 @@ n_features_in_
         return self._best("offset_").offset_
 
     def decision_function(self, X: Any) -> Array:
-        """Signed value of new points, by the best machine: positive inside the region, negative outside.
+        """Signed value of new points, by the best model: positive inside the region, negative outside.
 
         Parameters
         ----------
@@ -269,7 +271,7 @@ n_features_in_
         return self._best("score_samples").score_samples(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The score of the best machine on new points, by ``scorer_``.
+        """The score of the best model on new points, by ``scorer_``.
 
         Parameters
         ----------
@@ -282,13 +284,13 @@ n_features_in_
         -------
         score : float
         """
-        machine, extra = self._best("score"), {} if sample_weight is None else {"sample_weight": sample_weight}
+        estimator, extra = self._best("score"), {} if sample_weight is None else {"sample_weight": sample_weight}
         if isinstance(self.scorer_, (MassVolume, Rejection)):
-            return float(self.scorer_(machine, X, **extra))
+            return float(self.scorer_(estimator, X, **extra))
         sides = None if y is None else self._sides(y, len(y))
         if sides is None and not callable(self.scoring):
             raise ValueError(f"{self.scorer_!r} compares with labels: give y, +1 for inliers and -1 for outliers.")
-        return float(self.scorer_(machine, X, *(() if sides is None else (sides,)), **extra))
+        return float(self.scorer_(estimator, X, *(() if sides is None else (sides,)), **extra))
 
 
 def _some(y: Array) -> str:

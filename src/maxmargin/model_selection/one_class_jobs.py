@@ -1,4 +1,4 @@
-"""One kernel on one fold, for the one-class machine: regions for all nu.
+"""One kernel on one fold, for the one-class estimator: regions for all nu.
 
     minimise 1/2 a'Ka    subject to  sum a = nu sum w,  0 <= a_i <= w_i
 
@@ -6,7 +6,7 @@ The next larger nu starts at (nu_new / nu) a, clipped to the bounds and with its
 the volume of a region, the values of its reference points are computed for all nu in one pass over their kernel values.
 
     RegionJob             on held kernel values
-    RegionMachineJob      by the machine's own ``fit``
+    RegionEstimatorJob      by the estimator's own ``fit``
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from maxmargin import problems
 from maxmargin.kernels import Kernel
 from maxmargin.model_selection.folds import Fold
 from maxmargin.model_selection.grid import Cell
-from maxmargin.model_selection.jobs import Answer, MachineJob, left_out, why
+from maxmargin.model_selection.jobs import Answer, EstimatorJob, held_out_model, why
 from maxmargin.model_selection.store import MaskedGram
 from maxmargin.problems import optimality
 from maxmargin.runtime.control import Control, Status
@@ -33,11 +33,11 @@ from maxmargin.svm.models.expansion import KernelExpansion
 
 
 class RegionJob:
-    """One-class machines along nu.
+    """One-class models along nu.
 
     Parameters
     ----------
-    machine : OneClassSVM
+    estimator : OneClassSVM
         Whose other parameters hold.
     kernel : Kernel
         Resolved.
@@ -55,7 +55,7 @@ class RegionJob:
 
     def __init__(
         self,
-        machine: Any,
+        estimator: Any,
         kernel: Kernel,
         X: Points,
         K: Array,
@@ -65,7 +65,7 @@ class RegionJob:
         scratch: Scratch,
         reference: Points | None,
     ) -> None:
-        self.machine, self.kernel, self.X, self.fold, self.cells = machine, kernel, X, fold, cells
+        self.estimator, self.kernel, self.X, self.fold, self.cells = estimator, kernel, X, fold, cells
         self.control, self.reference = control, reference
         self.rows = np.flatnonzero(fold.weight)
         if len(self.rows) == 0:
@@ -79,14 +79,14 @@ class RegionJob:
     def part(self, t: int) -> None:
         a, last = None, math.nan
         weight = self.fold.weight[self.rows]
-        for c in sorted(range(len(self.cells)), key=lambda c: self.cells[c][1].machine["nu"]):
+        for c in sorted(range(len(self.cells)), key=lambda c: self.cells[c][1].hyperparameters["nu"]):
             began = time.perf_counter()
-            nu, control = float(self.cells[c][1].machine["nu"]), self.control.of_one()
-            control.max_iter, control.callback, control.watchers = self.machine.max_iter, None, ()
+            nu, control = float(self.cells[c][1].hyperparameters["nu"]), self.control.of_one()
+            control.max_iter, control.callback, control.watchers = self.estimator.max_iter, None, ()
             problem = problems.one_class(weight, nu)
             start = None if a is None else problem.feasible(nu / last * a)
             solution = SOLVERS["active_set"].solve(
-                problem, self.gram, tol=self.machine.tol, control=control, start=start
+                problem, self.gram, tol=self.estimator.tol, control=control, start=start
             )
             if solution.status in (Status.DEADLINE, Status.INTERRUPTED):
                 return
@@ -108,23 +108,25 @@ class RegionJob:
             around = expansion.decision(self.reference)
         for place, c in enumerate(done.tolist()):
             also = None if self.reference is None else (self.reference, around[:, place, None])
-            nu, rho = float(self.cells[c][1].machine["nu"]), self.rho[[c]]
-            told = left_out(
-                self.machine, self.fold.points, self.values[:, c, None], also, nu=nu, offset_=rho, intercept_=-rho
+            nu, rho = float(self.cells[c][1].hyperparameters["nu"]), self.rho[[c]]
+            model = held_out_model(
+                self.estimator, self.fold.points, self.values[:, c, None], also, nu=nu, offset_=rho, intercept_=-rho
             )
-            known[c] = Answer(told, float(self.seconds[c]), bool(self.converged[c]))
+            known[c] = Answer(model, float(self.seconds[c]), bool(self.converged[c]))
         return known
 
 
-class RegionMachineJob(MachineJob):
-    """Any one-class machine by its own ``fit``; the last argument is that of :class:`RegionJob`."""
+class RegionEstimatorJob(EstimatorJob):
+    """Any one-class estimator by its own ``fit``; the last argument is that of :class:`RegionJob`."""
 
     def __init__(self, *args: Any, reference: Points | None) -> None:
         super().__init__(*args)
         self.reference = reference
 
-    def _told(self, test: Points) -> Any:
+    def _scored_model(self, test: Points) -> Any:
         if self.reference is None:
-            return super()._told(test)
-        around = self.machine._decision(self.reference)
-        return left_out(self.machine, self.fold.points, self.machine._decision(test), (self.reference, around))
+            return super()._scored_model(test)
+        around = self.estimator._decision(self.reference)
+        return held_out_model(
+            self.estimator, self.fold.points, self.estimator._decision(test), (self.reference, around)
+        )

@@ -7,16 +7,16 @@ A good region holds most of the data and little else. With s(x) the score of a p
     MV(m) = V of the highest level u that has M(u) >= m       the mass-volume curve
 
 and ``"mass_volume"`` is minus the mean of MV(m) over 0.9 <= m <= 0.999 (Clemencon & Jakubowicz 2013; Goix 2016): 0 is
-perfect, -1 useless. A machine that overfits gives rows it has not seen the scores of empty space, so that a level low
+perfect, -1 useless. A estimator that overfits gives rows it has not seen the scores of empty space, so that a level low
 enough for them holds much of it; one that underfits draws its levels wider than the data.
 
 Reference points are uniform in the bounding box of X if it has few columns. With many, nearly all of a box is far from
-every row and V is zero for every machine; there they are
+every row and V is zero for every estimator; there they are
 
     x_i + t (x_j - x_k),    t uniform in (0, 2),  i, j, k random rows:
 
 rows moved by differences of rows, near and far, which any number of columns leaves comparable. They are drawn once, so
-all machines of a search are measured with the same points.
+all models of a search are measured with the same points.
 
 ``"rejection"`` is minus | share of the rows left out that are rejected - nu |: whether nu means outside the training
 rows what it means inside. It needs no points, but does not look at volumes, and so prefers regions that are too large.
@@ -35,9 +35,9 @@ from sklearn.utils import check_random_state
 
 from maxmargin.runtime.validation import Array, Points
 
-FEW = 8  # columns up to which the box is sampled
-COUNT = 4096  # reference points
-FARTHEST = 2.0  # largest t
+BOX_MAX_COLUMNS = 8  # columns up to which the box is sampled
+REFERENCE_POINTS = 4096  # reference points
+MAX_SHIFT = 2.0  # largest t
 MASSES = np.linspace(0.9, 0.999, 100)
 
 
@@ -47,13 +47,13 @@ def reference_points(X: Points, weight: Array, random_state: Any = None) -> Poin
     known = weight > 0
     X, weight = X[known], weight[known]
     d = X.shape[1]
-    if d <= FEW:
+    if d <= BOX_MAX_COLUMNS:
         dense = X.toarray() if sp.issparse(X) else X
         low, high = dense.min(axis=0).astype(np.float64), dense.max(axis=0).astype(np.float64)
-        points = low + (high - low) * rng.random_sample((COUNT, d))
+        points = low + (high - low) * rng.random_sample((REFERENCE_POINTS, d))
         return sp.csr_matrix(points) if sp.issparse(X) else points
-    i, j, k = rng.choice(X.shape[0], (3, COUNT), p=weight / weight.sum())
-    t = FARTHEST * rng.random_sample((COUNT, 1))
+    i, j, k = rng.choice(X.shape[0], (3, REFERENCE_POINTS), p=weight / weight.sum())
+    t = MAX_SHIFT * rng.random_sample((REFERENCE_POINTS, 1))
     if sp.issparse(X):
         moved = sp.csr_matrix(X[i]) + (sp.csr_matrix(X[j]) - sp.csr_matrix(X[k])).multiply(t)
         moved = sp.csr_matrix(moved)
@@ -80,10 +80,10 @@ class MassVolume:
     def __repr__(self) -> str:
         return "mass_volume"
 
-    def __call__(self, machine: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        scores = machine.decision_function(X)
+    def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        scores = estimator.decision_function(X)
         weight = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        return -volume(scores, weight, machine._decision(self.reference)[:, 0])
+        return -volume(scores, weight, estimator._decision(self.reference)[:, 0])
 
 
 class Rejection:
@@ -92,9 +92,9 @@ class Rejection:
     def __repr__(self) -> str:
         return "rejection"
 
-    def __call__(self, machine: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        rejected = machine.predict(X) < 0
-        return -abs(float(np.average(rejected, weights=sample_weight)) - float(machine.nu))
+    def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        rejected = estimator.predict(X) < 0
+        return -abs(float(np.average(rejected, weights=sample_weight)) - float(estimator.nu))
 
 
 class BothSides:
@@ -103,8 +103,8 @@ class BothSides:
     def __repr__(self) -> str:
         return "balanced_accuracy"
 
-    def __call__(self, machine: Any, X: Any, y: Array, sample_weight: Any = None) -> float:
-        right = machine.predict(X) == y
+    def __call__(self, estimator: Any, X: Any, y: Array, sample_weight: Any = None) -> float:
+        right = estimator.predict(X) == y
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         shares = []
         for side, name in ((1, "inlier"), (-1, "outlier")):

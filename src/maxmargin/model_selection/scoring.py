@@ -30,7 +30,7 @@ def scorer_of(estimator: Any, scoring: Any, others: Sequence[str] = ()) -> Any:
 def takes_weights(scorer: Any) -> bool:
     """Whether a scorer can weigh samples."""
     function = getattr(scorer, "_score_func", None)
-    if function is None:  # a function of the user's own, or the machine's own score
+    if function is None:  # a function of the user's own, or the estimator's own score
         function = scorer if "PassthroughScorer" not in type(scorer).__name__ else None
     if function is None:
         return True
@@ -48,7 +48,7 @@ class ScoreByScorer:
     _best: Any
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The score of the best machine on new points, by ``scorer_``.
+        """The score of the best model on new points, by ``scorer_``.
 
         Parameters
         ----------

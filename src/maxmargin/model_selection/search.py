@@ -1,8 +1,8 @@
 """The loop of a grid search.
 
     for each kernel (several at a time, if there is room for their values):
-        K                               once, for all folds and prices
-        for each fold, in parallel:     a job: the machines of all prices, one after the other
+        K                               once, for all folds and values of C
+        for each fold, in parallel:     a job: the models of all values of C, one after the other
         for each cell and fold:         the scorer, on the samples that were left out
 
 Jobs do not see each other, and what a job does depends on its data only: so scores do not depend on the number of
@@ -32,7 +32,7 @@ from maxmargin.runtime.control import Control, print_note
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
 
-GRACE = 0.5  # seconds for the scores of machines that are fitted when a search is stopped
+SCORING_GRACE_SECONDS = 0.5  # seconds for the scores of models that are fitted when a search is stopped
 
 MakeJob = Callable[[Kernel, "Array | None", Fold, Sequence[tuple[int, Cell]]], Any]
 
@@ -46,7 +46,7 @@ class Search:
     make_job : callable
         The job of a resolved kernel, its values if they are held, a fold, and numbered cells.
     scorer : callable
-        ``scorer(machine, X, y)`` as scikit-learn's.
+        ``scorer(estimator, X, y)`` as scikit-learn's.
     control : Control
     threads : int
     verbose : bool
@@ -72,7 +72,7 @@ class Search:
         middle = (len(kernels) - 1) / 2
         for v in sorted(of_kernel, key=lambda v: (abs(v - middle), v)):
             kernel = kernels[v]
-            mine = sorted(of_kernel[v], key=lambda pair: pair[1].machine.get("C", 0.0))
+            mine = sorted(of_kernel[v], key=lambda pair: pair[1].hyperparameters.get("C", 0.0))
             if isinstance(kernel, str):
                 self._fail(mine, range(len(self.folds)), kernel)
             else:
@@ -142,7 +142,7 @@ class Search:
         for number, k, answer in sorted(listed, key=lambda one: one[:2]):  # a cell is known once all its folds are
             if self.control.stop() is not None:
                 stopped = min(stopped, time.perf_counter())
-                if time.perf_counter() - stopped > GRACE:
+                if time.perf_counter() - stopped > SCORING_GRACE_SECONDS:
                     break
             self._score(number, k, answer)
 
@@ -153,7 +153,7 @@ class Search:
 
     def _score(self, number: int, k: int, answer: Answer) -> None:
         """Ask the scorer about one cell and fold; what it raises becomes the reason."""
-        if answer.machine is None:
+        if answer.estimator is None:
             self.table.reasons[number][k] = answer.reason
             return
         fold, began = self.folds[k], time.perf_counter()
@@ -161,7 +161,7 @@ class Search:
         reason = ""
         try:
             known = () if fold.target is None else (fold.target,)
-            score = self.scorer(answer.machine, fold.points, *known, **extra)
+            score = self.scorer(answer.estimator, fold.points, *known, **extra)
             if getattr(score, "size", 0) == 1:
                 score = score.item()
             if not isinstance(score, numbers.Real):

@@ -1,4 +1,4 @@
-"""Kernel values of all rows, once for all folds and all prices, and for many widths from one pass over the points.
+"""Kernel values of all rows, once for all folds and all values of C, and for many widths from one pass over the points.
 
     K_ij = k(x_i, x_j) in float32        the matrix that every fold masks
     S_ij = -|x_i - x_j|^2 / 2            kept where there are many columns: then K = exp(2 gamma S) for every gamma
@@ -9,7 +9,7 @@ from one kernel to the next, for touching new memory takes longer than filling i
 Values are rounded to float32, as in LIBSVM's own cache; where the tiles say that single precision would not do on the
 way there, they are computed in double precision first. A kernel whose values single precision cannot hold, for they are
 huge or all points are nearly one in feature space, is not held. Then, where n^2 values do not fit into the memory that
-was granted, or where so many are slower to read than to compute, machines compute their own.
+was granted, or where so many are slower to read than to compute, models compute their own.
 """
 
 from __future__ import annotations

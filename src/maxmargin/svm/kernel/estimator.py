@@ -30,6 +30,7 @@ from maxmargin.svm.kernel.solving import solve_subproblems
 from maxmargin.svm.kernel.subproblems import BinaryModel, FitOutcome, SolvedProblems, Subproblem
 from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.kernel_input import KernelInput
+from maxmargin.svm.models.known_values import KnownValues
 from maxmargin.svm.models.predictor import PredictorMixin
 
 
@@ -85,6 +86,11 @@ class KernelSVM(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInput):
         self._last_fit = solution
 
     # ------------------------------------------------------------ the fitted function
+
+    def _new_points(self, X: Any) -> Points:
+        """Validated new points; a model of a search knows the held-out ones only."""
+        function = getattr(self, "_expansion", None)
+        return function.checked(X) if isinstance(function, KnownValues) else super()._new_points(X)
 
     def _decision(self, X: Points) -> Array:
         """Values of all binary models on validated points, shape (n, models)."""
