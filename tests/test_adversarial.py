@@ -147,9 +147,7 @@ def test_rows_of_negative_weight_are_left_out_with_a_warning(model):
     weights = np.ones(40)
     weights[:5] = -1.0
     plain = clone(model).fit(X[5:], Y[5:])
-    with pytest.warns(
-        UserWarning, match=r"sample_weight\[0\] is -1: rows with a negative weight are left out, 5 of 40"
-    ):
+    with pytest.warns(UserWarning, match=r"sample_weight\[0\] is -1: rows .* are left out, 5 of 40"):
         weighted = clone(model).fit(X, Y, sample_weight=weights)
     np.testing.assert_array_equal(plain.predict(X), weighted.predict(X))
 

@@ -101,6 +101,12 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     run(page, tmp_path, monkeypatch)
 
 
+def test_the_block_of_the_readme_runs_as_pasted(capsys):
+    (code,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)
+    exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
+    assert "duality gap" in capsys.readouterr().out
+
+
 def test_the_pages_that_promise_code_have_it():
     promised = {
         "start",
@@ -203,6 +209,15 @@ def test_a_page_of_the_course_is_a_notebook_that_runs(page, notebooks, tmp_path,
         else:
             assert not re.search(r"\{\w+\}`|^:::|^>>>", cell["source"], re.M), cell["source"]
     assert page in notebooks.sources(DOCS)
+
+
+def test_pages_that_would_fetch_from_elsewhere_are_found(notebooks, tmp_path):
+    offline = importlib.import_module("offline")
+    (tmp_path / "a.html").write_text('<a href="https://example.org">x</a><script src="_static/a.js"></script>')
+    assert not offline.fetched(tmp_path)
+    (tmp_path / "b.html").write_text('<script async src="https://example.org/x.js"></script>')
+    (tmp_path / "c.css").write_text("@font-face { src: url(//example.org/f.woff) }")
+    assert len(offline.fetched(tmp_path)) == 2
 
 
 # The reference

@@ -159,7 +159,7 @@ MISTAKES = {
         lambda: SVC().fit(TABLE.assign(sex=pd.date_range("2020-01-01", periods=30)), Y),
         ValueError,
         "dates in column 'sex'",
-        "TableEncoder",
+        "days since",
     ),
     "NaN": (lambda: SVC().fit(HOLES, Y), ValueError, "NaN in row 4, column 2", "impute"),
     "NaN in a named column": (lambda: SVC().fit(NAMED, Y), ValueError, "NaN in row 4, column 'fare'", "impute"),

@@ -353,6 +353,21 @@ def test_points_farther_than_numbers_can_square():
     agrees(SVC().fit(X, random_labels(3)), np.array([[1e200, 0.0, -1e300, 1.0]]))
 
 
+@pytest.mark.parametrize("far", [1e3, 1e5, 1e8])
+def test_two_clusters_that_are_far_apart(far):
+    """No mean is near to the points of both: their distances are sums of squared differences."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30, 2))
+    X[::2] += far
+    model = SVC(C=1e4, gamma=0.5, tol=1e-6).fit(X, rng.integers(2, size=30))
+    session = onnxruntime.InferenceSession(to_onnx(model), providers=["CPUExecutionProvider"])
+    got = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"X": X}), strict=True))["decision"]
+    differences = X[:, None, :] - model.support_vectors_[None]
+    K = np.exp(-0.5 * (differences**2).sum(axis=2))
+    want = K @ model.dual_coef_[0] + model.intercept_
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-11 * np.abs(model.dual_coef_).sum())
+
+
 @pytest.mark.parametrize("kernel", NAMES)
 def test_only_doubles_and_no_array_of_rows_times_points_times_columns(kernel):
     model = onnx.load_model_from_string(to_onnx(SVC(kernel=kernel).fit(X, random_labels(3))))

@@ -130,7 +130,7 @@ class DigitsDisplay(Display):
         ax.tick_params(which="both", length=0)
         result = self.result
         ax.set_title(
-            f"Confusion matrix: accuracy {result.accuracy:.3f}, naive baseline {result.baseline:.3f}", fontsize="large"
+            f"Confusion matrix\naccuracy {result.accuracy:.3f}, naive baseline {result.baseline:.3f}", fontsize="large"
         )
 
 

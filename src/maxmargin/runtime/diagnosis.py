@@ -18,6 +18,7 @@ import scipy.sparse as sp
 Array: TypeAlias = npt.NDArray[Any]
 
 ENCODE = "Encode it with TableEncoder, or drop the column."
+NUMBER_DATES = "Convert it to numbers, such as days since a fixed date, or drop the column."
 IMPUTE = "Drop such rows or columns, or impute the missing values (for instance by the column's median)."
 
 
@@ -31,6 +32,8 @@ def is_missing(thing: Any) -> bool:
 def explained(error: Exception, X: Any, y: Any = None, *, name: str = "X", numeric: bool = False) -> Exception:
     """The error to raise instead of one of scikit-learn's about X and y; that error itself if nothing is known."""
     text = str(error)
+    if text.endswith(NUMBER_DATES):
+        return error
     if "input y " in text.lower() or text.startswith("y should be"):
         message = _about_targets(text, y)
     else:
@@ -39,6 +42,21 @@ def explained(error: Exception, X: Any, y: Any = None, *, name: str = "X", numer
 
 
 # ------------------------------------------------------------ points
+
+
+def check_columns(X: Any, name: str = "X") -> None:
+    """Refuse dates in a table of polars, which would become numbers of days without a word."""
+    if not hasattr(X, "get_column"):
+        return
+    for column, kind in zip(X.columns, X.dtypes, strict=True):
+        if kind.is_temporal():
+            first = X.get_column(column)[0] if len(X) else None
+            raise ValueError(_not_numbers(name, "dates", column, first))
+
+
+def _not_numbers(name: str, what: str, column: Any, first: Any) -> str:
+    remedy = NUMBER_DATES if what == "dates" else ENCODE
+    return f"{name} contains {what} in column {_shown_name(column)} (first value {_short(first)}). {remedy}"
 
 
 def _about_points(text: str, X: Any, name: str) -> str | None:
@@ -56,8 +74,7 @@ def _about_points(text: str, X: Any, name: str) -> str | None:
     for column, kind, values in _columns(X):
         found = _not_a_number(kind, values)
         if found is not None:
-            what, first = found
-            return f"{name} contains {what} in column {_shown_name(column)} (first value {_short(first)}). {ENCODE}"
+            return _not_numbers(name, found[0], column, found[1])
     if "NaN" not in text and "infinity" not in text and "NA" not in text:
         return None
     for column, _, values in _columns(X):

@@ -137,6 +137,12 @@ support_ : array of shape (n_support,)
     Indices of the support vectors.
 support_vectors_ : array or CSR matrix of shape (n_support, n_features)
     The support vectors; empty for a precomputed kernel.
+n_support_ : array of shape (1,)
+    Number of support vectors.
+intercept_ : array of shape (1,)
+    b.
+n_iter_ : int
+    Solver steps.
 coef_ : array of shape (n_models, n_features)
     Weights of the features; linear kernel only.
 fit_status_ : int

@@ -24,7 +24,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from maxmargin.runtime.diagnosis import explained, is_missing, unsortable_labels
+from maxmargin.runtime.diagnosis import check_columns, explained, is_missing, unsortable_labels
 
 Array: TypeAlias = npt.NDArray[Any]
 Points: TypeAlias = Any  # an Array, or a scipy CSR matrix or array
@@ -46,7 +46,8 @@ SYNONYMS = {
     "platt": "sigmoid",
     "libsvm": "smo",
 }
-MOST_LOOKED_AT = 100_000  # rows, about, from which the scales of columns are told
+HINT_MAX_ENTRIES = 1_000_000  # of X, about, from which the scales of columns are estimated: a few milliseconds
+HINT_MIN_ROWS = 100
 
 
 def _sorted_csr(X: Points) -> Points:
@@ -74,9 +75,18 @@ def _check_indices(X: Points) -> None:
         raise ValueError(f"X is a damaged sparse matrix: an entry has the index {wrong}, of {d}. Build it anew.")
 
 
+def as_numpy(X: Any) -> Any:
+    """A tensor or other array that is not NumPy's as a NumPy array over the same memory; anything else as it is."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
+        return X
+    return np.asarray(X.detach() if hasattr(X, "detach") else X)  # tensors with gradients must be detached
+
+
 def check_points(X: Any, name: str = "X") -> Points:
     """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
+    X = as_numpy(X)
     try:
+        check_columns(X, name)
         return _sorted_csr(check_array(X, input_name=name, **_POINTS))
     except (TypeError, ValueError) as error:
         raise explained(error, X, name=name) from None
@@ -138,7 +148,9 @@ def check_training_points(estimator: Any, X: Any) -> Points:
     """Training points of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
     if _ready(X):
         return _seen(estimator, X)
+    X = as_numpy(X)
     try:
+        check_columns(X)
         return _sorted_csr(validate_data(estimator, X, **_POINTS))
     except (TypeError, ValueError) as error:
         raise explained(error, X) from None
@@ -157,7 +169,9 @@ def check_training(
             return _seen(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
     accepted = "csr" if order is not None else ["csr", "csc"]
     options = {**_POINTS, "order": order, "accept_sparse": accepted}
+    X, y = as_numpy(X), as_numpy(y)
     try:
+        check_columns(X)
         points, targets = validate_data(estimator, X, y, y_numeric=numeric, **options)
     except (TypeError, ValueError) as error:
         raise explained(error, X, y, numeric=numeric) from None
@@ -168,7 +182,7 @@ def check_targets(y: Any, n_samples: int, *, numeric: bool = False) -> Array:
     """Targets for training points that scikit-learn does not validate."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    given = y
+    y = given = as_numpy(y)
     try:
         y = column_or_1d(y, warn=True)
         if len(y) != n_samples:
@@ -195,7 +209,9 @@ def check_new_points(estimator: Any, X: Any) -> Points:
     check_is_fitted(estimator)
     if _ready(X) and not hasattr(estimator, "feature_names_in_") and X.shape[1] == estimator.n_features_in_:
         return X
+    X = as_numpy(X)
     try:
+        check_columns(X)
         return _sorted_csr(validate_data(estimator, X, reset=False, **_POINTS))
     except (TypeError, ValueError) as error:
         if " features, but " in str(error) and estimator.__sklearn_tags__().input_tags.pairwise:
@@ -250,7 +266,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
         weights = np.full(n_samples, float(sample_weight))  # type: ignore[arg-type]
     else:
         weights = check_array(
-            sample_weight,
+            as_numpy(sample_weight),
             ensure_2d=False,
             dtype=np.float64,
             input_name="sample_weight",
@@ -411,7 +427,8 @@ def scaling_hint(X: Points, names: Any) -> str:
     """A sentence that names the column to scale, when one is much larger than the others."""
     if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
         return ""
-    X = X[:: 1 + X.shape[0] // MOST_LOOKED_AT]
+    entries = X.nnz if sp.issparse(X) else X.size
+    X = X[:: min(1 + entries // HINT_MAX_ENTRIES, max(1, X.shape[0] // HINT_MIN_ROWS))]
     if sp.issparse(X):
         size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel().astype(np.float64))
     else:

@@ -1,4 +1,4 @@
-"""The parameters of linear machines: which values they take, and which go together."""
+"""The parameters of linear estimators: which values they take, and which go together."""
 
 from __future__ import annotations
 

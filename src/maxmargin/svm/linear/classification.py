@@ -1,4 +1,4 @@
-"""The linear machine for any number of classes: ``LinearSVC``."""
+"""The linear classifier for any number of classes: ``LinearSVC``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -27,6 +28,7 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.solvers import CrammerSinger
 from maxmargin.solvers.hulls import InseparableError
+from maxmargin.svm.calibration.probabilities import check_calibration
 from maxmargin.svm.linear.binary_models import Memory, Outcome
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
 from maxmargin.svm.linear.crammer_singer import solve_joint
@@ -34,15 +36,17 @@ from maxmargin.svm.linear.fit import FitContext, Fitted, linear_report, prepare,
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.hard_margin import check_separable
 from maxmargin.svm.linear.one_vs_rest import bound_of, pose_one_vs_rest
+from maxmargin.svm.linear.parameter_docs import LINEAR
 from maxmargin.svm.linear.probabilities import LinearProbabilityMixin
 from maxmargin.svm.linear.rows import training_rows
 from maxmargin.svm.streaming.mixin import StreamingMixin
 
 
+@documented(LINEAR)
 class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, Estimator):
     """Linear support vector classification, for many rows or many columns.
 
-    Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one machine for two classes, one a class for more.
+    Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one problem for two classes, one per class for more.
 
     Parameters
     ----------
@@ -50,56 +54,39 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         1/2 |w|^2, or |w|_1, with which most weights are exactly zero (squared hinge, one-vs-rest).
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (w'x + b).
-    dual : "auto" or bool, default="auto"
-        A hint for ``solver="auto"``: both problems have the same solution, and False never chooses a slower solver.
-    tol : float, default=1e-4
-        Stop when the relative duality gap is at most this.
+    {dual, tol}
     C : float, default=1.0
-        Price of slack, > 0; ``inf`` asks for a hard margin and raises an error if the classes cannot be separated.
+        Penalty of slack, > 0; ``inf`` asks for a hard margin and raises an error if the classes cannot be separated.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One-vs-rest, or the joint machine of Crammer and Singer (hinge loss, a solver of its own).
+        One-vs-rest, or the joint problem of Crammer and Singer (hinge loss, a solver of its own).
     fit_intercept : bool, default=True
     intercept_scaling : float or None, default=None
         None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
-        added to the objective. The joint machine only has that form, and takes None for 1.
+        added to the objective. The joint problem only has that form, and takes None for 1.
     class_weight : dict, "balanced" or None, default=None
-        Factors of C for each class. In one-vs-rest the factor of a class counts in its own machine only, and the rest
+        Factors of C for each class. In one-vs-rest the factor of a class counts in its own problem only, and the rest
         have factor one there (as in scikit-learn).
-    verbose : int or bool, default=0
-        Print progress on standard error.
-    random_state : int, RandomState or None, default=None
-        For solvers that draw rows at random. None is one fixed seed: the fit is deterministic.
-    max_iter : int, default=1000
-        Largest number of iterations (epochs, for methods that go through the rows), -1 for no limit.
+    {verbose, random_state, max_iter}
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared hinge), ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``,
         ``"qp_dual"``, ``"subgradient"``, ``"stochastic_subgradient"``, ``"pegasos"``, or an object of
         :mod:`maxmargin.solvers` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses
         by the shape of X; ``report_`` says what, and why.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    warm_start : bool, default=False
-        Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+    {n_jobs, max_seconds, warm_start}
     calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
         How decision values become probabilities, as in :class:`SVC`; None means no ``predict_proba``.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        w of each machine.
+        w of each binary model.
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
     n_iter_ : int
-        Iterations of the machine that took most.
-    n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    report_ : FitReport
-        What the fit did, and the certificate of its optimality.
+        Iterations of the binary problem that took most.
+    {n_features_in_, feature_names_in_, report_}
     history_ : History
-        Objectives, gap, margin, support vectors and time at each iteration, of each machine.
+        Objectives, gap, margin, support vectors and time at each iteration, of each binary problem.
     t_ : int
         Rows learnt from a stream (``partial_fit``, ``fit_stream``).
     stream_report_ : StreamReport
@@ -168,12 +155,12 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
 
     def _check_parameters(self) -> None:
         check_linear_parameters(self)
-        self._check_calibration()
+        check_calibration(self.calibration)
 
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
-        """Fit the machine to training data.
+        """Fit the model to training data.
 
         Parameters
         ----------
@@ -223,41 +210,41 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[Self]:
-        """Machines for several prices of slack, each started from the solution for the next smaller one.
+        """Models for several values of C, each started from the solution for the next smaller one.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         Cs : array-like
-            Values of C; the machines come in their order.
+            Values of C; the models come in their order.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
         -------
         list of LinearSVC
-            One fitted machine for each C, with the other parameters of this one, which itself stays as it is.
+            One fitted model for each C, with the other parameters of this estimator, which itself stays as it is.
 
         Examples
         --------
         >>> from sklearn.datasets import load_iris
         >>> from maxmargin import LinearSVC
         >>> X, y = load_iris(return_X_y=True)
-        >>> [machine.C for machine in LinearSVC().path(X, y, [10.0, 0.1, 1.0])]
+        >>> [model.C for model in LinearSVC().path(X, y, [10.0, 0.1, 1.0])]
         [10.0, 0.1, 1.0]
         """
-        prices = [float(C) for C in np.atleast_1d(np.asarray(Cs, dtype=np.float64))]
-        if not prices:
+        values = [float(C) for C in np.atleast_1d(np.asarray(Cs, dtype=np.float64))]
+        if not values:
             raise ValueError("Cs is empty: give at least one value of C.")
-        machines: dict[float, Self] = {}
+        models: dict[float, Self] = {}
         memory: Memory | None = None
-        for C in sorted(set(prices)):
-            machine = clone(self).set_params(C=C, warm_start=True)
-            machine._last_fit = memory
-            machines[C] = machine.fit(X, y, sample_weight)
-            memory, machine._last_fit = machine._last_fit, None
-            machine.warm_start = self.warm_start
-        return [machines[C] for C in prices]
+        for C in sorted(set(values)):
+            model = clone(self).set_params(C=C, warm_start=True)
+            model._last_fit = memory
+            models[C] = model.fit(X, y, sample_weight)
+            memory, model._last_fit = model._last_fit, None
+            model.warm_start = self.warm_start
+        return [models[C] for C in values]
 
     def _intercept(self) -> tuple[str, float]:
         return intercept_of(self)

@@ -22,15 +22,18 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, callers_level, scaling_hint
+from maxmargin.solvers import CoordinateDescent
 from maxmargin.solvers.registry import SOLVERS, choose_linear_solver
 from maxmargin.svm.linear.binary_models import (
     Memory,
     Outcome,
     SolvedProblem,
+    epochs_first,
     gathered,
     lanes_serve,
     resumed,
     solve_at_once,
+    solve_by_epochs,
     solve_certified,
     solve_side_by_side,
 )
@@ -171,10 +174,17 @@ def solve_problems(
 
         def work(t: int) -> None:
             k, one = left[t], control if len(problems) == 1 else control.of_one()
-            model = solve_certified(problems[k], solver, tol=tol, control=one, start=starts[k], seed=seeds[k])
-            models[k] = resumed(model, tol=tol, control=one, seed=seeds[k]) if automatic else model
+            if automatic and starts[k] is None and epochs_first(problems[k], solver):
+                models[k] = solve_by_epochs(problems[k], tol=tol, control=one, seed=seeds[k])
+                by_epochs[k] = models[k] is not None
+            if not by_epochs[k]:
+                model = solve_certified(problems[k], solver, tol=tol, control=one, start=starts[k], seed=seeds[k])
+                models[k] = resumed(model, tol=tol, control=one, seed=seeds[k]) if automatic else model
 
+        by_epochs = [False] * len(problems)
         run_tiles(work, len(left), context.threads)
+    if all(by_epochs[k] for k in left):
+        return fitted(CoordinateDescent.name, "a row uses few columns, and C is small: row by row")
     return fitted(solver.name, reason)
 
 

@@ -13,6 +13,7 @@ from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -26,12 +27,14 @@ from maxmargin.runtime.validation import (
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
 from maxmargin.svm.linear.fit import linear_report, prepare, solve_problems, warn_unless_converged
+from maxmargin.svm.linear.parameter_docs import LINEAR
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
 
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
+@documented(LINEAR)
 class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
     """Linear support vector regression, for many rows or many columns.
 
@@ -41,34 +44,18 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
     ----------
     epsilon : float, default=0.0
         Half the width of the tube inside which errors cost nothing.
-    tol : float, default=1e-4
-        Stop when the relative duality gap is at most this.
+    {tol}
     C : float, default=1.0
-        Price of an error outside the tube, > 0.
+        Penalty of an error outside the tube, > 0.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         max(0, r) or max(0, r)^2 of r = |y - w'x - b| - epsilon. Squared with epsilon=0 it is ridge regression.
     fit_intercept : bool, default=True
-    intercept_scaling : float or None, default=None
-        None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
-        added to the objective.
-    dual : "auto" or bool, default="auto"
-        A hint for ``solver="auto"``: both problems have the same solution, and False never chooses a slower solver.
-    verbose : int or bool, default=0
-        Print progress on standard error.
-    random_state : int, RandomState or None, default=None
-        For coordinate descent, which takes the rows in random order. None is one fixed seed: the fit is deterministic.
-    max_iter : int, default=1000
-        Largest number of iterations (epochs, for coordinate descent), -1 for no limit.
+    {intercept_scaling, dual, verbose, random_state, max_iter}
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared loss), ``"coordinate_descent"``, or an object with options of its own, such
         as :class:`~maxmargin.solvers.CoordinateDescent`. ``"auto"`` chooses by the shape of X and
         the loss; ``report_`` says what, and why.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    warm_start : bool, default=False
-        Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+    {n_jobs, max_seconds, warm_start}
 
     Attributes
     ----------
@@ -76,13 +63,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
         w.
     intercept_ : array of shape (1,)
     n_iter_ : int
-    n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    report_ : FitReport
-        What the fit did, and the certificate of its optimality.
-    history_ : History
-        Objectives, gap, 2 / |w|, support vectors and time at each iteration.
+    {n_features_in_, feature_names_in_, report_, history_}
 
     See Also
     --------
@@ -151,7 +132,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
-        """Fit the machine to training data.
+        """Fit the model to training data.
 
         Parameters
         ----------
