@@ -32,7 +32,6 @@ DIFFERENCES = {
     "test_dense_liblinear_intercept_handling": "intercept of `LinearSVC`",
     "test_libsvm_convergence_warnings": "`max_iter=2` on a problem",
     "test_linear_svm_convergence_warnings": "`max_iter=2` on a problem",
-    "test_svc_ovr_tie_breaking[NuSVC]": "equal votes",
     "test_custom_kernel_not_array_input[SVC]": "callables as kernels",
     "test_custom_kernel_not_array_input[SVR]": "callables as kernels",
 }
