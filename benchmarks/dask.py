@@ -1,4 +1,4 @@
-"""Linear machines on a Dask cluster, beside one computer's and Spark's: ``python -m benchmarks.dask --data FOLDER``.
+"""Linear models on a Dask cluster, beside one computer's and Spark's: ``python -m benchmarks.dask --data FOLDER``.
 
 Three figures for the covtype set, standardised, with the same number of cores each:
 
@@ -8,7 +8,7 @@ Three figures for the covtype set, standardised, with the same number of cores e
                the same function, and its maxIter is doubled until its objective is within ``--within`` of ours
 
 Objectives are computed here, in float64, from coefficients and intercept. ``--simulate`` needs no data: it measures
-what a row costs on this computer, and plays the rounds of larger clusters with it.
+what a row costs on this computer, and plays the map-reduce steps of larger clusters with it.
 """
 
 from __future__ import annotations
@@ -176,7 +176,15 @@ def measured(data: Data, args: argparse.Namespace) -> str:
         name, above = f"spark, hinge, {iterations} iterations", small((reached - best) / best)
         ratios = [ratio(spent / taken), ratio(cores / max(used, 0.01))]
         rows.append([name, seconds(spent), seconds(cores), f"{reached:.9g}", above, *ratios])
-    head = ["machine", "seconds", "of all cores", "objective", "gap (spark: above ours)", "ratio", "of cores' seconds"]
+    head = [
+        "estimator",
+        "seconds",
+        "of all cores",
+        "objective",
+        "gap (spark: above ours)",
+        "ratio",
+        "of cores' seconds",
+    ]
     told = "Ratios: ours on dask to one computer's, and Spark's to ours on dask."
     return f"{data.shape}, {args.workers} cores, C = {args.C:g}. {told}\n\n" + markdown(head, rows, words=(0,))
 
@@ -186,46 +194,47 @@ def measured(data: Data, args: argparse.Namespace) -> str:
 
 @dataclass(frozen=True)
 class Fit:
-    """The rounds of a fit: how often each kind is asked, what a row costs in it, and bytes down and up."""
+    """The map-reduce steps of a fit: how often each kind is asked, what a row costs in it, and bytes down and up."""
 
     name: str
-    rounds: dict[str, tuple[int, float, float, float]]
+    steps: dict[str, tuple[int, float, float, float]]
 
 
 def row_costs(d: int, second: str) -> dict[str, float]:
     """Seconds of a core that a row takes in each kind of question; ``second`` is the one for second
     derivatives."""
-    from maxmargin.large_scale.losses import Loss
-    from maxmargin.large_scale.rows.local import LocalRounds
+    from maxmargin.large_scale.rows.local import LocalOracle
     from maxmargin.large_scale.rows.targets import Labels
     from maxmargin.large_scale.rows.tiles import StoredRows
+    from maxmargin.large_scale.smoothed_loss import SmoothedLoss
+    from maxmargin.problems.losses import SquaredHinge
 
     rng, outputs, n = np.random.default_rng(0), 1, 2**22 // d
     K, codes = rng.standard_normal((n, d)).astype(np.float32 if d > 200 else np.float64), rng.integers(0, 2, n)
-    rounds = LocalRounds(StoredRows(K), Labels.one_vs_rest(codes, np.ones(n), 1.0, np.ones(2)))
-    loss, P, p = Loss.named("squared_hinge"), 0.01 * rng.standard_normal((d, outputs)), np.zeros(outputs)
+    oracle = LocalOracle(StoredRows(K), Labels.one_vs_rest(codes, np.ones(n), 1.0, np.ones(2)))
+    loss, P, p = SmoothedLoss(SquaredHinge()), 0.01 * rng.standard_normal((d, outputs)), np.zeros(outputs)
     steps = np.linspace(0.1, 2.0, 18)[:, None] * np.ones(outputs)
 
     def first() -> None:
-        rounds.evaluate(None, None, loss, sides=True)
+        oracle.evaluate(None, None, loss, sides=True)
 
     def line() -> None:
-        rounds.direction(P, p)
-        rounds.along(steps, loss)
+        oracle.direction(P, p)
+        oracle.along(steps, loss)
 
-    second_order = {"times": lambda: rounds.curvature_times(P, p), "matrix": lambda: rounds.curvature([0])}
+    second_order = {"times": lambda: oracle.curvature_times(P, p), "matrix": lambda: oracle.curvature([0])}
     kinds = {"sums": first, "line": line, second: second_order[second]}
-    rounds.evaluate(P, p, loss, sides=True)
+    oracle.evaluate(P, p, loss, sides=True)
     for work in kinds.values():
         work()
     return {kind: timed(work, 3, time.process_time)[0] / n for kind, work in kinds.items()}
 
 
 def played(fit: Fit, rows: float, workers: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Seconds of the rounds, and the share that is not computing: the slowest worker of each round counts, and sums
-    come together pairwise, in log2(workers) steps."""
+    """Seconds of the map-reduce steps, and the share that is not computing: the slowest worker of each step counts, and
+    sums come together pairwise, in log2(workers) steps."""
     total, spent = 0.0, 0.0
-    for count, cost, down, up in fit.rounds.values():
+    for count, cost, down, up in fit.steps.values():
         for _ in range(count):
             own = rows / workers * cost * float(np.exp(SLOWEST * rng.standard_normal(workers)).max())
             deep = math.ceil(math.log2(workers)) if workers > 1 else 0
@@ -242,24 +251,24 @@ def simulated() -> str:
         cost = row_costs(columns, "times" if m else "matrix")
         small_sums, matrix = 8.0 * 2 * columns, 8.0 * (columns + 1) ** 2
         if m:
-            rounds = {
+            counted = {
                 "sums": (12, cost["sums"], 8.0 * columns, small_sums),
                 "times": (100, cost["times"], 8.0 * columns, small_sums),
                 "line": (14, cost["line"], 8.0 * columns, 300.0),
             }
-            fit = Fit(f"NystroemSVC, {m:,} landmarks, conjugate gradients", rounds)
+            fit = Fit(f"NystroemSVC, {m:,} landmarks, conjugate gradients", counted)
         else:
-            rounds = {
+            counted = {
                 "derivatives": (16, cost["sums"] + cost["matrix"], 8.0 * columns, small_sums + matrix),
                 "line": (18, cost["line"], 8.0 * columns, 300.0),
             }
-            fit = Fit(f"LinearSVC, {d} columns, exact Newton steps", rounds)
-        count = sum(one[0] for one in fit.rounds.values())
+            fit = Fit(f"LinearSVC, {d} columns, exact Newton steps", counted)
+        count = sum(one[0] for one in fit.steps.values())
         for workers in (1, 10, 100, 1000):
             spent, overhead = played(fit, 1e9, workers, rng)
             memory = 1e9 / workers * (8.0 * d if not m else 4.0 * m) / 1e9
             lines.append([fit.name, workers, count, f"{memory:,.0f}", seconds(spent), f"{overhead:.0%}"])
-    head = ["machine, 10^9 rows", "workers (one core each)", "rounds", "GB a worker", "seconds", "not computing"]
+    head = ["estimator, 10^9 rows", "workers (one core each)", "steps", "GB a worker", "seconds", "not computing"]
     return markdown(head, lines, words=(0,))
 
 
@@ -279,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=10, help="first maxIter of Spark, doubled as long as need be")
     parser.add_argument("--most", type=int, default=400, help="largest maxIter of Spark")
     parser.add_argument("--no-spark", action="store_true")
-    parser.add_argument("--simulate", action="store_true", help="play the rounds of larger clusters")
+    parser.add_argument("--simulate", action="store_true", help="play the map-reduce steps of larger clusters")
     args = parser.parse_args(arguments)
     if args.simulate:
         print(simulated())

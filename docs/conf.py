@@ -32,6 +32,7 @@ extensions = [
     "external_names",
     "llms_txt",
     "notebooks",
+    "offline",
     "pictures",
     "plain_notation",
     "reference_pages",

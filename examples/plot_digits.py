@@ -19,7 +19,7 @@ plt.rcParams["font.size"] = 12
 # One function splits, fits, predicts and reports.
 
 result = digits.run()
-figure = plt.figure(figsize=(12, 9), layout="constrained")
+figure = plt.figure(figsize=(12.5, 8), layout="constrained")
 DigitsDisplay.from_result(result).plot(figure.add_subplot())
 
 plt.show()

@@ -47,10 +47,15 @@ for ax, (method, colour) in zip(panels, COLOURS.items(), strict=True):
     features = Nystroem(gamma=GAMMA, n_components=60, landmarks=method, random_state=0).fit(X)
     missed = 1.0 - (features.transform(plane) ** 2).sum(axis=1)
     ax.pcolormesh(edges, edges, missed.reshape(180, 180), cmap="Greys", vmin=0, vmax=1.6, rasterized=True)
-    ax.plot(*X.T, ".", color="0.35", markersize=1.5)
-    ax.plot(*features.components_.T, "o", color=colour, markersize=5, markeredgecolor="white", markeredgewidth=0.6)
+    ax.plot(*X.T, ".", color="0.35", markersize=1.5, label="points")
+    style = {"color": colour, "markersize": 5, "markeredgecolor": "white", "markeredgewidth": 0.6}
+    ax.plot(*features.components_.T, "o", label="landmarks", **style)
     ax.set(aspect="equal", xticks=[], yticks=[])
     ax.set_title(f"{NAMES[method]}: misses {features.kernel_error(X).trace:.1%}")
+    ax.legend(loc="upper left", fontsize="x-small", markerscale=1.5)
+image = panels[0].collections[0]
+parts = {"ticks": (0, 0.5, 1), "boundaries": np.linspace(0, 1, 101)}
+above.colorbar(image, ax=list(panels), shrink=0.8, label="missed part of k(x, x)", **parts)
 
 # The error against the number of landmarks or random features.
 

@@ -25,7 +25,7 @@ plt.rcParams["font.size"] = 13
 X, y = make_circles(120, factor=0.4, noise=0.08, random_state=0)
 lifted = make_pipeline(RadialMap(), SVC(kernel="linear", C=np.inf)).fit(X, y)
 
-figure = plt.figure(figsize=(12, 5.8), layout="constrained")
+figure = plt.figure(figsize=(12, 6.6), layout="constrained")
 grid = figure.add_gridspec(1, 2, width_ratios=(1, 1.15))
 display = MarginDisplay.from_estimator(lifted, X, y)
 display.plot(figure.add_subplot(grid[0]), legend=False, caption=False, title="in the plane: a circle separates")
@@ -48,5 +48,6 @@ ax.view_init(elev=24, azim=-60)
 ax.set_box_aspect((1, 1, 0.9), zoom=1.0)
 ax.locator_params(nbins=4)
 ax.set(xlabel="x₁", ylabel="x₂", zlabel="x₁² + x₂²", title="lifted: a plane separates")
+figure.legend(handles=display.handles_, loc="outside lower center", ncols=4, frameon=False)
 
 plt.show()

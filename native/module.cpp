@@ -36,6 +36,7 @@ using nb::literals::operator""_a;
   DO(rows)            \
   DO(sigmoid_fits)    \
   DO(small_dense)     \
+  DO(small_linear)    \
   DO(smoothed_losses) \
   DO(stochastic)      \
   DO(stored_rows)     \

@@ -134,12 +134,22 @@ def test_a_class_of_weight_zero_stays_and_is_never_predicted(model, form):
 
 
 @every
-@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_weights_that_are_no_weights_are_refused(model, value):
     weights = np.ones(40)
     weights[3] = value
     with pytest.raises(ValueError, match="sample_weight"):
         clone(model).fit(X, Y, sample_weight=weights)
+
+
+@every
+def test_rows_of_negative_weight_are_left_out_with_a_warning(model):
+    weights = np.ones(40)
+    weights[:5] = -1.0
+    plain = clone(model).fit(X[5:], Y[5:])
+    with pytest.warns(UserWarning, match=r"sample_weight\[0\] is -1: rows .* are left out, 5 of 40"):
+        weighted = clone(model).fit(X, Y, sample_weight=weights)
+    np.testing.assert_array_equal(plain.predict(X), weighted.predict(X))
 
 
 @every

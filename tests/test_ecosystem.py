@@ -447,3 +447,62 @@ def test_a_fit_without_callbacks_is_as_it_was():
         Told().fit(X)
     assert Told.fit.__doc__ == "Fit."
     assert Told().fit(X, Y).predict(X).shape == (150,)
+
+
+# Searches, selection, inspection
+
+
+def test_halving_search():
+    from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+    from sklearn.model_selection import HalvingGridSearchCV
+
+    search = HalvingGridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0]}, cv=2, random_state=0, min_resources=50)
+    assert search.fit(*load_iris(return_X_y=True)).best_score_ > 0.9
+
+
+def test_recursive_elimination_by_linear_weights():
+    from sklearn.feature_selection import RFECV, SelectFromModel
+
+    X, y = load_iris(return_X_y=True)
+    for model in (SVC(kernel="linear"), LinearSVC()):
+        assert RFECV(model, cv=2, min_features_to_select=2).fit(X, y).n_features_ >= 2
+    assert SelectFromModel(LinearSVC()).fit_transform(X, y).shape[0] == 150
+
+
+def test_permutation_importance():
+    from sklearn.inspection import permutation_importance
+
+    X, y = load_iris(return_X_y=True)
+    found = permutation_importance(SVC().fit(X, y), X, y, n_repeats=2, random_state=0)
+    assert found.importances_mean.argmax() in (2, 3)
+
+
+def test_the_boundary_is_drawn():
+    pytest.importorskip("matplotlib").use("Agg")
+    from sklearn.inspection import DecisionBoundaryDisplay
+
+    X, y = load_iris(return_X_y=True)
+    for method in ("predict", "decision_function"):
+        model = SVC().fit(X[:, :2], y == 1)
+        display = DecisionBoundaryDisplay.from_estimator(model, X[:, :2], response_method=method, grid_resolution=20)
+        assert display.response.shape == (20, 20)
+
+
+def test_frozen_models_are_not_fitted_again():
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.frozen import FrozenEstimator
+
+    X, y = load_iris(return_X_y=True)
+    model = SVC().fit(X, y)
+    calibrated = CalibratedClassifierCV(FrozenEstimator(model)).fit(X, y)
+    assert all(each.estimator.estimator is model for each in calibrated.calibrated_classifiers_)
+    assert calibrated.predict_proba(X).shape == (150, 3)
+
+
+def test_models_travel_to_other_processes_and_back():
+    from joblib import Parallel, delayed
+
+    X, y = load_iris(return_X_y=True)
+    fitted = Parallel(n_jobs=2, backend="loky")(delayed(SVC(C=C).fit)(X, y) for C in (1.0, 10.0))
+    for C, model in zip((1.0, 10.0), fitted, strict=True):
+        np.testing.assert_array_equal(model.decision_function(X), SVC(C=C).fit(X, y).decision_function(X))

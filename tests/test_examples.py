@@ -1,4 +1,4 @@
-"""Every script of the gallery runs without a window system, draws a figure and says what it shows; so do its notebooks."""
+"""Every script of the gallery runs without a window system, draws a figure and says what it shows; notebooks too."""
 
 from __future__ import annotations
 

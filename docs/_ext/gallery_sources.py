@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-LECTURES = (
-    "best_w separability hard_and_soft_margin losses solvers lifting polar map_and_kernel gaussian_series gram sigma "
-    "polynomial_regression gaussian_basis svr kernel_pca denoising multiclass digits kernel_approximation"
-).split()
+LECTURES = [
+    "best_w",
+    "separability",
+    "hard_and_soft_margin",
+    "losses",
+    "solvers",
+    "lifting",
+    "polar",
+    "map_and_kernel",
+    "gaussian_series",
+    "gram",
+    "sigma",
+    "polynomial_regression",
+    "gaussian_basis",
+    "svr",
+    "kernel_pca",
+    "denoising",
+    "multiclass",
+    "digits",
+    "kernel_approximation",
+]
 
 
 class LectureOrder:

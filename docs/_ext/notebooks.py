@@ -10,6 +10,7 @@ import ast
 import doctest
 import json
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def cells(text: str) -> list[dict[str, Any]]:
             found.append(_code(body))
         elif info.startswith("{picture}"):
             found.append(_markdown("*" + info.removeprefix("{picture}").strip() + "*"))
-            found.append(_code(body.rstrip() + "\nfigure"))
+            found.append(_code("def picture():\n" + textwrap.indent(body, "    ") + "    return figure\n\n\npicture()"))
         elif info == "{solution}":
             found += [_markdown("**Solution**"), *cells(body)]
         elif info.startswith("{"):

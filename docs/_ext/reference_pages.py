@@ -23,17 +23,17 @@ from sphinx.util.nodes import make_refnode
 import maxmargin
 
 TITLES = {  # of names by their package; one that is not here is its own title
-    "data": "Tables and files",
-    "inspection": "Understanding a model",
-    "io": "Tables and files",
-    "kernel_methods": "The kernel trick elsewhere",
-    "kernels": "Tools",
-    "large_scale": "Many rows",
-    "model_selection": "Choosing parameters",
-    "problems": "Hard margin, separability, scalings of C",
-    "runtime": "What a fit did",
-    "solvers": "Hard margin, separability, scalings of C",
     "svm": "Support vector machines",
+    "model_selection": "Tuning hyperparameters",
+    "large_scale": "Large data",
+    "kernel_methods": "Kernel methods",
+    "inspection": "Understanding and compressing a model",
+    "data": "Data and model files",
+    "io": "Data and model files",
+    "kernels": "Kernels",
+    "problems": "Separability and regularisation",
+    "solvers": "Separability and regularisation",
+    "runtime": "History and interrupts",
 }
 
 
@@ -136,7 +136,9 @@ def _index_page() -> str:
         "All of these are attributes of ``maxmargin``, loaded when they are first used.\n",
         ".. module:: maxmargin\n",
     ]
-    for title, names in groups.items():
+    order = list(dict.fromkeys(TITLES.values()))
+    for title in sorted(groups, key=lambda title: order.index(title) if title in order else len(order)):
+        names = groups[title]
         parts += [_heading(title, "-"), _table(names)]
     return "\n".join(parts)
 

@@ -7,6 +7,7 @@ its module, so that a new name has a See Also from the beginning. A docstring th
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import reference_pages
@@ -39,6 +40,8 @@ GROUPS = (
     "patch_sklearn unpatch_sklearn sklearn_is_patched",
     "validate_gram kernels.GramValidity kernels.Precomputed displays.GramDisplay",
     "convert_regularization SVC LinearSVC",
+    "large_scale.forecast_approximation LongFitWarning NystroemSVC NystroemSVR",
+    "model_selection.Range SVCCV SVRCV",
     "kernels.Precomputed kernels.Callable validate_gram",
     "large_scale.dask.LinearSVC LinearSVC large_scale.dask.NystroemSVC",
     "large_scale.dask.NystroemSVC NystroemSVC large_scale.dask.NystroemSVR",
@@ -160,7 +163,8 @@ def papers(name: str) -> list[str]:
 
 
 def _summary(value: Any) -> str:
-    return " ".join(inspect.cleandoc(value.__doc__ or "").partition("\n\n")[0].split())
+    first = " ".join(inspect.cleandoc(value.__doc__ or "").partition("\n\n")[0].split())
+    return re.sub(r":\w+:`~?([^`]+)`", r"``\1``", first)  # a role would need the other name's module
 
 
 def add_sections(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -176,7 +180,7 @@ def add_sections(app: Sphinx, what: str, name: str, obj: Any, options: Any, line
         names = [key.removeprefix("maxmargin.") for key in _documented()]
         for relative in relatives(short, names):
             value = _documented()[f"maxmargin.{relative}"]
-            lines += [f"maxmargin.{relative}", f"    {_summary(value) if not isinstance(value, dict) else 'by name'}"]
+            lines.append(f"maxmargin.{relative} : {'by name' if isinstance(value, dict) else _summary(value)}")
     if papers(short) and "References\n---" not in text:
         lines += ["", "References", "----------", *(f"* {paper}" for paper in papers(short)), ""]
 

@@ -101,7 +101,8 @@ void solve_tiles(const Batch& s, const Layout& layout, int64_t p, const Stop* st
   }
   State<T> z(s, layout, p, arena);
   const size_t before = arena->used;
-  if (!ones(s.points.form.kind)) diagonal_of<T>(s, layout, panels, v, z.x.diagonal);
+  // Blocks have their diagonal; panels of CSR points hold only some of the columns.
+  if (s.source != BLOCKS && !ones(s.points.form.kind)) diagonal_of<T>(s, layout, panels, v, z.x.diagonal);
   const bool twice = sizeof(T) == sizeof(double);
   const double goal = twice ? s.problems.tol : maximum(s.problems.tol, FLOAT32_LEAST_GOAL);
   int64_t steps = 0, evaluations = 0;

@@ -252,7 +252,7 @@ void run(Batch& s, const RunOptions& options) {
     crew.each(int64_t(chosen.size()), [&](int64_t t, Arena* arena, const Stop* stop) {
       const int64_t problem = chosen[size_t(t)];
       level.solve(&s, problem, stop, arena);
-      if (s.results.status[problem] <= MAX_STEPS) verifier.verify(problem);
+      if (s.results.status[problem] <= MAX_STEPS) verifier.verify(problem, stop);
     });
   };
   if (!stages) return solve(tasks);

@@ -124,6 +124,11 @@ double squared_length(const Points& p, int64_t row) {
   return sum;
 }
 
+bool asked(const Stop* stop) {
+  if (stop->poll && stop->poll(stop->context)) return true;
+  return __atomic_load_n(stop->flag, __ATOMIC_RELAXED) != 0;
+}
+
 }  // namespace
 
 Verifier::Verifier(const Batch& batch) : s_(batch) {
@@ -139,8 +144,7 @@ Verifier::Verifier(const Batch& batch) : s_(batch) {
 // Variables of a problem's n rows that are computed whatever they decide: a sample and the longest.
 std::vector<int64_t> Verifier::first_rows(int64_t first, int64_t second, int64_t n) const {
   std::vector<int64_t> places;
-  if (!s_.twice)
-    for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / SAMPLED_ROWS)) places.push_back(u);
+  for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / SAMPLED_ROWS)) places.push_back(u);
   if (length_.empty()) return places;
   const int64_t* start = s_.segments.start;
   const int64_t split = start[first + 1] - start[first];
@@ -156,7 +160,7 @@ std::vector<int64_t> Verifier::first_rows(int64_t first, int64_t second, int64_t
   return places;
 }
 
-void Verifier::verify(int64_t problem) const {
+void Verifier::verify(int64_t problem, const Stop* stop) const {
   const Batch& s = s_;
   const Problems& q = s.problems;
   const Segments& g = s.segments;
@@ -202,16 +206,21 @@ void Verifier::verify(int64_t problem) const {
     }
     if (wanted.empty()) break;
     for (const int64_t u : wanted) {
+      if (asked(stop)) {
+        s.results.status[problem] = STOPPED;
+        return;
+      }
       const Row row(s.points, length_, row_of(u));
       double value = 0;
       for (size_t t = 0; t < used_rows.size(); t++) value += coefficients[t] * row.with(used_rows[t]);
-      error = std::max(error, std::fabs(value - f[u]));
+      const double difference = std::fabs(value - f[u]);
+      if (!(difference <= error)) error = difference;  // also where it is not a number
       f[u] = value, done[size_t(u)] = 1;
       if (twins) f[u + n] = value;
     }
   }
   s.results.violation[problem] = spread;
-  if (!(spread <= q.tol) && s.results.status[problem] == OPTIMAL) s.results.status[problem] = CREEPS;
+  if (!(spread <= q.tol && std::isfinite(error)) && s.results.status[problem] == OPTIMAL) s.results.status[problem] = CREEPS;
 }
 
 }  // namespace batch

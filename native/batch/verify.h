@@ -2,9 +2,10 @@
 //
 //     f_r = sum_u a_u k(x_r, x_u)        k from the points themselves: differences, libm's exp and tanh, float64
 //
-// for a sample of the rows (where kernel values were float32), for the longest rows (where float64 lost digits, too), and
-// for every row that could decide the violation: with e the largest error found so far, those whose gradient is within 4 e of its group's extremes (as in
-// maxmargin/problems/verification.py). A problem whose verified violation misses tol is no longer optimal.
+// for a sample of the rows and those farthest from the centre, where the tiles' sums cancel most; and for every row that
+// could decide the violation: with e the largest error found so far, those whose gradient is within 4 e of its group's
+// extremes (as in maxmargin/problems/verification.py). A problem whose verified violation misses tol is no longer
+// optimal. A problem that is stopped meanwhile is not verified, and has status STOPPED.
 #pragma once
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace batch {
 class Verifier {
  public:
   explicit Verifier(const Batch& batch);
-  void verify(int64_t problem) const;
+  void verify(int64_t problem, const Stop* stop) const;
 
  private:
   std::vector<int64_t> first_rows(int64_t first, int64_t second, int64_t n) const;

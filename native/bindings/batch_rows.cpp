@@ -29,7 +29,8 @@ template <class T, class I> bool equal_csr(const Csr<T, I>& X, int64_t i, int64_
   }
 }
 
-// Rows of positive weight, sorted by hash, target and index; equal neighbours form a group. Returns the number of groups.
+// Rows of positive weight, sorted by hash, target and weight; equal neighbours form a group, whose weights are added up in
+// this order, which does not depend on that of the rows. Returns the number of groups.
 template <class Equal>
 int64_t group_rows(const uint64_t* key, const double* target, const double* weight, int64_t n, Equal equal,
                    int64_t* member_of, int64_t* representative, double* group_weight, uint64_t* group_key) {
@@ -44,9 +45,10 @@ int64_t group_rows(const uint64_t* key, const double* target, const double* weig
     member_of[i] = -1;
     if (weight[i] > 0) rows.push_back({key[i], target[i], i});
   }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+  std::sort(rows.begin(), rows.end(), [weight](const Row& a, const Row& b) {
     if (a.key != b.key) return a.key < b.key;
     if (a.target != b.target) return a.target < b.target;
+    if (weight[a.index] != weight[b.index]) return weight[a.index] < weight[b.index];
     return a.index < b.index;
   });
   int64_t groups = 0;

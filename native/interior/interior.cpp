@@ -17,7 +17,7 @@ template <class F> INLINE void each_variable(const InteriorState& S, int64_t sta
   for (int64_t side = 0; side < S.sides; side++)
     for (int64_t i = start; i < stop; i++) f(variable(S, side, i), side, i);
 }
-INLINE double larger(double a, double b) { return a > b || a != a ? a : b; }  // NaN stays
+INLINE double larger(double a, double b) { return (a > b) | (a != a) ? a : b; }  // NaN stays
 
 void begin(const InteriorState& S, double offset, double size, bool by_room) {
   each_variable(S, 0, S.rows, [&](Variable v, int64_t side, int64_t i) {
@@ -58,82 +58,122 @@ void centre(const InteriorState& S, double offset, double mu) {
   });
 }
 
+// Sums and extremes over variables in PARTS parts side by side, which are joined at the end: the order of a sum depends on
+// the range of rows only, and the compiler may use vectors.
+constexpr int64_t PARTS = 8;
+template <class F> INLINE void in_parts(int64_t start, int64_t stop, F&& f) {
+  int64_t i = start;
+  for (; i + PARTS <= stop; i += PARTS)
+    for (int64_t lane = 0; lane < PARTS; lane++) f(i + lane, lane);
+  for (int64_t lane = 0; i < stop; i++, lane++) f(i, lane);
+}
+INLINE double sum_of(const double* lanes) {
+  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+INLINE double largest_of(const double* lanes) {
+  double most = 0.0;
+  for (int64_t lane = 0; lane < PARTS; lane++) most = larger(lanes[lane], most);
+  return most;
+}
+
+// The planes of one side of the variables.
+struct Side {
+  const double *__restrict p, *__restrict a;
+  double *__restrict A, *__restrict B, *__restrict z, *__restrict x, *__restrict theta, *__restrict da, *__restrict dz,
+      *__restrict dx, *__restrict base;
+};
+INLINE Side side_of(const InteriorState& S, int64_t side) {
+  const Variable v = variable(S, side, 0);
+  return {S.p + side * S.rows, S.a + side * S.rows, v.A, v.B, v.z, v.x, v.theta, v.da, v.dz, v.dx, v.base};
+}
+
 void weigh(const InteriorState& S, int64_t start, int64_t stop, double offset, double* q, double* T) {
-  each_variable(S, start, stop, [&](Variable v, int64_t side, int64_t i) {
-    const int64_t at = side * S.rows + i, k = i - start;
-    const double theta = 1.0 / (*v.z / *v.A + *v.x / *v.B + S.ridge[i]);
-    const double base = offset - S.p[at] - S.f[i] - S.ridge[i] * S.a[at];
-    *v.theta = theta, *v.base = base;
-    q[k] = (side ? q[k] : 0.0) + theta * base;
-    T[k] = (side ? T[k] : 0.0) + theta;
-  });
+  for (int64_t side = 0; side < S.sides; side++) {
+    const Side v = side_of(S, side);
+    const double *__restrict f = S.f, *__restrict ridge = S.ridge;
+    if (side == 0)
+      for (int64_t k = 0; k < stop - start; k++) q[k] = T[k] = 0.0;
+    double *__restrict to_q = q - start, *__restrict to_T = T - start;
+    for (int64_t i = start; i < stop; i++) {
+      const double theta = 1.0 / (v.z[i] / v.A[i] + v.x[i] / v.B[i] + ridge[i]);
+      const double base = offset - v.p[i] - f[i] - ridge[i] * v.a[i];
+      v.theta[i] = theta, v.base[i] = base;
+      to_q[i] += theta * base;
+      to_T[i] += theta;
+    }
+  }
 }
 
 Blocked predict(const InteriorState& S, int64_t start, int64_t stop, const double* df, double dlambda, double* q0, double* q1) {
-  Blocked out{};
-  each_variable(S, start, stop, [&](Variable v, int64_t side, int64_t i) {
-    const int64_t k = i - start;
-    const double theta = *v.theta, da = theta * (*v.base + dlambda - df[k]);
-    double corrected = *v.base, slope = 0.0;
-    const auto one = [&](double A, double z, double dA, double sign) {
-      if (!(z > 0.0)) return;
-      const double dz = -z - z * dA / A;
-      out.blocked = larger(larger(-dA / A, -dz / z), out.blocked);
-      out.first += A * z;
-      out.second += A * dz + dA * z;
-      out.third += dA * dz;
-      corrected -= sign * dA * dz / A;
-      slope += sign / A;
-    };
-    one(*v.A, *v.z, da, 1.0);
-    one(*v.B, *v.x, -da, -1.0);
-    q0[k] = (side ? q0[k] : 0.0) + theta * corrected;
-    q1[k] = (side ? q1[k] : 0.0) + theta * slope;
-  });
-  return out;
+  double blocked[PARTS] = {}, first[PARTS] = {}, second[PARTS] = {}, third[PARTS] = {};
+  for (int64_t side = 0; side < S.sides; side++) {
+    const Side v = side_of(S, side);
+    if (side == 0)
+      for (int64_t k = 0; k < stop - start; k++) q0[k] = q1[k] = 0.0;
+    const double* __restrict change = df - start;
+    double *__restrict to_q0 = q0 - start, *__restrict to_q1 = q1 - start;
+    in_parts(start, stop, [&](int64_t i, int64_t lane) {
+      const double A = v.A[i], B = v.B[i], z = v.z[i], x = v.x[i], theta = v.theta[i];
+      const bool below = z > 0.0, above = x > 0.0;  // whether there is a bound
+      const double inverse_A = below ? 1.0 / A : 0.0, inverse_B = above ? 1.0 / B : 0.0;
+      const double da = theta * (v.base[i] + dlambda - change[i]), relative_A = da * inverse_A, relative_B = -da * inverse_B;
+      const double dz = -z - z * relative_A, dx = -x - x * relative_B;
+      const double by_z = below ? -dz / z : 0.0, by_x = above ? -dx / x : 0.0;
+      blocked[lane] = larger(larger(-relative_A, by_z), blocked[lane]);
+      blocked[lane] = larger(larger(-relative_B, by_x), blocked[lane]);
+      const double room_A = below ? A : 0.0, room_B = above ? B : 0.0;
+      first[lane] += room_A * z + room_B * x;
+      second[lane] += (room_A * dz + da * z) + (room_B * dx - da * x);
+      third[lane] += da * dz - da * dx;
+      to_q0[i] += theta * (v.base[i] - relative_A * dz + relative_B * dx);
+      to_q1[i] += theta * (inverse_A - inverse_B);
+    });
+  }
+  return {largest_of(blocked), sum_of(first), sum_of(second), sum_of(third)};
 }
 
 double direct(const InteriorState& S, int64_t start, int64_t stop, const double* predicted, double dpredicted,
               const double* df, double dlambda, double mu, bool corrected) {
-  double blocked = 0.0;
-  each_variable(S, start, stop, [&](Variable v, int64_t, int64_t i) {
-    const int64_t k = i - start;
-    const double A = *v.A, B = *v.B, z = *v.z, x = *v.x, theta = *v.theta;
-    double to_A = mu, to_B = mu, r = *v.base;
-    if (corrected) {
-      const double da = theta * (r + dpredicted - predicted[k]);
-      to_A -= da * (-z - z * da / A);
-      to_B += da * (-x + x * da / B);
-    }
-    if (z > 0.0) r += to_A / A;
-    if (x > 0.0) r -= to_B / B;
-    const double da = theta * (r + dlambda - df[k]);
-    *v.da = da, *v.dz = *v.dx = 0.0;
-    if (z > 0.0) {
-      *v.dz = (to_A - z * da) / A - z;
-      blocked = larger(larger(-da / A, -*v.dz / z), blocked);
-    }
-    if (x > 0.0) {
-      *v.dx = (to_B + x * da) / B - x;
-      blocked = larger(larger(da / B, -*v.dx / x), blocked);
-    }
-  });
-  return blocked;
+  double blocked[PARTS] = {};
+  const double part = corrected ? 1.0 : 0.0;
+  const double *__restrict before = predicted - start, *__restrict change = df - start;
+  for (int64_t side = 0; side < S.sides; side++) {
+    const Side v = side_of(S, side);
+    in_parts(start, stop, [&](int64_t i, int64_t lane) {
+      const double A = v.A[i], B = v.B[i], z = v.z[i], x = v.x[i], theta = v.theta[i], base = v.base[i];
+      const bool below = z > 0.0, above = x > 0.0;
+      const double inverse_A = below ? 1.0 / A : 0.0, inverse_B = above ? 1.0 / B : 0.0;
+      const double guess = part * (theta * (base + dpredicted - before[i]));
+      const double to_A = mu - guess * (-z - z * guess * inverse_A), to_B = mu + guess * (-x + x * guess * inverse_B);
+      const double da = theta * (base + to_A * inverse_A - to_B * inverse_B + dlambda - change[i]);
+      const double dz = below ? (to_A - z * da) * inverse_A - z : 0.0, dx = above ? (to_B + x * da) * inverse_B - x : 0.0;
+      v.da[i] = da, v.dz[i] = dz, v.dx[i] = dx;
+      const double by_z = below ? -dz / z : 0.0, by_x = above ? -dx / x : 0.0;
+      blocked[lane] = larger(larger(-da * inverse_A, by_z), blocked[lane]);
+      blocked[lane] = larger(larger(da * inverse_B, by_x), blocked[lane]);
+    });
+  }
+  return largest_of(blocked);
 }
 
 Products products(const InteriorState& S, double step) {
-  Products out{0.0, 0.0, INFINITE};
-  each_variable(S, 0, S.rows, [&](Variable v, int64_t, int64_t) {
-    const auto one = [&](double A, double dA, double z, double dz) {
-      if (!(z > 0.0)) return;
-      const double product = (A + step * dA) * (z + step * dz);
-      out.total += product;
-      out.count += 1.0;
-      out.least = minimum(product, out.least);
-    };
-    one(*v.A, *v.da, *v.z, *v.dz);
-    one(*v.B, -*v.da, *v.x, *v.dx);
-  });
+  double total[PARTS] = {}, count[PARTS] = {}, least[PARTS];
+  for (int64_t lane = 0; lane < PARTS; lane++) least[lane] = INFINITE;
+  for (int64_t side = 0; side < S.sides; side++) {
+    const Side v = side_of(S, side);
+    in_parts(0, S.rows, [&](int64_t i, int64_t lane) {
+      const bool below = v.z[i] > 0.0, above = v.x[i] > 0.0;
+      const double at_A = (v.A[i] + step * v.da[i]) * (v.z[i] + step * v.dz[i]);
+      const double at_B = (v.B[i] - step * v.da[i]) * (v.x[i] + step * v.dx[i]);
+      total[lane] += (below ? at_A : 0.0) + (above ? at_B : 0.0);
+      count[lane] += (below ? 1.0 : 0.0) + (above ? 1.0 : 0.0);
+      const double one = below ? at_A : INFINITE, other = above ? at_B : INFINITE;
+      const double smaller = one < other ? one : other;
+      least[lane] = smaller < least[lane] ? smaller : least[lane];
+    });
+  }
+  Products out{sum_of(total), sum_of(count), INFINITE};
+  for (int64_t lane = 0; lane < PARTS; lane++) out.least = minimum(least[lane], out.least);
   return out;
 }
 

@@ -416,6 +416,42 @@ def solve_small_dense(
     max_steps: int,
 ) -> tuple[int, float]: ...
 
+# small_linear
+def solve_small_linear(
+    X: NDArray[Any],
+    y: NDArray[Any],
+    above: NDArray[Any],
+    below: NDArray[Any],
+    epsilon: float,
+    squared: bool,
+    free: bool,
+    scaling: float,
+    start: float,
+    centre: float,
+    tol: float,
+    max_iter: int,
+    w: NDArray[Any],
+    f: NDArray[Any],
+    beta: NDArray[Any],
+    records: NDArray[Any],
+) -> tuple[float, float, float, int, int]: ...
+def certify_small_linear(
+    X: NDArray[Any],
+    y: NDArray[Any],
+    above: NDArray[Any],
+    below: NDArray[Any],
+    epsilon: float,
+    squared: bool,
+    free: bool,
+    scaling: float,
+    centre: float,
+    w: NDArray[Any],
+    b: float,
+    beta: NDArray[Any],
+    f: NDArray[Any],
+    support: NDArray[Any],
+) -> tuple[float, float, float, float, float, float, float, float]: ...
+
 # smoothed_losses (float64); loss = (tube, squared, epsilon, width)
 LOSS_SUMS: int
 _Loss = tuple[bool, bool, float, float]

@@ -7,8 +7,7 @@ is checked and how a failure is read.
     draws     random problems                     kinds     which estimators, with which parameters and checks
     checks    the laws, one function each         trial     one case: its fit, and the laws that it breaks
     shrink    a failing case made smaller         report    a failure as a test that can be pasted
-    files     damaged files                       signals   Ctrl-C, and processes that end while they save
-    workers   processes, the watchdog, crashes
+    workers   processes, the watchdog, crashes    campaigns damaged files, Ctrl-C, processes killed while they save
 
 Oracles are in ``tests/reference`` and use nothing of the library but public attributes.
 """

@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from attack.campaigns import CAMPAIGNS
+from attack.campaigns import answer as answer_of_campaign
 from attack.kinds import KINDS
 from attack.report import HEADER, test_of
 from attack.shrink import shrunk
 from attack.trial import Failure, draw, run
 from attack.workers import Worker, nice, waiting
 
+WEIGHTS = {name: kind.weight for name, kind in [*KINDS.items(), *CAMPAIGNS.items()]}  # how often each is drawn
 PROGRESS_SECONDS = 15.0  # between two lines of progress
 SHOWN_PER_LAW = 1  # failures of one estimator and one law that are shrunk and printed in full
 
@@ -35,7 +38,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0, help="how long to go on")
-    parser.add_argument("--kind", choices=sorted(KINDS), action="append", help="only this kind; may be repeated")
+    parser.add_argument("--kind", choices=sorted(WEIGHTS), action="append", help="only this kind; may be repeated")
     parser.add_argument("--seed", type=int, help="repeat the trial of this seed, with --kind")
     parser.add_argument("--check", help="with --seed: only this law")
     parser.add_argument("--base", type=int, help="draws the trials' seeds; a random one by default, which is printed")
@@ -55,10 +58,12 @@ def serve() -> int:
         job = json.loads(line)
         if "shrink" in job:
             answer = {"text": _smaller(job["kind"], job["seed"], Failure(job["shrink"], job["message"]))}
+        elif job["kind"] in CAMPAIGNS:
+            answer = answer_of_campaign(job["kind"], job["seed"])
         else:
             result = run(draw(job["kind"], job["seed"]))
             failures = [vars(failure) for failure in result.failures]
-            answer = {"failures": failures, "held": result.held, "outcome": result.outcome}
+            answer = {"failures": failures, "held": result.held, "outcome": result.outcome, "counts": result.counts}
         print(json.dumps(answer), file=answers, flush=True)
     return 0
 
@@ -79,6 +84,11 @@ def _smaller(kind: str, seed: int, failure: Failure) -> str:
 def repeat(options: argparse.Namespace) -> int:
     """One trial in this process, shrunk if it fails."""
     kind = options.kind[0]
+    if kind in CAMPAIGNS:
+        answer = answer_of_campaign(kind, options.seed)
+        print(f"{kind} {options.seed}: {answer['counts']}")
+        print("\n".join(failure["message"] for failure in answer["failures"]))
+        return int(bool(answer["failures"]))
     result = run(draw(kind, options.seed), options.check)
     print(f"{kind} {options.seed}: {result.outcome}; held: {', '.join(result.held)}")
     if result.failures:
@@ -96,6 +106,7 @@ class Tally:
         self.trials: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
         self.held: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()  # fits, files, signals, kills
         self.failed: Counter[tuple[str, str]] = Counter()
         self.seeds: dict[tuple[str, str], list[int]] = {}
         self.tests: list[str] = []
@@ -113,13 +124,14 @@ class Tally:
         self.trials[job["kind"]] += 1
         self.outcomes[answer["outcome"]] += 1
         self.held.update(answer["held"])
+        self.counts.update(answer.get("counts", {}))
         for failure in answer["failures"]:
             key = (job["kind"], failure["check"])
             self.failed[key] += 1
             self.seeds.setdefault(key, []).append(job["seed"])
             if failure["check"] in self.skip or self.failed[key] > SHOWN_PER_LAW:
                 continue
-            if failure["check"] in ("crash", "hang"):
+            if failure["check"] in ("crash", "hang") or job["kind"] in CAMPAIGNS:
                 print(f"\n{job['kind']} {job['seed']}: {failure['check']}, {failure['message']}\n", flush=True)
             else:
                 more.append({**job, "shrink": failure["check"], "message": failure["message"]})
@@ -131,6 +143,7 @@ class Tally:
 
     def summary(self) -> str:
         lines = ["", f"trials     {dict(sorted(self.trials.items()))}", f"outcomes   {dict(self.outcomes)}"]
+        lines += [f"tried      {dict(sorted(self.counts.items()))}"]
         lines += [f"laws       {dict(sorted(self.held.items()))} held"]
         for (kind, check), count in sorted(self.failed.items()):
             skipped = " (left out)" if check in self.skip else ""
@@ -148,8 +161,8 @@ def attack(options: argparse.Namespace) -> int:
     base = secrets.randbelow(2**31) if options.base is None else options.base
     print(f"base {base}; the trials' seeds follow from it")
     print(HEADER)
-    rng, kinds = np.random.default_rng(base), options.kind or list(KINDS)
-    share = np.array([KINDS[kind].weight for kind in kinds])
+    rng, kinds = np.random.default_rng(base), options.kind or list(WEIGHTS)
+    share = np.array([WEIGHTS[kind] for kind in kinds])
     tally, jobs, began, said = Tally(options.skip), [], time.monotonic(), 0.0
     nice()
     workers = [Worker() for _ in range(options.workers)]

@@ -89,6 +89,7 @@ class Trial:
     def __init__(self, case, make=estimator_of):
         self.case, self.make = case, make
         self.messages = []
+        self.fits = [0]  # how many, together with the trials that are like this one
 
     @cached_property
     def model(self):
@@ -100,6 +101,7 @@ class Trial:
             warnings.simplefilter("always")
             arguments = () if case.y is None else (case.y,)
             weights = {} if case.weight is None else {"sample_weight": case.weight}
+            self.fits[0] += 1
             model = self.make(case).fit(handed(case, case.X), *arguments, **weights)
         self.messages.extend(str(warning.message) for warning in caught)
         for warning in caught:
@@ -109,7 +111,9 @@ class Trial:
 
     def like(self, case):
         """A trial of another case with the same maker."""
-        return Trial(case, self.make)
+        other = Trial(case, self.make)
+        other.fits = self.fits
+        return other
 
     def decision(self, points=None, model=None):
         """Decision values (predictions, for regression) of new points."""

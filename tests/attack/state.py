@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,11 @@ def state_of(thing: Any, *, private: bool = True, depth: int = 0) -> Any:
         return sorted(map(repr, thing))
     if isinstance(thing, (list, tuple)):
         return [inner(part) for part in thing]
+    if is_dataclass(thing):  # by its fields: a report fills them in when one is first read
+        return {
+            "class": type(thing).__name__,
+            **{field.name: inner(getattr(thing, field.name)) for field in fields(thing)},
+        }
     if hasattr(thing, "__dict__"):
         names = [name for name in vars(thing) if private or not name.startswith("_")]
         return {"class": type(thing).__name__, **{name: inner(getattr(thing, name)) for name in names}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,11 +23,13 @@ class Failure:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a trial: failures, the laws that applied and held, and how the fit ended."""
+    """What came of a trial: failures, the laws that applied and held, how the fit ended, and how many things of which
+    kind were tried."""
 
     failures: list[Failure]
     held: list[str]
     outcome: str
+    counts: dict[str, int] = field(default_factory=dict)
 
 
 def draw(kind: str, seed: int) -> Case:
@@ -47,12 +49,12 @@ def run(case: Case, only: str | None = None, make=estimator_of) -> Result:
         except REFUSALS as error:
             excused = not case.tame or kind.excuses(case, error)
             message = f"a tame problem is refused: {type(error).__name__}: {error}"
-            return Result([] if excused else [Failure("fit", message)], [], "refused")
+            return Result([] if excused else [Failure("fit", message)], [], "refused", {"fits": 1})
         except AssertionError as error:
-            return Result([Failure("fit", str(error))], [], "failed")
+            return Result([Failure("fit", str(error))], [], "failed", {"fits": 1})
         except Exception as error:
             where = traceback.format_exc().splitlines()[-3:]
-            return Result([Failure("fit", f"{type(error).__name__}: {error} {where}")], [], "failed")
+            return Result([Failure("fit", f"{type(error).__name__}: {error} {where}")], [], "failed", {"fits": 1})
     for check in kind.checks:
         if only is not None and check.__name__ != only:
             continue
@@ -67,4 +69,4 @@ def run(case: Case, only: str | None = None, make=estimator_of) -> Result:
         except Exception as error:
             where = " | ".join(line.strip() for line in traceback.format_exc().splitlines()[-5:-1])
             failures.append(Failure(check.__name__, f"{type(error).__name__}: {error} [{where}]"))
-    return Result(failures, held, "fitted")
+    return Result(failures, held, "fitted", {"fits": trial.fits[0]})

@@ -49,7 +49,7 @@ def test_every_command_has_help(name):
 
 
 def test_version():
-    assert call("--version").output.strip() == f"maxmargin, version {maxmargin.__version__}"
+    assert call("--version").output.strip() == f"maxmargin {maxmargin.__version__} ({maxmargin._native.cpu_level()})"
 
 
 def test_unknown_command():

@@ -88,7 +88,7 @@ def test_a_cluster_finds_the_same_machine(folder):
         (["--approximate", "--components", "ten"], "neither a whole number nor 'auto'"),
         (["--approximate", "--components", "0"], "n_components"),
         (["--approximate", "--nu", "0.5"], "has no --nu"),
-        (["--approximate", "--machine", "linear"], "leave one of them out"),
+        (["--approximate", "--estimator", "linear"], "leave one of them out"),
         (["--approximate", "--task", "outliers"], "does not find outliers"),
         (["--stream", "--task", "outliers"], "does not find outliers"),
         (["--stream", "--approximate", "--test-size", "0.2"], "with --test"),

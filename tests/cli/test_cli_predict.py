@@ -191,7 +191,7 @@ class TestEvaluate:
         text = call("evaluate", folder / "iris.mm", folder / "iris.csv").stdout
         assert "SVC of" in text
         assert "target 'kind'" in text
-        assert "naive baseline  0.333" in text
+        assert "naive baseline   0.333" in text
 
     def test_labels_that_the_model_does_not_know(self, folder, tmp_path):
         rows = [
@@ -200,7 +200,7 @@ class TestEvaluate:
         path = write_table(tmp_path / "d.csv", [*NAMES, "kind"], rows)
         result = call("evaluate", folder / "iris.mm", path)
         assert "1 row with labels the model does not know ('rose') count as wrong" in result.stderr
-        assert "accuracy        0.750" in result.stdout
+        assert "accuracy         0.750" in result.stdout
         other = write_table(tmp_path / "e.csv", [*NAMES, "kind"], [[*row[:4], "rose"] for row in rows])
         assert "'rose', and the model knows 'setosa'" in refused("evaluate", folder / "iris.mm", other)
 

@@ -37,7 +37,7 @@ class TestWay:
         assert way.left(2.0) == pytest.approx(6.0)
 
     def test_a_limit_of_time(self):
-        assert Way(tol=1e-3, machines=3, max_seconds=5).left(2.0) == 3.0
+        assert Way(tol=1e-3, problems=3, max_seconds=5).left(2.0) == 3.0
         way = Way(tol=1e-3, max_seconds=5)
         way.see(at(1.0))
         way.see(at(1e-1))

@@ -18,8 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, load
 from maxmargin.cli import main
-from maxmargin.cli._fit import scaling_hint
-from maxmargin.cli._machine import decide_task, make_machine
+from maxmargin.cli._estimator import decide_task, make_estimator
 from maxmargin.io import write_svmlight
 from maxmargin.runtime.control import Status, watching
 from maxmargin.svm.linear.regression import LinearSVR
@@ -41,9 +40,8 @@ def refused(*arguments):
     """The one line of a command that does not."""
     result = call(*arguments)
     assert result.exit_code == 2, result.output
-    assert result.stderr.startswith("Error: ")
-    assert len(result.stderr.splitlines()) == 1
-    return result.stderr
+    assert result.stderr.splitlines()[-1].startswith("Error: ")
+    return result.stderr.splitlines()[-1]
 
 
 def write_table(path, columns, rows):
@@ -96,7 +94,7 @@ class TestClasses:
     def test_figures_stand_beside_the_baseline(self, iris):
         result = found("train", iris)
         X, X_test, y, y_test = iris_halves()
-        predicted = SVC().fit(X, y).predict(X_test)
+        predicted = make_pipeline(StandardScaler(), SVC()).fit(X, y).predict(X_test)
         test = result["test"]
         assert test["accuracy"] == accuracy_score(y_test, predicted)
         assert test["baseline"] == DummyClassifier().fit(X, y).score(X_test, y_test)
@@ -108,17 +106,22 @@ class TestClasses:
 
     def test_says_what_it_did(self, iris):
         result = call("train", iris)
+        text = " ".join(result.stdout.split())
         for words in (
             "150 rows, 4 columns, target 'kind': 3 classes (setosa 50, versicolor 50, virginica 50)",
             "task classify, because the target has 3 distinct texts (--task regress or --task outliers to override)",
-            "112 rows to train and 38 held out",
+            "112 rows to train, 38 held out",
             "duality gap",
-            "naive baseline  0.316",
-            "The model is clearly better than the naive baseline.",
+            "naive baseline 0.316",
+            "a linear model",
+            "true \\ predicted setosa versicolor virginica",
+            "Columns that matter most",
+            "The model is clearly better than the naive baseline (by accuracy).",
             "The model was not saved",
         ):
-            assert words in result.stdout
+            assert words in text
         assert result.stderr == ""
+        assert max(map(len, result.stdout.splitlines())) <= 80 or "/" in max(result.stdout.splitlines(), key=len)
 
     def test_a_model_that_learns_nothing_is_told_so(self, tmp_path):
         rng = np.random.default_rng(0)
@@ -150,7 +153,7 @@ class TestClasses:
         rows = [[k, "a" if k < 10 else "b"] for k in range(20)] + [[30, "c"]]
         result = call("train", write_table(tmp_path / "rare.csv", ["x", "label"], rows))
         assert result.exit_code == 0
-        assert "of label c there are only 1 rows" in result.stderr
+        assert "of label c there is 1 row" in result.stderr
 
     def test_weights_of_classes(self, moons):
         equal = found("train", moons, "--test-size", "0")["report"]
@@ -164,7 +167,7 @@ class TestClasses:
         rows = [[shape, size, "yes" if shape == "round" else "no"] for shape in ("round", "flat") for size in range(20)]
         path = write_table(tmp_path / "shapes.csv", ["shape", "size", "label"], rows)
         result = call("train", path, "-o", tmp_path / "shapes.mm", "--scale")
-        assert "1 column of texts, each text a column of 0 and 1: shape" in result.stdout
+        assert "Columns: 1 category, 1 number, numbers standardised" in result.stdout
         assert load(tmp_path / "shapes.mm")[-1].n_features_in_ == 3
         assert found("train", path, "--scale")["test"]["accuracy"] == 1.0
 
@@ -173,9 +176,8 @@ class TestClasses:
         path = write_table(tmp_path / "words.csv", ["word", "number", "label"], rows)
         assert call("train", path).exit_code == 0
         other = write_table(tmp_path / "other.csv", ["word", "number", "label"], [["new", 1, "a"]])
-        assert "'new'" in refused("train", path, "--test", other)
-        assert "train with --unknown ignore" in refused("train", path, "--test", other)
-        assert call("train", path, "--test", other, "--unknown", "ignore").exit_code == 0
+        assert call("train", path, "--test", other).exit_code == 0
+        assert "'new'" in refused("train", path, "--test", other, "--unknown", "error")
 
 
 class TestNumbers:
@@ -184,7 +186,9 @@ class TestNumbers:
         data = np.loadtxt(sine, delimiter=",", skiprows=1)
         train, test = (np.sort(part) for part in train_test_split(np.arange(80), test_size=20, random_state=0))
         X, y = data[:, :1], data[:, 1]
-        predicted = SVR(C=10, epsilon=0.05).fit(X[train], y[train]).predict(X[test])
+        spread = np.std(y[train])
+        machine = make_pipeline(StandardScaler(), SVR(C=10 * spread, epsilon=0.05 * spread, tol=1e-3 * spread))
+        predicted = machine.fit(X[train], y[train]).predict(X[test])
         assert result["task"] == "regress"
         assert result["test"]["mae"] == pytest.approx(mean_absolute_error(y[test], predicted))
         assert result["test"]["rmse"] == pytest.approx(root_mean_squared_error(y[test], predicted))
@@ -246,11 +250,11 @@ class TestMachine:
             ("classify", {}, SVC),
             ("classify", {"nu": 0.2}, NuSVC),
             ("classify", {"kernel": "linear"}, LinearSVC),
-            ("classify", {"kernel": "linear", "machine": "kernel"}, SVC),
+            ("classify", {"kernel": "linear", "estimator": "kernel"}, SVC),
             ("classify", {"kernel": "linear", "multiclass": "ovo"}, SVC),
             ("classify", {"kernel": "linear", "solver": "active_set"}, SVC),
             ("classify", {"kernel": "linear", "solver": "pegasos"}, LinearSVC),
-            ("classify", {"machine": "linear", "multiclass": "crammer_singer"}, LinearSVC),
+            ("classify", {"estimator": "linear", "multiclass": "crammer_singer"}, LinearSVC),
             ("regress", {"kernel": "laplacian", "gamma": 0.5}, SVR),
             ("regress", {"kernel": "linear"}, LinearSVR),
             ("regress", {"nu": 0.5}, NuSVR),
@@ -258,7 +262,7 @@ class TestMachine:
         ],
     )
     def test_chosen(self, task, options, kind):
-        assert type(make_machine(task, options)) is kind
+        assert type(make_estimator(task, options)) is kind
 
     def test_sigma_is_a_width(self, moons):
         result = found("train", moons, "--sigma", "2")
@@ -267,7 +271,7 @@ class TestMachine:
     def test_the_linear_machine_solves_the_same_problem(self, moons):
         same = ("train", moons, "--kernel", "linear", "--test-size", "0")
         linear = found(*same, "--tol", "1e-9")["report"]
-        kernel = found(*same, "--tol", "1e-6", "--machine", "kernel")["report"]
+        kernel = found(*same, "--tol", "1e-6", "--estimator", "kernel")["report"]
         assert linear["machine"].startswith("LinearSVC")
         assert linear["primal_objective"] == pytest.approx(kernel["primal_objective"], rel=1e-6)
 
@@ -280,11 +284,11 @@ class TestMachine:
             (["--sigma", "1", "--gamma", "1"], "give one of them"),
             (["--sigma", "0"], "--sigma must be a positive number"),
             (["--nu", "0.2", "--C", "1"], "--C does not apply to NuSVC"),
-            (["--machine", "linear", "--kernel", "rbf"], "--machine linear has no kernel rbf"),
-            (["--machine", "linear", "--multiclass", "ovo"], "use ovr or crammer_singer"),
-            (["--machine", "linear", "--nu", "0.1"], "--nu does not apply to LinearSVC"),
+            (["--estimator", "linear", "--kernel", "rbf"], "--estimator linear has no kernel rbf"),
+            (["--estimator", "linear", "--multiclass", "ovo"], "use ovr or crammer_singer"),
+            (["--estimator", "linear", "--nu", "0.1"], "--nu does not apply to LinearSVC"),
             (["--task", "outliers", "--C", "1"], "--C does not apply to OneClassSVM"),
-            (["--task", "outliers", "--machine", "linear"], "does not find outliers"),
+            (["--task", "outliers", "--estimator", "linear"], "does not find outliers"),
             (["--kernel", "rfb"], "Did you mean 'rbf'?"),
             (["--kernel", "spectrum"], "--kernel must be one of"),
             (["--solver", "nope"], "solver must be one of"),
@@ -304,10 +308,6 @@ class TestMachine:
 class TestFiles:
     def test_missing(self, tmp_path):
         assert "nothing.csv" in refused("train", tmp_path / "nothing.csv")
-
-    def test_a_bad_value_is_named_with_its_line(self, tmp_path):
-        (tmp_path / "bad.csv").write_text("a,b,c\n1,2,x\n3,zz,y\n5,6,x\n")
-        assert "column 'b', line 3: 'zz' is not a number" in refused("train", tmp_path / "bad.csv")
 
     def test_regression_on_words(self, iris):
         assert "'setosa', no number" in refused("train", iris, "--task", "regress")
@@ -338,25 +338,11 @@ class TestFiles:
 
 
 class TestHints:
-    def test_columns_of_different_size(self, tmp_path):
-        rng = np.random.default_rng(0)
-        rows = [[a, 1e5 * b, int(a > 0.5)] for a, b in rng.random((60, 2))]
-        path = write_table(tmp_path / "uneven.csv", ["small", "large", "label"], rows)
-        hint = call("train", path).stderr
-        assert "column 'large' spans" in hint
-        assert "try --scale" in hint
-        assert call("train", path, "--scale").stderr == ""
-
-    def test_even_columns(self):
-        X = np.random.default_rng(0).random((20, 3))
-        assert scaling_hint(X, None) == ""
-        assert scaling_hint(X * [1, 1, 1000], None).startswith("Hint: column 3 spans")
-
     def test_a_fit_that_is_stopped(self, iris):
         result = call("train", iris, "--max-iter", "1", "--C", "1000")
         assert result.exit_code == 0
         assert "did not converge" in result.stderr
-        assert "raise --max-iter" in result.stderr
+        assert "raise --max-iter" in " ".join(result.stderr.split())
         notes = json.loads(call("train", iris, "--max-iter", "1", "--C", "1000", "--json").stdout)["notes"]
         assert "did not converge" in notes[0]
 

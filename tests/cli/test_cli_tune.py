@@ -54,6 +54,18 @@ def test_the_choice_is_that_of_the_search(iris):
     assert told["test"] is None
 
 
+def test_the_grid_goes_on_beyond_its_edge(iris):
+    narrow = (iris, "--Cs", "0.001,0.01,0.1", "--gammas", "0.1,0.3", "--folds", "3", "--json")
+    told = json.loads(call(*narrow).stdout)
+    assert told["best_params"]["C"] > 0.1
+    assert told["cells"] > 6
+    assert "the best cell is at the edge of the grid: trying C above 0.1, too" in told["notes"][0]
+    stayed = json.loads(call(*narrow, "--no-extend").stdout)
+    assert stayed["cells"] == 6
+    assert stayed["edge"] == ["C"]
+    assert told["best_score"] >= stayed["best_score"]
+
+
 def test_numbers_are_a_regression(iris):
     result = call(iris, "--target", "d", "--Cs", "1,10", "--epsilons", "0.05,0.2", "--folds", "3", "--json")
     assert result.exit_code == 0, result.output

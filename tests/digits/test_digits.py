@@ -365,7 +365,7 @@ class TestDisplays:
         display = PicturesDisplay.from_results(own).plot()
         assert display.axes_.shape == (n, 3)
         assert all(len(ax.patches) == 10 for ax in display.axes_[:, 2])
-        assert display.axes_[0, 1].get_title() == f"seen as {own[0].label}"
+        assert display.axes_[0, 1].get_title() == f"predicted {own[0].label}"
         display.figure_.canvas.draw()
         with pytest.raises(ValueError, match="no picture"):
             PicturesDisplay.from_results([]).plot()

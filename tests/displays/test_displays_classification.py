@@ -342,14 +342,14 @@ def test_a_single_record_is_a_marker():
     assert legend_texts(display) == ["direct", "iterative"]
 
 
-def test_machines_are_faint_lines_of_one_colour_up_to_a_number():
+def test_binary_problems_are_faint_lines_of_one_colour_up_to_a_number():
     many = History.joined([history([4.0, 2.0 / (k + 1)]) for k in range(6)])
-    display = HistoryDisplay.from_histories({"all": many}).plot(max_machines=4)
+    display = HistoryDisplay.from_histories({"all": many}).plot(max_problems=4)
     assert len(display.lines_["all"]) == 4
     assert len({line.get_color() for line in display.lines_["all"]}) == 1
     assert all(line.get_alpha() < 1 for line in display.lines_["all"])
-    assert legend_texts(display) == ["all (4 of 6 machines)"]
-    assert legend_texts(HistoryDisplay(many).plot()) == ["history (6 machines)"]
+    assert legend_texts(display) == ["all (4 of 6 binary problems)"]
+    assert legend_texts(HistoryDisplay(many).plot()) == ["history (6 binary problems)"]
 
 
 def test_excess_is_measured_from_the_best_bound_of_all():
@@ -433,3 +433,19 @@ def test_losses_draw_into_given_axes_and_refuse_unknown_names():
         LossDisplay(()).plot()
     with pytest.raises(ValueError, match="high"):
         LossDisplay().plot(low=1.0, high=0.0)
+
+
+def test_a_display_draws_itself_when_it_is_looked_at():
+    """In a notebook, and wherever its figure or axes are read; on the axes that are given, at once."""
+    X, y = make_moons(30, noise=0.2, random_state=0)
+    model = SVC().fit(X, y)
+    display = MarginDisplay.from_estimator(model, X, y)
+    assert " at 0x" not in repr(display)
+    assert "figure_" not in vars(display)
+    assert display._repr_png_().startswith(b"\x89PNG")
+    assert display.figure_ is display.ax_.figure
+    with pytest.raises(AttributeError, match="no attribute 'nothing_'"):
+        display.nothing_  # noqa: B018
+    axes = Figure().subplots()
+    assert MarginDisplay.from_estimator(model, X, y, ax=axes).ax_ is axes
+    assert HistoryDisplay.from_estimator(model, ax=axes).ax_ is axes

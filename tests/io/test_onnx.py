@@ -16,10 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
 
 from maxmargin import SVC, SVR, KernelPCA, KernelRidge, KernelRidgeCV, LinearSVC, NuSVC, NuSVR, OneClassSVM, Perceptron
+from maxmargin.data.table import Table
+from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.io import ModelFileError, _onnx_graph
 from maxmargin.io.onnx import to_onnx
 from maxmargin.kernels import (
@@ -351,6 +353,21 @@ def test_points_farther_than_numbers_can_square():
     agrees(SVC().fit(X, random_labels(3)), np.array([[1e200, 0.0, -1e300, 1.0]]))
 
 
+@pytest.mark.parametrize("far", [1e3, 1e5, 1e8])
+def test_two_clusters_that_are_far_apart(far):
+    """No mean is near to the points of both: their distances are sums of squared differences."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30, 2))
+    X[::2] += far
+    model = SVC(C=1e4, gamma=0.5, tol=1e-6).fit(X, rng.integers(2, size=30))
+    session = onnxruntime.InferenceSession(to_onnx(model), providers=["CPUExecutionProvider"])
+    got = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"X": X}), strict=True))["decision"]
+    differences = X[:, None, :] - model.support_vectors_[None]
+    K = np.exp(-0.5 * (differences**2).sum(axis=2))
+    want = K @ model.dual_coef_[0] + model.intercept_
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-11 * np.abs(model.dual_coef_).sum())
+
+
 @pytest.mark.parametrize("kernel", NAMES)
 def test_only_doubles_and_no_array_of_rows_times_points_times_columns(kernel):
     model = onnx.load_model_from_string(to_onnx(SVC(kernel=kernel).fit(X, random_labels(3))))
@@ -446,3 +463,35 @@ else:
     raise AssertionError
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("missing", ["median", "mode", "indicate"])
+@pytest.mark.parametrize("texts", [True, False])
+def test_tables(missing, texts):
+    """A TableEncoder: an input for each column where there are words, one matrix where there are none."""
+    draw = np.random.default_rng(1)
+    n = 60
+    numbers = np.where(draw.random((n, 2)) < 0.2, np.nan, draw.normal(3, 5, (n, 2)))
+    words = draw.choice(np.array(["red", "green", "blue", "rare", None], object), n, p=[0.4, 0.3, 0.1, 0.1, 0.1])
+    labels = np.where((words == "red") ^ (np.nan_to_num(numbers[:, 0]) > 3), "yes", "no")
+    columns = [numbers[:, 0], words, numbers[:, 1]] if texts else [numbers[:, 0], numbers[:, 1]]
+    names, forms = ["a", "word", "b"], ["number", "category", "number ."]
+    if not texts:
+        names, forms = ["a", "b"], ["number", "number"]
+    table = Table(names, columns)
+    encoder = TableEncoder(names, forms=forms, missing=missing, scale=True, min_frequency=8, handle_unknown="ignore")
+    model = Pipeline([("columns", encoder), ("svm", SVC())]).fit(table, labels)
+    session = onnxruntime.InferenceSession(to_onnx(model))
+    if texts:
+        feed = {
+            "a": numbers[:, :1],
+            "word": np.array([word or "" for word in words], object)[:, None],
+            "b": numbers[:, 1:],
+        }
+        feed["word"][0, 0] = "unknown"
+        table = Table(names, [numbers[:, 0], np.array(["unknown", *words[1:]], object), numbers[:, 1]])
+    else:
+        feed = {"X": numbers}
+    label, decision = session.run(None, feed)
+    np.testing.assert_array_equal(label, model.predict(table))
+    np.testing.assert_allclose(decision, model.decision_function(table), atol=1e-9)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
@@ -301,7 +301,7 @@ def test_precomputed_matrices_that_are_refused(client, monkeypatch):
     with pytest.raises(ValueError, match=r"not symmetric: entries differ by up to 0\.25"):
         NystroemSVC(kernel="precomputed").fit(rows + 0.25 * np.eye(400, k=1), y)
     monkeypatch.setattr("maxmargin.large_scale.dask.landmarks.FETCH_MAX_BYTES", 1e6)
-    with pytest.raises(ValueError, match=r"landmarks='leverage' looks at the whole.*use 'uniform'"):
+    with pytest.raises(ValueError, match=r"landmarks='leverage' needs all of the precomputed matrix.*use 'uniform'"):
         NystroemSVC(kernel="precomputed", landmarks="leverage").fit(rows, y)
 
 
@@ -794,3 +794,11 @@ def test_rows_that_were_sent_are_made_again_when_their_worker_dies(client, monke
     assert machine.traffic_.lost >= 1
     same(machine, maxmargin.LinearSVC(tol=1e-13).fit(X, y))
     client.wait_for_workers(2, timeout=60)
+
+
+def test_estimators_are_what_the_local_ones_are():
+    for kind in (LinearSVC, NystroemSVC, NystroemSVR, NystroemRidge):
+        ours, local = kind(), kind._local()
+        assert (is_classifier(ours), is_regressor(ours)) == (is_classifier(local), is_regressor(local))
+        assert [*inspect.signature(kind).parameters] == [*inspect.signature(kind._local).parameters, "client"]
+        assert "client : distributed.Client" in kind.__doc__

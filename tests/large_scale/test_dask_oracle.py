@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Labels
-from maxmargin.large_scale.rows.tiles import MatrixRows
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import make_loss
 
@@ -16,11 +15,11 @@ dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 
 from maxmargin.large_scale.dask.cluster import Pulse, connected  # noqa: E402
-from maxmargin.large_scale.dask.columns import LinearRows  # noqa: E402
 from maxmargin.large_scale.dask.hinges import HingeOracle  # noqa: E402
 from maxmargin.large_scale.dask.oracle import DaskOracle  # noqa: E402
 from maxmargin.large_scale.dask.partitions import Partition  # noqa: E402
 from maxmargin.large_scale.dask.shards import Shards  # noqa: E402
+from maxmargin.large_scale.rows.linear import LinearRows  # noqa: E402
 
 N, D = 90, 4
 RNG = np.random.default_rng(0)
@@ -42,7 +41,7 @@ class Linear:
 
     def problems(self, parts, threads):
         return [
-            LocalOracle(MatrixRows(part.X), labels(part.y.ravel().astype(np.int64), self.classes)) for part in parts
+            LocalOracle(LinearRows(part.X), labels(part.y.ravel().astype(np.int64), self.classes)) for part in parts
         ]
 
 
@@ -64,7 +63,7 @@ def both(client, classes):
     homes = list(pulse.alive()) * 2
     shards = Shards(pulse, [parts[:2], parts[2:]], Linear(classes), homes[:2])
     outputs = 1 if classes == 2 else classes
-    return LocalOracle(MatrixRows(X), labels(codes, classes)), DaskOracle(shards, D, outputs)
+    return LocalOracle(LinearRows(X), labels(codes, classes)), DaskOracle(shards, D, outputs)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -65,7 +65,7 @@ def killing(client, monkeypatch):
                 sent.append(pid)
                 os.kill(pid, sign)
                 if sign == signal.SIGSTOP:
-                    monkeypatch.setattr(cluster, "SILENCE", 6.0)
+                    monkeypatch.setattr(cluster, "SILENCE_SECONDS", 6.0)
             return whole(self, question, **options)
 
         monkeypatch.setattr(Shards, "ask", ask)
@@ -185,7 +185,7 @@ def test_a_client_closed_in_the_middle_of_a_fit(monkeypatch):
 
 
 def test_a_cluster_without_workers_is_named(monkeypatch):
-    monkeypatch.setattr(cluster, "SILENCE", 0.5)
+    monkeypatch.setattr(cluster, "SILENCE_SECONDS", 0.5)
     started = time.monotonic()
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as made,

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from maxmargin.large_scale.line_search import FIRST_STEPS, FLAT_SLOPE, best_steps
 from maxmargin.large_scale.preconditioner import Preconditioner, cholesky_of
+from maxmargin.large_scale.rows.linear import LinearRows
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Labels
-from maxmargin.large_scale.rows.tiles import MatrixRows
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import make_loss
 from reference import smoothed_loss as reference
@@ -47,7 +47,7 @@ def test_a_sample_of_all_rows_is_the_hessian(intercept):
     rng = np.random.default_rng(0)
     A, T = rng.normal(size=(40, 6)), rng.normal(size=(6, 4))
     targets = Labels.one_vs_rest(rng.integers(0, 3, 40), np.ones(40), 2.0, np.ones(3))
-    oracle = LocalOracle(MatrixRows(A), targets)
+    oracle = LocalOracle(LinearRows(A), targets)
     B, b, loss = rng.normal(size=(6, 3)), rng.normal(size=3), SmoothedLoss(make_loss("squared_hinge"))
     sampled = Preconditioner(oracle, T, intercept)
     sampled.refresh(oracle, B, b, loss, np.full(3, 1e-9))

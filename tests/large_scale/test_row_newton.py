@@ -10,9 +10,10 @@ from maxmargin.kernels import RBF
 from maxmargin.large_scale import newton
 from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.newton import Newton
+from maxmargin.large_scale.rows.linear import LinearRows
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Labels, Values
-from maxmargin.large_scale.rows.tiles import KernelRows, MatrixRows, stored
+from maxmargin.large_scale.rows.tiles import KernelRows, stored
 from maxmargin.problems.losses import make_loss
 from maxmargin.runtime.control import Control, Status
 
@@ -72,7 +73,7 @@ def test_squares_are_a_linear_system():
     rng = np.random.default_rng(0)
     A, Y = rng.normal(size=(400, 6)), rng.normal(size=(400, 2))
     c = rng.uniform(0.5, 2, 400)
-    solution = Newton(None, make_loss("squared"), tol=1e-12).solve(LocalOracle(MatrixRows(A), Values(Y, c, 0.3)))
+    solution = Newton(None, make_loss("squared"), tol=1e-12).solve(LocalOracle(LinearRows(A), Values(Y, c, 0.3)))
     wide = np.column_stack((A, np.ones(400)))
     penalty = np.diag([1.0] * 6 + [0.0])
     expected = np.linalg.solve(penalty + 2 * 0.3 * wide.T @ (c[:, None] * wide), 2 * 0.3 * wide.T @ (c[:, None] * Y))
@@ -166,7 +167,7 @@ def test_any_small_problem_is_certified(seed, loss, price, intercept):
     y = rng.normal(size=(n, 1)) if not named.classifies else None
     codes = rng.integers(0, 2, n)
     targets = Values(y, np.ones(n), 10**price) if not named.classifies else two_classes(codes, 10**price)
-    solution = Newton(None, named, tol=1e-4, intercept=intercept).solve(LocalOracle(MatrixRows(A), targets))
+    solution = Newton(None, named, tol=1e-4, intercept=intercept).solve(LocalOracle(LinearRows(A), targets))
     assert solution.status is Status.OPTIMAL
     Y, c = targets.tile(slice(0, n))
 

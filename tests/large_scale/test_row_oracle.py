@@ -8,10 +8,11 @@ import scipy.sparse as sp
 
 from maxmargin.kernels import RBF, Laplacian, Polynomial, Precomputed, Spectrum
 from maxmargin.large_scale.certificate import certify
+from maxmargin.large_scale.rows.linear import LinearRows
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.oracle import Halted, Sums
 from maxmargin.large_scale.rows.targets import Labels, Values
-from maxmargin.large_scale.rows.tiles import KernelRows, MatrixRows, StoredRows, stored, tile_height
+from maxmargin.large_scale.rows.tiles import KernelRows, StoredRows, stored, tile_height
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import make_loss
 from maxmargin.runtime.threads import Scratch
@@ -34,8 +35,8 @@ def oracle_of(loss, form="stored", height=16, **options):
     rows = {
         "stored": lambda: StoredRows(MATRIX, height),
         "single": lambda: StoredRows(MATRIX.astype(np.float32), height),
-        "matrix": lambda: MatrixRows(MATRIX, height),
-        "csr": lambda: MatrixRows(sp.csr_matrix(MATRIX), height),
+        "matrix": lambda: LinearRows(MATRIX, height=height),
+        "csr": lambda: LinearRows(sp.csr_matrix(MATRIX), height=height),
     }[form]()
     return LocalOracle(rows, targets, **options)
 

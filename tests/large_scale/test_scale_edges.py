@@ -29,7 +29,7 @@ from maxmargin.io import DataFileError, load, save
 from maxmargin.kernels import Spectrum
 from maxmargin.large_scale import Nystroem, NystroemRidge, NystroemSVC, NystroemSVR, RandomFeatures
 from maxmargin.runtime.control import Status
-from maxmargin.svm.kernel import forecast, pipeline
+from maxmargin.svm.kernel import forecast
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(300, 4))
@@ -347,12 +347,12 @@ def test_no_forecast_of_few_rows_matrices_and_strings(monkeypatch):
         raise AssertionError("a forecast was made")
 
     monkeypatch.setattr(forecast, "forecast", never)
-    monkeypatch.setattr(pipeline, "FORECAST_MIN_ROWS", 300)
+    monkeypatch.setattr(forecast, "FORECAST_MIN_ROWS", 300)
     with pytest.raises(AssertionError, match="forecast"):
         SVC().fit(X, Y)
     SVC(kernel="precomputed").fit(X @ X.T, Y)
     SVC(kernel=Spectrum(2)).fit(["ab", "ba", "xy", "yx"] * 100, [0, 0, 1, 1] * 100)
-    monkeypatch.setattr(pipeline, "FORECAST_MIN_ROWS", 301)
+    monkeypatch.setattr(forecast, "FORECAST_MIN_ROWS", 301)
     SVC().fit(X, Y)
 
 

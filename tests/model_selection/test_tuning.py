@@ -427,8 +427,8 @@ def test_progress_is_told(caplog):
 def test_machines_inside_a_search_foretell_nothing(monkeypatch):
     """Only the refit is one long fit; the others are many."""
     told = []
-    monkeypatch.setattr("maxmargin.svm.kernel.pipeline.FORECAST_MIN_ROWS", 10)
-    monkeypatch.setattr("maxmargin.svm.kernel.forecast.foretell", lambda *args: told.append(args[0].C))
+    monkeypatch.setattr("maxmargin.svm.kernel.forecast.FORECAST_MIN_ROWS", 10)
+    monkeypatch.setattr("maxmargin.svm.kernel.forecast.warn_of_long_fit", lambda *args: told.append(args[0].C))
     X, y = two_classes(90)
     search = SVCCV(Cs=[1.0, 10.0], gammas=[0.1], cv=3, solver="smo").fit(X, y)
     assert told == [search.C_]

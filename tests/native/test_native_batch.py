@@ -67,7 +67,7 @@ def check(posed: Posed, solved, K, tol, problems):
         assert solved.violation[p] == pytest.approx(found, abs=1e-9 * (1 + np.abs(full).sum()))
         if problem is not None:
             n = problem.n_rows
-            certificate = optimality.look(problem, a, exact[:n])
+            certificate = optimality.best_certificate(problem, a, exact[:n])
             ours = solved.certificate(p)
             assert ours.violation == pytest.approx(certificate.violation, abs=1e-5)
             for name in ("primal", "dual", "norm", "complementarity"):
@@ -125,7 +125,7 @@ def test_kinds_of_problems(level, kind, how):
     if kind == "nu_svc":
         a = np.empty_like(a)
         a[posed.order] = solved.a
-    expected = optimality.look(problem, a, K @ problem.coefficients(a))
+    expected = optimality.best_certificate(problem, a, K @ problem.coefficients(a))
     assert solved.primal[0] == pytest.approx(expected.primal, rel=1e-4, abs=1e-4)
     assert solved.dual[0] == pytest.approx(expected.dual, rel=1e-4, abs=1e-4)
     offset = optimality.offsets(problem, a, problem.gradient(K @ problem.coefficients(a), a))

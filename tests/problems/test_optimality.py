@@ -102,13 +102,13 @@ def test_every_field_is_what_its_definition_says(variant, seed):
     norm2 = sum(c[i] * c[j] * K[i, j] for i in range(len(c)) for j in range(len(c)))
     assert certificate.norm == pytest.approx(math.sqrt(norm2), rel=1e-9)
     assert certificate.dual == pytest.approx(-0.5 * norm2 - float(problem.linear @ a), rel=1e-9)
-    b, third = problem.intercept(offset)
-    assert certificate.primal == pytest.approx(primal(problem, f, b, third, norm2), rel=1e-9)
+    assert certificate.primal == pytest.approx(primal(problem, f, problem.scalars(offset), norm2), rel=1e-9)
     assert certificate.gap == certificate.primal - certificate.dual
 
 
-def primal(problem, f, b, third, norm2):
+def primal(problem, f, scalars, norm2):
     """The primal objective, sample by sample."""
+    b, rho, epsilon = scalars
     y, c = problem.target, problem.bound
     if problem.hard_margin:
         closest = min(y[i] * (f[i] + b) for i in range(len(y)))
@@ -118,13 +118,13 @@ def primal(problem, f, b, third, norm2):
         if problem.kind == "c_svc":
             total += c[i] * max(0.0, 1 - y[i] * (f[i] + b))
         elif problem.kind == "nu_svc":
-            total += c[i] * (max(0.0, third - y[i] * (f[i] + b)) - problem.nu * third)
+            total += c[i] * (max(0.0, rho - y[i] * (f[i] + b)) - problem.nu * rho)
         elif problem.kind == "one_class":
-            total += c[i] * (max(0.0, third - f[i]) - problem.nu * third)
+            total += c[i] * (max(0.0, rho - f[i]) - problem.nu * rho)
         else:
-            total += c[i] * max(0.0, abs(y[i] - f[i] - b) - third)
+            total += c[i] * max(0.0, abs(y[i] - f[i] - b) - epsilon)
             if problem.kind == "nu_svr":
-                total += c[i] * problem.nu * third
+                total += c[i] * problem.nu * epsilon
     return total
 
 
@@ -166,8 +166,8 @@ def test_weak_duality_for_every_feasible_point_and_every_offset(variant, seed):
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 10.0])
 def test_audited_values_give_the_violation_of_exact_ones(variant, noise, monkeypatch):
     """Whatever the solver believed f to be, the rows that decide the violation are computed in float64."""
-    monkeypatch.setattr(optimality, "SMALL", 0)
-    monkeypatch.setattr(optimality, "SAMPLE", 10)
+    monkeypatch.setattr(optimality, "ALL_ROWS_MAX_VALUES", 0)
+    monkeypatch.setattr(optimality, "SAMPLED_ROWS", 10)
     problem, K, _ = case(variant, n=60)
     for seed in range(3):
         a = somewhere(problem, seed)

@@ -14,7 +14,7 @@ from maxmargin.problems.scalings import SCALINGS, convert_regularization
 from reference import qp
 
 PAIRS = [(source, target) for source in SCALINGS for target in SCALINGS]
-# The value that stands for SVC's price C, among n samples.
+# The value that stands for SVC's penalty C, among n samples.
 OF_PRICE = {
     "norm2_sum": lambda C, n: 2 * C,
     "half_norm2_sum": lambda C, n: C,
@@ -36,10 +36,10 @@ def test_there_are_four():
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @settings(max_examples=40, deadline=None)
-@given(price=st.floats(1e-100, 1e100), n=st.integers(1, 10**9))
-def test_every_pair_follows_the_table(source, target, price, n):
-    value = OF_PRICE[source](price, n)
-    assert convert_regularization(value, source, target, n) == pytest.approx(OF_PRICE[target](price, n), rel=1e-14)
+@given(penalty=st.floats(1e-100, 1e100), n=st.integers(1, 10**9))
+def test_every_pair_follows_the_table(source, target, penalty, n):
+    value = OF_PRICE[source](penalty, n)
+    assert convert_regularization(value, source, target, n) == pytest.approx(OF_PRICE[target](penalty, n), rel=1e-14)
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -123,8 +123,8 @@ def test_weights_may_stand_for_n():
 
 @pytest.mark.parametrize("source", SCALINGS)
 @pytest.mark.parametrize("value", [-1.0, math.nan, -math.inf, [1.0, -2.0]], ids=str)
-def test_values_that_are_no_price(source, value):
-    with pytest.raises(ValueError, match=f"of '{source}': a price"):
+def test_values_that_are_no_penalty(source, value):
+    with pytest.raises(ValueError, match=f"of '{source}': a penalty"):
         convert_regularization(value, source, "norm2_sum", 10)
 
 
@@ -132,7 +132,7 @@ def test_values_that_are_no_price(source, value):
     ("value", "source"),
     [(0.0, "norm2_sum"), (0, "half_norm2_sum"), ([2.0, 0.0], "half_norm2_mean"), (math.inf, "lambda_mean")],
 )
-def test_no_price_of_slack_is_refused_with_the_reason(value, source):
+def test_no_penalty_of_slack_is_refused_with_the_reason(value, source):
     with pytest.raises(ValueError, match=r"slack would cost nothing .* w = 0 would be optimal"):
         convert_regularization(value, source, "norm2_sum", 10)
 
@@ -157,7 +157,7 @@ def test_names_and_n_are_checked():
 @pytest.mark.parametrize(
     ("value", "source", "target"),
     [
-        (1e-310, "half_norm2_sum", "lambda_mean"),  # would be inf: no price at all
+        (1e-310, "half_norm2_sum", "lambda_mean"),  # would be inf: no penalty at all
         (1e-320, "lambda_mean", "half_norm2_sum"),  # would be inf: a hard margin
         (1.7e308, "half_norm2_sum", "norm2_sum"),
         (5e-324, "norm2_sum", "half_norm2_sum"),

@@ -23,6 +23,7 @@ from maxmargin import SVC, SVCCV, SVR, FitInterrupted, LinearSVC, LinearSVR, Nys
 from maxmargin.runtime.control import Control, Status, watching
 from maxmargin.runtime.interrupts import catching, current_policy, current_scope
 from maxmargin.runtime.transaction import all_or_nothing
+from maxmargin.svm.kernel import classifier
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process"),
@@ -129,13 +130,13 @@ def test_before_there_is_a_solver_it_raises_and_leaves_the_old_model(monkeypatch
 def test_after_the_last_check_of_the_solver_it_is_not_lost(monkeypatch):
     """The model has converged, and the user is obeyed all the same."""
     pressed = []
-    finish = SVC._finish
+    report_fit = classifier.report_fit
 
-    def press(self, *args, **kwargs):
+    def press(*args, **kwargs):
         pressed.append(signal.raise_signal(signal.SIGINT))
-        return finish(self, *args, **kwargs)
+        return report_fit(*args, **kwargs)
 
-    monkeypatch.setattr(SVC, "_finish", press)
+    monkeypatch.setattr(classifier, "report_fit", press)
     model = SVC()
     with pytest.raises(FitInterrupted):
         model.fit(X, Y)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from maxmargin.runtime import canonical_rows as _rows
 from maxmargin.runtime.canonical_rows import canonical_rows, row_hashes
+from maxmargin.runtime.validation import check_class_weights
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [1.0, 0.0, 2.0], [0.5, 0.25, 0.0], [1.0, 0.0, 2.0], [0.0, 0.0, 0.0]])
 TARGET = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0])
@@ -164,3 +165,23 @@ def test_hashes_do_not_pile_up():
     assert len(np.unique(hashes)) == 10_000
     counts = np.bincount((hashes >> np.uint64(60)).astype(int), minlength=16)
     assert counts.min() > 500
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix, lambda X: np.array(["a"] * len(X), object)])
+def test_sums_of_weights_do_not_depend_on_the_order_of_the_rows(make):
+    """Not in the last bit: 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in floating point."""
+    rng = np.random.default_rng(0)
+    X, weight = np.ones((40, 1)), rng.uniform(0.1, 3.0, 40)
+    first = canonical_rows(make(X), np.zeros(40), weight).weight
+    for _ in range(20):
+        order = rng.permutation(40)
+        assert np.array_equal(canonical_rows(make(X[order]), np.zeros(40), weight[order]).weight, first)
+
+
+def test_balanced_class_weights_do_not_depend_on_the_order_of_the_rows():
+    rng = np.random.default_rng(1)
+    codes, weight, classes = rng.integers(3, size=50), rng.uniform(0.1, 3.0, 50), np.arange(3)
+    first = check_class_weights("balanced", classes, codes, weight)
+    for _ in range(20):
+        order = rng.permutation(50)
+        assert np.array_equal(check_class_weights("balanced", classes, codes[order], weight[order]), first)

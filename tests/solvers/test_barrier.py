@@ -222,7 +222,7 @@ def test_small_and_large_prices(price):
     problem = problems.c_svc(arguments["y"], price * arguments["bound"])
     solution = solve(problem, K)
     f = K @ solution.a
-    assert optimality.look(problem, solution.a, f).relative_gap < 1e-7
+    assert optimality.best_certificate(problem, solution.a, f).relative_gap < 1e-7
     assert solution.n_iter < 60
 
 

@@ -336,7 +336,7 @@ def test_the_shape_and_the_loss_choose_the_solver():
     assert choose(10, 5000, LOSSES[1]) == "barrier"
     assert choose(SYSTEM_MAX_SIZE + 1, SYSTEM_MAX_SIZE + 1) == "coordinate_descent"
     assert choose(SYSTEM_MAX_SIZE + 1, SYSTEM_MAX_SIZE + 1, LOSSES[1]) == "coordinate_descent"
-    assert choose(10, 3, learns="dual") == "coordinate_descent"
+    assert choose(10, 3, learns="dual") == choose(10, 3, learns="primal") == choose(10, 3)
     assert choose(SYSTEM_MAX_SIZE + 1, SYSTEM_MAX_SIZE + 1, learns="primal") == "coordinate_descent"
 
 

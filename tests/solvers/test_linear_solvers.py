@@ -1001,8 +1001,8 @@ def test_the_choice_goes_by_the_shape_and_says_why():
         choose_linear_solver("auto", replace(few, X=np.zeros((1200, 2000)), weight=np.ones(1200)))[0].name == "barrier"
     )
     assert chosen(50_000, 50_000)[0].name == "coordinate_descent"
-    assert chosen(100, 10, learns="dual")[0].name == "coordinate_descent"
-    for learns in (None, "primal"):  # dual=False is a hint: never a worse algorithm
+    for learns in (None, "primal", "dual"):  # a hint: never another algorithm
+        assert chosen(100, 10, learns=learns)[0].name == "barrier"
         assert chosen(50_000, 50_000, learns=learns)[0].name == "coordinate_descent"
         assert chosen(1200, 50_000, learns=learns)[0].name == "coordinate_descent"
         assert chosen(100_000, 50, learns=learns)[0].name == "barrier"

@@ -39,7 +39,7 @@ from maxmargin.svm.calibration import (
 from maxmargin.svm.calibration.folds import quotas, stratified_folds
 from maxmargin.svm.calibration.linear_folds import linear_values
 from maxmargin.svm.calibration.linear_matrix import LinearMatrix, suits
-from maxmargin.svm.kernel import probabilities
+from maxmargin.svm.kernel import calibrating
 from maxmargin.svm.models.multiclass import pairs
 
 
@@ -284,13 +284,13 @@ def test_rows_are_judged_until_support_vectors_are_many():
 def captured(monkeypatch, name, fit):
     """The arguments and results of the out-of-fold values that a fit asks for."""
     calls = []
-    plain = getattr(probabilities, name)
+    plain = getattr(calibrating, name)
 
     def spy(*args):
         calls.append((args, plain(*args)))
         return calls[-1][1]
 
-    monkeypatch.setattr(probabilities, name, spy)
+    monkeypatch.setattr(calibrating, name, spy)
     fit()
     return calls
 
@@ -656,14 +656,14 @@ def test_a_limit_of_time_leaves_a_machine_that_says_so(machine):
 def test_folds_that_were_reached_are_used(monkeypatch):
     X, y = make_classification(1500, 5, flip_y=0.1, random_state=3)
     whole = SVC(calibration="sigmoid").fit(X, y).calibration_
-    plain = probabilities.kernel_values
+    plain = calibrating.kernel_values
 
     def stopped(*args):
         values = plain(*args)
         values[args[4] >= 2] = np.nan  # as if asked to stop after two folds
         return values
 
-    monkeypatch.setattr(probabilities, "kernel_values", stopped)
+    monkeypatch.setattr(calibrating, "kernel_values", stopped)
     with pytest.warns(ConvergenceWarning, match="stopped when 600 of 1,500 rows"):
         part = SVC(calibration="sigmoid").fit(X, y).calibration_
     assert part.n_samples == 600

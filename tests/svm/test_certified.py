@@ -9,6 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin.kernels import RBF, Linear, Sum
+from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems import verification
 from reference.certificate import dense, fitted, judge
 
@@ -88,6 +90,75 @@ def test_outliers_of_dense_data(n, far, gamma):
     check(SVC(C=100, gamma=gamma).fit(X, y), X, y)
 
 
+def spread(style, far, n, rng):
+    """Points that no common centre is near to."""
+    X = rng.normal(size=(n, 4))
+    if style == "clusters":
+        X[::3] += far
+        X[1::3] -= far
+    elif style == "graded":
+        X *= 10.0 ** rng.uniform(0, np.log10(far), n)[:, None]
+    elif style == "away from the origin":
+        X += far
+        X[0] = 0
+    else:
+        X[rng.permutation(n)[:10]] *= far
+    return X
+
+
+@pytest.mark.parametrize("form", ["dense", "float32", "sparse"])
+@pytest.mark.parametrize("style", ["clusters", "graded", "away from the origin", "ten outliers"])
+@pytest.mark.parametrize(("far", "n"), [(1e6, 60), (1e8, 60), (1e9, 300)])
+def test_points_far_from_each_other(style, far, n, form):
+    """Distances that lose their digits as |a|^2 + |b|^2 - 2 a'b, in problems small enough for one compiled call."""
+    rng = np.random.default_rng(n)
+    X = spread(style, far, n, rng)
+    if form == "sparse":
+        X = X * (rng.random(X.shape) < 0.5)
+    elif form == "float32":
+        X = X.astype(np.float32)
+    handed, y = sp.csr_matrix(X) if form == "sparse" else X, labels(rng.normal(size=(n, 2)), rng)
+    for model in (SVC(C=10, gamma=0.5), SVR(C=10, gamma=0.5), NuSVC(nu=0.1, gamma=0.5), OneClassSVM(nu=0.2, gamma=0.5)):
+        targets = () if isinstance(model, OneClassSVM) else (rng.normal(size=n) if isinstance(model, SVR) else y,)
+        model.fit(handed, *targets)
+        assert model.report_.converged
+        check(model, handed, *targets)
+
+
+@pytest.mark.parametrize("kernel", [Sum([RBF(0.5), Linear()]), "chi2", "rbf"])
+def test_a_wrong_kernel_matrix_is_found_out(kernel, monkeypatch):
+    """Small problems whose kernel values are stored are certified by definition, too."""
+    rng = np.random.default_rng(5)
+    X = np.abs(rng.normal(size=(60, 3)))
+    X[7] = 1e9 if kernel == "rbf" else X[7]  # far rows: the matrix is stored
+    y = labels(X[:, :2], rng)
+    true = StoredGram.stored
+
+    def wrong(self):
+        K, index = true(self)
+        K = K.copy()
+        K[3] *= 1.5
+        K[:, 3] *= 1.5
+        return K, index
+
+    monkeypatch.setattr(StoredGram, "stored", wrong)
+    model = SVC(C=10, gamma=0.5, kernel=kernel).fit(X, y)
+    if model.report_.converged:
+        check(model, X, y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "sigmoid"])
+@pytest.mark.parametrize("rows", [1, 5, 60])
+def test_values_of_a_few_float32_rows(kernel, rows):
+    """Points of float32 are computed with in float64, however few they are."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 3)).astype(np.float32)
+    model = SVC(C=10, kernel=kernel).fit(X, labels(X, rng))
+    values = model.decision_function(X[:rows])
+    exact = model.decision_function(X[:rows].astype(np.float64))
+    np.testing.assert_allclose(values, exact, rtol=0, atol=1e-13 * np.abs(model.dual_coef_).sum())
+
+
 @pytest.mark.parametrize("solver", ["active_set", "smo", "coordinate_descent", "barrier", "qp_dual"])
 def test_no_solver_is_believed(solver):
     rng = np.random.default_rng(3)
@@ -100,8 +171,6 @@ def test_no_solver_is_believed(solver):
 
 def test_a_solver_that_is_wrong_is_found_out(monkeypatch):
     """Kernel values of the solver that are off make no certificate: it is computed from others."""
-    from maxmargin.kernels.gram.operator import StoredGram
-
     rng = np.random.default_rng(4)
     X = rng.normal(size=(120, 3))
     y = labels(X, rng)
@@ -200,3 +269,15 @@ def test_random_problems(estimator, seed):
             raise
         return
     check(model, X, None if estimator is OneClassSVM else y, weight)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "sigmoid", "rbf"])
+def test_wide_sparse_rows(kernel):
+    """Many columns of which few are nearly dense: the others are no part of the panels."""
+    rng = np.random.default_rng(6)
+    X = sp.random(60, 20_000, 0.002, random_state=rng, format="lil")
+    X[:, 7] = rng.normal(size=(60, 1))
+    X = X.tocsr()
+    y = labels(X[:, :200], rng)
+    model = SVC(C=10, kernel=kernel, gamma=0.1).fit(X, y)
+    check(model, X, y)

@@ -11,17 +11,17 @@ import pytest
 from maxmargin import SVC, SVR, LongFitWarning, NuSVC
 from maxmargin.large_scale import forecast_approximation
 from maxmargin.runtime.control import Status, watching
-from maxmargin.svm.kernel import forecast, pipeline
+from maxmargin.svm.kernel import forecast
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Sizes that a test can afford: 1,200 rows are many, and any fit is long."""
-    monkeypatch.setattr(pipeline, "FORECAST_MIN_ROWS", 1_200)
-    monkeypatch.setattr(forecast, "FIRST", 100)
-    monkeypatch.setattr(forecast, "TEST", 200)
-    monkeypatch.setattr(forecast, "FEWEST", (200, 400))
-    monkeypatch.setattr(forecast, "LONG", 0.0)
+    monkeypatch.setattr(forecast, "FORECAST_MIN_ROWS", 1_200)
+    monkeypatch.setattr(forecast, "FIRST_SAMPLE_ROWS", 100)
+    monkeypatch.setattr(forecast, "TEST_ROWS", 200)
+    monkeypatch.setattr(forecast, "SAMPLE_MIN_ROWS", (200, 400))
+    monkeypatch.setattr(forecast, "LONG_FIT_SECONDS", 0.0)
 
 
 def points(n, classes=2, seed=0):
@@ -31,7 +31,7 @@ def points(n, classes=2, seed=0):
 
 
 def test_short_fits_pass_without_a_word():
-    X, y = points(pipeline.FORECAST_MIN_ROWS)
+    X, y = points(forecast.FORECAST_MIN_ROWS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SVC(C=0.01, tol=0.1).fit(X, y)
@@ -45,7 +45,7 @@ def test_a_long_fit_is_announced_and_left_as_it_is(small, monkeypatch, machine):
     ):
         announced = machine.fit(X, y)
     coefficients, support = announced.dual_coef_.copy(), announced.support_.copy()
-    monkeypatch.setattr(pipeline, "FORECAST_MIN_ROWS", 10**9)
+    monkeypatch.setattr(forecast, "FORECAST_MIN_ROWS", 10**9)
     plain = machine.fit(X, y)
     assert np.array_equal(plain.support_, support)
     assert np.array_equal(plain.dual_coef_, coefficients)
@@ -69,7 +69,7 @@ def test_a_machine_without_an_alternative_is_told_the_time_alone(small):
 
 
 def test_a_limit_of_time_needs_no_warning(small, monkeypatch):
-    monkeypatch.setattr(forecast, "LONG", 1e-9)
+    monkeypatch.setattr(forecast, "LONG_FIT_SECONDS", 1e-9)
     X, y = points(1_500)
     with warnings.catch_warnings():
         warnings.simplefilter("error", LongFitWarning)

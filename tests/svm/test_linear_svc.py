@@ -142,8 +142,8 @@ def test_solver_objects_carry_options_and_are_cloned_and_searched():
     assert search.best_score_ > 0.5
 
 
-@pytest.mark.parametrize(("dual", "solver"), [(True, "coordinate_descent"), (False, "newton"), ("auto", "newton")])
-def test_dual_chooses_the_side(dual, solver):
+@pytest.mark.parametrize(("dual", "solver"), [(True, "newton"), (False, "newton"), ("auto", "newton")])
+def test_dual_chooses_no_other_solver(dual, solver):
     X, y = clouds(2)
     model = LinearSVC(dual=dual).fit(X, y)
     assert model.report_.solver == solver
@@ -806,3 +806,32 @@ def test_sparse_text_in_any_form_and_with_any_number_of_threads(loss):
     kept = np.arange(X.shape[0]) % 3 > 0
     weighted = LinearSVC(loss=loss).fit(X, y, sample_weight=kept.astype(float))
     np.testing.assert_array_equal(weighted.coef_, LinearSVC(loss=loss).fit(X[kept], y[kept]).coef_)
+
+
+def wide_text(n=1500, d=30_000, words=40, seed=0):
+    """Two classes of sparse rows with many more columns than rows, each row with few of them."""
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(0, d, (n, words))
+    X = sp.csr_matrix((rng.random(n * words), (np.repeat(np.arange(n), words), columns.ravel())), (n, d))
+    return X, (X @ rng.standard_normal(d) > 0).astype(int)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_dual_is_a_hint_and_never_another_algorithm(loss):
+    dense = np.random.default_rng(1).standard_normal((120, 4))
+    for X, y in (wide_text(), (dense, (dense[:, 0] > 0.2).astype(int))):
+        models = [LinearSVC(dual=dual, loss=loss).fit(X, y) for dual in ("auto", True, False)]
+        assert len({model.report_.solver for model in models}) == 1
+        for model in models[1:]:
+            np.testing.assert_array_equal(model.coef_, models[0].coef_)
+
+
+@pytest.mark.parametrize(("C", "solver"), [(0.01, "coordinate_descent"), (100.0, "barrier")])
+def test_sparse_rows_with_a_small_C_are_solved_row_by_row(C, solver):
+    rng = np.random.default_rng(2)
+    X = sp.random(3000, 150, 0.05, format="csr", random_state=3)
+    y = (X @ rng.standard_normal(150) + 0.1 * rng.standard_normal(3000) > 0).astype(int)
+    model = LinearSVC(C=C, loss="hinge").fit(X, y)
+    assert model.report_.solver == solver
+    other = LinearSVC(C=C, loss="hinge", solver="barrier", tol=1e-8).fit(X, y)
+    assert model.report_.primal_objective == pytest.approx(other.report_.primal_objective, rel=1e-4)

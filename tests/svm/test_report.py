@@ -112,7 +112,7 @@ def test_one_machine_has_a_margin_and_several_have_a_smallest(binary):
     assert several.margin == several.margins.min()
     assert "smallest margin" in lines(several)
     assert "margin" not in lines(several)
-    assert "3 classes, one-vs-one, 3 machines" in value(several, "machine")
+    assert "3 classes, one-vs-one, 3 binary problems" in value(several, "machine")
 
 
 def test_margin_is_two_over_the_norm():

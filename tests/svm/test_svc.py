@@ -737,12 +737,15 @@ def test_a_class_of_weight_zero_keeps_its_place_and_is_never_predicted(absent, m
 @pytest.mark.parametrize("model", [SVC(), SVC(multiclass="ovr"), SVC(multiclass="crammer_singer"), NuSVC(nu=0.2)])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("present", [0, 1])
-def test_one_class_with_class_weight_is_always_predicted(present, n_classes, model):
+@pytest.mark.filterwarnings("ignore:sample_weight.*left out:UserWarning")
+def test_one_class_with_weight_is_always_predicted(present, n_classes, model):
     X, y = blobs(n_classes)
-    with pytest.raises(ValueError, match=f"all samples with positive weights belong to the same class, {present}"):
-        clone(model).fit(X, y, (y == present).astype(float))
-    model = clone(model).set_params(class_weight={k: float(k == present) for k in range(n_classes)}).fit(X, y)
+    with pytest.warns(UserWarning, match=f"belong to the same class, {present}: .* is always predicted"):
+        model = clone(model).fit(X, y, (y == present).astype(float))
     assert set(model.predict(X)) == {present}
+    assert set(SVC(class_weight={k: float(k == present) for k in range(n_classes)}).fit(X, y).predict(X)) == {present}
+    with pytest.raises(ValueError, match="belong to the same class"):
+        clone(model).fit(X, y, np.where(y == present, 1.0, -1.0))
     decision = model.decision_function(X)
     assert not np.isnan(decision).any()
     if n_classes == 2:

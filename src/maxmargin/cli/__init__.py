@@ -27,11 +27,15 @@ COMMANDS = {
     "tune": "maxmargin.cli.tune",
     "predict": "maxmargin.cli.predict",
     "evaluate": "maxmargin.cli.evaluate",
+    "explain": "maxmargin.cli.explain",
     "inspect": "maxmargin.cli.inspect",
     "plot": "maxmargin.cli.plot",
     "convert": "maxmargin.cli.convert",
+    "serve": "maxmargin.cli.serve",
     "digits": "maxmargin.cli.digits",
     "lab": "maxmargin.cli.lab",
+    "doctor": "maxmargin.cli.doctor",
+    "completion": "maxmargin.cli.completion",
 }
 
 # what the library calls it -> what the commands do
@@ -41,6 +45,7 @@ OPTIONS = {
     "cache_size": "--cache-size",
     "for instance with sklearn.preprocessing.StandardScaler": "for instance with --scale",
     "set handle_unknown='ignore'": "train with --unknown ignore",
+    "maxmargin.large_scale.forecast_approximation(estimator, X, y) compares the two": "add --approximate",
 }
 
 
@@ -99,14 +104,27 @@ def one_line_of(text: str) -> str:
     return " ".join(text.split())
 
 
+def show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """The version, and the instruction set that the compiled part was made for."""
+    if value:
+        from maxmargin import _native
+
+        click.echo(f"maxmargin {__version__} ({_native.cpu_level()})")
+        ctx.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="maxmargin")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=show_version, help="Show the version."
+)
 @click.option("--debug", is_flag=True, help="Show the full traceback of an error.")
 def main(debug: bool) -> None:
     """Support vector machines and kernel methods.
 
     \b
-    maxmargin train iris.csv -o iris.mm --scale     learn, test, save
-    maxmargin predict iris.mm new.csv               labels of new rows
-    maxmargin train --help                          all about one command
+    maxmargin train iris.csv -o iris.mm     learn, test, save
+    maxmargin predict iris.mm new.csv       labels of new rows
+    maxmargin train --help                  all about one command
+
+    Exit codes: 0 done, 2 something is wrong with the input, 130 interrupted, 1 a mistake of ours.
     """

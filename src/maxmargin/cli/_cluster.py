@@ -10,13 +10,13 @@ from maxmargin.runtime.validation import Array
 ON_CLUSTERS = ("LinearSVC", "NystroemSVC", "NystroemSVR", "NystroemRidge")
 
 
-def check_cluster(address: str | None, machine: Any) -> None:
+def check_cluster(address: str | None, svm: Any) -> None:
     """Refuse, before the fit, what a cluster cannot do."""
     if address is None:
         return
-    if type(machine).__name__ not in ON_CLUSTERS:
+    if type(svm).__name__ not in ON_CLUSTERS:
         raise UserError(
-            f"--dask fits linear classifiers and approximate machines, and this is {type(machine).__name__}: add "
+            f"--dask fits linear classifiers and approximate estimators, and this is {type(svm).__name__}: add "
             "--approximate, or say --kernel linear."
         )
     from maxmargin.large_scale import dask
@@ -24,13 +24,13 @@ def check_cluster(address: str | None, machine: Any) -> None:
     dask.LinearSVC  # noqa: B018  raises where Dask is not installed
 
 
-def fit_on_cluster(machine: Any, X: Any, y: Array | None, address: str) -> Any:
-    """The fitted machine; "local" is a cluster of this machine's cores."""
+def fit_on_cluster(svm: Any, X: Any, y: Array | None, address: str) -> Any:
+    """The fitted estimator; "local" is a cluster of this computer's cores."""
     from maxmargin.large_scale.dask.cluster import ClusterError
     from maxmargin.large_scale.dask.from_memory import on_cluster
 
     assert y is not None
     try:
-        return on_cluster(machine, X, y, None if address == "local" else address)
+        return on_cluster(svm, X, y, None if address == "local" else address)
     except ClusterError as error:
         raise UserError(str(error)) from error

@@ -1,5 +1,7 @@
 """Reading data: to train on, or for a model, which knows the columns it wants.
 
+tables      of any form: gaps, dates and words are no errors; what is done to each column is planned by
+            ``maxmargin.data.survey`` before training, and stands in the model's encoder from then on
 the model has names of columns    those are taken from a table with a header, in whatever order they stand there
 it has none                       the number of columns must be right
 svmlight                          leaves out zeros: fewer columns are filled up with zeros, more are refused
@@ -8,46 +10,178 @@ svmlight                          leaves out zeros: fewer columns are filled up 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
-from typing import Any
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxmargin.cli import UserError
-from maxmargin.cli._machine import as_labels, as_numbers
+from maxmargin.cli._estimator import as_labels, as_numbers
 from maxmargin.cli._model import Model, load_model
 from maxmargin.cli._options import Voice, counted, plain
+from maxmargin.data.delimited import LABEL_MAX_LETTERS
+from maxmargin.data.formats import format_of
+from maxmargin.data.forms import find_form, is_gap, numbers_of
+from maxmargin.data.layout import lay_out
+from maxmargin.data.source import Source
+from maxmargin.data.survey import ColumnPlan, check_names, complete_rows, na_is_a_word, survey
+from maxmargin.data.table import Table, missing_values, read_table
 from maxmargin.io import Data, DataFileError, read_data
 from maxmargin.runtime.validation import Array
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def read_for_training(source: str, task: str, target: str | None, text: Any, reading: dict[str, Any]) -> Data:
+ARRAYS = ("svmlight", "npz")  # formats without columns of their own
+TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "missing")
+NAMELESS = re.compile(r"column \d+")
+LABELS_MAX = 1000  # classes of one-vs-one: half a million problems
+LABELS_MAX_SHARE = 0.5  # of the rows: more different labels than that are no classes
+RARE_SHARE = 200  # rows for each time that a category must occur to have a column of its own, up to
+RARE_MAX = 5
+
+
+@dataclass
+class Rows:
+    """Points, targets and what is known of the columns; ``table`` is all that the file holds."""
+
+    X: Any
+    y: Array | None
+    columns: list[str] | None
+    target: str | None
+    source: str
+    plans: list[ColumnPlan] = field(default_factory=list)
+    table: Table | None = None
+
+    @property
+    def n(self) -> int:
+        return int(self.X.shape[0])
+
+
+def take(X: Any, rows: Any) -> Any:
+    """These rows of points of any sort."""
+    return X.take(rows) if isinstance(X, Table) else X[rows]
+
+
+def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Rows:
     """Rows to train on; to find outliers no target is needed, and without a name none is looked for."""
     from maxmargin.cli._progress import showing_reading
 
-    labelled = task != "outliers" or target is not None
+    labelled = options["task"] != "outliers" or options["target"] is not None
     with showing_reading():
-        return read_data(source, target=target, labelled=labelled, text=text, **_options(**reading))
+        file = Source(source)
+        kind = format_of(file, options["format"])
+        if kind in ARRAYS:
+            for name in TABLE_OPTIONS:
+                if options[name]:
+                    raise UserError(f"--{name} is for tables, and {file.name} has no columns with names: leave it out.")
+            return _of_data(read_data(file, target=options["target"], labelled=labelled, **_options(options)))
+        table = read_table(file, format=kind, header=options["header"])
+    place = None
+    if labelled:
+        place = lay_out(file, table.columns, table.shape[1], target=_spelled(options["target"], table)).target
+        if options["target"] is None:  # the last column with values
+            filled = [i for i, array in enumerate(table.arrays) if not missing_values(array).all()]
+            place = place if place in filled or not filled else filled[-1]
+    target = None if place is None else table.columns[place]
+    lists = {name: [_spelled(one, table) for one in options[name]] for name in ("drop", "keep", "id", "text")}
+    for name, listed in lists.items():
+        check_names(f"--{name}", listed, table)
+        if target in listed:
+            raise UserError(f"--{name} {target}: this is the target: choose another column with --target.")
+    if target is not None:
+        known = _known_targets(table[target])
+        if not known.any():
+            raise UserError(f"{file.name}: the target {target!r} is empty: choose another column with --target.")
+        if not known.all():
+            voice.note(f"Note: {counted(int((~known).sum()), 'row')} without a target {target!r} left out.")
+            table = table.take(np.flatnonzero(known))
+    features = table.select([name for name in table.columns if name != target])
+    dropped = [*lists["drop"], *lists["id"]]
+    decimal = {"comma": ",", "point": ".", None: None}[options["decimal"]]
+    plans = survey(features, drop=dropped, keep=lists["keep"], text=lists["text"], decimal=decimal)
+    used = [plan.name for plan in plans if plan.form is not None]
+    if not used:
+        raise UserError(f"{file.name}: no column is left to learn from: keep one with --keep NAME, or --text NAME.")
+    if options["missing"] in ("refuse", "drop"):
+        table = _complete(table, features, plans, options["missing"], voice)
+    y = None if target is None else _target_values(table[target], target, file.name, options["task"], decimal)
+    return Rows(table.select(used), y, used, target, file.name, plans, table)
 
 
-def read_like(
-    source: str,
-    columns: list[str] | None,
-    n_features: int,
-    *,
-    target: str | None = None,
-    text: Any = (),
-    labelled: bool = True,
-    reading: dict[str, Any],
-) -> Data:
-    """Rows with the columns of others."""
-    size = {"columns": columns} if columns is not None else {"n_features": n_features}
-    return read_data(source, target=target, labelled=labelled, text=text, **size, **_options(**reading))
+def make_encoder(data: Rows, scale: bool | None, missing: str | None, unknown: str | None) -> Any:
+    """The step that makes numbers of a table; for points without names it only scales."""
+    from maxmargin.data.table_encoder import TableEncoder
+
+    if not isinstance(data.X, Table):
+        return TableEncoder(scale=True) if scale is not False and isinstance(data.X, np.ndarray) else None
+    forms = [plan.form for plan in data.plans if plan.form is not None]
+    filling = missing if missing in ("mode", "indicate") else "median"
+    return TableEncoder(
+        columns=data.columns,
+        forms=forms,
+        missing=filling,
+        scale=scale is not False,
+        handle_unknown=unknown or "ignore",
+        min_frequency=max(1, min(RARE_MAX, data.n // RARE_SHARE)),
+    )
+
+
+def _complete(table: Table, features: Table, plans: list[ColumnPlan], how: str, voice: Voice) -> Table:
+    """The rows in which nothing is missing; or an error for the first in which something is."""
+    complete, (row, name) = complete_rows(features, plans)
+    if complete.all():
+        return table
+    if how == "refuse":
+        raise UserError(
+            f"{table.source}, column {name!r}, row {row + 1}: the value is missing: fill it in, or choose another "
+            "--missing."
+        )
+    if not complete.any():
+        raise UserError(f"{table.source}: every row has a missing value: choose another --missing, or --drop columns.")
+    voice.note(f"Note: {counted(int((~complete).sum()), 'row')} with missing values left out, as --missing drop says.")
+    return table.take(np.flatnonzero(complete))
+
+
+def _spelled(name: str | None, table: Table) -> Any:
+    """A column's name as the table writes it, if only its letters' size differs."""
+    if name is None or name in table.columns:
+        return name
+    alike = [column for column in table.columns if column.lower() == name.lower()]
+    return alike[0] if len(alike) == 1 else name
+
+
+def _known_targets(column: Array) -> Array:
+    if column.dtype != object:
+        return ~np.isnan(column)
+    words = Counter(word for word in column.tolist() if word is not None)
+    form = "category NA" if na_is_a_word(words, len(column)) else "category"
+    return np.array([word is not None and not is_gap(word, form) for word in column.tolist()])
+
+
+def _target_values(column: Array, name: str, source: str, task: str, decimal: str | None) -> Array:
+    """Targets as numbers, also where they are written as prices and the like, or as labels."""
+    if column.dtype != object:
+        return column
+    words = Counter(column.tolist())
+    form = find_form(words, decimal) if task != "classify" else "category"
+    if form.startswith(("number", "time", "date")):
+        values = numbers_of(column, form)[:, 0]
+        if not np.isnan(values).any():
+            return values
+    if max(map(len, words)) > LABEL_MAX_LETTERS or len(words) > min(LABELS_MAX, max(2, LABELS_MAX_SHARE * len(column))):
+        raise UserError(
+            f"{source}: the target {name!r} has {len(words):,} different texts in {len(column):,} rows, which are no "
+            "classes: choose another column with --target."
+        )
+    return column.astype(str)
 
 
 def read_for_model(
     model: Model, source: str, *, labels: bool | None, voice: Voice, target: str | None = None, **reading: Any
-) -> Data:
+) -> Rows:
     """Rows for a model, and their targets in the form in which it predicts.
 
     ``labels`` says whether targets must be there (True), are of no interest (False), or are welcome (None)."""
@@ -59,30 +193,93 @@ def read_for_model(
 
 def _read(
     model: Model, source: str, labels: bool, voice: Voice | None, target: str | None, reading: dict[str, Any]
-) -> Data:
-    if model.libsvm:
-        data = _for_libsvm(model, source, labels, target, reading)
+) -> Rows:
+    file = Source(source)
+    kind = format_of(file, reading["format"])
+    if model.libsvm or kind in ARRAYS:
+        data = _for_arrays(model, file, labels, target, reading)
     else:
-        wanted: dict[str, Any] = {"target": target, "text": model.text_columns, "labelled": labels, "reading": reading}
-        data = read_like(source, model.columns, model.n_features, **wanted)
-    return replace(data, y=_matching_targets(model, data, voice if labels else None))
+        table = read_table(file, format=kind, header=reading["header"])
+        data = rows_like(file, table, model.columns, model.n_features, target, labels, model.encoder is not None)
+        if labels and data.y is not None:
+            known = _known_targets(data.y)
+            if not known.all():
+                if voice is not None:
+                    voice.note(f"Note: {counted(int((~known).sum()), 'row')} without a target left out.")
+                rows = np.flatnonzero(known)
+                data = Rows(take(data.X, rows), data.y[rows], data.columns, data.target, data.source)
+            assert data.y is not None
+            data.y = _target_values(data.y, str(data.target), data.source, model.task, None)
+    if voice is not None:
+        note_unknown(model, data.X, voice)
+    data.y = _matching_targets(model, data, voice if labels else None)
+    return data
 
 
-def _matching_targets(model: Model, data: Data, voice: Voice | None) -> Array | None:
+def rows_like(
+    file: Source,
+    table: Table,
+    columns: Sequence[str] | None,
+    width: int,
+    target: str | None,
+    labels: bool,
+    encoded: bool,
+) -> Rows:
+    """The columns of a table that others had, by name or by place."""
+    nameless = columns is not None and all(map(NAMELESS.fullmatch, columns))
+    names = table.columns if table.headed or nameless else None
+    size: dict[str, Any] = {"columns": columns} if columns is not None else {"n_features": width}
+    found = lay_out(file, names, table.shape[1], target=_spelled(target, table), labelled=labels, **size)
+    wanted = [table.columns[position] for position in found.features]
+    X: Any = table.select(wanted)
+    if encoded and columns is not None:
+        X = Table(list(columns), X.arrays, table.source, True, table.decimal)
+    elif not encoded:
+        X = _all_numbers(X)
+    goal = None if found.target is None else table.columns[found.target]
+    y = None if goal is None else table[goal]
+    return Rows(X, y, None if columns is None else list(columns), goal, file.name, [], table)
+
+
+def _all_numbers(table: Table) -> Array:
+    """A table as points, for a model that was trained on numbers only."""
+    for name, array in zip(table.columns, table.arrays, strict=True):
+        gaps = np.flatnonzero(missing_values(array))
+        if array.dtype == object or len(gaps):
+            row = int(gaps[0]) if len(gaps) else 0
+            what = "the value is missing" if len(gaps) else f"{array[0]!r:.40} is not a number"
+            raise UserError(
+                f"{table.source}, column {name!r}, row {row + 1}: {what}: fill it in, or leave out the row."
+            )
+    return np.column_stack(table.arrays)
+
+
+def note_unknown(model: Model, X: Any, voice: Voice) -> None:
+    """How many values of the rows the model has no column for, and ignores."""
+    if model.encoder is None or model.encoder.handle_unknown != "ignore" or not isinstance(X, Table):
+        return
+    for name, words in model.encoder.unknown_categories(X).items():
+        shown = ", ".join(repr(word) for word, _ in words.most_common(3)) + (", ..." if len(words) > 3 else "")
+        voice.note(f"Note: column {name!r}: {counted(words.total(), 'value')} unknown to the model ignored ({shown}).")
+
+
+def _matching_targets(model: Model, data: Rows, voice: Voice | None) -> Array | None:
     """Targets as numbers, or as labels of the type that the classifier knows; without a voice, None if they are not."""
     y = data.y
     if y is None:
         return None
+    if y.dtype == object:
+        y = y.astype(str)
     if model.task == "outliers":
         return as_labels(y)
     if model.task == "regress":
         return as_numbers(y, data.source) if voice is not None else y if y.dtype.kind == "f" else None
-    return matching_labels(y, model.machine.classes_, data.source, voice)
+    return matching_labels(y, model.svm.classes_, data.source, voice)
 
 
 def matching_labels(y: Array, classes: Array, source: str, voice: Voice | None) -> Array | None:
-    """Labels of a file in the type of the classes. Labels that the classifier does not know are told, and are an error
-    if there are no others; without a voice, None is returned then."""
+    """Labels of a file in the type of the classes. Labels that the classifier does not know are reported, and are an
+    error if there are no others; without a voice, None is returned then."""
     labels = as_labels(y)
     if classes.dtype.kind == "U" and labels.dtype.kind != "U":
         labels = np.array([str(label) for label in labels.tolist()])
@@ -102,18 +299,28 @@ def matching_labels(y: Array, classes: Array, source: str, voice: Voice | None) 
     return labels
 
 
-def _for_libsvm(model: Model, source: str, labels: bool, target: str | None, reading: dict[str, Any]) -> Data:
-    """A LIBSVM model does not tell how many columns its data had: the data do, if they have more than it uses."""
-    data = read_data(source, target=target, labelled=labels, **_options(**reading))
+def _of_data(data: Data) -> Rows:
+    return Rows(data.X, data.y, data.columns, data.target, data.source)
+
+
+def _for_arrays(model: Model, source: Any, labels: bool, target: str | None, reading: dict[str, Any]) -> Rows:
+    """A LIBSVM model does not say how many columns its data had: the data do, if they have more than it uses."""
+    common: dict[str, Any] = {"target": target, "labelled": labels, **_options(reading)}
+    if not model.libsvm:
+        size = {"columns": model.columns} if model.columns is not None else {"n_features": model.n_features}
+        return _of_data(read_data(source, **size, **common))
+    data = read_data(source, **common)
     n, known = data.X.shape[1], model.n_features
     if n > known:
         model.estimator = load_model(model.path, n).estimator
-        return data
-    return data if n == known else read_like(source, None, known, target=target, labelled=labels, reading=reading)
+    elif n < known:
+        data = read_data(source, n_features=known, **common)
+    return _of_data(data)
 
 
-def _options(format: str | None, header: bool | None, zero_based: bool | None) -> dict[str, Any]:
-    return {"format": format, "header": header, "zero_based": "auto" if zero_based is None else zero_based}
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    zero_based = "auto" if given["zero_based"] is None else given["zero_based"]
+    return {"format": given["format"], "header": given["header"], "zero_based": zero_based}
 
 
 def _some(labels: Array) -> str:

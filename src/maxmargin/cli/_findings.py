@@ -1,11 +1,12 @@
-"""What predictions are worth, beside those of someone who has not looked at the data.
+"""What predictions are worth, beside those of someone who knows the targets only, and of a linear model.
 
-    classes    accuracy                  the most frequent label, always
-    numbers    MAE, RMSE, R2             the mean (best for RMSE and R2) and the median (best for MAE), always
-    outliers   share outside the region  the share nu that training allows
+    classes    accuracy, balanced accuracy, AUC    the most frequent label, always
+    numbers    MAE, RMSE, R2                       the mean (best for RMSE and R2) and the median (best for MAE), always
+    outliers   share outside the region            the share nu that training allows
 
-"Clearly better" means more than chance: the 95 % interval of the accuracy, or of the mean difference of the squared
-errors, lies above the baseline's.
+The verdict goes by one score: accuracy; balanced accuracy where a class is rare or classes were weighted; or what the
+user chose by. "Clearly better" means more than chance: the 95 % interval of the score, or of the mean difference of the
+squared errors, lies above the baseline's.
 """
 
 from __future__ import annotations
@@ -21,18 +22,23 @@ from maxmargin.cli._options import plain
 from maxmargin.digits.example import wilson_interval
 from maxmargin.runtime.validation import Array
 
-MANY = 40  # classes from which the table shows only the average
+LISTED_MAX_CLASSES = 40  # beyond, the table shows the averages only
+CONFUSION_MAX_CLASSES = 8  # whose matrix fits into 80 columns
 SURE = 1.96  # standard errors that a difference must have
+RARE_CLASS_SHARE = 0.4  # of an even share: a class with less is rare
 
 
 @dataclass(frozen=True)
 class ClassFindings:
-    """Predicted labels beside true ones; the baseline always answers ``naive``, the most frequent label ``where``."""
+    """Predicted labels beside true ones; the baseline always answers ``naive``, the most frequent label ``where``.
+    ``scores`` are values that rise with the second of two classes."""
 
     truth: Array
     predicted: Array
     naive: Any
     where: str
+    values: Array | None = None
+    judged_by: str = "accuracy"
 
     @property
     def n_correct(self) -> int:
@@ -50,69 +56,139 @@ class ClassFindings:
     def interval(self) -> tuple[float, float]:
         return wilson_interval(self.n_correct, len(self.truth))
 
+    def recalls(self) -> tuple[Array, Array]:
+        """The share of each true class that was found, and its rows."""
+        labels, counts = np.unique(self.truth, return_counts=True)
+        return np.array([np.mean(self.predicted[self.truth == label] == label) for label in labels]), counts
+
+    @property
+    def balanced_accuracy(self) -> float:
+        return float(np.mean(self.recalls()[0]))
+
+    @property
+    def auc(self) -> float | None:
+        """The share of pairs of one row of each class that the values put in the right order."""
+        labels, codes, counts = np.unique(self.truth, return_inverse=True, return_counts=True)
+        if self.values is None or len(labels) != 2:
+            return None
+        from scipy.stats import rankdata
+
+        ranks = rankdata(self.values)[codes == 1].sum() - counts[1] * (counts[1] + 1) / 2
+        return float(ranks / (counts[0] * counts[1]))
+
+    def judged(self) -> tuple[str, float, tuple[float, float], float]:
+        """The score that counts: its name, its value, its 95 % interval, and the baseline's value."""
+        if self.judged_by == "AUC" and self.auc is not None:
+            return "AUC", self.auc, _around(self.auc, self._auc_error()), 0.5
+        if self.judged_by != "accuracy":
+            recalls, counts = self.recalls()
+            smoothed = (recalls * counts + 1) / (counts + 2)  # no class is perfect for sure
+            error = math.sqrt(float(np.sum(smoothed * (1 - smoothed) / counts))) / len(counts)
+            return "balanced accuracy", float(recalls.mean()), _around(float(recalls.mean()), error), 1 / len(counts)
+        return "accuracy", self.accuracy, self.interval, self.baseline
+
+    def _auc_error(self) -> float:
+        """Hanley and McNeil's standard error (1982)."""
+        auc = self.auc
+        assert auc is not None
+        a, b = np.unique(self.truth, return_counts=True)[1].tolist()
+        q1, q2 = auc / (2 - auc), 2 * auc * auc / (1 + auc)
+        inside = auc * (1 - auc) + (b - 1) * (q1 - auc * auc) + (a - 1) * (q2 - auc * auc)
+        return math.sqrt(max(inside, 0.0) / (a * b))
+
     @property
     def better(self) -> bool:
-        return self.interval[0] > self.baseline
+        _, _, (low, _), baseline = self.judged()
+        return low > baseline
 
     @property
     def verdict(self) -> str:
+        name, value, (low, _), baseline = self.judged()
         if self.better:
-            return "The model is clearly better than the naive baseline."
-        if self.accuracy > self.baseline:
+            return f"The model is clearly better than the naive baseline (by {name})."
+        if value > baseline:
             return (
-                "The model is better than the naive baseline, but not by more than chance would allow "
-                f"(its 95 % interval starts at {self.interval[0]:.3f}): test on more rows, or try other parameters."
+                f"The model is better than the naive baseline (by {name}), but not by more than chance would allow "
+                f"(its 95 % interval starts at {low:.3f}): test on more rows, or try maxmargin tune."
             )
-        return (
-            "Warning: the model is NOT better than the naive baseline: try --scale, another --C, --gamma or --kernel."
-        )
+        return f"Warning: the model is NOT better than the naive baseline (by {name}): try maxmargin tune."
 
-    def scores(self) -> tuple[dict[Any, dict[str, float]], dict[str, float]]:
-        """Precision, recall, f1 and support of every label, and their averages weighted by support."""
+    def scores(self) -> tuple[dict[Any, dict[str, float]], dict[str, dict[str, float]]]:
+        """Precision, recall, f1 and support of every label, and their means: over rows, and over classes."""
         from sklearn.metrics import precision_recall_fscore_support
 
         names = ("precision", "recall", "f1", "support")
         labels = np.unique(np.concatenate((self.truth, self.predicted)))
         known = {"labels": labels, "zero_division": 0.0}
         columns = precision_recall_fscore_support(self.truth, self.predicted, **known)
-        average = precision_recall_fscore_support(self.truth, self.predicted, average="weighted", **known)[:3]
         rows = zip(labels, np.transpose(columns), strict=True)
         by_label = {plain(label): dict(zip(names, map(float, row), strict=True)) for label, row in rows}
-        return by_label, dict(zip(names, (*map(float, average), float(len(self.truth))), strict=True))
+        means = {}
+        for name, average in (("mean of rows", "weighted"), ("mean of classes", "macro")):
+            row = precision_recall_fscore_support(self.truth, self.predicted, average=average, **known)[:3]
+            means[name] = dict(zip(names, (*map(float, row), float(len(self.truth))), strict=True))
+        return by_label, means
+
+    def confusion(self) -> tuple[list[Any], Array]:
+        """Labels, and how many rows of each (down) were predicted as each (across)."""
+        from sklearn.metrics import confusion_matrix
+
+        labels = np.unique(np.concatenate((self.truth, self.predicted)))
+        return [plain(label) for label in labels], confusion_matrix(self.truth, self.predicted, labels=labels)
 
     def text(self) -> str:
-        by_label, average = self.scores()
-        rows = [*(by_label.items() if len(by_label) <= MANY else ()), ("average", average)]
-        width = min(40, max(14, *(len(str(label)) + 2 for label, _ in rows)))
-        lines = [f"{'label':<{width}}{'precision':<10}{'recall':<7}{'f1':<5}support"]
+        by_label, means = self.scores()
+        rows = [*(by_label.items() if len(by_label) <= LISTED_MAX_CLASSES else ()), *means.items()]
+        width = min(40, max(17, *(len(str(label)) + 2 for label, _ in rows)))
+        lines = [f"{'label':<{width}}{'precision':<10}{'recall':<7}{'f1':<5}rows"]
         for label, row in rows:
-            figures = f"{row['precision']:<10.2f}{row['recall']:<7.2f}{row['f1']:<5.2f}{row['support']:.0f}"
+            figures = f"{row['precision']:<10.2f}{row['recall']:<7.2f}{row['f1']:<5.2f}{row['support']:,.0f}"
             lines.append(f"{str(label)[: width - 2]:<{width}}{figures}")
+        labels, matrix = self.confusion()
+        if len(labels) <= CONFUSION_MAX_CLASSES:
+            lines += ["", *_matrix(labels, matrix)]
         low, high = self.interval
+        more = []
+        if self.judged_by != "accuracy" or self.auc is not None:
+            value = self.balanced_accuracy
+            more.append(
+                f"balanced         {value:.3f}  mean recall of the classes; naive {1 / len(self.recalls()[1]):.3f}"
+            )
+        if self.auc is not None:
+            more.append(f"AUC              {self.auc:.3f}  of the decision values; naive 0.500")
         return "\n".join(
             [
                 *lines,
                 "",
-                f"accuracy        {self.accuracy:.3f}  {self.n_correct:,} of {len(self.truth):,} right; "
+                f"accuracy         {self.accuracy:.3f}  {self.n_correct:,} of {len(self.truth):,} right; "
                 f"95 % interval {low:.3f} to {high:.3f}",
-                f"naive baseline  {self.baseline:.3f}  always answering {plain(self.naive)}, "
+                f"naive baseline   {self.baseline:.3f}  always {_cut(plain(self.naive), 20)}, "
                 f"the most frequent label {self.where}",
-                self.verdict,
+                *more,
             ]
         )
 
     def to_dict(self) -> dict[str, Any]:
-        by_label, average = self.scores()
+        by_label, means = self.scores()
+        name, value, interval, baseline = self.judged()
+        labels, matrix = self.confusion()
         return {
             "n": len(self.truth),
             "n_correct": self.n_correct,
             "accuracy": self.accuracy,
             "accuracy_interval": list(self.interval),
+            "balanced_accuracy": self.balanced_accuracy,
+            "auc": self.auc,
             "baseline": self.baseline,
             "baseline_label": plain(self.naive),
+            "judged_by": name,
+            "score": value,
+            "score_interval": list(interval),
+            "baseline_score": baseline,
             "better_than_baseline": self.better,
             "scores": {str(label): row for label, row in by_label.items()},
-            "average": average,
+            "means": means,
+            "confusion": {"labels": labels, "matrix": matrix.tolist()} if len(labels) <= LISTED_MAX_CLASSES else None,
         }
 
 
@@ -134,6 +210,16 @@ class NumberFindings:
         r2 = 1 - squared / variance if variance > 0 else math.nan
         return {"mae": float(np.mean(np.abs(residual))), "rmse": math.sqrt(squared), "r2": r2}
 
+    def judged(self) -> tuple[str, float, tuple[float, float], float]:
+        """R2, its 95 % interval (of the mean squared error, by the delta method), and the mean's."""
+        ours = self.errors(self.predicted)
+        squares = (self.truth - self.predicted) ** 2
+        variance = float(np.mean((self.truth - self.truth.mean()) ** 2))
+        n = len(squares)
+        error = float(np.std(squares, ddof=1)) / math.sqrt(n) / variance if n > 1 and variance > 0 else math.nan
+        r2 = ours["r2"]
+        return "R2", r2, (r2 - SURE * error, min(1.0, r2 + SURE * error)), self.errors(self.mean)["r2"]
+
     @property
     def better(self) -> bool:
         """Whether the mean of the differences of squared errors is above zero by 1.96 standard errors."""
@@ -150,9 +236,9 @@ class NumberFindings:
         if ours["rmse"] < mean["rmse"]:
             return (
                 "The model is better than the naive baseline, but not by more than chance would allow: test on more "
-                "rows, or try other parameters."
+                "rows, or try maxmargin tune."
             )
-        return "Warning: the model is NOT better than the naive baseline: try --scale, or a larger --C."
+        return "Warning: the model is NOT better than the naive baseline: try maxmargin tune."
 
     def text(self) -> str:
         rows = {
@@ -160,18 +246,29 @@ class NumberFindings:
             "naive: mean": self.errors(self.mean),
             "naive: median": self.errors(self.median),
         }
-        lines = [f"{'':<15}{'MAE':<12}{'RMSE':<12}R2"]
+        lines = [f"{'':<17}{'MAE':<12}{'RMSE':<12}R2"]
         for name, row in rows.items():
-            lines.append(f"{name:<15}{row['mae']:<12.5g}{row['rmse']:<12.5g}{row['r2']:.3f}")
-        answers = (
-            f"The naive baselines always answer {self.mean:.5g} and {self.median:.5g}, mean and median {self.where}."
+            lines.append(f"{name:<17}{row['mae']:<12.5g}{row['rmse']:<12.5g}{decimals(row['r2'])}")
+        _, _, (low, high), _ = self.judged()
+        return "\n".join(
+            [
+                *lines,
+                "",
+                f"95 % interval of R2: {decimals(low)} to {decimals(high)}",
+                f"The naive baselines always answer {self.mean:.5g} and {self.median:.5g}, "
+                f"mean and median {self.where}.",
+            ]
         )
-        return "\n".join([*lines, "", answers, self.verdict])
 
     def to_dict(self) -> dict[str, Any]:
+        name, value, interval, baseline = self.judged()
         return {
             "n": len(self.truth),
             **self.errors(self.predicted),
+            "judged_by": name,
+            "score": value,
+            "score_interval": list(interval),
+            "baseline_score": baseline,
             "baseline_mean": self.errors(self.mean),
             "baseline_median": self.errors(self.median),
             "better_than_baseline": self.better,
@@ -208,21 +305,21 @@ class OutlierFindings:
     @property
     def verdict(self) -> str:
         low, high = wilson_interval(self.n_outside, len(self.outside))
-        told = f"(95 % interval {low:.1%} to {high:.1%}; {self.expected_name} {self.expected:.1%})"
+        details = f"(95 % interval {low:.1%} to {high:.1%}; {self.expected_name} {self.expected:.1%})"
         if low > self.expected:
             return (
-                f"Warning: more rows lie outside than expected {told}: these rows differ from the training rows, or "
+                f"Warning: more rows lie outside than expected {details}: these rows differ from the training rows, or "
                 "the region follows those too closely (a smaller --gamma is smoother)."
             )
         if high < self.expected:
-            return f"Fewer rows lie outside than expected {told}."
-        return f"As many rows lie outside as expected {told}."
+            return f"Fewer rows lie outside than expected {details}."
+        return f"As many rows lie outside as expected {details}."
 
     def text(self) -> str:
-        lines = [f"outliers        {self.share:.1%}  {self.n_outside:,} of {len(self.outside):,} rows", self.verdict]
+        lines = [f"outliers         {self.share:.1%}  {self.n_outside:,} of {len(self.outside):,} rows"]
         labels = self.by_label()
-        if 1 < len(labels) <= MANY:
-            width = min(40, max(16, *(len(str(label)) + 2 for label in labels)))
+        if 1 < len(labels) <= LISTED_MAX_CLASSES:
+            width = min(40, max(17, *(len(str(label)) + 2 for label in labels)))
             lines += ["", f"{'label':<{width}}{'outside':<10}of"]
             for label, (outside, n) in labels.items():
                 lines.append(f"{str(label)[: width - 2]:<{width}}{f'{outside / n:.1%}':<10}{n:,} rows")
@@ -241,11 +338,13 @@ class OutlierFindings:
 Findings = ClassFindings | NumberFindings | OutlierFindings
 
 
-def findings_of(model: Model, X: Any, y: Array | None, naive_from: Array | None, where: str) -> Findings:
+def findings_of(
+    model: Model, X: Any, y: Array | None, naive_from: Array | None, where: str, judged_by: str | None = None
+) -> Findings:
     """What a model's predictions on X are worth; the baseline learns from the targets ``naive_from``."""
     if model.task == "outliers":
-        report = getattr(model.machine, "report_", None)
-        expected, name = float(model.machine.nu), "nu is"
+        report = getattr(model.svm, "report_", None)
+        expected, name = float(model.svm.nu), "nu is"
         if report is not None and not math.isnan(report.training_error):
             expected, name = report.training_error, "of the training rows"
         return OutlierFindings(model.estimator.predict(X) < 0, expected, name, y)
@@ -255,4 +354,38 @@ def findings_of(model: Model, X: Any, y: Array | None, naive_from: Array | None,
     if model.task == "regress":
         return NumberFindings(y, predicted, float(naive_from.mean()), float(np.median(naive_from)), where)
     labels, counts = np.unique(naive_from, return_counts=True)
-    return ClassFindings(y, predicted, labels[np.argmax(counts)], where)
+    values = None
+    if len(model.svm.classes_) == 2 and np.isin(y, model.svm.classes_).all():
+        values = np.asarray(model.estimator.decision_function(X))
+    rule = judged_by or ("balanced accuracy" if is_imbalanced(naive_from) else "accuracy")
+    return ClassFindings(y, predicted, labels[np.argmax(counts)], where, values, rule)
+
+
+def is_imbalanced(y: Array) -> bool:
+    """Whether a class has less than 40 % of an even share of the rows."""
+    counts = np.unique(y, return_counts=True)[1]
+    return bool(counts.min() < RARE_CLASS_SHARE * len(y) / len(counts))
+
+
+def decimals(value: float) -> str:
+    """Three decimals, and no minus sign before zeros."""
+    text = f"{value:.3f}"
+    return text[1:] if text == "-0.000" else text
+
+
+def _around(value: float, error: float) -> tuple[float, float]:
+    return max(0.0, value - SURE * error), min(1.0, value + SURE * error)
+
+
+def _cut(value: Any, width: int) -> str:
+    text = str(value)
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _matrix(labels: list[Any], matrix: Array) -> list[str]:
+    """The confusion matrix as lines of at most 80 letters."""
+    across = max(6, min(12, 60 // len(labels)))
+    lines = ["true \\ predicted  " + "".join(f"{_cut(label, across - 1):>{across}}" for label in labels)]
+    for label, row in zip(labels, matrix.tolist(), strict=True):
+        lines.append(f"{_cut(label, 17):<18}" + "".join(f"{n:>{across},}" for n in row))
+    return lines

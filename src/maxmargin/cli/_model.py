@@ -15,7 +15,7 @@ from maxmargin.cli import UserError
 
 @dataclass
 class Model:
-    """An estimator from a file: a machine, or a pipeline that ends in one."""
+    """An estimator from a file: a model, or a pipeline that ends in one."""
 
     path: str
     estimator: Any
@@ -23,26 +23,26 @@ class Model:
 
     @property
     def steps(self) -> list[Any]:
-        """All steps, the machine last."""
+        """All steps, the support vector machine last."""
         if not hasattr(self.estimator, "steps"):
             return [self.estimator]
         return [step for _, step in self.estimator.steps if step not in (None, "passthrough")]
 
     @property
-    def machine(self) -> Any:
+    def svm(self) -> Any:
         return self.steps[-1]
 
     @property
     def task(self) -> str:
         from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
-        if is_classifier(self.machine):
+        if is_classifier(self.svm):
             return "classify"
-        if is_regressor(self.machine):
+        if is_regressor(self.svm):
             return "regress"
-        if is_outlier_detector(self.machine):
+        if is_outlier_detector(self.svm):
             return "outliers"
-        raise UserError(f"{self.path} holds a {type(self.machine).__name__}, which predicts nothing.")
+        raise UserError(f"{self.path} holds a {type(self.svm).__name__}, which predicts nothing.")
 
     @property
     def columns(self) -> list[str] | None:
@@ -89,9 +89,7 @@ def load_model(path: str, n_features: int | None = None) -> Model:
             raise UserError(f"{path} is text and no model file: name the model first, then the data.") from None
         raise
     try:
-        check_is_fitted(model.machine)
+        check_is_fitted(model.svm)
     except NotFittedError:
-        raise UserError(
-            f"{path} holds a {type(model.machine).__name__} that was never fitted: fit and save it."
-        ) from None
+        raise UserError(f"{path} holds a {type(model.svm).__name__} that was never fitted: fit and save it.") from None
     return model

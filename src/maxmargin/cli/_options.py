@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +16,8 @@ from typing import Any
 import click
 
 from maxmargin.cli import UserError, in_options
+
+TEXT_COLUMNS = 80  # of a terminal
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 target_option = click.option(
@@ -62,12 +66,31 @@ def learning_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., 
             help="What to learn; auto decides by the target.",
         ),
         click.option(
-            "--text", metavar="COLUMN", multiple=True, help="Take this column as text though it looks like numbers."
+            "--drop", metavar="COLUMN", multiple=True, help="Leave this column out; may be given several times."
+        ),
+        click.option("--keep", metavar="COLUMN", multiple=True, help="Use this column though it looks like an ID."),
+        click.option("--id", metavar="COLUMN", multiple=True, help="A column that names the rows, to be left out."),
+        click.option(
+            "--text",
+            metavar="COLUMN",
+            multiple=True,
+            help="Take this column as text: long texts by their words (TF-IDF), numbers as codes.",
+        ),
+        click.option(
+            "--missing",
+            type=click.Choice(["median", "mode", "indicate", "drop", "refuse"]),
+            help="Missing values: numbers get the median and categories one of their own; the most frequent value; "
+            "median, and a column that says where; rows left out; an error.  [default: median]",
+        ),
+        click.option(
+            "--decimal",
+            type=click.Choice(["point", "comma"]),
+            help="Whether 1,234 is a thousand (point) or 1.234 (comma), where the data leave it open.",
         ),
         click.option(
             "--unknown",
             type=click.Choice(["error", "ignore"]),
-            help="What predict does with a text it has not seen in training.  [default: error]",
+            help="What predict does with a category that training did not have.  [default: ignore, and count]",
         ),
         click.option("--test", metavar="DATA", type=click.Path(), help="Test on this file instead of a part of DATA."),
         click.option(
@@ -119,30 +142,55 @@ class Voice:
     def say(self, text: str = "") -> None:
         """A part of the result: on standard output, unless that is JSON."""
         if not self.as_json:
-            click.echo(text)
+            click.echo(wrapped(text))
 
     def note(self, text: str) -> None:
-        """Something beside the result: on standard error."""
+        """Something beside the result: on standard error, each once."""
+        if text in self.notes:
+            return
         self.notes.append(text)
         if not self.as_json:
-            click.echo(text, err=True)
+            click.echo(wrapped(text), err=True)
 
     @contextmanager
     def repeating_warnings(self) -> Iterator[None]:
-        """Warnings of the library become notes, each once."""
-        with warnings.catch_warnings(record=True) as caught:
+        """Warnings of the library become notes at once, so that one about a long fit comes before it."""
+
+        def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, UserWarning | RuntimeWarning):
+                self.note(f"Warning: {in_options(' '.join(str(message).split()))}")
+
+        with warnings.catch_warnings():
             warnings.simplefilter("always")
-            try:
-                yield
-            finally:
-                told = [w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning)]
-                for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in told):
-                    self.note(f"Warning: {in_options(text)}")
+            warnings.showwarning = show
+            yield
 
     def finish(self, findings: dict[str, Any]) -> None:
         """The one JSON object, where that was asked for."""
         if self.as_json:
             click.echo(json.dumps(as_json_value({**findings, "notes": self.notes}), indent=2, allow_nan=False))
+
+
+def wrapped(text: str) -> str:
+    """Lines of at most 80 letters; the rest of a longer one stands below its second column, if it has one."""
+    lines = []
+    for line in text.split("\n"):
+        if len(line) <= TEXT_COLUMNS:
+            lines.append(line)
+            continue
+        head = re.match(r"\s*\S+(?: \S+)*\s{2,}", line)
+        indent = len(head[0]) if head and len(head[0]) <= TEXT_COLUMNS // 2 else len(line) - len(line.lstrip()) + 2
+        # blanks between columns stay, since only the rest of the line is filled
+        fill = textwrap.TextWrapper(
+            TEXT_COLUMNS,
+            subsequent_indent=" " * indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+            replace_whitespace=False,
+            drop_whitespace=True,
+        )
+        lines += fill.wrap(line)
+    return "\n".join(lines)
 
 
 def as_json_value(value: Any) -> Any:

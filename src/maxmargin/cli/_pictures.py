@@ -8,8 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.cli import UserError
+from maxmargin.cli._data import take
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import Voice, counted
+from maxmargin.data.table import Table
+from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.displays import MarginDisplay, ProjectionDisplay, RegressionDisplay
 from maxmargin.displays._figure import BLUE, axes_of
 from maxmargin.runtime.validation import Array
@@ -23,10 +26,13 @@ def draw(model: Model, points: Any, seed: int, many: int, voice: Voice) -> tuple
     X, y, n = points.X, points.y, points.X.shape[0]
     if n > many:
         rows = np.sort(np.random.default_rng(seed).choice(n, many, replace=False))
-        X, y = X[rows], None if y is None else y[rows]
+        X, y = take(X, rows), None if y is None else y[rows]
         voice.note(f"Note: {many:,} of {n:,} rows are shown, chosen at random.")
     names = model.columns
-    numbers = X.dtype != object
+    if isinstance(X, Table) and X.shape[1] <= 2 and all(form == "number" for form in model.encoder.forms or ["number"]):
+        rows = np.flatnonzero(np.isfinite(np.column_stack(X.arrays)).all(axis=1))
+        X, y = np.column_stack(X.arrays)[rows], None if y is None else y[rows]
+    numbers = not isinstance(X, Table)
     if model.task == "regress":
         assert y is not None
         return _curve(model, X, y, names, points.target) if X.shape[1] == 1 and numbers else _against(model, X, y)
@@ -49,13 +55,15 @@ def _plane(model: Model, X: Any, y: Array | None, names: list[str] | None) -> tu
 
 
 def _support_in_the_plane(model: Model, found: Array) -> Array:
-    """Support vectors in the columns of the data: the steps before the machine, backwards."""
-    vectors = getattr(model.machine, "support_vectors_", None)
+    """Support vectors in the columns of the data: the steps before the model, backwards."""
+    vectors = getattr(model.svm, "support_vectors_", None)
     if vectors is None or vectors.shape[1:] != (2,):
         return found
     vectors = vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
     for step in reversed(model.steps[:-1]):
-        if hasattr(step, "inverse_transform"):
+        if isinstance(step, TableEncoder):  # numbers only, see above
+            vectors = vectors * step.spread_ + step.center_
+        elif hasattr(step, "inverse_transform"):
             vectors = np.asarray(step.inverse_transform(vectors))
     return vectors if vectors.dtype != object else vectors.astype(np.float64)
 
@@ -76,12 +84,12 @@ def _against(model: Model, X: Any, y: Array) -> tuple[str, Any]:
     ends = [min(y.min(), predicted.min()), max(y.max(), predicted.max())]
     ax.plot(ends, ends, color="0.2", linewidth=1.2, linestyle="--")
     error = float(np.sqrt(np.mean((y - predicted) ** 2)))
-    ax.set(xlabel="true", ylabel="predicted", title=f"{type(model.machine).__name__}: RMSE {error:.4g}")
+    ax.set(xlabel="true", ylabel="predicted", title=f"{type(model.svm).__name__}: RMSE {error:.4g}")
     return "predicted against true numbers", figure
 
 
 def _projection(model: Model, X: Any, y: Array | None) -> tuple[str, Any]:
-    """The plane of the first two principal components in the machine's feature space."""
+    """The plane of the first two principal components in the model's feature space."""
     from sklearn.pipeline import Pipeline
 
     from maxmargin.kernel_methods.pca import KernelPCA
@@ -92,10 +100,10 @@ def _projection(model: Model, X: Any, y: Array | None) -> tuple[str, Any]:
     Z = Pipeline(model.estimator.steps[:-1]).transform(X) if len(model.steps) > 1 else X
     predicted = model.estimator.predict(X)
     shown = np.where(predicted > 0, "inside", "outside") if model.task == "outliers" else predicted
-    kernel = getattr(model.machine, "kernel_", "linear")
+    kernel = getattr(model.svm, "kernel_", "linear")
     pca = KernelPCA(n_components=2, kernel=kernel).fit(Z)
     display = ProjectionDisplay.from_estimator(pca, Z, shown).plot(legend=False)
-    title = f"{type(model.machine).__name__}, coloured by prediction"
+    title = f"{type(model.svm).__name__}, coloured by prediction"
     if y is not None and model.task == "classify":
         wrong = predicted != y
         if wrong.any():

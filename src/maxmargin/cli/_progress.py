@@ -5,7 +5,7 @@ v0 to the tolerance the share
 
     log(v0 / v) / log(v0 / tol)
 
-is behind us when it is v. Several machines (one-vs-one, one-vs-rest) have no common v: there the bar only moves.
+is behind us when it is v. Several problems (one-vs-one, one-vs-rest) have no common v: there the bar only moves.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ READING_SHOWN_MIN_BYTES = 50_000_000  # smaller files are read before a bar woul
 class Way:
     """The way of one fit from its first violation to its tolerance."""
 
-    def __init__(self, tol: float, machines: int = 1, max_seconds: float | None = None) -> None:
-        self.tol, self.machines, self.max_seconds = tol, machines, max_seconds
+    def __init__(self, tol: float, problems: int = 1, max_seconds: float | None = None) -> None:
+        self.tol, self.problems, self.max_seconds = tol, problems, max_seconds
         self.first = 0.0
         self.share = 0.0
 
@@ -43,7 +43,7 @@ class Way:
     def left(self, seconds: float) -> float | None:
         """Seconds left, or None where a guess would be no better than silence."""
         limit = None if self.max_seconds is None else max(0.0, self.max_seconds - seconds)
-        if self.machines > 1 or self.share < SHARE_MIN_FOR_ESTIMATE:
+        if self.problems > 1 or self.share < SHARE_MIN_FOR_ESTIMATE:
             return limit
         guess = seconds * (1 - self.share) / self.share
         return guess if limit is None else min(guess, limit)
@@ -80,7 +80,7 @@ def showing_reading() -> Iterator[None]:
 
 
 @contextmanager
-def showing_progress(tol: float, machines: int = 1, max_seconds: float | None = None) -> Iterator[None]:
+def showing_progress(tol: float, problems: int = 1, max_seconds: float | None = None) -> Iterator[None]:
     """A bar on standard error while a fit runs inside, if that is a terminal; it leaves nothing behind."""
     if not sys.stderr.isatty():
         yield
@@ -91,7 +91,7 @@ def showing_progress(tol: float, machines: int = 1, max_seconds: float | None = 
 
     from maxmargin.runtime.control import watching
 
-    way = Way(tol, machines, max_seconds)
+    way = Way(tol, problems, max_seconds)
     columns = (
         TextColumn("fitting"),
         BarColumn(bar_width=24),
@@ -99,7 +99,7 @@ def showing_progress(tol: float, machines: int = 1, max_seconds: float | None = 
         TextColumn("{task.fields[seen]}", style="dim"),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0 if machines == 1 else None, seen="")
+        task = bar.add_task("", total=1.0 if problems == 1 else None, seen="")
 
         def see(progress: Progress) -> None:
             way.see(progress)
@@ -107,7 +107,7 @@ def showing_progress(tol: float, machines: int = 1, max_seconds: float | None = 
             seen = f"violation {progress.violation:.1e} (until {tol:.0e}), {progress.n_support:,} support vectors"
             if left is not None and progress.seconds > 1:
                 seen += f", about {left:.0f} s left"
-            bar.update(task, completed=way.share if machines == 1 else None, seen=seen)
+            bar.update(task, completed=way.share if problems == 1 else None, seen=seen)
 
         with watching(see):
             yield

@@ -1,7 +1,7 @@
 """``maxmargin train --stream``: learn from a file that is never in memory as a whole.
 
 The file is read once to learn its targets (which are kept: eight bytes a row) and, with --scale, the columns' means and
-variances; then the machine reads it as often as it needs. A random part of the rows cannot be held out that way, so a
+variances; then the estimator reads it as often as it needs. A random part of the rows cannot be held out that way, so a
 test wants a file of its own.
 """
 
@@ -14,8 +14,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.cli import UserError
-from maxmargin.cli._fit import READING, Work, check_labels_differ, describe, read_test, target_of, task_of, why
-from maxmargin.cli._machine import check_kernel, make_machine
+from maxmargin.cli._estimator import check_kernel, in_target_units, make_estimator
+from maxmargin.cli._fit import (
+    READING,
+    UNSCALED,
+    Work,
+    check_labels_differ,
+    describe,
+    read_test,
+    target_of,
+    task_of,
+    why,
+)
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import Voice
 from maxmargin.data.table_encoder import TableEncoder
@@ -24,21 +34,23 @@ from maxmargin.runtime.validation import Array
 
 BATCH = 20_000  # rows at a time, and fewer where the file would have less than
 FEWEST = 20  # batches
-EPOCHS = 10  # passes of a machine that learns row by row
+EPOCHS = 10  # passes of an estimator that learns row by row
 REFUSED = {
     "test_size": "give the test a file of its own with --test",
-    "text": "texts are made numbers when all are known",
+    **dict.fromkeys(
+        ("text", "drop", "keep", "id", "missing", "decimal"), "it reads tables of numbers only, leave it out"
+    ),
     "dask": "leave out one of them",
 }
 
 
 class Streamed:
-    """The file's rows as the machine will see them, batch after batch; as often as one iterates."""
+    """The file's rows as the estimator gets them, batch after batch; as often as one iterates."""
 
-    def __init__(self, batches: Any, scale: bool) -> None:
+    def __init__(self, batches: Any, scale: bool | None) -> None:
         from sklearn.preprocessing import StandardScaler
 
-        self.X, self.batches = self, batches  # describe and read_test look at X.shape
+        self.X, self.batches = self, batches  # describe and read_test use X.shape
         self.source, self.columns, self.target, self.dtype = batches.source, batches.columns, batches.target, None
         self.encoder: Any = None  # keeps the names of the columns
         self.scaler: Any = None
@@ -52,7 +64,7 @@ class Streamed:
                 raise UserError(
                     f"{batches.source} has no labels, and --stream needs them: name the column with --target."
                 )
-            if scale:
+            if scale or (scale is None and not self.sparse):
                 self.scaler = self.scaler or StandardScaler(with_mean=not self.sparse)
                 self.scaler.partial_fit(X)
             parts.append(y)
@@ -69,26 +81,23 @@ class Streamed:
             yield (X if self.scaler is None else self.scaler.transform(X)), target
 
 
-def prepare_stream(source: str, options: dict[str, Any], machine: dict[str, Any], voice: Voice) -> Work:
+def prepare_stream(source: str, options: dict[str, Any], parameters: dict[str, Any], voice: Voice) -> Work:
     """Everything before the fit."""
-    check_kernel(machine["kernel"] or "rbf")
-    for name, given in (
-        ("--test-size", options["test_size"]),
-        ("--text", options["text"]),
-        ("--dask", options["dask"]),
-    ):
-        if given:
-            remedy = {"--test-size": "give the test a file of its own with --test", "--text": "leave it out"}
-            raise UserError(f"--stream goes without {name}: {remedy.get(name, 'leave out one of them')}.")
+    kernel = parameters["kernel"] or "rbf"
+    check_kernel(kernel)
+    scale = False if kernel in UNSCALED and options["scale"] is None else options["scale"]
+    for name, remedy in REFUSED.items():
+        if options[name]:
+            raise UserError(f"--stream goes without --{name.replace('_', '-')}: {remedy}.")
     if options["task"] == "outliers":
         raise UserError("--stream classifies and regresses, it does not find outliers: leave it out.")
     reading = {name: options[name] for name in READING}
     reading["zero_based"] = "auto" if reading["zero_based"] is None else reading["zero_based"]
-    data = Streamed(read_batches(source, BATCH, target=options["target"], **reading), options["scale"])
+    data = Streamed(read_batches(source, BATCH, target=options["target"], **reading), scale)
     task, reason = task_of(options["task"], data.y, data.source)
     y = data.targets = np.asarray(target_of(task, data.y, data.source))
     check_labels_differ(task, y, data.source)
-    fitted = make_machine(task, machine, np.unique(y) if task == "classify" else None)
+    fitted = make_estimator(task, parameters, np.unique(y) if task == "classify" else None)
     if not hasattr(fitted, "fit_stream"):
         raise UserError(
             f"--stream does not go with {type(fitted).__name__}, which needs all rows at once: add --approximate"
@@ -96,25 +105,27 @@ def prepare_stream(source: str, options: dict[str, Any], machine: dict[str, Any]
         )
     split, X_test, y_test = "all rows to train, and no test", None, None
     if options["test"] is not None:
-        X_test, y_test, told = read_test(data, task, y, None, options, voice)
-        split = f"all rows to train, and {told} for the test"
-    told = "\n".join([*describe(data, task, y), *why(options["task"], task, reason), f"{split}; read in batches"])
-    return Work(task, reason, data, y, X_test, y_test, None, options["scale"], fitted, machine["max_seconds"], told)
+        X_test, y_test, about = read_test(data, task, y, options, voice)
+        split = f"all rows to train, and {about} for the test"
+    spread = in_target_units(fitted, y) if task == "regress" and scale is not False else 1.0
+    about = "\n".join([*describe(data, task, y), *why(options["task"], task, reason), f"{split}; read in batches"])
+    limit = parameters["max_seconds"]
+    return Work(task, reason, data, y, X_test, y_test, None, None, fitted, limit, about, [], target_spread=spread)
 
 
 def fit_streamed(work: Work) -> Model:
-    """Fit the machine to the stream, with a bar."""
+    """Fit the estimator to the stream, with a bar."""
     from sklearn.pipeline import Pipeline
 
-    from maxmargin.cli._machine import count_machines
+    from maxmargin.cli._estimator import count_problems
     from maxmargin.cli._progress import showing_progress
 
     more: dict[str, Any] = {"classes": np.unique(work.X.targets)} if work.task == "classify" else {}
-    if hasattr(work.machine, "partial_fit"):
+    if hasattr(work.estimator, "partial_fit"):
         more["epochs"] = EPOCHS
     n_classes = len(more.get("classes", "ab"))
-    with showing_progress(work.machine.tol, count_machines(work.machine, n_classes), work.max_seconds):
-        work.machine.fit_stream(work.X, **more)
+    with showing_progress(work.estimator.tol, count_problems(work.estimator, n_classes), work.max_seconds):
+        work.estimator.fit_stream(work.X, **more)
     made = (("columns", work.X.encoder), ("scale", work.X.scaler))
     steps = [(name, step) for name, step in made if step is not None]
-    return Model("", Pipeline([*steps, ("machine", work.machine)]) if steps else work.machine, False)
+    return Model("", Pipeline([*steps, ("svm", work.estimator)]) if steps else work.estimator, False)

@@ -27,8 +27,8 @@ def command(model: str, out: str, n_features: int | None, as_json: bool) -> None
 
     \b
     .mm       maxmargin's own: holds everything
-    .model    LIBSVM's text, for svm-predict: one machine, no preprocessing
-    .onnx     for ONNX runtimes: the machine and its preprocessing
+    .model    LIBSVM's text, for svm-predict: one model, no preprocessing
+    .onnx     for ONNX runtimes: the model and its preprocessing
     """
     voice = Voice(as_json)
     suffix = Path(out).suffix.lower()
@@ -61,24 +61,30 @@ def _write_libsvm(model: Model, out: str, voice: Voice) -> None:
         if not _only_names(step):
             raise UserError(
                 f"{model.path}: a LIBSVM model holds no preprocessing, and this one has {type(step).__name__}: train "
-                "without --scale, on numbers only, or convert to .onnx."
+                "with --no-scale, on numbers only, or convert to .onnx."
             )
-    write_libsvm_model(model.machine, out)
+    write_libsvm_model(model.svm, out)
     if model.columns is not None:
         voice.note("Note: the names of the columns are left out; LIBSVM numbers them from 1 in the same order.")
 
 
 def _only_names(step: Any) -> bool:
-    """Whether a step hands on all columns as they are."""
-    return type(step).__name__ == "TableEncoder" and not step.text_columns_
+    """Whether a step passes all columns on as they are, but for what is missing."""
+    from maxmargin.data.table_encoder import TableEncoder
+
+    return (
+        isinstance(step, TableEncoder)
+        and not step.text_columns_
+        and not step.scale
+        and not len(getattr(step, "indicated_", ()))
+    )
 
 
 def _write_onnx(model: Model, out: str, voice: Voice) -> None:
-    from sklearn.pipeline import Pipeline
-
     from maxmargin.io.onnx import to_onnx
 
-    if model.encoder is not None and model.encoder.text_columns_:
-        raise UserError(f"{model.path}: texts have no form in ONNX here: train on a table of numbers.")
-    steps = [step for step in model.steps if not _only_names(step)]
-    to_onnx(Pipeline([(str(k), step) for k, step in enumerate(steps)]) if len(steps) > 1 else steps[0], out)
+    to_onnx(model.estimator, out)
+    if model.encoder is not None and model.text_columns:
+        voice.note(
+            "Note: the ONNX model has an input for each column; categories are strings, dates and prices numbers."
+        )

@@ -35,6 +35,6 @@ def command(model: str, data: str, as_json: bool, **reading: Any) -> None:
         found = findings_of(loaded, points.X, points.y, points.y, f"of {points.source}")
     target = f", target {points.target!r}" if points.target is not None else ""
     rows = counted(points.X.shape[0], "row")
-    voice.say(f"{type(loaded.machine).__name__} of {model} on {rows} of {points.source}{target}\n")
-    voice.say(found.text())
+    voice.say(f"{type(loaded.svm).__name__} of {model} on {rows} of {points.source}{target}\n")
+    voice.say(f"{found.text()}\n\n{found.verdict}")
     voice.finish({"model": model, "data": data, "task": task, **found.to_dict()})

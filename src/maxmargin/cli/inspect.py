@@ -29,7 +29,7 @@ def command(model: str, as_json: bool) -> None:
     with voice.repeating_warnings():
         loaded = load_model(model)
     facts = {"file": model, "bytes": os.path.getsize(model), **_origin(loaded), **_facts(loaded)}
-    report: Any = getattr(loaded.machine, "report_", None)
+    report: Any = getattr(loaded.svm, "report_", None)
     width = 18
     for name, value in _lines(facts):
         voice.say(f"{name:<{width}}{value}")
@@ -55,31 +55,35 @@ def _origin(model: Model) -> dict[str, Any]:
 
 
 def _facts(model: Model) -> dict[str, Any]:
-    machine = model.machine
+    svm = model.svm
     found: dict[str, Any] = {
-        "machine": type(machine).__name__,
-        "repr": " ".join(str(machine).split()),
+        "estimator": type(svm).__name__,
+        "repr": " ".join(str(svm).split()),
         "task": model.task,
-        "parameters": {name: _simple(value) for name, value in machine.get_params(deep=False).items()},
-        "kernel": " ".join(str(machine.kernel_).split()) if hasattr(machine, "kernel_") else None,
+        "parameters": {name: _simple(value) for name, value in svm.get_params(deep=False).items()},
+        "kernel": " ".join(str(svm.kernel_).split()) if hasattr(svm, "kernel_") else None,
         "preprocessing": [words for step in model.steps[:-1] if (words := _step(step))],
         "n_columns": model.n_features,
         "columns": model.columns,
-        "n_machine_columns": int(machine.n_features_in_),
-        "classes": machine.classes_.tolist() if hasattr(machine, "classes_") else None,
+        "n_encoded_columns": int(svm.n_features_in_),
+        "classes": svm.classes_.tolist() if hasattr(svm, "classes_") else None,
     }
-    if hasattr(machine, "support_"):
-        vectors, per_class = machine.support_vectors_, machine.n_support_.tolist()
+    if hasattr(svm, "support_"):
+        vectors, per_class = svm.support_vectors_, svm.n_support_.tolist()
         size = vectors.data.nbytes + vectors.indices.nbytes if hasattr(vectors, "indices") else vectors.nbytes
-        found.update(n_support=len(machine.support_), n_support_by_class=per_class, support_bytes=int(size))
+        found.update(n_support=len(svm.support_), n_support_by_class=per_class, support_bytes=int(size))
     return found
 
 
 def _step(step: Any) -> str:
     """What a step does to the columns, in a few words; nothing if it only knows their names."""
     if type(step).__name__ == "TableEncoder":
-        texts = step.text_columns_
-        return f"each text of {counted(len(texts), 'column')} a column of 0 and 1" if texts else ""
+        categories = sum(step._is_category(j) for j in range(len(step.categories_)))
+        others = len(step.text_columns_) - categories
+        parts = [f"categories of {counted(categories, 'column')} as 0 and 1"] if categories else []
+        parts += [f"{counted(others, 'column')} of dates, prices or texts as numbers"] if others else []
+        parts += [f"missing values filled ({step.missing})"] if step.missing != "refuse" else []
+        return ", ".join(parts + ["numbers standardised"] * step.scale)
     return " ".join(str(step).split())
 
 
@@ -95,13 +99,13 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if facts["written_by"]:
         lines.append(("written by", facts["written_by"]))
     what = {"classify": "a classifier", "regress": "a regression", "outliers": "a detector of outliers"}[facts["task"]]
-    lines.append(("machine", f"{facts['repr']}, {what}"))
+    lines.append(("estimator", f"{facts['repr']}, {what}"))
     if facts["kernel"]:
         lines.append(("kernel", facts["kernel"]))
     lines.append(("preprocessing", ", then ".join(facts["preprocessing"]) or "none"))
     lines.append(("columns", f"{facts['n_columns']:,}{_listed(facts['columns'])}"))
-    if facts["n_machine_columns"] != facts["n_columns"]:
-        lines.append(("", f"{facts['n_machine_columns']:,} after preprocessing"))
+    if facts["n_encoded_columns"] != facts["n_columns"]:
+        lines.append(("", f"{facts['n_encoded_columns']:,} after preprocessing"))
     if facts["classes"] is not None:
         lines.append(("classes", f"{len(facts['classes'])}{_listed(facts['classes'])}"))
     if "n_support" in facts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,7 @@ from maxmargin.cli._options import (
     address,
     check_folder,
     check_test_options,
-    counted,
     data_options,
-    in_bytes,
     json_option,
     learning_options,
     number_or,
@@ -25,9 +22,9 @@ from maxmargin.cli._options import (
 __all__ = ["command"]
 
 INTERRUPTED = 130
-MACHINE = (
+PARAMETERS = (
     "kernel",
-    "machine",
+    "estimator",
     "approximate",
     "components",
     "C",
@@ -46,6 +43,7 @@ MACHINE = (
     "cache_size",
     "threads",
     "seed",
+    "probabilities",
 )
 
 
@@ -54,14 +52,16 @@ MACHINE = (
 @click.option("-o", "--output", metavar="MODEL", type=click.Path(dir_okay=False), help="Save the model here (.mm).")
 @learning_options("trains")
 @click.option(
-    "--scale/--no-scale", default=False, help="Bring every column to mean 0 and variance 1 (sparse: variance 1)."
+    "--scale/--no-scale",
+    default=None,
+    help="Bring numbers, and the target of a regression, to mean 0 and variance 1.  [default: yes; sparse data: no]",
 )
 @click.option(
     "--kernel",
     metavar="NAME",
     help="rbf, linear, poly, sigmoid, laplacian, chi2, intersection ...  [default: rbf]",
 )
-@click.option("--C", "C", type=float, help="Price of a point inside the margin; inf is a hard margin.  [default: 1]")
+@click.option("--C", "C", type=float, help="Weight of points inside the margin; inf is a hard margin.  [default: 1]")
 @click.option(
     "--gamma",
     metavar="NUMBER|scale|auto",
@@ -82,11 +82,11 @@ MACHINE = (
 )
 @click.option("--class-weight", metavar="balanced|LABEL=W,...", help="Factors of C for the classes.")
 @click.option(
-    "--machine",
+    "--estimator",
     type=click.Choice(["auto", "kernel", "linear"]),
     default="auto",
     show_default=True,
-    help="auto takes the linear machine, made for many rows, for --kernel linear.",
+    help="auto takes the linear estimator, made for many rows, for --kernel linear.",
 )
 @click.option(
     "--approximate",
@@ -107,12 +107,12 @@ MACHINE = (
     "--dask",
     metavar="ADDRESS|local",
     callback=address,
-    help="Fit on the Dask cluster of this scheduler; local makes one of this machine's cores.",
+    help="Fit on the Dask cluster of this scheduler; local makes one of this computer's cores.",
 )
 @click.option(
     "--solver", metavar="NAME", help="The algorithm; the report says what was chosen and why.  [default: auto]"
 )
-@click.option("--tol", type=float, help="When to stop.  [default: 1e-3; linear machine 1e-4]")
+@click.option("--tol", type=float, help="When to stop.  [default: 1e-3; linear estimator 1e-4]")
 @click.option("--max-iter", type=int, help="Limit of iterations.")
 @click.option(
     "--max-seconds", type=click.FloatRange(0, min_open=True), help="Limit of time: stop with the best model so far."
@@ -131,73 +131,65 @@ MACHINE = (
     show_default=True,
     help="Of the split into training and test rows.",
 )
+@click.option(
+    "--probabilities",
+    is_flag=True,
+    default=None,
+    help="Learn probabilities, too (Platt's sigmoid, by cross-validation), for predict --probabilities.",
+)
+@click.option(
+    "--report", "page", metavar="HTML", type=click.Path(dir_okay=False), help="Write a page with pictures here."
+)
 @data_options
 @json_option
 @click.pass_context
-def command(ctx: click.Context, /, data: str, output: str | None, as_json: bool, **options: Any) -> None:
+def command(
+    ctx: click.Context, /, data: str, output: str | None, page: str | None, as_json: bool, **options: Any
+) -> None:
     """Learn from DATA, test on rows held out, report, and save the model.
 
-    DATA is a table (CSV and the like, with or without names in the first line; Parquet, Arrow), svmlight, or NumPy's
-    .npy or .npz; "-" is standard input. Texts in a table become columns of 0 and 1. The model file holds all that was
-    done to the columns, so that predict takes data of the same form.
+    DATA is a table (CSV and the like, Excel, ARFF, Parquet, Arrow), svmlight, or NumPy's .npy or .npz; "-" is standard
+    input. Numbers are standardised, texts become columns of 0 and 1, dates numbers, and missing values are filled in;
+    the model file holds all that was done to the columns, so that predict takes data of the same form.
 
     \b
-    maxmargin train iris.csv -o iris.mm --scale
-    maxmargin train houses.csv --target price --C 100 --epsilon 0.5 -o houses.mm
+    maxmargin train iris.csv -o iris.mm
+    maxmargin train titanic.csv --target Survived --report titanic.html
+    maxmargin train houses.csv --target price --C 10 -o houses.mm
     maxmargin train a9a.svm --test a9a.t --kernel linear
     maxmargin train visits.csv --task outliers --nu 0.02 -o odd.mm
-    maxmargin train huge.parquet --approximate --stream --scale -o huge.mm
+    maxmargin train huge.parquet --approximate --stream -o huge.mm
     """
     voice = Voice(as_json)
     check_test_options(options)
     if output is not None:
         _check_output(output)
-    from maxmargin.cli._findings import findings_of
-    from maxmargin.cli._fit import fit, prepare, report_as_dict, was_interrupted
+    if page is not None:
+        from maxmargin.cli._page import check_page
 
-    machine = {name: options[name] for name in MACHINE}
+        check_page(page, options)
+    from maxmargin.cli._fit import fit, prepare
+    from maxmargin.cli._results import conclude
+
+    parameters = {name: options[name] for name in PARAMETERS}
     with voice.repeating_warnings():
         if options["stream"]:
             from maxmargin.cli._stream import fit_streamed, prepare_stream
 
-            work = prepare_stream(data, options, machine, voice)
+            work = prepare_stream(data, options, parameters, voice)
         else:
-            work = prepare(data, options, machine, voice)
+            work = prepare(data, options, parameters, voice)
     voice.say(work.description)
     with voice.repeating_warnings():
-        model = fit_streamed(work) if options["stream"] else fit(work, voice)
-    size = None
-    if output is not None:
-        from maxmargin.io import save
+        model = fit_streamed(work) if options["stream"] else fit(work)
+        found = conclude(work, model, voice, output)
+    if page is not None:
+        from maxmargin.cli._page import write_page
 
-        save(model.estimator, output)
-        size = os.path.getsize(output)
-    report = getattr(model.machine, "stream_report_", None) or model.machine.report_
-    voice.say(f"\n{report}")
-    found = None
-    if work.X_test is not None:
-        found = findings_of(model, work.X_test, work.y_test, work.y, "of the training rows")
-        voice.say(f"\nOn the {counted(work.X_test.shape[0], 'row')} of the test:\n\n{found.text()}")
-    interrupted = was_interrupted(report)
-    if output is None:
-        voice.say("\nThe model was not saved: say -o model.mm to keep it.")
-    else:
-        voice.say(f"\nsaved {output} ({in_bytes(size or 0)})" + (", the best model so far" if interrupted else ""))
-    voice.finish(
-        {
-            "data": data,
-            "task": work.task,
-            "task_reason": work.reason,
-            "n_train": int(work.X.shape[0]),
-            "n_columns": int(work.X.shape[1]),
-            "steps": [str(step) for step in model.steps],
-            "report": report_as_dict(report),
-            "test": None if found is None else found.to_dict(),
-            "output": output,
-            "output_bytes": size,
-        }
-    )
-    if interrupted:
+        write_page(page, data, work, model, found)
+        voice.say(f"wrote {page}")
+    voice.finish({"data": data, **found, "page": page})
+    if found["interrupted"]:
         ctx.exit(INTERRUPTED)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from maxmargin.cli._options import (
     check_test_options,
     counted,
     data_options,
-    in_bytes,
     json_option,
     learning_options,
 )
@@ -23,6 +21,14 @@ from maxmargin.cli._options import (
 __all__ = ["command"]
 
 SHOWN = 5  # best cells in the table
+EXTENSIONS_MAX = 3  # beyond the grid
+DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+# scikit-learn's name of a score -> what the verdict goes by
+JUDGED_BY = {
+    "accuracy": "accuracy",
+    "roc_auc": "AUC",
+    **dict.fromkeys(("balanced_accuracy", "f1", "f1_macro", "recall", "recall_macro"), "balanced accuracy"),
+}
 
 
 def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
@@ -39,7 +45,7 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 @click.argument("data", type=click.Path(allow_dash=True))
 @click.option("-o", "--output", metavar="MODEL", type=click.Path(dir_okay=False), help="Save the model here (.mm).")
 @learning_options("tunes")
-@click.option("--scale/--no-scale", default=True, help="Bring every column to mean 0 and variance 1 (the default).")
+@click.option("--scale/--no-scale", default=None, help="Bring numbers to mean 0 and variance 1 (the default).")
 @click.option("--kernel", metavar="NAME", default="rbf", show_default=True, help="rbf, poly, sigmoid, laplacian ...")
 @click.option("--Cs", "Cs", metavar="LIST", callback=numbers, help="Values of C.  [default: 0.01,0.1,...,1000]")
 @click.option("--gammas", metavar="LIST", callback=numbers, help="Values of gamma.  [default: 0.01 to 100 x scale]")
@@ -48,15 +54,19 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
 @click.option("--scoring", metavar="NAME", help="One of scikit-learn's scorers.  [default: accuracy, R2, mass_volume]")
 @click.option("--refine/--no-refine", default=False, help="Search a finer grid around the best cell afterwards.")
+@click.option("--extend/--no-extend", default=True, help="Go on beyond the grid while the best cell is at its edge.")
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Factors of C for the classes.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Limit of time: the best so far.")
 @click.option("--cache-size", metavar="MB", type=float, help="Memory for kernel values.  [default: 1000]")
 @click.option("--threads", type=click.IntRange(1), help="[default: all cores]; the result does not depend on it.")
 @click.option("--plot", "picture", metavar="PNG", type=click.Path(dir_okay=False), help="Draw the map of scores here.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the splits.")
+@click.option(
+    "--report", "page", metavar="HTML", type=click.Path(dir_okay=False), help="Write a page with pictures here."
+)
 @data_options
 @json_option
-def command(data: str, output: str | None, as_json: bool, **options: Any) -> None:
+def command(data: str, output: str | None, page: str | None, as_json: bool, **options: Any) -> None:
     """Choose C, gamma (and epsilon) for DATA by cross-validation, test the choice on rows held out, and save it.
 
     The rows of the test take no part in the choice. Kernel values are computed once for all folds and all C.
@@ -73,59 +83,126 @@ def command(data: str, output: str | None, as_json: bool, **options: Any) -> Non
             check_folder(path)
     if output is not None and Path(output).suffix.lower() not in (".mm", ""):
         raise UserError(f"{output}: tune writes .mm files: give the model a name that ends in .mm.")
-    from maxmargin.cli._findings import findings_of
-    from maxmargin.cli._fit import fit, prepare, report_as_dict
+    if page is not None:
+        from maxmargin.cli._page import check_page
+
+        check_page(page, options)
+    from maxmargin.cli._fit import fit, prepare
+    from maxmargin.cli._results import conclude
 
     with voice.repeating_warnings():
-        machine = dict.fromkeys(("sigma", "max_seconds"), None) | {"kernel": options["kernel"], "seed": options["seed"]}
-        work = prepare(data, options, machine | {"machine": "kernel"}, voice)
-        work.machine = _search(work.task, options)
+        given = {"kernel": options["kernel"], "seed": options["seed"], "estimator": "kernel", "max_seconds": None}
+        work = prepare(data, options, given, voice)
+        work.estimator = _search(work, options)
     voice.say(work.description)
     with voice.repeating_warnings():
-        model = fit(work, voice)
-    search = model.machine
-    voice.say("\n" + _table(search))
-    if options["picture"] is not None:
-        from maxmargin.displays import SearchDisplay
+        model = fit(work)
+        search = model.svm
+        if options["picture"] is not None:  # of the grid, before cells beyond it
+            from maxmargin.displays import SearchDisplay
 
-        SearchDisplay.from_estimator(search).figure_.savefig(options["picture"], dpi=150, bbox_inches="tight")
-    best = search.best_estimator_
-    model.estimator = best if model.estimator is search else model.estimator.set_params(machine=best)
-    size = None
-    if output is not None:
-        from maxmargin.io import save
+            SearchDisplay.from_estimator(search).figure_.savefig(options["picture"], dpi=150, bbox_inches="tight")
+        if options["extend"]:
+            search = _extended(search, work, model, options, voice)
+    voice.say("\n" + _table(search, work.target_spread))
+    edges = _edges(search)
+    if edges:
+        listed = " and ".join(f"{name} = {value:.4g}" for name, (value, _) in edges.items())
+        voice.note(f"Note: the best cell is at the edge of the grid ({listed}): give more values beyond it.")
+    work.estimator = best = search.best_estimator_
+    model.estimator = best if len(model.steps) == 1 else model.estimator.set_params(svm=best)
+    with voice.repeating_warnings():
+        found = conclude(work, model, voice, output, JUDGED_BY.get(options["scoring"] or ""))
+    if page is not None:
+        from maxmargin.cli._page import write_page
 
-        save(model.estimator, output)
-        size = os.path.getsize(output)
-    voice.say(f"\n{best.report_}")
-    found = None
-    if work.X_test is not None:
-        found = findings_of(model, work.X_test, work.y_test, work.y, "of the training rows")
-        voice.say(f"\nOn the {counted(work.X_test.shape[0], 'row')} of the test:\n\n{found.text()}")
-    saved = "The model was not saved: say -o model.mm to keep it." if output is None else f"saved {output}"
-    voice.say(f"\n{saved}" + (f" ({in_bytes(size)})" if size else ""))
+        write_page(page, data, work, model, found)
+        voice.say(f"wrote {page}")
     voice.finish(
         {
             "data": data,
-            "task": work.task,
             "status": search.status_,
             "best_params": search.best_params_,
             "best_score": float(search.best_score_),
             "cells": len(search.cv_results_["params"]),
             "folds": int(search.n_splits_),
-            "report": report_as_dict(best.report_),
-            "test": None if found is None else found.to_dict(),
-            "output": output,
-            "output_bytes": size,
+            "edge": sorted(edges),
+            **found,
+            "page": page,
         }
     )
 
 
-def _search(task: str, options: dict[str, Any]) -> Any:
+def _edges(search: Any) -> dict[str, tuple[float, bool]]:
+    """Axes on whose end the best cell lies: the value, and whether it is the largest."""
+    found = {}
+    for name in ("C", "gamma", "epsilon"):
+        value = search.best_params_.get(name)
+        tried = sorted({cell[name] for cell in search.cv_results_["params"] if isinstance(cell.get(name), float)})
+        if isinstance(value, float) and len(tried) > 2 and value in (tried[0], tried[-1]):
+            found[name] = (value, value == tried[-1])
+    return found
+
+
+def _extended(search: Any, work: Any, model: Any, options: dict[str, Any], voice: Voice) -> Any:
+    """The search after steps beyond the grid, as long as the best cell lies at its edge and the score gains."""
+    from sklearn.base import clone
+
+    Z = work.X
+    for step in model.steps[:-1]:
+        Z = step.transform(Z)
+    for _ in range(EXTENSIONS_MAX):
+        edges = _edges(search)
+        if not edges or search.status_ != "complete" or options["max_seconds"] is not None:
+            return search
+        axes = {
+            name: sorted({cell[name] for cell in search.cv_results_["params"]})
+            for name in search.best_params_
+            if isinstance(search.best_params_[name], float)
+        }
+        for name, values in axes.items():
+            ratio = values[-1] / values[-2] if len(values) > 1 else 1.0
+            if name in edges:
+                high = edges[name][1]
+                axes[name] = (
+                    [values[-1] * ratio, values[-1] * ratio**2] if high else [values[0] / ratio**2, values[0] / ratio]
+                )
+            else:
+                at = values.index(search.best_params_[name])
+                axes[name] = values[max(0, at - 1) : at + 2]
+        listed = " and ".join(
+            f"{name} {'above' if high else 'below'} {value:.4g}" for name, (value, high) in edges.items()
+        )
+        voice.note(f"Note: the best cell is at the edge of the grid: trying {listed}, too.")
+        plural = {"C": "Cs", "gamma": "gammas", "epsilon": "epsilons"}
+        further = clone(search).set_params(**{plural[name]: values for name, values in axes.items() if name in plural})
+        further.fit(Z, work.y)
+        if not further.best_score_ > search.best_score_:
+            return _joined(search, further)
+        search = _joined(further, search)
+    return search
+
+
+def _joined(best: Any, other: Any) -> Any:
+    """The better search with the cells of both."""
+    import numpy as np
+
+    for name, values in best.cv_results_.items():
+        both = [*values, *other.cv_results_.get(name, [])]
+        best.cv_results_[name] = (
+            both if name == "params" else np.concatenate([np.asarray(values), np.asarray(other.cv_results_[name])])
+        )
+    scores = np.asarray(best.cv_results_["mean_test_score"], float)
+    best.cv_results_["rank_test_score"] = np.argsort(np.argsort(-scores, kind="stable"), kind="stable") + 1
+    return best
+
+
+def _search(work: Any, options: dict[str, Any]) -> Any:
     from sklearn.model_selection import KFold, StratifiedKFold
 
     from maxmargin.model_selection import SVCCV, SVRCV, OneClassSVMCV
 
+    task, spread = work.task, work.target_spread
     _refuse(task, options)
     common: dict[str, Any] = {
         "kernel": options["kernel"],
@@ -143,7 +220,9 @@ def _search(task: str, options: dict[str, Any]) -> Any:
     common["Cs"] = options["Cs"]
     if task == "classify":
         return SVCCV(cv=StratifiedKFold(**folds), class_weight=options["class_weight"], **common)
-    return SVRCV(cv=KFold(**folds), epsilons=options["epsilons"] or (0.1,), **common)
+    common["Cs"] = [spread * C for C in options["Cs"] or DEFAULT_CS]
+    epsilons = [spread * epsilon for epsilon in options["epsilons"] or (0.1,)]
+    return SVRCV(cv=KFold(**folds), epsilons=epsilons, tol=1e-3 * spread, **common)
 
 
 def _refuse(task: str, options: dict[str, Any]) -> None:
@@ -159,14 +238,17 @@ def _refuse(task: str, options: dict[str, Any]) -> None:
             raise UserError(f"{option} does not apply to --task {task}: leave it out, or say {others}.")
 
 
-def _table(search: Any) -> str:
-    """The best cells, with the mean and the spread of their scores."""
+def _table(search: Any, spread: float) -> str:
+    """The best cells, with the mean and the spread of their scores; C and epsilon as they were given, in units of the
+    target's spread."""
     results = search.cv_results_
     order = sorted(range(len(results["params"])), key=lambda cell: results["rank_test_score"][cell])[:SHOWN]
     lines = [f"{counted(len(results['params']), 'cell')} on {search.n_splits_} folds, {search.status_}; the best:"]
     for cell in order:
         params = ", ".join(
-            f"{name} = {value:.4g}" if isinstance(value, (int, float)) else f"{name} = {value}"
+            f"{name} = {value / (spread if name in ('C', 'epsilon') else 1):.4g}"
+            if isinstance(value, (int, float))
+            else f"{name} = {value}"
             for name, value in results["params"][cell].items()
         )
         lines.append(

@@ -48,6 +48,13 @@ class ArrayTable:
     def kinds(self, layout: Layout, text: Iterable[int]) -> dict[int, str]:
         return dict.fromkeys(layout.wanted, "number")
 
+    def raw_columns(self, places: list[int]) -> Iterator[list[Array]]:
+        """The columns, NaN where a value is missing or infinite."""
+        step = max(1, BLOCK_BYTES // (8 * self.width))
+        for begin in range(0, len(self.array), step):
+            rows = np.asarray(self.array[begin : begin + step], np.float64)[:, places]
+            yield list(np.where(np.isfinite(rows), rows, np.nan).T.copy())
+
     def chunks(self, layout: Layout, kinds: dict[int, str]) -> Iterator[tuple[Array, Array | None]]:
         step = max(1, BLOCK_BYTES // (8 * self.width))
         for begin in range(0, len(self.array), step):

@@ -34,10 +34,16 @@ def arrow_reader(source: Source, delimiter: str, width: int) -> Any:
 
 
 def read_block(
-    csv: Any, block: bytes, delimiter: str, width: int, numbers: set[int], wanted: Iterable[int]
+    csv: Any,
+    block: bytes,
+    delimiter: str,
+    width: int,
+    numbers: set[int],
+    wanted: Iterable[int],
+    gaps: Iterable[str] = (),
 ) -> list[Array] | None:
     """The wanted columns of a block of whole lines, numbers as float64 and text as objects; None if pyarrow cannot read
-    the block, or might read it in another way."""
+    the block, or might read it in another way. ``gaps`` are words that stand for a missing number, which is NaN."""
     import pyarrow as pa
 
     quotes = block.count(b'"')
@@ -57,7 +63,7 @@ def read_block(
             convert_options=csv.ConvertOptions(
                 column_types={names[i]: pa.float64() if i in numbers else pa.string() for i in wanted},
                 include_columns=chosen,
-                null_values=[],
+                null_values=list(gaps),
                 strings_can_be_null=False,
             ),
         )
@@ -75,7 +81,7 @@ def _quotes_whole_fields(block: bytes, delimiter: str, quotes: int) -> bool:
 
 def _values(column: Any) -> Array:
     if str(column.type) == "double":
-        return np.asarray(column.to_numpy())
+        return np.asarray(column.to_numpy(zero_copy_only=False))
     coded = column.combine_chunks().dictionary_encode()
     if hasattr(coded, "combine_chunks"):
         coded = coded.combine_chunks()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.delimited import LABEL_MAX_LETTERS, stacked
+from maxmargin.data.forms import GAPS
 from maxmargin.data.layout import Layout, column_name
 from maxmargin.data.sniffing import is_missing_word
 from maxmargin.data.source import DataFileError, Source
@@ -101,7 +102,7 @@ class ColumnarTable:
     def chunks(self, layout: Layout, kinds: dict[int, str]) -> Iterator[tuple[Array, Array | None]]:
         """Features and targets, some thousand rows at a time."""
         row = 0
-        for batch in self._batches(layout):
+        for batch in self._batches(layout.wanted):
             if batch.num_rows == 0:
                 continue
             with self._explained():
@@ -113,9 +114,35 @@ class ColumnarTable:
             yield stacked(columns), targets
             row += batch.num_rows
 
-    def _batches(self, layout: Layout) -> Iterator[Any]:
+    def raw_columns(self, places: list[int]) -> Iterator[list[Array]]:
+        """The columns with what is missing: numbers with NaN, or words and None; dates as ISO writes them."""
+        for batch in self._batches(places):
+            if batch.num_rows:
+                with self._explained():
+                    yield [self._raw(batch.column(i), position) for i, position in enumerate(places)]
+
+    def _raw(self, column: Any, position: int) -> Array:
         assert self.names is not None
-        names = [self.names[position] for position in layout.wanted]
+        types, pa = self.pa.types, self.pa
+        if types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        categorical = self.names[position] in self.categorical
+        if types.is_boolean(column.type) or types.is_null(column.type) or types.is_decimal(column.type):
+            column = column.cast(pa.float64())
+        if (types.is_integer(column.type) or types.is_floating(column.type)) and not categorical:
+            values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            return np.where(np.isfinite(values), values, np.nan)
+        if types.is_nested(column.type) or types.is_binary(column.type):
+            name = column_name(self.names, position)
+            raise self.source.error(f"holds values of type {str(column.type)[:60]}: leave it out", None, name)
+        if types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("s"), safe=False)
+        words = [None if value is None else _shown(value) for value in column.to_pylist()]
+        return np.array([None if word is None or word.lower() in GAPS else word for word in words], object)
+
+    def _batches(self, places: list[int]) -> Iterator[Any]:
+        assert self.names is not None
+        names = [self.names[position] for position in places]
         rows = max(1, min(ROWS, CELLS // len(names)))
         with self._opened() as file:
             if self.kind == "parquet":

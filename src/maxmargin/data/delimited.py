@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -42,6 +43,7 @@ FIRST_LINES = 20  # that suffice to find the delimiter
 LABEL_MAX_LETTERS = 200  # longer ones are documents, and no labels
 TABLE_MAX_COLUMNS = 1_000_000  # of text tables; a record takes 60 MB as strings
 STRUCTURED_MAX_COLUMNS = 2000  # of NumPy's reader for columns of several kinds, which takes long to set up for more
+SEPARATOR_LINE = re.compile(r'"?sep=(.|\t)"?', re.IGNORECASE)
 CHUNK_MAX_CELLS = 1_000_000  # of the records that are put together at once
 
 
@@ -63,14 +65,21 @@ class DelimitedTable:
                 f"has more than {TABLE_MAX_COLUMNS:,} columns, which is the limit for text tables: write it as .npy, "
                 "or as svmlight"
             )
-        self.delimiter = delimiter or delimiter_of(lines)
-        records = self._some_records(lines)
+        told = SEPARATOR_LINE.fullmatch(lines[0].rstrip())  # as Excel writes it
+        self.delimiter = told[1] if told else delimiter or delimiter_of(lines)
+        records = self._some_records(lines)[1 if told else 0 :]
         if not records:
             raise source.error(EMPTY)
         self.header = has_header(records) if header is None else header
         self.all_names = [field.strip() for field in records[0][1]] if self.header else None
-        self.all_width = len(records[0][1])
         self.sample = records[1:] if self.header else records
+        if self.all_names is not None and all(len(row) == len(self.all_names) + 1 for _, row in self.sample):
+            # R gives no name to the column of row names, and some programs end each row with a delimiter
+            if all(not row[-1].strip() for _, row in self.sample):
+                self.all_names = [*self.all_names, ""]
+            elif 1 < len(self.sample) == len({row[0] for _, row in self.sample}):
+                self.all_names = ["", *self.all_names]
+        self.all_width = len(records[0][1]) if self.all_names is None else len(self.all_names)
         if not self.sample:
             raise source.error("has a header and no rows: a data file needs a line for each point")
         self.begin = self.sample[0][0]  # the line on which data begin
@@ -137,10 +146,7 @@ class DelimitedTable:
                     return self._assembled(columns, layout, kinds)
                 except (ValueError, OverflowError):
                     return None
-        try:
-            text = block.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
+        text = block.decode()
         if not text.strip():
             return np.empty((0, len(layout.features))), None
         lines = _lines(text) if '"' in text else text.split("\n")
@@ -235,13 +241,16 @@ class DelimitedTable:
 
     def _check(self, line: int, fields: list[str], layout: Layout, kinds: dict[int, str]) -> None:
         if len(fields) != self.all_width:
-            more = f", or quote fields that hold a {self.delimiter!r}" if len(fields) > self.all_width else ""
-            raise self.source.error(
-                f"has {len(fields)} fields where the first line has {self.all_width}: correct it{more}",
-                line,
-            )
+            raise self.wrong_width(line, len(fields))
         for position in layout.wanted:
             self._check_field(line, fields[position + self.first].strip(), position, layout, kinds)
+
+    def wrong_width(self, line: int, found: int) -> DataFileError:
+        """The error for a line that has more or fewer fields than the first."""
+        more = f", or quote fields that hold a {self.delimiter!r}" if found > self.all_width else ""
+        return self.source.error(
+            f"has {found} fields where the first line has {self.all_width}: correct it{more}", line
+        )
 
     def _check_field(self, line: int, word: str, position: int, layout: Layout, kinds: dict[int, str]) -> None:
         kind = kinds[position]
@@ -268,9 +277,9 @@ class DelimitedTable:
 
     def _records_from(self, line: int, block: bytes, blocks: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
         def lines() -> Iterator[str]:
-            yield from _lines(self._decoded(block, line))
-            for number, more in blocks:
-                yield from _lines(self._decoded(more, number))
+            yield from _lines(block.decode())
+            for _, more in blocks:
+                yield from _lines(more.decode())
 
         return self._parsed(lines(), line)
 
@@ -292,21 +301,12 @@ class DelimitedTable:
                 yield begin, fields
             begin = line + reader.line_num
 
-    def _decoded(self, block: bytes, line: int) -> str:
-        try:
-            return block.decode("utf-8")
-        except UnicodeDecodeError as error:
-            number = line + block[: error.start].count(b"\n")
-            raise self.source.error(
-                f"the byte {block[error.start]:#04x} is no UTF-8: save the file as UTF-8", number
-            ) from error
-
     def _first_lines(self) -> list[str]:
         """The lines of the first block, and of more where lines are long."""
         lines: list[str] = []
         size = 0
-        for number, block in self.source.blocks():
-            lines += _lines(self._decoded(block, number))
+        for _, block in self.source.blocks():
+            lines += _lines(block.decode())
             size += len(block)
             if len(lines) > FIRST_LINES or size > LINE_MAX_BYTES:
                 break

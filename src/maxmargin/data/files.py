@@ -74,7 +74,7 @@ class Data:
 
 
 def read_data(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Source,
     *,
     target: str | int | None = None,
     columns: Sequence[str] | None = None,
@@ -143,7 +143,7 @@ def read_data(
     (array([[0.5, 1. ], [2. , 3. ]]), array([-1.,  1.]))
     """
     check_options(header=header, zero_based=zero_based, n_features=n_features, labelled=labelled)
-    file = Source(source)
+    file = source if isinstance(source, Source) else Source(source)
     kind = format_of(file, format)
     refuse_unused(file, kind, target, header, zero_based)
     if kind == "svmlight":

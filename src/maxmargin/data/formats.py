@@ -2,6 +2,8 @@
 
     svmlight, LIBSVM     .svm .libsvm .svmlight .t .txt .dat, or no extension; plain, .gz, .bz2 or .xz
     CSV, TSV             .csv .tsv; the same packings
+    ARFF                 .arff; the same packings
+    Excel                .xlsx; needs openpyxl
     Parquet, Arrow       .parquet .arrow .feather; needs pyarrow
     NumPy                .npz .npy
 
@@ -19,12 +21,14 @@ from maxmargin.data.layout import place_of
 from maxmargin.data.source import EMPTY, Source
 from maxmargin.runtime.validation import check_choice, check_flag, check_number
 
-FORMATS = ("svmlight", "libsvm", "csv", "tsv", "parquet", "arrow", "feather", "npz", "npy")
+FORMATS = ("svmlight", "libsvm", "csv", "tsv", "arff", "xlsx", "parquet", "arrow", "feather", "npz", "npy")
 BY_EXTENSION = {
     **dict.fromkeys((".svm", ".libsvm", ".svmlight", ".t"), "svmlight"),
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".arff": "arff",
+    **dict.fromkeys((".xlsx", ".xlsm"), "xlsx"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
     ".npz": "npz",
@@ -52,7 +56,7 @@ def refuse_unused(source: Source, kind: str, target: Any, header: Any, zero_base
     if target is not None and kind in ("svmlight", "arrays"):
         where = "at the beginning of each line" if kind == "svmlight" else "beside the points"
         raise source.error(f"has its targets {where}, not in a column: leave target out")
-    if header is not None and kind not in ("csv", "tsv"):
+    if header is not None and kind not in ("csv", "tsv", "xlsx"):
         raise source.error("is no CSV file, so there is no header to speak of: leave header out")
     if zero_based != "auto" and kind != "svmlight":
         raise source.error("is no svmlight file, so there are no indices: leave zero_based out")
@@ -66,6 +70,8 @@ def format_of(source: Source, wanted: str | None) -> str:
         return {"libsvm": "svmlight", "feather": "arrow"}.get(wanted, wanted)
     for magic, name in BY_CONTENT:
         if source.head.startswith(magic):
+            if name == "npz" and extension in (".xlsx", ".xlsm"):
+                return "xlsx"
             if name == "npz" and extension != ".npz" and source.path is not None:
                 raise source.error("is a zip archive: unpack it first, or call it .npz if NumPy wrote it")
             return name
@@ -77,9 +83,12 @@ def format_of(source: Source, wanted: str | None) -> str:
         raise source.error(EMPTY)
     if any(PAIRS.fullmatch(line.strip()) for line in lines[:2]):
         return "svmlight"
+    if lines[0].strip().lower().startswith(b"@relation"):
+        return "arff"
     if any(mark in lines[0] for mark in (b",", b";", b"\t", b"|")):
         return "csv"
-    if re.fullmatch(rb"[-+.\deE]+(\s+[-+.\deE]+)+", lines[0].strip()):
+    widths = {len(line.split()) for line in lines[1:20]} or {len(lines[0].split())}
+    if len(widths) == 1 and max(widths) > 1 and len(lines[0].split()) in (max(widths), max(widths) - 1):
         return "csv"
     if re.fullmatch(rb"[-+.\deE]+", lines[0].strip()):
         return "svmlight"  # a point at the origin
@@ -93,12 +102,20 @@ def table_of(source: Source, kind: str, header: bool | None) -> Any:
     """The table in a file."""
     if kind in ("csv", "tsv"):
         return DelimitedTable(source, "\t" if kind == "tsv" else None, header)
+    if kind == "arff":
+        from maxmargin.data.rows import read_arff
+
+        return read_arff(source)
     if source.packed is not None:
         raise source.error("is packed: unpack it first, its format is compressed in itself")
     if kind == "npy":
         from maxmargin.data.arrays import ArrayTable, map_npy
 
         return ArrayTable(source, map_npy(source))
+    if kind == "xlsx":
+        from maxmargin.data.rows import read_workbook
+
+        return read_workbook(source, header)
     from maxmargin.data.columnar import ColumnarTable
 
     return ColumnarTable(source, kind)

@@ -101,7 +101,7 @@ def place_of(source: Source, names: list[str] | None, width: int, column: Any, w
                     f"has no header, so the {what} column cannot be called {column!r}: give its position, "
                     "which counts from 0"
                 ) from None
-            raise source.error(f"has no column {column!r}{_near(column, names)}") from None
+            raise source.error(f"has no column {column!r}{near(column, names)}") from None
     elif isinstance(column, bool) or not hasattr(column, "__index__"):
         raise TypeError(f"{what} must be the name or the position of a column; got {column!r}.")
     else:
@@ -135,7 +135,7 @@ def _of_columns(
     if absent:
         listed = ", ".join(repr(column) for column in absent[:5]) + (", ..." if len(absent) > 5 else "")
         what = "column" if len(absent) == 1 else "columns"
-        raise source.error(f"lacks the {what} {listed}{_near(absent[0], list(known))}")
+        raise source.error(f"lacks the {what} {listed}{near(absent[0], list(known))}")
     features = [
         known[column] if isinstance(column, str) else place_of(source, names, width, column, "feature")
         for column in columns
@@ -159,7 +159,18 @@ def _of_columns(
     return features, usual[0] if usual else None
 
 
-def _near(wanted: str, names: Sequence[str]) -> str:
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Names of which the second of equals is "name (2)"."""
+    counts: Counter[str] = Counter()
+    found = []
+    for name in names:
+        counts[name] += 1
+        found.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    return found
+
+
+def near(wanted: str, names: Sequence[str]) -> str:
+    """The end of a sentence about a name that is not there: the one that may be meant, or those there are."""
     near = difflib.get_close_matches(wanted, names, n=1)
     listed = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
     return f": did you mean {near[0]!r}?" if near else f": it has {listed}" if names else ": it has no header"

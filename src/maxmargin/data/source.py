@@ -4,11 +4,15 @@ What a file is packed in shows in its first bytes, whatever it is called. Text i
 time, so that a small file that unpacks to a large one (a "bomb") fills no memory; one that unpacks to hundreds of times
 its size is refused, so that it takes no hours either. A file that is no text at all is refused at its first block, and
 a pipe or a device before it is opened.
+
+Text comes out as UTF-8. UTF-16 shows by its first two bytes. A block that is no UTF-8, and holds no letter that only
+UTF-8 would write so, is Windows' cp1252, of which latin-1 is a part.
 """
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import contextlib
 import gzip
 import lzma
@@ -38,8 +42,6 @@ PACKERS: dict[str, Any] = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
 PACKED = [(b"\x1f\x8b", ".gz"), (b"BZh", ".bz2"), (b"\xfd7zXZ\x00", ".xz")]
 UNPACKING_ERRORS = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
 FOREIGN = [  # first bytes of a file, what it is, what to do
-    (b"\xff\xfe", "is text in UTF-16", "save it as UTF-8"),
-    (b"\xfe\xff", "is text in UTF-16", "save it as UTF-8"),
     (b"\x28\xb5\x2f\xfd", "is compressed with zstd", "unpack it first"),
     (b"\xd0\xcf\x11\xe0", "is an old Excel workbook", "save the sheet as CSV"),
     (b"\x80\x04\x95", "is a pickle, which would run code when read", "write the data as CSV or Parquet"),
@@ -49,8 +51,6 @@ FOREIGN = [  # first bytes of a file, what it is, what to do
     (b"%PDF", "is a PDF file", "give a table"),
     (b"{", "looks like JSON", "write the data as CSV or Parquet"),
     (b"<", "looks like HTML or XML", "write the data as CSV or Parquet"),
-    (b"@relation", "is an ARFF file", "write the data as CSV"),
-    (b"@RELATION", "is an ARFF file", "write the data as CSV"),
 ]
 # Who wants to know how far reading has come is called with the name, the bytes read and the bytes of a file.
 reading: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("reading", default=None)
@@ -160,10 +160,15 @@ class Source:
     @contextlib.contextmanager
     def _unpacked_from(self, file: BinaryIO) -> Iterator[BinaryIO]:
         if self.packed is None:
-            yield file
+            yield self._as_bytes_of_utf8(file)
             return
         with PACKERS[self.packed].open(file, "rb") as inner:
-            yield inner
+            yield self._as_bytes_of_utf8(inner)
+
+    def _as_bytes_of_utf8(self, file: Any) -> Any:
+        if not getattr(self, "head", b"").startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return file
+        return codecs.EncodedFile(file, "utf-8", "utf-16")
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
         """Whole lines, about a megabyte at a time, with the number of the first; line ends are ``\\n``."""
@@ -197,10 +202,24 @@ class Source:
                     continue
                 block = rest + piece[:end]
                 rest = piece[end:]
-                yield line, block
+                yield line, self._in_utf8(block, line)
                 line += block.count(b"\n")
             if rest:
-                yield line, rest + b"\n"
+                yield line, self._in_utf8(rest + b"\n", line)
+
+    def _in_utf8(self, block: bytes, line: int) -> bytes:
+        """Lines that are UTF-8 as they are, and others from cp1252; the first byte that is neither is named."""
+        try:
+            block.isascii() or block.decode("utf-8")
+        except UnicodeDecodeError as error:
+            others = block.decode("utf-8", "surrogateescape")
+            if all(letter.isascii() or "\udc80" <= letter <= "\udcff" for letter in others):
+                return block.decode("cp1252", "replace").replace("\ufffd", "?").encode()
+            number = line + block[: error.start].count(b"\n")
+            raise self.error(
+                f"the byte {block[error.start]:#04x} is no UTF-8: save the file as UTF-8", number
+            ) from error
+        return block
 
     def check_room(self, held: float) -> None:
         """Refuse to hold more than memory takes, twice for a moment."""
@@ -215,6 +234,8 @@ class Source:
             return file.read(size)
         except UNPACKING_ERRORS as error:
             raise self.error(f"cannot be unpacked, it is cut short or damaged: {error}") from error
+        except UnicodeDecodeError as error:
+            raise self.error("is no UTF-16, though it begins so: save it as UTF-8") from error
         except OSError as error:
             if self.packed is not None and error.errno is None:  # bz2 says so
                 raise self.error(f"cannot be unpacked, it is cut short or damaged: {error}") from error

@@ -1,22 +1,31 @@
-"""Tables with text columns, made into numbers.
+"""Tables made into numbers.
 
-A column of numbers stays as it is. A text column with categories c_1 < ... < c_m becomes m columns, of which the j-th
-is 1 where the value is c_j and 0 elsewhere. Two different categories are then at the distance sqrt(2), whichever they
-are: to number them 1, 2, ... would say that some are nearer to each other than others.
+    number      stays as it is; standardised with scale=True
+    category    categories c_1 < ... < c_m become m columns, of which the j-th is 1 where the value is c_j, 0 elsewhere
+    date, time  become numbers, by their form
+    text        a column for each of its words, weighted by TF-IDF
+
+Two different categories are at the distance sqrt(2), whichever they are: to number them 1, 2, ... would say that some
+are nearer to each other than others. Standardised numbers differ by about as much, so that 0 and 1 are not scaled.
 """
 
 from __future__ import annotations
 
 import difflib
-import numbers
-from collections.abc import Iterable
+import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import TransformerMixin
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _get_feature_names, check_is_fitted
 
+from maxmargin.data.columns import Columns, checked_numbers, columns_of, text_categories, texts
+from maxmargin.data.forms import form_parts, is_form, is_gap, numbers_of
+from maxmargin.data.table import Table
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -24,15 +33,18 @@ from maxmargin.runtime.validation import (
     Points,
     check_choice,
     check_flag,
+    check_number,
     check_points,
     check_training_points,
-    is_missing,
 )
 
 # "auto" makes the result sparse from 100 outputs on if there are more than 5 for each column: then four of five values
 # or more are zeros, and a CSR matrix takes less memory than an array.
 SPARSE_MIN_OUTPUTS = 100
 SPARSE_MIN_OUTPUTS_PER_COLUMN = 5
+TEXT_MAX_TERMS = 5000  # words of a text column that become columns, the most frequent first
+MISSING = "(missing)"  # the category of a missing value
+RARE = "(rare)"  # the output of all categories that are too rare for one of their own
 
 
 class TableEncoder(TransformerMixin, Estimator):
@@ -48,13 +60,32 @@ class TableEncoder(TransformerMixin, Estimator):
     sparse_output : bool or "auto", default="auto"
         Whether the result is a CSR matrix. "auto" makes it one if it has 100 columns or more and most of them come from
         categories.
+    forms : list of str, optional
+        How the values of each column are written: "number", "number ." ("$1,234.5"), "number ," ("1.234,5"), "time",
+        "date %Y-%m-%d > day month", "category", "category NA" (where NA is a category) or "text";
+        :func:`maxmargin.data.survey.survey` finds them. By default columns of numbers are numbers and others
+        categories, and a column that is neither is refused.
+    missing : {"refuse", "median", "mode", "indicate"}, default="refuse"
+        What becomes of missing values: refused; numbers get their column's median, and a missing category is a category
+        of its own; both get the most frequent value; as "median", and a column of 0 and 1 says where a number was
+        missing.
+    scale : bool, default=False
+        Whether numbers are brought to mean 0 and variance 1. Columns of 0 and 1 are left as they are.
+    min_frequency : int, default=1
+        Categories that occur less often in ``fit`` share one column.
 
     Attributes
     ----------
     categories_ : list
-        For each column its sorted categories, or None for a column of numbers.
+        For each column its sorted categories, or the terms of a text; None for a column of numbers.
     sparse_output_ : bool
         Whether the result is sparse.
+    rare_ : list
+        For each column its categories that share a column, or None.
+    one_hot_ : OneHotEncoder or None
+        scikit-learn's encoder of the categories.
+    fill_, center_, spread_ : arrays, one entry per number
+        What a missing number becomes, and what is subtracted and divided by.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : array of str
@@ -75,6 +106,10 @@ class TableEncoder(TransformerMixin, Estimator):
            [ 80.,   1.,   0.]])
     >>> encoder.get_feature_names_out()
     array(['weight', 'colour_green', 'colour_yellow'], dtype=object)
+    >>> prices = [["$1,200", "2024-05-01"], ["$900", "2024-05-03"]]
+    >>> TableEncoder(forms=["number .", "date %Y-%m-%d > day"]).fit_transform(prices)
+    array([[ 1200., 19844.],
+           [  900., 19846.]])
     """
 
     def __init__(
@@ -83,10 +118,18 @@ class TableEncoder(TransformerMixin, Estimator):
         *,
         handle_unknown: str = "error",
         sparse_output: bool | str = "auto",
+        forms: list[str] | None = None,
+        missing: str = "refuse",
+        scale: bool = False,
+        min_frequency: int = 1,
     ) -> None:
         self.columns = columns
         self.handle_unknown = handle_unknown
         self.sparse_output = sparse_output
+        self.forms = forms
+        self.missing = missing
+        self.scale = scale
+        self.min_frequency = min_frequency
 
     fit_transform = all_or_nothing(TransformerMixin.fit_transform)
 
@@ -107,30 +150,115 @@ class TableEncoder(TransformerMixin, Estimator):
             The fitted encoder.
         """
         check_choice("handle_unknown", self.handle_unknown, ("error", "ignore"))
+        check_choice("missing", self.missing, ("refuse", "median", "mode", "indicate"))
+        check_flag("scale", self.scale)
+        check_number("min_frequency", self.min_frequency, least=1, integer=True)
         if not isinstance(self.sparse_output, str) or self.sparse_output != "auto":
             check_flag("sparse_output", self.sparse_output)
-        table = _as_table(X)
+        X = self._in_array(X)
+        table = columns_of(X, self._reads())
         if table is None:
             points = check_training_points(self, X)
             self._check_columns()
             self.categories_: list[Array | None] = [None] * points.shape[1]
+            if self.scale and sp.issparse(points):
+                raise ValueError("scale=True needs a dense table: a sparse one would no longer be sparse.")
             sparse = sp.issparse(points)
+            table = None if sparse else Columns(list(points.T), points.shape)
         else:
             _check_feature_names(self, X, reset=True)
             _check_n_features(self, table, reset=True)
             self._check_columns()
-            self.categories_ = [_categories(column, self._name(j)) for j, column in enumerate(table.columns)]
-            outputs = sum(1 if part is None else len(part) for part in self.categories_)
-            columns = len(self.categories_)
+            sparse = False
+        self._check_forms()
+        self.one_hot_: Any = None
+        if table is not None:
+            outputs = self._learn(table)
+            columns = table.shape[1]
             sparse = outputs >= SPARSE_MIN_OUTPUTS and outputs > SPARSE_MIN_OUTPUTS_PER_COLUMN * columns
         self.sparse_output_ = bool(sparse) if self.sparse_output == "auto" else bool(self.sparse_output)
         return self
 
-    def _check_names(self, X: Any) -> None:
-        """Refuse a DataFrame with other columns, or in another order; an array is taken to have the right ones where
-        the names were given as ``columns``."""
-        if self.columns is None or _get_feature_names(X) is not None:
-            _check_feature_names(self, X, reset=False)
+    def _in_array(self, X: Any) -> Any:
+        """A table of numbers as an array, where that is all that is read."""
+        if self._reads() or not isinstance(X, Table) or any(array.dtype == object for array in X.arrays):
+            return X
+        return np.column_stack(X.arrays)
+
+    def _reads(self) -> bool:
+        """Whether values are read by forms, with what is missing, and not only checked."""
+        return self.forms is not None or self.missing != "refuse"
+
+    def _learn(self, table: Columns) -> int:
+        """Categories, fills and scales of the columns; the number of outputs."""
+        self.categories_, self.rare_ = [], []
+        self.idf_: list[Array | None] = []
+        self.fill_categories_: list[str | None] = []
+        numbers: list[Array] = []
+        for j, column in enumerate(table.columns):
+            categories, rare, idf, fill = None, None, None, None
+            form = self._form(j, column)
+            if form == "text":
+                categories, idf = self._terms(column, j)
+            elif form.startswith("category"):
+                words = self._words(column, j, None)
+                if self._reads():
+                    counts = Counter(words)
+                    fill = max(counts, key=lambda word: (word != MISSING, counts[word], word))
+                    if self.missing == "mode":
+                        counts = Counter({word: n for word, n in counts.items() if word != MISSING or word == fill})
+                    categories = np.array(sorted(counts), dtype=object)
+                    least = min(self.min_frequency, max(counts.values()))
+                    rare = np.array([word for word in categories if counts[word] < least], dtype=object)
+                else:
+                    categories = text_categories(column, self._name(j))
+                    rare = np.empty(0, object)
+            else:
+                numbers.append(self._numbers(column, j))
+            self.categories_.append(categories)
+            self.rare_.append(rare)
+            self.idf_.append(idf)
+            self.fill_categories_.append(fill)
+        self._learn_numbers(np.hstack(numbers) if numbers else np.empty((table.shape[0], 0)))
+        self.one_hot_ = self._make_one_hot()
+        return len(self.get_feature_names_out())
+
+    def _learn_numbers(self, values: Array) -> None:
+        """Fills, and the mean and spread after filling."""
+        gaps = np.isnan(values)
+        self.fill_ = np.zeros(values.shape[1])
+        for k in range(values.shape[1]):
+            known = values[~gaps[:, k], k]
+            if len(known):
+                found, counts = np.unique(known, return_counts=True)
+                self.fill_[k] = found[np.argmax(counts)] if self.missing == "mode" else np.median(known)
+        self.indicated_ = np.flatnonzero(gaps.any(axis=0)) if self.missing == "indicate" else np.empty(0, np.int64)
+        values = np.where(gaps, self.fill_, values)
+        self.center_ = values.mean(axis=0) if self.scale else np.zeros(values.shape[1])
+        spread = values.std(axis=0) if self.scale else np.ones(values.shape[1])
+        self.spread_ = np.where(spread > 0, spread, 1.0)
+
+    def _make_one_hot(self) -> Any:
+        """scikit-learn's encoder. What it has to learn are the categories, which are given, and which of them are rare:
+        for that it is fitted to a table with each category that has its own column twice, and each rare one once."""
+        at = [j for j in range(len(self.categories_)) if self._is_category(j)]
+        if not at:
+            return None
+        columns, known, least = [], [], None
+        for j in at:
+            categories, rare = self.categories_[j], self.rare_[j]
+            assert categories is not None
+            few = set() if rare is None else set(rare.tolist())
+            kept = [word for word in categories if word not in few]
+            least = 2 if few else least
+            columns.append([*kept, *kept, *few])
+            known.append(categories)
+        n = 1 if least is None else max(map(len, columns))
+        table = np.array([column[:n] + [column[0]] * (n - len(column)) for column in columns], object).T
+        return OneHotEncoder(categories=known, handle_unknown="infrequent_if_exist", min_frequency=least).fit(table)
+
+    def _is_category(self, j: int) -> bool:
+        return self.categories_[j] is not None and (self.forms is None or self.forms[j] != "text")
 
     def transform(self, X: Any) -> Points:
         """Make numbers of a table.
@@ -146,24 +274,77 @@ class TableEncoder(TransformerMixin, Estimator):
             Numbers.
         """
         check_is_fitted(self)
-        table = _as_table(X)
+        X = self._in_array(X)
+        table = columns_of(X, self._reads())
         self._check_names(X)
         if table is None and all(part is None for part in self.categories_):
             points = check_points(X)
             _check_n_features(self, points, reset=False)
+            if self.scale:
+                points = (points - self.center_) / self.spread_
             return self._in_form(points)
         if table is None:  # a text column that happens to hold numbers only
             X = X if hasattr(X, "ndim") else np.asarray(X)
-            columns = X.to_numpy() if hasattr(X, "to_numpy") else X
-            table = _Table([columns[:, j] for j in range(X.shape[1])] if X.ndim == 2 else [], X.shape)
+            values = X.to_numpy() if hasattr(X, "to_numpy") else X
+            table = Columns([values[:, j] for j in range(X.shape[1])] if X.ndim == 2 else [], X.shape)
         _check_n_features(self, table, reset=False)
+        return self._in_form(self._encoded(table))
+
+    def _encoded(self, table: Columns) -> Any:
+        """The outputs of all columns in their order, then the columns of what was missing."""
         parts: list[Any] = []
+        gaps: list[Array] = []
+        words: list[list[str]] = []
+        at = 0
         for j, (column, categories) in enumerate(zip(table.columns, self.categories_, strict=True)):
             if categories is None:
-                parts.append(_numbers(column, self._name(j))[:, None])
+                values = self._numbers(column, j)
+                if self._reads() or self.scale:
+                    here = slice(at, at + values.shape[1])
+                    at = here.stop
+                    gaps.append(np.isnan(values))
+                    values = (np.where(gaps[-1], self.fill_[here], values) - self.center_[here]) / self.spread_[here]
+                parts.append(values)
+            elif self._is_category(j):
+                words.append(self._words(column, j, categories))
+                parts.append(len(words) - 1)
             else:
-                parts.append(self._one_hot(column, categories, self._name(j)))
-        return self._in_form(sp.hstack(parts, format="csr") if self.sparse_output_ else np.hstack(parts))
+                parts.append(self._weighted(column, categories, self.idf_[j]))
+        if words:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # unknown categories have been refused, or are to be ignored
+                coded = self.one_hot_.transform(np.array(words, object).T).tocsc()
+            ends = np.concatenate(([0], np.cumsum(self.one_hot_._n_features_outs)))
+            parts = [coded[:, ends[p] : ends[p + 1]] if isinstance(p, int) else p for p in parts]
+        if self._reads() and len(self.indicated_):
+            parts.append(np.hstack(gaps)[:, self.indicated_].astype(np.float64))
+        if self.sparse_output_:
+            return sp.hstack([sp.csr_matrix(part) for part in parts], format="csr")
+        return np.hstack([part.toarray() if sp.issparse(part) else part for part in parts])
+
+    def unknown_categories(self, X: Any) -> dict[str, Counter[str]]:
+        """Categories of a table that were not there in ``fit``, with their counts, by the name of the column.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        unknown : dict
+            Empty if all are known.
+        """
+        check_is_fitted(self)
+        table = columns_of(X, True)
+        found = {}
+        for j, column in enumerate([] if table is None else table.columns):
+            if self._is_category(j):
+                words = Counter(self._words(column, j, self.categories_[j], strict=False))
+                known = set(self.categories_[j].tolist())  # type: ignore[union-attr]
+                strange = Counter({word: n for word, n in words.items() if word not in known and word != MISSING})
+                if strange:
+                    found[self._names()[j]] = strange
+        return found
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the outputs: those of number columns, and ``column_category`` for text columns.
@@ -185,16 +366,43 @@ class TableEncoder(TransformerMixin, Estimator):
         known = getattr(self, "feature_names_in_", None)
         if input_features is not None and known is not None and list(known) != names:
             raise ValueError("input_features is not equal to feature_names_in_.")
-        found = []
-        for name, categories in zip(names, self.categories_, strict=True):
-            found += [name] if categories is None else [f"{name}_{category}" for category in categories]
-        return np.array(found, dtype=object)
+        found: list[str] = []
+        numbers: list[str] = []
+        for j, (name, categories) in enumerate(zip(names, self.categories_, strict=True)):
+            if categories is None:
+                parts = [""] if self.forms is None else form_parts(self.forms[j])
+                numbers += [name + part for part in parts]
+                found += numbers[-len(parts) :]
+                continue
+            rare = getattr(self, "rare_", [None] * len(names))[j]
+            few = set() if rare is None else set(rare.tolist())
+            found += [f"{name}_{word}" for word in categories if word not in few] + [f"{name}_{RARE}"] * bool(few)
+        return np.array(found + [f"{numbers[k]} missing" for k in getattr(self, "indicated_", ())], dtype=object)
+
+    def output_columns(self) -> Array:
+        """The column that each output comes from, by position.
+
+        Returns
+        -------
+        columns : array of int
+        """
+        check_is_fitted(self)
+        counts = []
+        for j, categories in enumerate(self.categories_):
+            rare = getattr(self, "rare_", [None] * len(self.categories_))[j]
+            few = 0 if rare is None else len(rare)
+            parts = 1 if self.forms is None else len(form_parts(self.forms[j]))
+            counts.append(parts if categories is None else len(categories) - few + bool(few))
+        of_number = [j for j, c in enumerate(self.categories_) if c is None for _ in range(counts[j])]
+        more = [of_number[k] for k in getattr(self, "indicated_", ())]
+        return np.concatenate([np.repeat(np.arange(len(counts)), counts), np.array(more, np.int64)])
 
     @property
     def text_columns_(self) -> list[int]:
-        """Positions of the text columns."""
+        """Positions of the columns whose values are words: categories, texts, and numbers or dates with a form."""
         check_is_fitted(self)
-        return [j for j, part in enumerate(self.categories_) if part is not None]
+        forms = self.forms or ["number"] * len(self.categories_)
+        return [j for j, part in enumerate(self.categories_) if part is not None or forms[j] != "number"]
 
     def _names(self) -> list[str]:
         known = getattr(self, "feature_names_in_", self.columns)
@@ -203,6 +411,12 @@ class TableEncoder(TransformerMixin, Estimator):
     def _name(self, j: int) -> str:
         named = hasattr(self, "feature_names_in_") or self.columns is not None
         return f"column {self._names()[j]!r}" if named else f"column {j}"
+
+    def _check_names(self, X: Any) -> None:
+        """Refuse a DataFrame with other columns, or in another order; an array is taken to have the right ones where
+        the names were given as ``columns``."""
+        if self.columns is None or _get_feature_names(X) is not None:
+            _check_feature_names(self, X, reset=False)
 
     def _check_columns(self) -> None:
         if self.columns is None:
@@ -220,27 +434,82 @@ class TableEncoder(TransformerMixin, Estimator):
                 "leave columns out, a DataFrame has its own names."
             )
 
-    def _one_hot(self, column: Array, categories: Array, name: str) -> Any:
-        """Row i is the unit vector of the i-th category, or zero for an unknown one."""
-        place = {category: k for k, category in enumerate(categories)}
-        words = _texts(column, name)
-        codes = np.fromiter((place.get(word, -1) for word in words), np.int64, len(words))
-        known = np.flatnonzero(codes >= 0)
-        if len(known) < len(codes) and self.handle_unknown == "error":
-            row = int(np.flatnonzero(codes < 0)[0])
-            listed = ", ".join(repr(category) for category in categories[:8]) + (", ..." if len(categories) > 8 else "")
-            near = difflib.get_close_matches(words[row], categories.tolist(), n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+    def _check_forms(self) -> None:
+        if self.forms is None:
+            return
+        wrong = [form for form in self.forms if not is_form(form)]
+        if isinstance(self.forms, str) or wrong:
+            raise ValueError(f"forms must be a list of forms such as 'number' or 'category'; got {self.forms!r:.100}.")
+        if len(self.forms) != self.n_features_in_:
+            raise ValueError(f"forms has {len(self.forms)} entries, and X has {self.n_features_in_} columns.")
+
+    def _form(self, j: int, column: Array) -> str:
+        if self.forms is not None:
+            return self.forms[j]
+        return "category" if column.dtype == object and any(isinstance(value, str) for value in column) else "number"
+
+    def _numbers(self, column: Array, j: int) -> Array:
+        """The numbers of a column, NaN where missing, if that is allowed; one column for each part."""
+        if not self._reads():
+            return checked_numbers(column, self._name(j))[:, None]
+        values = numbers_of(column, "number" if self.forms is None else self.forms[j])
+        if self.missing == "refuse" and np.isnan(values).any():
+            row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
             raise ValueError(
-                f"X, {name}, row {row}: the category {words[row]!r:.60} was not in the training data, which had "
-                f"{listed}.{hint} Correct it, or set handle_unknown='ignore'."
+                f"Input X contains NaN: {self._name(j)}, row {row} is missing or no number ({str(column[row])[:40]}). "
+                "Fill it in, leave out the row, or set missing='median'."
             )
-        shape = (len(codes), len(categories))
-        if self.sparse_output_:
-            return sp.csr_matrix((np.ones(len(known)), (known, codes[known])), shape=shape)
-        block = np.zeros(shape)
-        block[known, codes[known]] = 1.0
-        return block
+        return values
+
+    def _words(self, column: Array, j: int, categories: Array | None, strict: bool = True) -> list[str]:
+        """The words of a category column; one that is not among the categories is refused, if it is to be."""
+        if not self._reads():
+            words = texts(column, self._name(j))
+        else:
+            form = "category" if self.forms is None else self.forms[j]
+            empty = texts([w for w in column.tolist() if w is not None and w == w], self._name(j))
+            present = iter(empty)
+            words = [
+                MISSING if w is None or w != w or is_gap(s := next(present).strip(), form) else s
+                for w in column.tolist()
+            ]
+            if self.missing == "refuse" and MISSING in words:
+                raise ValueError(
+                    f"Input X contains NaN: {self._name(j)}, row {words.index(MISSING)} is missing. Fill it in, leave "
+                    "out the row, or set missing='median'."
+                )
+            if self.missing == "mode" and categories is not None:
+                fill = self.fill_categories_[j] or MISSING
+                words = [fill if word == MISSING else word for word in words]
+        if categories is None or self.handle_unknown == "ignore" or not strict:
+            return words
+        known = set(categories.tolist())
+        for row, word in enumerate(words):
+            if word not in known and word != MISSING:
+                listed = ", ".join(map(repr, categories[:8])) + (", ..." if len(categories) > 8 else "")
+                near = difflib.get_close_matches(word, categories.tolist(), n=1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                raise ValueError(
+                    f"X, {self._name(j)}, row {row}: the category {word!r:.60} was not in the training data, which had "
+                    f"{listed}.{hint} Correct it, or set handle_unknown='ignore'."
+                )
+        return words
+
+    def _terms(self, column: Array, j: int) -> tuple[Array, Array]:
+        """The terms of a text column, sorted, and how rare each is."""
+        for least in (2, 1):  # a word that occurs once says nothing about others
+            vectorizer = TfidfVectorizer(max_features=TEXT_MAX_TERMS, min_df=least, sublinear_tf=True)
+            try:
+                vectorizer.fit(_sentences(column))
+            except ValueError:
+                continue
+            return np.array(vectorizer.get_feature_names_out(), dtype=object), np.asarray(vectorizer.idf_)
+        raise ValueError(f"X, {self._name(j)} has no words: leave it out.")
+
+    def _weighted(self, column: Array, terms: Array, idf: Any) -> Any:
+        vectorizer = TfidfVectorizer(vocabulary=terms.tolist(), sublinear_tf=True)
+        vectorizer.idf_ = idf
+        return vectorizer.transform(_sentences(column))
 
     def _in_form(self, points: Points) -> Points:
         if self.sparse_output_:
@@ -252,124 +521,10 @@ class TableEncoder(TransformerMixin, Estimator):
         tags.input_tags.sparse = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self._reads() and self.missing != "refuse"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-class _Table:
-    """Columns of equal length; ``shape`` is what scikit-learn counts them by."""
-
-    def __init__(self, columns: list[Array], shape: tuple[int, ...]) -> None:
-        self.columns, self.shape = columns, shape
-        self.ndim = 2
-
-
-def _as_table(X: Any) -> _Table | None:
-    """The columns of a DataFrame, or of an array that is not numbers throughout; None for what is."""
-    if sp.issparse(X):
-        return None
-    if hasattr(X, "columns") and hasattr(X, "shape"):
-        columns = [_of_frame(X[name], str(name)) for name in X.columns]
-        if all(column.dtype.kind in "fiub" for column in columns):
-            return None
-        _refuse_empty(X.shape)
-        return _Table(columns, X.shape)
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        return None  # rows of different lengths, about which the usual validation complains
-    if array.dtype.kind in "UST" and array.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {array.ndim}D array instead: a table has rows and columns.")
-    if array.dtype.kind not in "OUST" or array.ndim != 2:
-        return None
-    if array.dtype == object and not any(isinstance(value, str) for value in array.ravel()):
-        return None
-    if not isinstance(X, np.ndarray) and array.dtype != object:
-        array = np.array(X, dtype=object)  # a list with strings in it: its numbers must stay numbers
-    _refuse_empty(array.shape)
-    return _Table([array[:, j].astype(object) for j in range(array.shape[1])], array.shape)
-
-
-def _refuse_empty(shape: tuple[int, ...]) -> None:
-    if shape[0] == 0 or shape[1] == 0:
-        what = "sample(s)" if shape[0] == 0 else "feature(s)"
-        raise ValueError(f"Found array with 0 {what} (shape={shape}) while a minimum of 1 is required.")
-
-
-def _of_frame(column: Any, name: str) -> Array:
-    """A column of a DataFrame as numbers or as objects; dates are refused."""
-    kind = str(column.dtype).lower()
-    if kind.startswith(("date", "time", "duration", "period")):
-        raise TypeError(
-            f"X, column {name!r} holds dates or times ({column.dtype}): turn them into numbers, such as days since the "
-            "first, or leave the column out."
-        )
-    if kind.startswith(("category", "categorical", "enum")):  # categories are words, even if written in digits
-        values = column.tolist() if hasattr(column, "tolist") else column.to_list()
-        return np.fromiter((value if is_missing(value) else _word(value) for value in values), object, len(values))
-    array = np.asarray(column)
-    return array if array.dtype.kind in "fiub" else array.astype(object)
-
-
-def _categories(column: Array, name: str) -> Array | None:
-    """The sorted categories of a text column; None for one of numbers, after a look at them."""
-    if column.dtype != object:
-        _numbers(column, name)
-        return None
-    kinds = {type(value) for value in column}
-    if not any(issubclass(kind, str) for kind in kinds):
-        _numbers(column, name)
-        return None
-    for row, value in enumerate(column):
-        if not isinstance(value, str):
-            _refuse_missing(value, row, name)
-            raise TypeError(
-                f"X, {name}, row {row}: {value!r:.60} stands among text: argument must be a string or a number "
-                "throughout a column."
-            )
-    return np.array(sorted(set(_texts(column, name))), dtype=object)
-
-
-def _refuse_missing(value: Any, row: int, name: str) -> None:
-    if is_missing(value):
-        raise ValueError(f"Input X contains NaN: {name}, row {row} is missing. Fill it in, or leave out the row.")
-
-
-def _texts(column: Iterable[Any], name: str) -> list[str]:
-    """The words of a text column."""
-    words = list(column)
-    if not all(type(word) is str for word in words):
-        for row, value in enumerate(words):
-            _refuse_missing(value, row, name)
-            words[row] = _word(value)
-    return words
-
-
-def _word(value: Any) -> str:
-    """A category as a text file would have it: 1 for the number 1.0."""
-    if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)):
-        whole = isinstance(value, numbers.Integral) or float(value).is_integer()
-        return str(int(value)) if whole else repr(float(value))  # type: ignore[call-overload]
-    return str(value)
-
-
-def _numbers(column: Array, name: str) -> Array:
-    """The values of a column of numbers as float64; the first that is none is named."""
-    try:
-        if column.dtype == object and any(isinstance(value, (str, bytes)) for value in column):
-            raise TypeError
-        values = column.astype(np.float64)
-    except (TypeError, ValueError):
-        for row, value in enumerate(column):
-            _refuse_missing(value, row, name)
-            if not isinstance(value, (numbers.Real, np.bool_)):
-                raise TypeError(
-                    f"X, {name}, row {row}: {value!r:.60} is not a number: argument must be a string or a number, and "
-                    "this column held numbers in the training data."
-                ) from None
-        raise
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        _refuse_missing(float(values[row]), row, name)
-        raise ValueError(f"Input X contains infinity: {name}, row {row}. Correct it, or leave out the row.")
-    return values
+def _sentences(column: Array) -> list[str]:
+    return ["" if value is None or value != value else str(value) for value in column.tolist()]

@@ -1,4 +1,4 @@
-"""The account of a fit in two or three lines, to stand under a picture."""
+"""The report of a fit in two or three lines, to stand under a picture, and labels as they are."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def caption_items(
 ) -> list[str]:
     """What a fit did: solver, kernel, C, kernel evaluations, support vectors, margin and training error.
 
-    ``margin`` and ``n_support`` are those of one of several machines (0 where its own are not known); ``error`` is the
-    share of wrong points in the picture, for estimators that do not report on themselves."""
+    ``margin`` and ``n_support`` are those of one of several binary problems (0 where its own are not known); ``error``
+    is the share of wrong points in the picture, for estimators without a report."""
     name = type(estimator).__name__
     report = getattr(estimator, "report_", None)
     if not isinstance(report, FitReport):
@@ -51,7 +51,11 @@ def kernel_text(kernel: Kernel) -> str:
         return "linear kernel"
     if type(kernel) is RBF and isinstance(kernel.gamma, float) and kernel.gamma > 0:
         return f"Gaussian kernel, σ = {1 / math.sqrt(2 * kernel.gamma):.3g}"
-    text = " ".join(str(kernel).split())
+    return short_numbers(" ".join(str(kernel).split()))
+
+
+def short_numbers(text: str) -> str:
+    """The text with its long numbers cut to four digits."""
     return re.sub(r"\d+\.\d{4,}(e[-+]?\d+)?", lambda number: f"{float(number[0]):.4g}", text)
 
 

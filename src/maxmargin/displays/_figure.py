@@ -1,10 +1,19 @@
-"""What the displays share: matplotlib, a place to draw in, and colours that all eyes can tell apart."""
+"""What the displays share: matplotlib, a place to draw in, and colours that all eyes can tell apart.
+
+colours     of classes and curves in this order: blue, vermilion, green, orange, ...
+solid       the fitted function, the boundary;  dashed: margin and tube;  dotted: the truth
+black rings support vectors;  vermilion ring: what a search has chosen
+"""
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 try:
     from matplotlib.figure import Figure
@@ -17,6 +26,38 @@ BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
 RIGHT, WRONG = BLUE, VERMILION
 CLASSES = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
+MARKERS = ("o", "s", "^", "D", "v", "P", "*", "p")
+RING = {"facecolor": "none", "edgecolor": BLACK, "linewidth": 1.3}  # around support vectors
+
+
+class Display:
+    """The base of all displays: drawn by ``plot``, or when what was drawn is first asked for.
+
+    A notebook shows the picture where a display is the value of a cell, and ``display.figure_`` and ``display.ax_``
+    exist without a call of ``plot``.
+    """
+
+    def plot(self, ax: Any = None) -> Any:
+        raise NotImplementedError
+
+    def _drawn_on(self, ax: Any) -> Any:
+        """Itself; drawn there at once, if there is a place."""
+        return self if ax is None else self.plot(ax)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.endswith("_") or name.startswith("_") or "figure_" in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.plot()
+        return getattr(self, name)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: .plot(ax) draws it, .figure_.savefig(path) saves it"
+
+    def _repr_png_(self) -> bytes:
+        """For notebooks."""
+        file = io.BytesIO()
+        self.figure_.savefig(file, format="png", dpi=100)
+        return file.getvalue()
 
 
 def new_figure(width: float, height: float) -> Any:
@@ -42,6 +83,29 @@ def space(ax: Any, width: float, height: float) -> tuple[Any, Any]:
         raise ValueError("ax has no place in a grid to divide: make it with figure.subplots()")
     ax.set_axis_off()
     return ax.figure, place
+
+
+def dense(X: Any) -> NDArray[Any]:
+    """Points or values as an array."""
+    return np.asarray(X.toarray() if sp.issparse(X) else X)
+
+
+def last_step(estimator: Any) -> Any:
+    """The estimator itself, or that at the end of a pipeline."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def transformed(estimator: Any, X: Any) -> Any:
+    """X as the last step of a pipeline gets it."""
+    several = isinstance(estimator, Pipeline) and len(estimator.steps) > 1
+    return estimator[:-1].transform(X) if several else X
+
+
+def points_like(X: Any, values: NDArray[Any]) -> Any:
+    """Points for an estimator that was fitted on something like X: a table with the same columns, if X is one."""
+    if not hasattr(X, "columns"):
+        return values
+    return type(X)({name: values[:, i] for i, name in enumerate(X.columns)})
 
 
 def show_image(ax: Any, image: NDArray[Any], **options: Any) -> None:

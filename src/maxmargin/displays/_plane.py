@@ -1,25 +1,19 @@
-"""What a classifier says about points of the plane: its values on a grid, the category of points, support vectors."""
+"""A classifier on points of two columns: its values on a grid, the category of points, support vectors."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.pipeline import Pipeline
 
 from maxmargin.displays._caption import caption_items
-from maxmargin.displays._figure import BLUE, CLASSES, VERMILION
+from maxmargin.displays._figure import BLUE, CLASSES, VERMILION, dense, last_step, transformed
 from maxmargin.inspection.margins import margin_report
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.validation import Array, as_objects, check_points, check_targets
 from maxmargin.svm.report import FitReport
 
-REST = "0.45"  # the colour of all other classes
-
-
-def dense(X: Any) -> Array:
-    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+REST_COLOUR = "0.45"  # of all other classes
 
 
 def two_columns(X: Any, estimator: Any) -> Array:
@@ -28,7 +22,7 @@ def two_columns(X: Any, estimator: Any) -> Array:
         raise ValueError(f"X is a list of objects that are no points of a plane. {remedy}")
     if isinstance(getattr(estimator, "kernel_", None), Precomputed):
         raise ValueError(f"With kernel='precomputed' X is a kernel matrix, no points of a plane. {remedy}")
-    points = dense(check_points(X))
+    points = dense(check_points(X)).astype(np.float64)
     if points.shape[1] != 2:
         raise ValueError(f"X has {points.shape[1]} columns, and a plane has two. {remedy}")
     return points
@@ -44,15 +38,8 @@ def has_hyperplane(estimator: Any) -> bool:
     return hasattr(estimator, "_expansion") or hasattr(estimator, "coef_")
 
 
-def _transformed(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """The last step, and X as it gets it."""
-    if not isinstance(estimator, Pipeline):
-        return estimator, X
-    return estimator[-1], estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
-
-
 def one_class(estimator: Any, X: Any, grid: Any, support: Array) -> dict[str, Any]:
-    last, _ = _transformed(estimator, X)
+    last = last_step(estimator)
     inside = estimator.decision_function(X) >= 0
     return {
         "values": estimator.decision_function(grid),
@@ -68,7 +55,7 @@ def one_class(estimator: Any, X: Any, grid: Any, support: Array) -> dict[str, An
 
 
 def regions(estimator: Any, X: Any, y: Any, grid: Any, support: Array) -> dict[str, Any]:
-    last, _ = _transformed(estimator, X)
+    last = last_step(estimator)
     classes = last.classes_
     predicted = estimator.predict(X)
     labels = check_targets(y, len(predicted))
@@ -83,7 +70,7 @@ def regions(estimator: Any, X: Any, y: Any, grid: Any, support: Array) -> dict[s
         "values": np.searchsorted(classes, estimator.predict(grid)),
         "codes": np.searchsorted(classes, labels),
         "names": [str(label) for label in classes.tolist()],
-        "colours": [CLASSES[k % len(CLASSES)] for k in range(len(classes))],
+        "colours": [_colour(k) for k in range(len(classes))],
         "regions": True,
         "levels": (),
         "category": np.where(wrong, "misclassified", ""),
@@ -92,9 +79,13 @@ def regions(estimator: Any, X: Any, y: Any, grid: Any, support: Array) -> dict[s
     }
 
 
+def _colour(code: int) -> str:
+    return CLASSES[code % len(CLASSES)]
+
+
 def one_hyperplane(estimator: Any, X: Any, y: Any, grid: Any, support: Array, machine: Any) -> dict[str, Any]:
     """One hyperplane: of two classes, or of a machine of more."""
-    last, inner = _transformed(estimator, X)
+    last, inner = last_step(estimator), transformed(estimator, X)
     if not has_hyperplane(last):
         raise ValueError(
             f"machine={machine!r}: {type(last).__name__} has no machines that separate classes; leave it out."
@@ -105,7 +96,7 @@ def one_hyperplane(estimator: Any, X: Any, y: Any, grid: Any, support: Array, ma
     # On the grid every label is as good as another; with the positive one all rows belong to the machine.
     n_grid = len(grid)
     labels = np.repeat(last.classes_[positive : positive + 1], n_grid)
-    values = margin_report(last, _transformed(estimator, grid)[1], labels, machine=machine).decision
+    values = margin_report(last, transformed(estimator, grid), labels, machine=machine).decision
     by_margin = isinstance(getattr(last, "report_", None), FitReport)
     category = report.category if by_margin else np.where(report.category == "misclassified", "misclassified", "")
     points = dense(check_points(X))[report.rows]
@@ -123,7 +114,10 @@ def one_hyperplane(estimator: Any, X: Any, y: Any, grid: Any, support: Array, ma
         "values": values,
         "codes": (report.labels == last.classes_[positive]).astype(np.int64),
         "names": ("the rest" if rest else str(report.negative), str(report.positive)),
-        "colours": (REST if rest else CLASSES[classes.index(report.negative) % 8], CLASSES[positive % 8]),
+        "colours": (
+            REST_COLOUR if rest else _colour(classes.index(report.negative)),
+            _colour(positive),
+        ),
         "regions": False,
         "levels": (-1.0, 0.0, 1.0) if by_margin else (0.0,),
         "category": category,

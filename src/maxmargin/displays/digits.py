@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.displays._figure import RIGHT, WRONG, show_image, space
+from maxmargin.displays._figure import RIGHT, WRONG, Display, show_image, space
 
 if TYPE_CHECKING:
     from maxmargin.digits.example import DigitsResult, PictureResult
 
 
-class DigitsDisplay:
+class DigitsDisplay(Display):
     """Test images with their predictions, and the confusion matrix.
 
     Parameters
@@ -130,12 +130,12 @@ class DigitsDisplay:
         ax.tick_params(which="both", length=0)
         result = self.result
         ax.set_title(
-            f"Confusion matrix: accuracy {result.accuracy:.3f}, naive baseline {result.baseline:.3f}", fontsize="large"
+            f"Confusion matrix\naccuracy {result.accuracy:.3f}, naive baseline {result.baseline:.3f}", fontsize="large"
         )
 
 
-class PicturesDisplay:
-    """The user's own pictures: the original, the 8 x 8 pixels the model sees, and the score of every digit.
+class PicturesDisplay(Display):
+    """The user's own pictures: the original, the 8 x 8 pixels that the model gets, and the score of every digit.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class PicturesDisplay:
             name = result.path if len(result.path) <= 28 else "…" + result.path[-27:]
             axes[0].set_title(name, fontsize="small", parse_math=False)
             show_image(axes[1], result.image, cmap="gray_r", vmin=0, vmax=16)
-            axes[1].set_title(f"seen as {result.label}", color=RIGHT, fontweight="bold")
+            axes[1].set_title(f"predicted {result.label}", color=RIGHT, fontweight="bold")
             labels = sorted(result.scores)
             colours = [RIGHT if label == result.label else "0.75" for label in labels]
             axes[2].bar(range(len(labels)), [result.scores[label] for label in labels], color=colours)

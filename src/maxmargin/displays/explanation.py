@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import RIGHT, WRONG, space
+from maxmargin.displays._figure import RIGHT, WRONG, Display, space
 from maxmargin.runtime.validation import check_number
 
 if TYPE_CHECKING:
     from maxmargin.inspection.explanations import Explanation
 
-ACROSS = 6  # support vectors side by side
+VECTORS_PER_ROW = 6
 
 
-class ExplanationDisplay:
+class ExplanationDisplay(Display):
     """The largest contributions to one prediction.
 
     Blue terms raise the value, vermilion ones lower it.
@@ -41,8 +41,8 @@ class ExplanationDisplay:
     >>> from maxmargin import SVC
     >>> from maxmargin.displays.explanation import ExplanationDisplay
     >>> X, y = load_digits(return_X_y=True)
-    >>> machine = SVC(gamma=0.001).fit(X[:500], y[:500])
-    >>> display = ExplanationDisplay.from_estimator(machine, X[500:501], image_shape=(8, 8), top=6).plot()
+    >>> model = SVC(gamma=0.001).fit(X[:500], y[:500])
+    >>> display = ExplanationDisplay.from_estimator(model, X[500:501], image_shape=(8, 8), top=6).plot()
     >>> len(display.axes_)
     8
     """
@@ -53,20 +53,22 @@ class ExplanationDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, *, top: int = 10, image_shape: tuple[int, int] | None = None
+        cls, estimator: Any, X: Any, *, top: int = 10, image_shape: tuple[int, int] | None = None, ax: Any = None
     ) -> ExplanationDisplay:
-        """Make the display of a fitted machine's prediction for one point.
+        """Make the display of the prediction of a fitted model for one point.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted machine of this library.
+            A fitted estimator of this library.
         X : array-like of shape (1, n_features)
             The point.
         top : int, default=10
             The number of support vectors.
         image_shape : pair of int, optional
             Height and width, where points are images.
+        ax : matplotlib Axes, optional
+            Where to draw at once; without it :meth:`plot` draws.
 
         Returns
         -------
@@ -77,7 +79,7 @@ class ExplanationDisplay:
         found = explain(estimator, X, top=top)
         if len(found) != 1:
             raise ValueError(f"a display explains one point, and X has {len(found)}: choose one, like X[:1].")
-        return cls(found[0], image_shape)
+        return cls(found[0], image_shape)._drawn_on(ax)
 
     def plot(self, ax: Any = None) -> ExplanationDisplay:
         """Draw.
@@ -120,13 +122,13 @@ class ExplanationDisplay:
         assert one.point is not None
         vectors = [] if one.vectors is None else list(one.vectors)
         scale = {"cmap": "gray_r", "vmin": float(one.point.min()), "vmax": float(one.point.max())}
-        rows = max(1, -(-len(vectors) // ACROSS))
+        rows = max(1, -(-len(vectors) // VECTORS_PER_ROW))
         self.figure_, place = space(ax, 11.0, 0.6 + 1.75 * max(2, rows))
         left, right = place.subgridspec(1, 2, width_ratios=(1.15, 5.0), wspace=0.05)
         own = left.subgridspec(2 if one.sensitivity is not None else 1, 1, hspace=0.12)
         top = self.figure_.add_subplot(own[0])
         top.imshow(one.point.reshape(shape), **scale)
-        top.set_title(f"seen as {plain(one.prediction)}", fontsize="medium", fontweight="bold")
+        top.set_title(f"predicted {plain(one.prediction)}", fontsize="medium", fontweight="bold")
         self.axes_.append(top)
         if one.sensitivity is not None:
             below = self.figure_.add_subplot(own[1])
@@ -134,12 +136,14 @@ class ExplanationDisplay:
             below.imshow(one.sensitivity.reshape(shape), cmap="PuOr", vmin=-largest, vmax=largest)
             below.set_title("df/dx: purple raises f", fontsize="small")
             self.axes_.append(below)
-        grid = right.subgridspec(rows + 1, ACROSS, height_ratios=[0.16] + [1.0] * rows, wspace=0.06, hspace=0.3)
+        grid = right.subgridspec(
+            rows + 1, VECTORS_PER_ROW, height_ratios=[0.16] + [1.0] * rows, wspace=0.06, hspace=0.3
+        )
         title = self.figure_.add_subplot(grid[0, :])
         title.set_axis_off()
         title.text(0.5, 0.4, self._title(), ha="center", va="center", fontsize="large", transform=title.transAxes)
         for i, vector in enumerate(vectors):
-            axes = self.figure_.add_subplot(grid[1 + i // ACROSS, i % ACROSS])
+            axes = self.figure_.add_subplot(grid[1 + i // VECTORS_PER_ROW, i % VECTORS_PER_ROW])
             axes.imshow(np.asarray(vector).reshape(shape), **scale)
             label = f"row {one.index[i]}" if one.label is None else plain(one.label[i])
             colour = RIGHT if one.contribution[i] >= 0 else WRONG
@@ -171,7 +175,7 @@ class ExplanationDisplay:
                 names, values = [*names, "intercept"], [*values, one.intercept]
             panels.append(("w_j x_j" if one.features is not None else "df/dx_j", names, values))
         if not panels:
-            raise ValueError("there is nothing to show: the machine has no support vectors and its kernel no gradient.")
+            raise ValueError("there is nothing to show: the model has no support vectors and its kernel no gradient.")
         rows = max(len(names) for _, names, _ in panels)
         self.figure_, place = space(ax, 5.6 * len(panels), 1.3 + 0.34 * rows)
         grid = place.subgridspec(1, len(panels))

@@ -6,19 +6,18 @@ two. The caption tells whether the matrix is one of inner products at all, that 
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from maxmargin.displays._figure import BLACK, GREEN, VERMILION, axes_of
+from maxmargin.displays._caption import plain, short_numbers
+from maxmargin.displays._figure import BLACK, GREEN, VERMILION, Display, axes_of, dense
 from maxmargin.kernels import Precomputed, validate_gram
 from maxmargin.runtime.validation import Array, check_labels, check_memory, check_points, check_targets
 from maxmargin.svm.kernel_input import gram_of, kernel_of, resolved
 
 
-class GramDisplay:
+class GramDisplay(Display):
     """A kernel matrix, sorted by class, and whether it is valid.
 
     Made by :meth:`from_kernel` or :meth:`from_matrix`.
@@ -96,7 +95,7 @@ class GramDisplay:
         names = list(X.columns) if hasattr(X, "columns") else None
         ready = resolved(given, kernel, points, names=names)
         every = np.arange(n)
-        return cls._with_classes(gram_of(ready, points).block(every, every), y, _rounded(repr(ready)))
+        return cls._with_classes(gram_of(ready, points).block(every, every), y, short_numbers(repr(ready)))
 
     @classmethod
     def from_matrix(cls, K: Any, y: Any = None, *, title: str = "kernel matrix") -> GramDisplay:
@@ -115,7 +114,7 @@ class GramDisplay:
         -------
         GramDisplay
         """
-        K = np.asarray(K.toarray() if sp.issparse(K) else K)
+        K = dense(K)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             raise ValueError(f"K must be a square matrix, one row and one column for each point; got shape {K.shape}.")
         return cls._with_classes(K, y, title)
@@ -166,7 +165,7 @@ class GramDisplay:
             upright = all(len(name) <= 3 for name in names)
             ax.set_yticks(middles, names, parse_math=False, rotation=0 if upright else 90, va="center")
             ax.tick_params(length=0)
-        ax.set_title(self.title.replace("$", r"\$"))  # no mathematics, and a later title may have some
+        ax.set_title(plain(self.title))
         self.caption_ = ax.set_xlabel(
             self._caption(), color=GREEN if self.validity_ else VERMILION, fontweight="bold", labelpad=8
         )
@@ -185,8 +184,3 @@ class GramDisplay:
         also = "" if found.symmetric else "not symmetric, "
         count = f"{found.negative_eigenvalues} of {found.size} eigenvalues negative"
         return f"not a kernel: {also}{smallest},\n{count}"
-
-
-def _rounded(text: str) -> str:
-    """The text with its long numbers cut to four digits."""
-    return re.sub(r"\d+\.\d{4,}(e[+-]?\d+)?", lambda number: f"{float(number.group()):.4g}", text)

@@ -9,11 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, axes_of
+from maxmargin.displays._figure import CLASSES, Display, axes_of
 from maxmargin.runtime.history import History
 from maxmargin.runtime.validation import Array, check_choice, check_number
 
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 STYLES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 AXES = {"iteration": "iterations (epochs)", "seconds": "seconds"}
 COLUMNS = {
@@ -25,10 +24,10 @@ COLUMNS = {
     "margin": "margin 2 / |w|",
     "n_support": "support vectors",
 }
-FAR = 100  # a log scale shows an x axis whose ends are so far apart
+LOG_SCALE_MIN_RATIO = 100  # of the ends of an x axis
 
 
-class HistoryDisplay:
+class HistoryDisplay(Display):
     """Curves of a fit's history, or of several in one picture.
 
     Parameters
@@ -39,7 +38,7 @@ class HistoryDisplay:
     Attributes
     ----------
     lines_ : dict
-        The lines of each history by its name, one a machine.
+        The lines of each history by its name, one per binary problem.
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
 
@@ -60,7 +59,7 @@ class HistoryDisplay:
         self.histories = histories
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, name: str | None = None) -> HistoryDisplay:
+    def from_estimator(cls, estimator: Any, *, name: str | None = None, ax: Any = None) -> HistoryDisplay:
         """Make the display of a fitted estimator's history.
 
         Parameters
@@ -69,6 +68,8 @@ class HistoryDisplay:
             Fitted, with a ``history_``.
         name : str, optional
             Its name in the legend; by default its class and its solver.
+        ax : matplotlib Axes, optional
+            Where to draw at once; without it :meth:`plot` draws.
 
         Returns
         -------
@@ -77,9 +78,12 @@ class HistoryDisplay:
         check_is_fitted(estimator)
         kind = type(estimator).__name__
         if not isinstance(getattr(estimator, "history_", None), History):
-            raise TypeError(f"{kind} keeps no History of its fit: give an iterative machine such as SVC or LinearSVC.")
+            raise TypeError(
+                f"{kind} keeps no History of its fit: give an estimator that does, such as SVC or LinearSVC."
+            )
         solver = getattr(getattr(estimator, "report_", None), "solver", None)
-        return cls({name or (f"{kind}, {solver}" if solver else kind): estimator.history_})
+        display = cls({name or (f"{kind}, {solver}" if solver else kind): estimator.history_})
+        return display._drawn_on(ax)
 
     @classmethod
     def from_histories(cls, histories: Mapping[str, History]) -> HistoryDisplay:
@@ -103,14 +107,14 @@ class HistoryDisplay:
         y: str = "gap",
         xscale: str | None = None,
         yscale: str | None = None,
-        max_machines: int = 10,
+        max_problems: int = 10,
         legend: bool = True,
     ) -> HistoryDisplay:
         """Draw.
 
         Records without a finite value are left out, and so are gaps that are not positive: nothing but rounding is left
-        of those. A log scale has no place for iteration 0. A history of one record is a marker. The machines of one
-        history (one a class, or a pair) are faint lines of one colour.
+        of those. A log scale has no place for iteration 0. A history of one record is a marker. The binary
+        problems of one history (one per class, or per pair) are faint lines of one colour.
 
         Parameters
         ----------
@@ -122,8 +126,8 @@ class HistoryDisplay:
             the best lower bound of the optimum that is known.
         xscale, yscale : {"linear", "log"}, optional
             By default log where it helps: y if all values are positive, x if its values are also far apart.
-        max_machines : int, default=10
-            Draw at most so many machines of a history, the first ones; the legend says so.
+        max_problems : int, default=10
+            Draw at most so many binary problems of a history, the first ones; the legend says so.
         legend : bool, default=True
 
         Returns
@@ -136,14 +140,14 @@ class HistoryDisplay:
         for name, scale in (("xscale", xscale), ("yscale", yscale)):
             if scale is not None:
                 check_choice(name, scale, ["linear", "log"])
-        check_number("max_machines", max_machines, least=1, integer=True)
+        check_number("max_problems", max_problems, least=1, integer=True)
         histories = self._named()
         bounds = _best_bounds(histories)
         curves = {
             name: [_curve(history.of_machine(k), x, y, bounds[k]) for k in np.unique(history.machine)]
             for name, history in histories.items()
         }
-        drawn = [curve for some in curves.values() for curve in some[:max_machines] if len(curve)]
+        drawn = [curve for some in curves.values() for curve in some[:max_problems] if len(curve)]
         if not drawn:
             raise ValueError(f"y={y!r}: no record has it together with {x!r}. Choose another y, or x='iteration'.")
         points = np.concatenate(drawn)
@@ -151,8 +155,8 @@ class HistoryDisplay:
         self.figure_, self.ax_ = axes_of(ax, 8.0, 5.2)
         self.lines_: dict[str, list[Any]] = {}
         for number, (name, some) in enumerate(curves.items()):
-            shown = [curve for curve in some[:max_machines] if len(curve)]
-            style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": STYLES[number % len(STYLES)]}
+            shown = [curve for curve in some[:max_problems] if len(curve)]
+            style: dict[str, Any] = {"color": CLASSES[number % len(CLASSES)], "linestyle": STYLES[number % len(STYLES)]}
             if len(some) > 1:
                 style |= {"linewidth": 1.3, "alpha": 0.6}
             else:
@@ -168,7 +172,7 @@ class HistoryDisplay:
                 self.ax_.plot([], [], label=label, **style)
         self.ax_.set(xlabel=AXES[x], ylabel=COLUMNS[y])
         for axis, scale in (
-            ("x", xscale or _scale(points[points[:, 0] > 0, 0], FAR)),
+            ("x", xscale or _scale(points[points[:, 0] > 0, 0], LOG_SCALE_MIN_RATIO)),
             ("y", yscale or _scale(points[:, 1], 1)),
         ):
             getattr(self.ax_, f"set_{axis}scale")(scale, **({"nonpositive": "mask"} if scale == "log" else {}))
@@ -190,7 +194,7 @@ class HistoryDisplay:
 
 
 def _best_bounds(histories: Mapping[str, History]) -> dict[int, float]:
-    """The largest dual objective of each machine."""
+    """The largest dual objective of each binary problem."""
     bounds: dict[int, float] = {}
     for record in (record for history in histories.values() for record in history):
         dual = record.dual if np.isfinite(record.dual) else -np.inf
@@ -213,9 +217,9 @@ def _scale(values: Array, far: float) -> str:
     return "log" if smallest > 0 and largest >= far * smallest and largest > smallest else "linear"
 
 
-def _label(name: str, machines: int, shown: int, y: str) -> str:
+def _label(name: str, problems: int, shown: int, y: str) -> str:
     if shown == 0:
         return f"{name} (no {COLUMNS[y]})"
-    if machines == 1:
+    if problems == 1:
         return name
-    return f"{name} ({machines} machines)" if shown == machines else f"{name} ({shown} of {machines} machines)"
+    return f"{name} ({'' if shown == problems else f'{shown} of '}{problems} binary problems)"

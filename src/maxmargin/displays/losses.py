@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._figure import BLACK, BLUE, GREEN, VERMILION, axes_of
+from maxmargin.displays._figure import BLACK, BLUE, GREEN, VERMILION, Display, axes_of
 from maxmargin.runtime.validation import Array, check_choice, check_number
 
 
@@ -34,7 +34,7 @@ LOSSES = {
 }
 
 
-class LossDisplay:
+class LossDisplay(Display):
     """Losses against the functional margin.
 
     Parameters

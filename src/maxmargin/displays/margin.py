@@ -1,4 +1,4 @@
-"""A classifier of points in the plane: its decision function, margin and support vectors.
+"""A classifier of points with two columns: its decision function, margin and support vectors.
 
     shading     f(x), white where it is zero
     lines       f(x) = 0, the boundary, solid; f(x) = -1 and +1, the margin, dashed
@@ -17,18 +17,16 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap, TwoSlopeNorm, to_rgb
 from matplotlib.lines import Line2D
 from sklearn.base import is_outlier_detector
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.displays._caption import filled_lines, plain
-from maxmargin.displays._figure import axes_of
-from maxmargin.displays._plane import dense, has_hyperplane, one_class, one_hyperplane, regions, side_of, two_columns
+from maxmargin.displays._figure import MARKERS, RING, Display, axes_of, dense, last_step, points_like
+from maxmargin.displays._plane import has_hyperplane, one_class, one_hyperplane, regions, side_of, two_columns
 from maxmargin.inspection.margins import CATEGORIES
 from maxmargin.runtime.validation import Array, check_number
 
-MARKERS = ("o", "s", "^", "D", "v", "P", "*")
-SATURATED = 2.5  # |f| from which the shading is full, where f has the scale of the margin
-EVEN = 3.0  # ratio of the axes' lengths up to which one unit is as long on both
+FULL_SHADING = 2.5  # |f| from which the shading is full, where f has the scale of the margin
+EQUAL_AXES_MAX_RATIO = 3.0  # of the axes' lengths, up to which one unit is as long on both
 LEGEND = {
     "outside": "outside the margin",
     "on": "on the margin",
@@ -37,8 +35,8 @@ LEGEND = {
 }
 
 
-class MarginDisplay:
-    """The picture of a classifier, or of a one-class machine, on two-dimensional data.
+class MarginDisplay(Display):
+    """The picture of a classifier, or of a one-class model, on two-dimensional data.
 
     Usually made by :meth:`from_estimator`.
 
@@ -72,7 +70,7 @@ class MarginDisplay:
     contours_ : matplotlib QuadContourSet or None
         The contours of f; None where no level is reached, and for regions.
     rings_ : matplotlib PathCollection
-        One ring a support vector.
+        One ring per support vector.
     handles_ : list of matplotlib artists
         The legend's entries, for a legend elsewhere: ``figure.legend(handles=display.handles_)``.
     caption_ : matplotlib Text or None
@@ -85,9 +83,9 @@ class MarginDisplay:
     >>> from maxmargin.displays.margin import MarginDisplay
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(60, noise=0.2, random_state=0)
-    >>> machine = SVC(C=10.0).fit(X, y)
-    >>> display = MarginDisplay.from_estimator(machine, X, y).plot()
-    >>> len(display.rings_.get_offsets()) == len(machine.support_)
+    >>> model = SVC(C=10.0).fit(X, y)
+    >>> display = MarginDisplay.from_estimator(model, X, y)
+    >>> len(display.rings_.get_offsets()) == len(model.support_)
     True
     >>> display.figure_.savefig("margin.png")  # doctest: +SKIP
     """
@@ -125,7 +123,15 @@ class MarginDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, machine: Any = None, grid_resolution: int = 200, pad: float = 0.1
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        machine: Any = None,
+        grid_resolution: int = 200,
+        pad: float = 0.1,
+        ax: Any = None,
     ) -> MarginDisplay:
         """Make the display of a fitted estimator.
 
@@ -136,13 +142,15 @@ class MarginDisplay:
         X : array-like of shape (n_samples, 2)
             The points to show: the training points or others.
         y : array-like of shape (n_samples,)
-            Their labels. A one-class machine has none: its points are coloured by the side they are on.
+            Their labels. A one-class model has none: its points are coloured by the side they are on.
         machine : label or pair of labels, optional
             Show one machine of a classifier of more than two classes, as in :func:`maxmargin.margin_report`.
         grid_resolution : int, default=200
             Points of the grid along either side.
         pad : float, default=0.1
             The border around the points, as a share of their range.
+        ax : matplotlib Axes, optional
+            Where to draw at once; without it :meth:`plot` draws.
 
         Returns
         -------
@@ -151,22 +159,20 @@ class MarginDisplay:
         check_is_fitted(estimator)
         check_number("grid_resolution", grid_resolution, least=2, integer=True)
         check_number("pad", pad, least=0)
-        last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        last = last_step(estimator)
         points = two_columns(X, last)
         support = (
             dense(last.support_vectors_) if last is estimator and hasattr(last, "support_vectors_") else points[:0]
         )
         sides = [side_of(np.concatenate((points[:, j], support[:, j])), pad, grid_resolution) for j in (0, 1)]
         grid = np.column_stack([side.ravel() for side in np.meshgrid(*sides)])
-        columns = getattr(X, "columns", None)
-        if columns is not None:  # a frame, so that the names of its columns are known to the estimator
-            grid = type(X)({name: grid[:, j] for j, name in enumerate(columns)})
+        columns, grid = getattr(X, "columns", None), points_like(X, grid)
         shown: dict[str, Any]
         if is_outlier_detector(last):
             shown = one_class(estimator, X, grid, support)
         elif not hasattr(last, "classes_"):
             raise TypeError(
-                f"MarginDisplay is about classifiers and one-class machines; {type(last).__name__} is neither."
+                f"MarginDisplay is about classifiers and one-class models; {type(last).__name__} is neither."
             )
         elif y is None:
             raise ValueError("y is None: give the labels of the points.")
@@ -177,7 +183,8 @@ class MarginDisplay:
         values = np.asarray(shown.pop("values")).reshape(len(sides[1]), len(sides[0]))
         kept = shown.pop("rows", slice(None))
         named: dict[str, Any] = {} if columns is None else {"axis_names": tuple(map(str, columns))}
-        return cls(X=points[kept], horizontal=sides[0], vertical=sides[1], values=values, **shown, **named)
+        display = cls(X=points[kept], horizontal=sides[0], vertical=sides[1], values=values, **shown, **named)
+        return display._drawn_on(ax)
 
     def plot(
         self, ax: Any = None, *, legend: bool = True, caption: bool = True, title: str | None = None, size: float = 55.0
@@ -214,7 +221,7 @@ class MarginDisplay:
             title=title or "",
         )
         self.ax_.set_ylabel(plain(self.axis_names[1]), rotation=0 if len(self.axis_names[1]) < 4 else 90)
-        if max(span) <= EVEN * min(span):
+        if max(span) <= EQUAL_AXES_MAX_RATIO * min(span):
             self.ax_.set_aspect("equal", anchor="S")  # to the caption, which the layout reckons from the bottom
         if legend:
             self.ax_.legend(handles=self.handles_, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
@@ -249,7 +256,7 @@ class MarginDisplay:
     def _norm(self) -> Any:
         """Full colour at the same |f| on both sides; where f has no scale, at the far end of each side."""
         if len(self.levels) > 1:
-            return TwoSlopeNorm(0.0, -SATURATED, SATURATED)
+            return TwoSlopeNorm(0.0, -FULL_SHADING, FULL_SHADING)
         low, high = (float(end) for end in np.quantile(self.values, (0.02, 0.98)))
         return TwoSlopeNorm(0.0, low if low < 0 else -1.0, high if high > 0 else 1.0)
 
@@ -260,21 +267,19 @@ class MarginDisplay:
             for category in ("", *CATEGORIES):
                 here = self.X[of_class & (self.category == category)]
                 if len(here):
-                    self.ax_.scatter(*here.T, marker=marker, s=size, zorder=3, **_look(category, colour))
+                    self.ax_.scatter(*here.T, marker=marker, s=size, zorder=3, **_style(category, colour))
             self._handle(name, marker=marker, color=colour, markersize=8, linestyle="")
         wrong = self.X[self.category == "misclassified"]
         if len(wrong):
             self.ax_.scatter(*wrong.T, marker="x", s=1.5 * size, color="black", linewidth=2.0, zorder=4)
         for category in CATEGORIES:
             if (self.category == category).any() and category != "misclassified":
-                look = _look(category, "0.55")
-                style = {"markerfacecolor": look["facecolor"], "markeredgecolor": look["edgecolor"]}
+                own = _style(category, "0.55")
+                style = {"markerfacecolor": own["facecolor"], "markeredgecolor": own["edgecolor"]}
                 self._handle(LEGEND[category], marker="o", markersize=8, linestyle="", color="0.55", **style)
         if len(wrong):
             self._handle(LEGEND["misclassified"], marker="x", color="black", markersize=8, linestyle="")
-        self.rings_ = self.ax_.scatter(
-            *self.support.T, s=3.4 * size, facecolor="none", edgecolor="black", linewidth=1.3, zorder=5
-        )
+        self.rings_ = self.ax_.scatter(*self.support.T, s=3.4 * size, zorder=5, **RING)
         if len(self.support):
             ring = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 1.3}
             self._handle("support vectors", marker="o", markersize=13, linestyle="", color="black", **ring)
@@ -302,7 +307,7 @@ class MarginDisplay:
         )
 
 
-def _look(category: str, colour: str) -> dict[str, Any]:
+def _style(category: str, colour: str) -> dict[str, Any]:
     """Inside the margin hollow, on it with a black edge, elsewhere filled."""
     if category == "inside":
         return {"facecolor": "white", "edgecolor": colour, "linewidth": 2.0}

@@ -15,20 +15,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from maxmargin.displays._figure import BLUE, CLASSES, axes_of, space
-from maxmargin.displays.regression import points_like
+from maxmargin.displays._caption import plain
+from maxmargin.displays._figure import BLUE, CLASSES, MARKERS, Display, axes_of, dense, points_like, space
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.validation import Array, check_choice, check_number, check_points, check_targets
 from maxmargin.svm.kernel_input import gram_of
 
-MARKERS = "os^Dv*Pp"
-LEVELS = 15
+CONTOUR_LEVELS = 15
 
 
-class ProjectionDisplay:
+class ProjectionDisplay(Display):
     """Projections on principal components, by class, or the components as functions on the plane.
 
     Made by :meth:`from_estimator`.
@@ -86,7 +84,14 @@ class ProjectionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, components: Sequence[int] = (0, 1), *, n_grid: int = 80
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        components: Sequence[int] = (0, 1),
+        *,
+        n_grid: int = 80,
+        ax: Any = None,
     ) -> ProjectionDisplay:
         """Project points with a fitted kernel PCA.
 
@@ -103,14 +108,15 @@ class ProjectionDisplay:
             Which components to show, from 0: two for the scatter plot, one or more for contours.
         n_grid : int, default=80
             Places along each axis of the plane where contours are computed.
+        ax : matplotlib Axes, optional
+            Where to draw at once; without it :meth:`plot` draws.
 
         Returns
         -------
         ProjectionDisplay
         """
         n_grid = int(check_number("n_grid", n_grid, least=2, integer=True))
-        projections = estimator.transform(X)
-        projections = projections.toarray() if sp.issparse(projections) else np.asarray(projections)
+        projections = dense(estimator.transform(X))
         n, count = projections.shape
         chosen = _checked_components(components, count)
         shares = _shares(estimator)
@@ -119,14 +125,13 @@ class ProjectionDisplay:
         if getattr(X, "shape", np.shape(X))[1:] == (2,) and not isinstance(
             getattr(estimator, "kernel_", None), Precomputed
         ):
-            points = check_points(X)
-            points = points.toarray() if sp.issparse(points) else points
+            points = dense(check_points(X))
             first, second = (_axis(points[:, column], n_grid) for column in range(2))
             grid = np.column_stack([side.ravel() for side in np.meshgrid(first, second)])
             values = np.asarray(estimator.transform(points_like(X, grid)))[:, chosen]
             plane = (points, first, second, values.T.reshape(len(chosen), n_grid, n_grid))
             names = tuple(str(name) for name in X.columns) if hasattr(X, "columns") else names
-        return cls(
+        display = cls(
             Z=projections[:, chosen],
             components=chosen,
             shares=None if shares is None else shares[chosen],
@@ -134,6 +139,7 @@ class ProjectionDisplay:
             plane=plane,
             names=names,
         )
+        return display._drawn_on(ax)
 
     def plot(self, ax: Any = None, *, kind: str = "scatter", legend: bool = True) -> ProjectionDisplay:
         """Draw.
@@ -185,7 +191,7 @@ class ProjectionDisplay:
             axes = [self.figure_.add_subplot(grid[0, i]) for i in range(k)]
         for i, (panel, value) in enumerate(zip(axes, values, strict=True)):
             size = float(np.abs(value).max()) or 1.0
-            levels = np.linspace(-size, size, LEVELS)
+            levels = np.linspace(-size, size, CONTOUR_LEVELS)
             panel.contourf(first, second, value, levels=levels, cmap="gray", vmin=-3.5 * size, vmax=size)
             panel.contour(first, second, value, levels=levels, colors="0.2", linewidths=0.8, linestyles="solid")
             scatters = self._points(panel, points)
@@ -209,7 +215,7 @@ class ProjectionDisplay:
                 *points[self.y == label].T,
                 color=CLASSES[i % len(CLASSES)],
                 marker=MARKERS[i % len(MARKERS)],
-                label=str(label).replace("$", r"\$"),
+                label=plain(label),
                 **style,
             )
             for i, label in enumerate(np.unique(self.y))

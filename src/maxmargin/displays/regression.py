@@ -1,6 +1,6 @@
 """Regression on one column: the points, the fitted curve f, and what it is made of.
 
-the tube            f(x) - epsilon <= y <= f(x) + epsilon, where support vector regression charges nothing;
+the tube            f(x) - epsilon <= y <= f(x) + epsilon, where support vector regression has no loss;
                     the support vectors are the points on its edge and outside
 basis functions     f(x) = sum_j w_j Phi_j(x) + b, each w_j Phi_j(x) a curve of its own
 blending weights    f(x0) = b(x0)'y, one number b_i(x0) for each training point
@@ -14,14 +14,29 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.displays._figure import BLACK, BLUE, GREEN, ORANGE, VERMILION, axes_of, space
+from maxmargin.displays._caption import plain
+from maxmargin.displays._figure import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    RING,
+    VERMILION,
+    Display,
+    axes_of,
+    dense,
+    last_step,
+    points_like,
+    space,
+    transformed,
+)
 from maxmargin.runtime.validation import Array, check_flag, check_number, check_points, check_targets
 
-OVERHANG = 0.05  # the curve goes on so much of the range beyond the points, to both sides
-ESCAPE = 0.5  # and is shown up to so much of the range of y above and below them
+OVERHANG_SHARE = 0.05  # of the range of x, that the curve goes beyond the points on both sides
+ESCAPE_SHARE = 0.5  # of the range of y, up to which it is shown above and below them
 
 
-class RegressionDisplay:
+class RegressionDisplay(Display):
     """A fitted regression on one column: points, curve, and tube, basis functions or blending weights.
 
     Made by :meth:`from_estimator`.
@@ -63,9 +78,9 @@ class RegressionDisplay:
     >>> from maxmargin.displays.regression import RegressionDisplay
     >>> x = np.linspace(0, 6, 40)[:, None]
     >>> y = np.sin(x).ravel()
-    >>> machine = SVR(C=10, epsilon=0.2).fit(x, y)
-    >>> display = RegressionDisplay.from_estimator(machine, x, y, truth=np.sin).plot()
-    >>> len(display.rings_.get_offsets()) == len(machine.support_)
+    >>> model = SVR(C=10, epsilon=0.2).fit(x, y)
+    >>> display = RegressionDisplay.from_estimator(model, x, y, truth=np.sin)
+    >>> len(display.rings_.get_offsets()) == len(model.support_)
     True
     >>> display.figure_.savefig("tube.png")  # doctest: +SKIP
     """
@@ -100,6 +115,7 @@ class RegressionDisplay:
         basis: bool = False,
         truth: Callable[[Array], Any] | None = None,
         n_grid: int = 500,
+        ax: Any = None,
     ) -> RegressionDisplay:
         """Evaluate a fitted regression on a grid.
 
@@ -118,6 +134,8 @@ class RegressionDisplay:
             The function that the points were drawn from, of an array of shape (n,).
         n_grid : int, default=500
             Number of places where the curve is computed.
+        ax : matplotlib Axes, optional
+            Where to draw at once; without it :meth:`plot` draws.
 
         Returns
         -------
@@ -127,7 +145,7 @@ class RegressionDisplay:
         n_grid = int(check_number("n_grid", n_grid, least=2, integer=True))
         x = _one_column(X)
         targets = check_targets(y, len(x), numeric=True)
-        margin = OVERHANG * (np.ptp(x) or 1.0)
+        margin = OVERHANG_SHARE * (np.ptp(x) or 1.0)
         grid = np.linspace(x.min() - margin, x.max() + margin, n_grid)
         curve = np.asarray(estimator.predict(points_like(X, grid[:, None])))
         if curve.size != n_grid:
@@ -135,22 +153,23 @@ class RegressionDisplay:
                 f"the estimator predicts {curve.shape[-1]} targets for each point, and this picture shows one: fit one "
                 "target at a time."
             )
-        machine = estimator[-1] if hasattr(estimator, "steps") else estimator
-        settings = getattr(getattr(machine, "report_", None), "parameters", "")
-        return cls(
+        model = last_step(estimator)
+        settings = getattr(getattr(model, "report_", None), "parameters", "")
+        display = cls(
             x=x,
             y=targets,
             grid=grid,
             curve=curve.ravel(),
-            epsilon=_epsilon(machine),
-            support=_support(estimator, machine, X),
-            basis=_weighted_basis(machine, _transformed(estimator, points_like(X, grid[:, None]))) if basis else None,
+            epsilon=_epsilon(model),
+            support=_support(estimator, model, X),
+            basis=_weighted_basis(model, transformed(estimator, points_like(X, grid[:, None]))) if basis else None,
             truth=None if truth is None else _values(truth, grid),
             blend=_blend(estimator, X) if hasattr(estimator, "blend_weights") else None,
-            title=f"{type(machine).__name__}: {settings}" if settings else type(machine).__name__,
+            title=f"{type(model).__name__}: {settings}" if settings else type(model).__name__,
             xlabel=str(X.columns[0]) if hasattr(X, "columns") else "x",
             ylabel=str(getattr(y, "name", None) or "y"),
         )
+        return display._drawn_on(ax)
 
     def plot(self, ax: Any = None, *, blend_at: float | None = None, legend: bool = True) -> RegressionDisplay:
         """Draw.
@@ -213,20 +232,18 @@ class RegressionDisplay:
                 self.x[self.support],
                 self.y[self.support],
                 s=110,
-                facecolor="none",
-                edgecolor=VERMILION,
-                linewidth=1.8,
                 zorder=3,
+                **RING,
                 label=f"support vectors, {len(self.support)} of {len(self.x)}",
             )
-        ax.set(xlim=(grid[0], grid[-1]), ylim=self._limits(), xlabel=_plain(self.xlabel), ylabel=_plain(self.ylabel))
-        ax.set_title(_plain(self.title))
+        ax.set(xlim=(grid[0], grid[-1]), ylim=self._limits(), xlabel=plain(self.xlabel), ylabel=plain(self.ylabel))
+        ax.set_title(plain(self.title))
 
     def _limits(self) -> tuple[float, float]:
         """The range of the points and of the curve with its tube, as long as it stays near them."""
         wide = self.epsilon or 0.0
         low, high = self.y.min(), self.y.max()
-        reach = ESCAPE * ((high - low) or 1.0)
+        reach = ESCAPE_SHARE * ((high - low) or 1.0)
         low = max(min(low, self.curve.min() - wide), low - reach)
         high = min(max(high, self.curve.max() + wide), high + reach)
         margin = 0.06 * ((high - low) or 1.0)
@@ -239,30 +256,13 @@ class RegressionDisplay:
         ax.vlines(places, 0.0, weights, color=VERMILION, linewidth=2)
         ax.plot(places, weights, "o", color=VERMILION, markersize=5)
         ax.axhline(0.0, color="0.4", linewidth=0.8)
-        ax.set(xlabel=_plain(self.xlabel), ylabel=f"weight at {x0:g}")
+        ax.set(xlabel=plain(self.xlabel), ylabel=f"weight at {x0:g}")
         for panel in (ax, self.ax_):
             panel.axvline(x0, color=ORANGE, linewidth=1.6, linestyle="--")
         self.ax_.set_xlabel("")
         self.ax_.tick_params(labelbottom=False)
         low, high = self.grid[0], self.grid[-1]
         ax.set_xlim(min(low, x0), max(high, x0))
-
-
-def _plain(text: str) -> str:
-    """Text in which a dollar is a dollar; set with ``parse_math=False``, a later text could not have mathematics."""
-    return text.replace("$", r"\$")
-
-
-def points_like(X: Any, values: Array) -> Any:
-    """Points for an estimator that was fitted on something like X: a table with the same columns, if X is one."""
-    if not hasattr(X, "columns"):
-        return values
-    return type(X)({name: values[:, i] for i, name in enumerate(X.columns)})
-
-
-def _transformed(estimator: Any, X: Any) -> Any:
-    """X as the last step of a pipeline gets it."""
-    return estimator[:-1].transform(X) if hasattr(estimator, "steps") and len(estimator.steps) > 1 else X
 
 
 def _one_column(X: Any) -> Array:
@@ -275,8 +275,7 @@ def _one_column(X: Any) -> Array:
             f"X has {points.shape[1]} columns, and this picture has one axis for them: fit the estimator on one "
             "column, or plot predictions against targets (sklearn.metrics.PredictionErrorDisplay)."
         )
-    dense = points.toarray() if sp.issparse(points) else points
-    return dense[:, 0].astype(np.float64)
+    return dense(points)[:, 0].astype(np.float64)
 
 
 def _values(function: Callable[[Array], Any], grid: Array) -> Array:
@@ -286,47 +285,45 @@ def _values(function: Callable[[Array], Any], grid: Array) -> Array:
     return np.broadcast_to(values, grid.shape)
 
 
-def _epsilon(machine: Any) -> float | None:
+def _epsilon(model: Any) -> float | None:
     """Half the width of the tube: found by the fit, or given to it. Other regressors mean other things by the name."""
-    if not any(kind.__name__.endswith("SVR") for kind in type(machine).__mro__):
+    if not any(kind.__name__.endswith("SVR") for kind in type(model).__mro__):
         return None
-    given = machine.get_params(deep=False).get("epsilon")  # scikit-learn's NuSVR has an attribute that means nothing
-    epsilon = getattr(machine, "epsilon_", given)
+    given = model.get_params(deep=False).get("epsilon")  # scikit-learn's NuSVR has an attribute that means nothing
+    epsilon = getattr(model, "epsilon_", given)
     return None if epsilon is None else float(epsilon)
 
 
-def _support(estimator: Any, machine: Any, X: Any) -> Array | None:
+def _support(estimator: Any, model: Any, X: Any) -> Array | None:
     """The rows of X that are support vectors, if X are the points of the fit."""
-    support, vectors = getattr(machine, "support_", None), getattr(machine, "support_vectors_", None)
+    support, vectors = getattr(model, "support_", None), getattr(model, "support_vectors_", None)
     if support is None or vectors is None:
         return None
-    points = _transformed(estimator, X)
-    points, vectors = (P.toarray() if sp.issparse(P) else np.asarray(P) for P in (points, vectors))
+    points = transformed(estimator, X)
+    points, vectors = dense(points), dense(vectors)
     if len(support) and support.max() >= len(points):
         return None
     same = np.array_equal(points.reshape(len(points), -1)[support], vectors)
     return np.asarray(support) if same else None
 
 
-def _weighted_basis(machine: Any, points: Any) -> Array:
-    """w_j Phi_j on the grid, a column each."""
-    if not (hasattr(machine, "basis_") and hasattr(machine, "coef_")):
+def _weighted_basis(model: Any, points: Any) -> Array:
+    """w_j Phi_j on the grid, one per column."""
+    if not (hasattr(model, "basis_") and hasattr(model, "coef_")):
         raise ValueError(
-            f"basis=True shows the basis functions of a BasisRegression; {type(machine).__name__} has none: leave it "
-            "out."
+            f"basis=True shows the basis functions of a BasisRegression; {type(model).__name__} has none: leave it out."
         )
-    features = machine.basis_.transform(check_points(points))
-    features = features.toarray() if sp.issparse(features) else np.asarray(features)
-    return features * np.ravel(machine.coef_)
+    features = model.basis_.transform(check_points(points))
+    return dense(features) * np.ravel(model.coef_)
 
 
-def _blend(machine: Any, X: Any) -> Callable[[float], tuple[Array, Array]] | None:
+def _blend(model: Any, X: Any) -> Callable[[float], tuple[Array, Array]] | None:
     """x0 -> (x_i, b_i(x0)) over the training points."""
-    if getattr(machine, "n_features_in_", None) != 1:
+    if getattr(model, "n_features_in_", None) != 1:
         return None
-    places = machine.X_fit_.toarray() if sp.issparse(machine.X_fit_) else machine.X_fit_
+    places = dense(model.X_fit_)
 
     def weights(x0: float) -> tuple[Array, Array]:
-        return places[:, 0], machine.blend_weights(points_like(X, np.array([[x0]])))[0]
+        return places[:, 0], model.blend_weights(points_like(X, np.array([[x0]])))[0]
 
     return weights

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import CLASSES, space
+from maxmargin.displays._figure import CLASSES, Display, space
 from maxmargin.runtime.validation import Array, check_choice, check_number, check_targets
 
 
@@ -61,13 +61,13 @@ def reliability_curve(p: Array, positive: Array, label: Any, n_bins: int, strate
     return ReliabilityCurve(label, predicted, observed, count[used], edges)
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(Display):
     """Predicted probability against observed frequency, and how many points there are of each probability.
 
     Parameters
     ----------
     curves : list of ReliabilityCurve
-        One for two classes, one a class for more.
+        One for two classes, one per class for more.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class ReliabilityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, strategy: str = "uniform"
+        cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, strategy: str = "uniform", ax: Any = None
     ) -> ReliabilityDisplay:
         """Make the display of a fitted classifier on points that it was not fitted on.
 
@@ -108,6 +108,8 @@ class ReliabilityDisplay:
         n_bins : int, default=10
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width, or of equal numbers of points.
+        ax : matplotlib Axes, optional
+            Where to draw at once; without it :meth:`plot` draws.
 
         Returns
         -------
@@ -119,7 +121,8 @@ class ReliabilityDisplay:
                 "'temperature')."
             )
         p = estimator.predict_proba(X)
-        return cls.from_predictions(p, y, classes=estimator.classes_, n_bins=n_bins, strategy=strategy)
+        display = cls.from_predictions(p, y, classes=estimator.classes_, n_bins=n_bins, strategy=strategy)
+        return display._drawn_on(ax)
 
     @classmethod
     def from_predictions(
@@ -147,11 +150,13 @@ class ReliabilityDisplay:
         check_choice("strategy", strategy, ["uniform", "quantile"])
         p = np.asarray(p, np.float64)
         if p.ndim not in (1, 2) or len(p) == 0 or not (np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all()):
-            raise ValueError("p must hold probabilities between 0 and 1, one a sample or one a sample and class.")
+            raise ValueError("p must hold probabilities between 0 and 1, one per sample, or one per sample and class.")
         labels = check_targets(y, len(p))
         names = np.unique(labels) if classes is None else np.asarray(classes)
         if p.ndim == 1 and len(names) > 2:
-            raise ValueError(f"p has one probability a sample, but there are {len(names)} classes: give one a class.")
+            raise ValueError(
+                f"p has one probability per sample, but there are {len(names)} classes: give one per class."
+            )
         if p.ndim == 2 and p.shape[1] != len(names):
             raise ValueError(f"p has {p.shape[1]} columns and there are {len(names)} classes: name them by classes=.")
         if p.ndim == 1 or len(names) == 2:

@@ -1,6 +1,6 @@
 """The scores of a grid search: a map over two parameters, or a curve over one.
 
-Prices and widths act by their ratios, so axes are logarithmic. Every place has the colour of the nearest cell: of a
+C and gamma act by their ratios, so axes are logarithmic. Every place has the colour of the nearest cell: of a
 regular grid these are its rectangles, and a finer grid inside it shows as smaller ones. Other parameters are at the
 best of their values: a cell shows the highest mean score there is with its two.
 """
@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._figure import BLACK, BLUE, VERMILION, axes_of
+from maxmargin.displays._figure import BLACK, BLUE, VERMILION, Display, axes_of
 from maxmargin.runtime.validation import Array
 
-PIXELS = 480  # of each side of the map
-WRITTEN = 64  # cells up to which scores are written into them
+MAP_PIXELS = 480  # of each side
+SCORES_MAX_CELLS = 64  # up to which scores are written into them
 
 
-class SearchDisplay:
+class SearchDisplay(Display):
     """Mean scores of a grid search over two of its parameters.
 
     Parameters
@@ -161,8 +161,8 @@ class SearchDisplay:
         flat = np.column_stack([np.log10(places[:, k]) if logarithmic[k] else places[:, k] for k in range(2)])
         ends = [_ends(flat[:, k]) for k in range(2)]
         unit = np.array([_step(flat[:, k]) for k in range(2)])
-        fine = [np.linspace(*end, PIXELS) for end in ends]
-        nearest = np.empty((PIXELS, PIXELS), int)
+        fine = [np.linspace(*end, MAP_PIXELS) for end in ends]
+        nearest = np.empty((MAP_PIXELS, MAP_PIXELS), int)
         for row, height in enumerate(fine[1]):
             apart = ((fine[0][:, None] - flat[:, 0]) / unit[0]) ** 2 + ((height - flat[:, 1]) / unit[1]) ** 2
             nearest[row] = apart.argmin(axis=1)
@@ -173,7 +173,7 @@ class SearchDisplay:
         ax.set_yticks(*_ticks(flat[:, 1], places[:, 1], logarithmic[1]))
         ax.set(xlabel=x, ylabel=y)
         roomy = _roomy(flat / unit)
-        written = roomy if text and np.count_nonzero(roomy) <= WRITTEN else np.zeros(len(values), bool)
+        written = roomy if text and np.count_nonzero(roomy) <= SCORES_MAX_CELLS else np.zeros(len(values), bool)
         middle = np.nanmin(values) + 0.55 * np.ptp(values[~np.isnan(values)])
         for (left, up), value in zip(flat[written], values[written], strict=True):
             label = "–" if np.isnan(value) else f"{value:.3f}"

@@ -248,8 +248,17 @@ ESTIMATORS: dict[str, Entry] = {
     **dict.fromkeys(("MonomialMap", "PolarMap", "RadialMap"), Entry("maxmargin.kernel_methods.feature_maps", MAP)),
     "TableEncoder": Entry(
         "maxmargin.data.table_encoder",
-        {**MAP, "categories_": "list", "sparse_output_": "bool"},
+        {
+            **MAP,
+            "categories_": "list",
+            "sparse_output_": "bool",
+            "rare_?": "list",
+            "idf_?": "list",
+            "fill_categories_?": "list",
+            **dict.fromkeys(("fill_?", "center_?", "spread_?"), "float64 (p)"),
+            "indicated_?": "int64 (.)",
+        },
         consistency.table_encoder,
-        consistency.name_columns,
+        consistency.prepare_encoder,
     ),
 }

@@ -19,7 +19,7 @@ import numpy as np
 from maxmargin.io._errors import ModelFileError
 from maxmargin.runtime.validation import Array
 
-OPSET, IR_VERSION = 17, 8
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 LARGEST = 2**31 - 2**16  # bytes of a protobuf message, less room for the nodes
 
 
@@ -94,16 +94,15 @@ class Graph:
         )
         return self.add("Scan", start, self.add("Transpose", X, perm=[1, 0]), B.T, num_scan_inputs=2, body=scanned)
 
-    def model(self, n_columns: int, outputs: list[Any], **about: str) -> bytes:
-        """The finished model: a double matrix X of any number of rows in, the named outputs out."""
-        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
-        entry = helper.make_tensor_value_info("X", double, ["n", n_columns])
-        graph = helper.make_graph(self.nodes, "maxmargin", [entry], outputs, self.constants)
+    def model(self, inputs: list[Any], outputs: list[Any], **about: str) -> bytes:
+        """The finished model of described inputs and outputs."""
+        helper = self.onnx.helper
+        graph = helper.make_graph(self.nodes, "maxmargin", inputs, outputs, self.constants)
         from maxmargin import __version__
 
         model = helper.make_model(
             graph,
-            opset_imports=[helper.make_opsetid("", OPSET)],
+            opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
             ir_version=IR_VERSION,
             producer_name="maxmargin",
             producer_version=__version__,
@@ -112,6 +111,10 @@ class Graph:
         self.onnx.checker.check_model(model, full_check=True)
         written: bytes = model.SerializeToString()
         return written
+
+    def input(self, name: str, kind: int, n_columns: int) -> Any:
+        """The description of an input: a matrix with any number of rows."""
+        return self.onnx.helper.make_tensor_value_info(name, kind, ["n", n_columns])
 
     def output(self, name: str, kind: int, n_columns: int | None) -> Any:
         """The description of an output with a row, or where there are no columns a number, for each row of X."""

@@ -10,7 +10,8 @@
 
 and sums, products, multiples and powers of these, kernels of some columns, normalised and centred kernels. The shift s
 is the mean of the training points, as in :class:`~maxmargin.kernels.RBF`: without it, points far from the origin would
-lose the digits of their distances.
+lose the digits of their distances. Where points are too far from that mean as well, |x - b|^2 is a sum of squared
+differences instead.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from maxmargin.kernels._arrays import is_integer
 from maxmargin.kernels.feature_space import _ROUNDING
 from maxmargin.runtime.validation import Array
 
+EXPANDED_MAX_EXPONENT = 1e3  # gamma |b - s|^2 up to which the expanded distance errs by less than 1e-12 in the exponent
 FARTHEST = 1e150  # its square is a number; a point farther than that has similarity zero to all
 
 
@@ -131,8 +133,14 @@ def _sigmoid_diagonal(graph: Graph, kernel: Any, X: str) -> str:
 
 
 def _rbf(graph: Graph, kernel: Any, X: str, B: Array) -> str:
+    centred = B if kernel.shift_ is None else B - kernel.shift_
+    with np.errstate(over="ignore"):
+        longest = float(kernel.gamma) * float(np.einsum("ij,ij->i", centred, centred).max(initial=0.0))
+    if not longest <= EXPANDED_MAX_EXPONENT:
+        D = graph.sum_over_columns(X, B, _squared_distance)
+        return graph.add("Exp", graph.add("Mul", D, -float(kernel.gamma)))
     if kernel.shift_ is not None:
-        X, B = graph.add("Sub", X, kernel.shift_), B - kernel.shift_
+        X, B = graph.add("Sub", X, kernel.shift_), centred
     X = graph.add("Clip", X, -FARTHEST, FARTHEST)
     D = graph.add("Add", graph.add("MatMul", X, -2.0 * B.T), _squares(graph, kernel, X))
     D = graph.add("Max", graph.add("Add", D, np.einsum("ij,ij->i", B, B)), 0.0)
@@ -144,6 +152,11 @@ def _decaying(term: Callable[[Graph, str, str], str]) -> Callable[..., str]:
         return graph.add("Exp", graph.add("Mul", graph.sum_over_columns(X, B, term), -float(kernel.gamma)))
 
     return matrix
+
+
+def _squared_distance(body: Graph, a: str, b: str) -> str:
+    difference = body.add("Sub", a, b)
+    return body.add("Mul", difference, difference)
 
 
 def _distance(body: Graph, a: str, b: str) -> str:

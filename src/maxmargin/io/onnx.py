@@ -25,10 +25,12 @@ import scipy.sparse as sp
 from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.io._atomic import write_atomically
 from maxmargin.io._errors import ModelFileError
 from maxmargin.io._onnx_graph import Graph
 from maxmargin.io._onnx_kernels import dense, kernel_product
+from maxmargin.io._onnx_table import encoded
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.validation import Array
 from maxmargin.svm.models.expansion import KernelExpansion
@@ -49,7 +51,8 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
     ----------
     estimator : SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelRidgeCV, a linear machine or Perceptron
         Fitted; or a ``Pipeline`` of scalers and one of these, or a search such as ``GridSearchCV`` that found one.
-        Scalers are ``StandardScaler``, ``MinMaxScaler``, ``MaxAbsScaler`` and ``RobustScaler``.
+        Scalers are ``StandardScaler``, ``MinMaxScaler``, ``MaxAbsScaler`` and ``RobustScaler``. The first step may be
+        a ``TableEncoder``.
     path : str or path, optional
         The file to write; it is there as it was, or complete, never in between.
 
@@ -68,6 +71,10 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
 
     Notes
     -----
+    With a ``TableEncoder`` of text columns there is an input for each column instead of ``X``: a matrix of one column,
+    double for numbers and string for categories, NaN and "" where a value is missing. Prices, dates and times are read
+    before: such a column is its number, and each further part of a date ("day month") a column of its own.
+
     The input is ``X``, a double matrix with a row a point, of any number of rows; with ``kernel="precomputed"`` the
     kernel values with the training points. Outputs are ``label`` and ``decision``, as ``predict`` and
     ``decision_function`` give them, or ``value`` for a regression. Labels are int64, string, bool or double, as the
@@ -95,16 +102,22 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
         raise ModelFileError(
             f"{type(machine).__name__} was fitted on objects that are not vectors, which ONNX operators do not compare."
         )
+    first = [*scalers, machine][0]
+    inputs = [graph.input("X", graph.onnx.TensorProto.DOUBLE, first.n_features_in_)]
     X = "X"
-    for scaler in scalers:
-        X = _scaled(graph, scaler, X)
+    for step in scalers:
+        if isinstance(step, TableEncoder):
+            if step is not first:
+                raise ModelFileError("A TableEncoder has a form in ONNX as the first step only.")
+            X, inputs = encoded(graph, step, inputs)
+        else:
+            X = _scaled(graph, step, X)
     values = _values(graph, machine, X)
     outputs = _outputs(graph, machine, values)
-    first = [*scalers, machine][0]
     about = {"estimator": repr(estimator)}
     if hasattr(first, "feature_names_in_"):
         about["feature_names"] = json.dumps(first.feature_names_in_.tolist())
-    model = graph.model(first.n_features_in_, outputs, **about)
+    model = graph.model(inputs, outputs, **about)
     if path is None:
         return model
     write_atomically(path, [model])

@@ -8,9 +8,9 @@ With class means m_c, mean m, shares p_c of the classes and shares d_i = w_i / s
 the directions v maximise v'S_b v / v'(S_w + lambda I)v. There are more features than points, so S_w is singular and
 lambda > 0 is needed; it is ``alpha`` times the total variance trace(S_b + S_w), and so has no unit.
 
-Let Phi hold the features of the points as rows, M = Phi'H the centred class means (H has a column a class: d_i / p_c in
-the class, minus d_i everywhere), D = diag(d), and Q the matrix that takes off every point's class mean. Then
-S_w = Psi'Psi with Psi = D^1/2 Q Phi, and by the inverse of a sum (Woodbury)
+Let Phi hold the features of the points as rows, M = Phi'H the centred class means (H has one column per class:
+d_i / p_c in the class, minus d_i everywhere), D = diag(d), and Q the matrix that takes off every point's class mean.
+Then S_w = Psi'Psi with Psi = D^1/2 Q Phi, and by the inverse of a sum (Woodbury)
 
     (S_w + lambda I)^-1 M = Phi'B,   B = (H - Q'D^1/2 (K_w + lambda I)^-1 D^1/2 Q K H) / lambda,
     K_w = Psi Psi' = D^1/2 Q K Q'D^1/2.
@@ -32,34 +32,30 @@ import scipy.linalg
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
+from maxmargin.kernel_methods.base import KERNEL_ENTRIES, KernelMethod
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import Array, Points, check_labels, check_memory, check_number, check_weights
-from maxmargin.svm.kernel_input import KernelInput, gram_of
+from maxmargin.runtime.validation import Array, check_labels, check_memory, check_number, check_weights
 from maxmargin.svm.models.expansion import KernelExpansion
 
-SMALLEST = 1e-10  # share of the largest rho below which a direction does not separate anything
+MIN_RHO_SHARE = 1e-10  # of the largest rho: below it a direction does not separate anything
 
 
-class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, KernelInput):
+@documented(KERNEL_ENTRIES)
+class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, KernelMethod):
     """Directions in feature space that tell classes apart, and the classifier they give.
 
     Parameters
     ----------
     n_components : int, optional
         Number of directions for ``transform``, at most n_classes - 1, which is the default. Predictions use all.
-    kernel : str, Kernel or callable, default="rbf"
-        A name, a kernel object, or a function of two points or of two sets of points. With ``"linear"`` and a small
-        ``alpha`` this is linear discriminant analysis.
-    gamma, degree, coef0
-        Parameters of a kernel given by name.
+    {kernel, gamma, degree, coef0}
     alpha : float, default=1e-3
         Regularisation, > 0: what is added to the scatter within classes in every direction, as a share of the total
-        variance of the features.
+        variance of the features. With the linear kernel and a small ``alpha`` this is linear discriminant analysis.
     priors : array-like of shape (n_classes,), optional
-        Probabilities of the classes before a point is seen; their shares of the training points when not given.
-    n_jobs : int, optional
-        Threads; all cores when not given.
+        Probabilities of the classes before a point is known; their shares of the training points when not given.
+    {n_jobs}
 
     Attributes
     ----------
@@ -73,8 +69,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         Its share of the sum.
     means_ : ndarray of shape (n_classes, n_classes - 1)
         The class means among the projections; zero for a class without weight.
-    kernel_ : Kernel
-        The kernel with its resolved parameters.
+    {kernel_}
 
     Examples
     --------
@@ -119,12 +114,10 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` their kernel matrix.
+        {X_train}
         y : array-like of shape (n_samples,)
             Class labels: numbers, strings or booleans.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
+        {sample_weight}
 
         Returns
         -------
@@ -145,7 +138,14 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         shares = np.bincount(codes, weights=d, minlength=most + 1)
         self.priors_ = self._check_priors(shares)
 
-        K, anchors = self._gram(X, used, weights[used])
+        n = len(used)
+        check_memory(
+            24.0 * n * n,
+            f"Kernel discriminant analysis of {n:,} points",
+            "use fewer points, or KernelPCA with few components before a linear discriminant.",
+        )
+        gram, anchors = self._gram_of(X, used, weights[used])
+        K = gram.block(np.arange(n), np.arange(n))
         coefficients, self.eigenvalues_ = _directions(K, codes, d, shares, float(self.alpha))
         projections = K @ coefficients
         centre = d @ projections
@@ -170,23 +170,6 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
             raise ValueError(f"priors={self.priors!r} are zero for every class that has training points.")
         return priors / priors.sum()
 
-    def _gram(self, X: Points, used: Array, weights: Array) -> tuple[Array, Points]:
-        """K of the points of positive weight, and what new points are compared with."""
-        n = len(used)
-        gram: Gram
-        check_memory(
-            24.0 * n * n,
-            f"Kernel discriminant analysis of {n:,} points",
-            "use fewer points, or KernelPCA with few components before a linear discriminant.",
-        )
-        if self._is_precomputed():
-            self.kernel_, gram, anchors = self._resolved(X), precomputed_gram(X, used), used
-        else:
-            anchors = computing_form(X[used])  # a copy: the user may change X
-            self.kernel_ = self._resolved(anchors, weights)
-            gram = gram_of(self.kernel_, anchors, self._threads(n))
-        return gram.block(np.arange(n), np.arange(n)), anchors
-
     @property
     def _kept(self) -> int:
         return len(self.classes_) - 1 if self.n_components is None else int(self.n_components)
@@ -200,20 +183,17 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------
         Z : ndarray of shape (n_samples, n_components)
         """
-        X = self._new_points(X)
-        return self._expand(self._expansion, X)[:, : self._kept]
+        return self._values(X)[:, : self._kept]
 
     def _scores(self, X: Any) -> Array:
         """log prior - |z - mean|^2 / 2 of each class, up to the same number for all: the log posterior."""
-        X = self._new_points(X)
-        Z = self._expand(self._expansion, X)
+        Z = self._values(X)
         with np.errstate(divide="ignore"):
             return Z @ self.means_.T - 0.5 * (self.means_**2).sum(axis=1) + np.log(self.priors_)
 
@@ -222,8 +202,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------
@@ -237,8 +216,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------
@@ -252,8 +230,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------
@@ -266,8 +243,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------
@@ -277,7 +253,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
 
 def _directions(K: Array, codes: Array, d: Array, shares: Array, alpha: float) -> tuple[Array, Array]:
-    """Coefficients of the directions, one a column, and rho; one less than there are classes.
+    """Coefficients of the directions, one per column, and rho; one less than there are classes.
 
     Signs: the class whose mean weighs most in a direction has the positive side, and the last one of several such, so
     that with two classes the second is positive."""
@@ -318,7 +294,7 @@ def _directions(K: Array, codes: Array, d: Array, shares: Array, alpha: float) -
     size = np.abs(u)
     last = n_classes - 1 - (size[::-1] >= (1.0 - 1e-6) * size.max(axis=0)).argmax(axis=0)
     u = u * np.where(u[last, np.arange(n_classes - 1)] < 0, -1.0, 1.0)
-    separating = rho > SMALLEST * max(rho[0], 0.0)
+    separating = rho > MIN_RHO_SHARE * max(rho[0], 0.0)
     rho = np.where(separating, rho, 0.0)
     lengths = np.divide(1.0, np.sqrt(rho), out=np.zeros_like(rho), where=separating)
     return B @ (scale[:, None] * u) * lengths, rho

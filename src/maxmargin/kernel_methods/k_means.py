@@ -6,9 +6,9 @@ the cluster of point i. The centre of cluster c is the mean of its features, a k
     c_c = sum_i C_ic phi(x_i),       C_ic = w_i / sum_{j in c} w_j  for i in c, else 0
     |phi(x) - c_c|^2 = k(x, x) - 2 f_c(x) + s_c,   f_c(x) = sum_i C_ic k(x_i, x),   s_c = |c_c|^2 = sum_i C_ic f_c(x_i)
 
-One round computes F = K C and moves every point to its nearest centre. Neither step raises J, and there are finitely
-many divisions, so rounds come to an end, in a local minimum: several starts are tried and the best is kept. A cluster
-that loses all its points gets the one that is worst off, which lowers J as well.
+One iteration computes F = K C and moves every point to its nearest centre. Neither step raises J, and there are
+finitely many divisions, so iterations come to an end, in a local minimum: several starts are tried and the best is
+kept. A cluster that loses all its points gets the one that is farthest from its centre, which lowers J as well.
 
 Starts: k-means++ (Arthur & Vassilvitskii 2007) draws each first centre among the points with probability proportional
 to w_i times its squared distance from those drawn so far, and of several draws takes the best.
@@ -26,39 +26,37 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
+from maxmargin.kernel_methods.base import KERNEL_ENTRIES, KernelMethod
+from maxmargin.kernels.gram.operator import Gram
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import Array, Points, callers_level, check_choice, check_number, check_weights
-from maxmargin.svm.kernel_input import KernelInput, gram_of, self_similarity
+from maxmargin.runtime.validation import Array, callers_level, check_choice, check_number, check_weights
+from maxmargin.svm.kernel_input import self_similarity
 from maxmargin.svm.models.expansion import KernelExpansion
 
 
-class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelInput):
-    """Clusters whose points are near to their mean in feature space.
+@documented(KERNEL_ENTRIES)
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelMethod):
+    """Clusters whose points are near to their mean in feature space; with the linear kernel, the ordinary k-means.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    kernel : str, Kernel or callable, default="rbf"
-        A name, a kernel object, or a function of two points or of two sets of points. With ``"linear"`` this is the
-        ordinary k-means.
-    gamma, degree, coef0
-        Parameters of a kernel given by name.
+    {kernel, gamma, degree, coef0}
     init : {"k-means++", "random"} or array-like of shape (n_samples,), default="k-means++"
         First centres spread out by chance; points drawn at random; or the cluster of each sample to begin with, as
         integers from 0 to n_clusters - 1.
     n_init : int, default=10
         Number of starts; the result of least inertia is kept.
     max_iter : int, default=300
-        Rounds of one start.
+        Iterations of one start.
     tol : float, default=1e-6
-        Rounds end when no point moves, or the inertia falls by less than this share of it.
+        Iterations end when no point moves, or the inertia falls by less than this share of it.
     random_state : int or RandomState, optional
         For the starts.
-    n_jobs : int, optional
-        Threads; all cores when not given.
+    {n_jobs}
 
     Attributes
     ----------
@@ -67,11 +65,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     inertia_ : float
         Sum of squared distances in feature space from the nearest centre, times the weights.
     n_iter_ : int
-        Rounds of the best start.
+        Iterations of the best start.
     history_ : ndarray of shape (n_iter_,)
-        Inertia in each of its rounds; it never rises (for a positive semidefinite kernel).
-    kernel_ : Kernel
-        The kernel with its resolved parameters.
+        Inertia in each of its iterations; it never rises (for a positive semidefinite kernel).
+    {kernel_}
 
     Examples
     --------
@@ -122,12 +119,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Points; with ``kernel="precomputed"`` their kernel matrix.
-        y : ignored
-            For scikit-learn's interface.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the point twice.
+        {X_train, y_ignored}
+        {sample_weight}
 
         Returns
         -------
@@ -147,7 +140,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         weights = check_weights(sample_weight, n)
         rows = canonical_rows(X, np.zeros(n), weights, merge=not (self._is_precomputed() or self._objects))
         first = self._first_labels(n, rows)
-        gram, anchors = self._prepare(X, rows)
+        gram, anchors = self._gram_of(X, rows.representative, rows.weight)
         count = min(int(self.n_clusters), gram.n)
         if count < self.n_clusters:
             warnings.warn(
@@ -167,8 +160,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         assert best is not None
         if not best.settled:
             warnings.warn(
-                f"KernelKMeans stopped after max_iter={self.max_iter} rounds while points still moved; the inertia is "
-                f"{best.inertia:.6g}. Raise max_iter or tol.",
+                f"KernelKMeans stopped after max_iter={self.max_iter} iterations while points still moved; the inertia "
+                f"is {best.inertia:.6g}. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=callers_level(),
             )
@@ -200,30 +193,18 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         return labels[rows.representative].astype(np.intp)
 
-    def _prepare(self, X: Points, rows: CanonicalRows) -> tuple[Gram, Points]:
-        """The kernel matrix of the merged rows, and what new points are compared with."""
-        at = rows.representative
-        if self._is_precomputed():
-            self.kernel_ = self._resolved(X)
-            return precomputed_gram(X, at), at
-        points = computing_form(X[at])
-        self.kernel_ = self._resolved(points, rows.weight)
-        return gram_of(self.kernel_, points, self._threads(len(at))), points
-
     def predict(self, X: Any) -> Array:
         """The cluster whose centre is nearest in feature space.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         """
-        X = self._new_points(X)
-        return self._expand(self._expansion, X).argmax(axis=1).astype(np.int32)
+        return self._values(X).argmax(axis=1).astype(np.int32)
 
     def transform(self, X: Any) -> Array:
         """Distances from the centres, in feature space.
@@ -282,7 +263,7 @@ class _Division:
 def _lloyd(
     gram: Gram, diagonal: Array, weight: Array, count: int, labels: Array, max_iter: int, tol: float
 ) -> _Division:
-    """Rounds of Lloyd's algorithm from the labels given, until no point moves."""
+    """Iterations of Lloyd's algorithm from the labels given, until no point moves."""
     n, every = gram.n, np.arange(gram.n)
     history: list[float] = []
     labels = _filled(labels, weight * diagonal, count)

@@ -48,8 +48,8 @@ def resolve_gamma(gamma: Any, X: Points, weights: Array | None = None) -> float:
     0.5
     """
     if not isinstance(gamma, str):
-        return check_number("gamma", gamma, least=0)
-    rule = check_choice("gamma", gamma, ("scale", "auto"), extra=" or a number >= 0")
+        return check_number("gamma", gamma, above=0)
+    rule = check_choice("gamma", gamma, ("scale", "auto"), extra=" or a number > 0")
     d = X.shape[1]
     if rule == "auto":
         return 1.0 / d
@@ -60,7 +60,8 @@ def resolve_gamma(gamma: Any, X: Points, weights: Array | None = None) -> float:
     if not (math.isfinite(v) and math.isfinite(1.0 / (d * v))):
         raise ValueError(
             f"gamma='scale' needs the variance of the data, which is {v:g}: scale the data to ordinary numbers "
-            "(for example with StandardScaler), or give gamma as a number."
+            "(for example with StandardScaler), or give gamma as a number. "
+            "(The dual coefficients or intercepts are not finite for such data.)"
         )
     return 1.0 / (d * v)
 

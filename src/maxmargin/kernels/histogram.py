@@ -70,7 +70,7 @@ class ChiSquared(_HistogramKernel):
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         kernel = copy.copy(self)
-        kernel.gamma = check_number("gamma", self.gamma, least=0)
+        kernel.gamma = check_number("gamma", self.gamma, above=0)
         return kernel
 
 

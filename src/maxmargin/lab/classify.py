@@ -152,10 +152,10 @@ def fitted(
     """
     machine = SVC(**settings, max_seconds=max_seconds, warm_start=kept is not None)
     if kept and warm:
-        machine._last_fit = kept["multipliers"]
+        machine.start_from(kept["multipliers"])
     machine.fit(X, y)
     if kept is not None:
-        kept["multipliers"] = machine._last_fit
+        kept["multipliers"] = machine.last_solution()
     return machine
 
 

@@ -44,23 +44,6 @@ def certify(w: Array, sums: Sums, T: Array | None, loss: SmoothedLoss, intercept
     list of Certificate
         ``complementarity`` is the rows' part of the gap, and ``violation`` |w - v| as a share of sqrt(2 P), which |w|
         cannot exceed at the optimum.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.certificate import certify
-    >>> from maxmargin.large_scale.smoothed_loss import SmoothedLoss
-    >>> from maxmargin.problems.losses import Hinge
-    >>> from maxmargin.large_scale.rows.local import LocalOracle
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Labels
-    >>> rows = MatrixRows(np.array([[-1.0], [1.0]]))
-    >>> targets = Labels.one_vs_rest(np.array([0, 1]), np.ones(2), 0.5, np.ones(2))
-    >>> loss, w = SmoothedLoss(Hinge(), width=1e-9), np.array([[1.0]])
-    >>> sums = LocalOracle(rows, targets).evaluate(w, np.zeros(1), loss, sides=True)
-    >>> certificate = certify(w, sums, None, loss, True)[0]
-    >>> certificate.primal, certificate.dual
-    (0.5, 0.375)
     """
     whitened = sums.gradient if T is None else T.T @ sums.gradient
     found = []

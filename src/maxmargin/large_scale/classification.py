@@ -287,7 +287,8 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
         float
             Summed over the binary problems of one-vs-rest.
         """
-        values = self._expand(self._expansion, self._new_points(X))
+        points = self._new_points(X)
+        values = self._expand(self._expansion, points)
         present = np.flatnonzero(self._present)
         if len(present) == 1:  # decided in advance, without loss
             return 0.0

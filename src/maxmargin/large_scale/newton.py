@@ -127,21 +127,6 @@ class Newton:
     control : Control
     scale : float
         Typical size of the targets; 1 for classifiers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.runtime.control import Control
-    >>> from maxmargin.problems.losses import Hinge
-    >>> from maxmargin.large_scale.newton import Newton
-    >>> from maxmargin.large_scale.rows.local import LocalOracle
-    >>> from maxmargin.large_scale.rows.tiles import MatrixRows
-    >>> from maxmargin.large_scale.rows.targets import Labels
-    >>> rows = MatrixRows(np.array([[-1.0], [0.5], [1.0]]))
-    >>> oracle = LocalOracle(rows, Labels.one_vs_rest(np.array([0, 1, 1]), np.ones(3), 1.0, np.ones(2)))
-    >>> solution = Newton(None, Hinge(), tol=1e-6, control=Control()).solve(oracle)
-    >>> print(solution.w.round(3), solution.b.round(3), solution.status.name)
-    [[1.333]] [0.333] OPTIMAL
     """
 
     def __init__(

@@ -155,7 +155,8 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
         -------
         float
         """
-        values = self._expand(self._expansion, self._new_points(X))
+        points = self._new_points(X)
+        values = self._expand(self._expansion, points)
         Y = np.asarray(y, dtype=np.float64).reshape(values.shape)
         weights = self._loss_weight() * check_weights(sample_weight, len(values))[:, None] * np.ones_like(values)
         losses = float(self._loss().value(Y, values, weights).sum())

@@ -349,10 +349,11 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         return {"kernel": spec, **rest} if by_name else {"kernel": variant.kernel}
 
     def _best(self, method: str) -> Any:
-        """The refit machine."""
+        """The best model, fitted on all rows."""
         check_is_fitted(self)
         if not hasattr(self, "best_estimator_"):
-            raise NotFittedError(f"{method} needs the best machine, and refit=False left it unfitted: use refit=True.")
+            cause = "the search was stopped before it was fitted" if self.refit else "refit=False left it unfitted"
+            raise NotFittedError(f"{method} needs the best model, and {cause}: call fit again with refit=True.")
         return self.best_estimator_
 
     @property

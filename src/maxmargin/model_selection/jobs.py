@@ -32,6 +32,7 @@ from maxmargin.runtime.control import Control, Progress, Status, watching
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array, Points, check_class_weights
 from maxmargin.solvers import SOLVERS
+from maxmargin.svm.kernel.forecast import unannounced
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs
 
 SLICE = 300_000_000  # variables touched between two looks at the clock
@@ -271,7 +272,7 @@ class TubeJob:
             if solution.status in (Status.DEADLINE, Status.INTERRUPTED):
                 self.found[c] = Answer(reason=why(self.control))
                 continue
-            b, _ = problem.intercept(optimality.offsets(problem, a, problem.gradient(f, a)))
+            b = problem.scalars(optimality.offsets(problem, a, problem.gradient(f, a))).intercept
             coef = problem.coefficients(a)
             used = np.flatnonzero(coef)
             values = self.gram.everywhere(used, coef[used])[self.fold.place] + b
@@ -312,7 +313,6 @@ class MachineJob:
         self.machine = clone(machine).set_params(
             kernel="precomputed" if K is not None else kernel, warm_start=True, n_jobs=1, verbose=False
         )
-        self.machine.__dict__["_foretell"] = _say_nothing
         self.found: list[Answer] = []
 
     def part(self, t: int) -> None:
@@ -331,7 +331,7 @@ class MachineJob:
                 self.machine.max_seconds = max(0.01, self.control.max_seconds - self.control.seconds)
             try:
                 self.machine.set_params(**cell.machine)
-                with watching(self._look):
+                with watching(self._look), unannounced():
                     self.machine.fit(train, *given, sample_weight=self.fold.weight[self.rows])
                 told = self._told(test)
             except Exception as error:
@@ -355,10 +355,6 @@ class MachineJob:
 
     def answers(self) -> list[Answer]:
         return self.found
-
-
-def _say_nothing(*args: Any) -> None:
-    """In the place of a machine's forecast of its own time: a search has many machines, and its own account."""
 
 
 def precise(K: Array, error: float) -> bool:

@@ -1,6 +1,6 @@
 """Support vector problems as data.
 
-Every machine of this library is one quadratic program in its dual, and differs only in what fills it:
+Every estimator of this library solves one quadratic program, its dual, and differs only in what fills it:
 
     minimise    1/2 a' Q a + p' a                Q_uv = s_u s_v K[row_u, row_v]
     subject to  lower_v <= a_v <= upper_v        for every variable v
@@ -12,7 +12,7 @@ its coefficients are the variables themselves. With g = Q a + p, the conditions 
 
     g_u <= offset <= g_v    for every u with a_u > lower_u and every v with a_v < upper_v;
 
-the offset of a group is the multiplier of its equality, from which b (and rho, and epsilon of the nu machines) follow.
+the offset of a group is the multiplier of its equality, from which b (and rho or epsilon of the nu problems) follow.
 Variables of group -1 have no equality: their offset is 0.
 
 The primal problems, with f_i = f(x_i) without b, and c_i the sample's weight times C:
@@ -30,10 +30,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from maxmargin.runtime.validation import Array
+
+
+class PrimalScalars(NamedTuple):
+    """The variables of a primal problem besides w; 0 where it has none."""
+
+    intercept: float
+    rho: float = 0.0
+    epsilon: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,9 +58,9 @@ class DualProblem:
     bound : array
         c_i of each row.
     row, sign, linear, lower, upper, group : arrays
-        One entry a variable.
+        One entry per variable.
     totals : array
-        One entry a group.
+        One entry per group.
     epsilon, nu : float
         Where the kind has them.
     tol_scale : float
@@ -97,20 +106,18 @@ class DualProblem:
         """1/2 a' Q a + p' a (to be minimised) from f = K @ coefficients."""
         return float(0.5 * np.dot(self.coefficients(a), f) + np.dot(self.linear, a))
 
-    def intercept(self, offset: Array) -> tuple[float, float]:
-        """(b, third) from the groups' offsets, where third is rho (nu_svc, one_class) or epsilon (regression)."""
-        if self.kind == "c_svc":
-            return (-float(offset[0]) if self.fit_intercept else 0.0), 0.0
-        if self.kind == "eps_svr":
-            return (-float(offset[0]) if self.fit_intercept else 0.0), self.epsilon
+    def scalars(self, offset: Array) -> PrimalScalars:
+        """b, rho and epsilon from the groups' offsets."""
+        if self.kind in ("c_svc", "eps_svr"):
+            return PrimalScalars(-float(offset[0]) if self.fit_intercept else 0.0, epsilon=self.epsilon)
         if self.kind == "one_class":
-            return -float(offset[0]), float(offset[0])
+            return PrimalScalars(-float(offset[0]), rho=float(offset[0]))
         if not self.fit_intercept:  # one group: sum of alpha; its offset is rho, or -epsilon
-            return 0.0, float(offset[0]) if self.kind == "nu_svc" else -float(offset[0])
-        up, down = float(offset[0]), float(offset[1])
-        if self.kind == "nu_svc":  # f + b = rho on the positive side, -rho on the negative one
-            return -(up + down) / 2, (up - down) / 2
-        return -(up + down) / 2, -(up - down) / 2  # nu_svr: f - y + b = -epsilon above, +epsilon below
+            b, half = 0.0, float(offset[0])
+        else:  # f + b is rho above and -rho below (nu_svc), f - y + b is -epsilon above and epsilon below (nu_svr)
+            up, down = float(offset[0]), float(offset[1])
+            b, half = -(up + down) / 2, (up - down) / 2
+        return PrimalScalars(b, rho=half) if self.kind == "nu_svc" else PrimalScalars(b, epsilon=-half)
 
     def start(self) -> Array:
         """A feasible point: zero, or where the totals forbid zero, the first variables at their bounds (as LIBSVM)."""
@@ -142,12 +149,12 @@ def _move_free(part: Array, lower: Array, upper: Array, excess: float) -> Array:
     far = (
         np.where(part > 0, np.maximum(lower, 0.0), lower) if down else np.where(part < 0, np.minimum(upper, 0.0), upper)
     )
-    room = np.where((part > lower) & (part < upper), np.abs(part - far), 0.0)
-    room[~np.isfinite(room)] = 0.0
-    total = room.sum()
+    slack = np.where((part > lower) & (part < upper), np.abs(part - far), 0.0)
+    slack[~np.isfinite(slack)] = 0.0
+    total = slack.sum()
     if total <= abs(excess):
         return part
-    return np.clip(part - excess * room / total, lower, upper)
+    return np.clip(part - excess * slack / total, lower, upper)
 
 
 def _shrink(part: Array, lower: Array, upper: Array, excess: float) -> Array:
@@ -164,9 +171,9 @@ def _shrink(part: Array, lower: Array, upper: Array, excess: float) -> Array:
 def _fill(part: Array, lower: Array, upper: Array, excess: float) -> Array:
     """Move variables to their bounds, one after the other, until the sum is right."""
     sign = -np.sign(excess)
-    room = np.abs((upper if sign > 0 else lower) - part)
-    before = np.concatenate(([0.0], np.cumsum(room)[:-1]))
-    return np.clip(part + sign * np.clip(abs(excess) - before, 0.0, room), lower, upper)
+    slack = np.abs((upper if sign > 0 else lower) - part)
+    before = np.concatenate(([0.0], np.cumsum(slack)[:-1]))
+    return np.clip(part + sign * np.clip(abs(excess) - before, 0.0, slack), lower, upper)
 
 
 def _with_groups(n_groups: int, sizes: list[int]) -> Array:
@@ -312,7 +319,7 @@ def nu_svr(y: Array, bound: Array, nu: float, *, fit_intercept: bool = True) -> 
 
 @dataclass(frozen=True)
 class JointProblem:
-    """The joint multiclass machine of Crammer & Singer (2001), without intercepts:
+    """The joint multiclass problem of Crammer & Singer (2001), without intercepts:
 
         primal  1/2 sum_k |w_k|^2 + sum_i c_i max(0, max_{k != y_i} 1 + w_k'x_i - w_{y_i}'x_i)
         dual    minimise 1/2 sum_k A_k' K A_k + sum_i sum_{k != y_i} A_ik

@@ -25,7 +25,7 @@ import abc
 import math
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,40 @@ FLAT_SLOPE = 1e-14  # of all weights: a slope in b that counts as zero
 SORT_MAX_ENDS = 5000  # ends of tubes up to which all are sorted: beyond, a sample finds the place sooner
 SAMPLED_ENDS = 1000
 NEWTON_MAX_STEPS = 100  # of the search for the intercept of a squared loss; five are usual
+
+
+class Survey(NamedTuple):
+    """Sums over the rows at the values f + b and the multipliers beta; ``up`` is over positive ones, ``down`` negative.
+
+    Attributes
+    ----------
+    losses, support : float
+        The sum of the losses, and the number of support vectors.
+    linear_up, linear_down : float
+        sum (y_i - centre) beta_i - epsilon |beta_i|.
+    square_up, square_down : float
+        sum rho_i beta_i^2 / 2.
+    total_up, total_down : float
+        sum beta_i.
+    """
+
+    losses: float
+    support: float
+    linear_up: float
+    linear_down: float
+    square_up: float
+    square_down: float
+    total_up: float
+    total_down: float
+
+    def dual(self, plus: float = 1.0, minus: float = 1.0) -> float:
+        """The losses' part of the dual objective, with the two sides of the multipliers scaled."""
+        linear = plus * self.linear_up + minus * self.linear_down
+        return linear - plus**2 * self.square_up - minus**2 * self.square_down
+
+    def total(self, plus: float = 1.0, minus: float = 1.0) -> float:
+        """The sum of the multipliers, scaled alike."""
+        return plus * self.total_up + minus * self.total_down
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ import numpy as np
 
 from maxmargin import _native
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.problems.dual import DualProblem, JointProblem
+from maxmargin.problems.dual import DualProblem, JointProblem, PrimalScalars
 from maxmargin.runtime.validation import Array
 
-SMALL = 500_000  # kernel values that are computed again without a second thought
-SAMPLE = 64  # rows of a larger problem whose values are checked
+ALL_ROWS_MAX_VALUES = 500_000  # kernel values up to which all rows are computed again: some milliseconds
+SAMPLED_ROWS = 64  # rows of a larger problem whose values are checked
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Certificate:
     primal_infeasibility : float
         How far a constraint without slack (hard margin) is violated.
     complementarity : float
-        Largest product of a multiplier and its constraint's room.
+        Largest product of a multiplier and the slack of its constraint.
     norm : float
         |w|, the norm of the fitted function in feature space.
     """
@@ -120,13 +120,13 @@ def audited(problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: b
     n = problem.n_rows
     if len(used) == 0:
         return np.zeros(n)
-    if n * len(used) <= SMALL:
+    if n * len(used) <= ALL_ROWS_MAX_VALUES:
         return gram.product(used, coef[used])
     gradient = problem.gradient(f, a)
     rise, fall = sides(problem, a, gradient)
     where = np.where(problem.group < 0, len(problem.totals), problem.group)
     spread = max(0.0, float(np.max(fall - rise)))
-    sample = np.arange(0, n, max(1, n // SAMPLE))
+    sample = np.arange(0, n, max(1, n // SAMPLED_ROWS))
     f, done, reach = f.copy(), np.zeros(n, bool), 0.05 * spread
     if not finished:
         exact = gram.product(used, coef[used], sample)
@@ -151,32 +151,34 @@ def audited(problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: b
         reach = 8 * error
 
 
-def _losses(problem: DualProblem, f: Array, b: float, third: float) -> float:
-    """The primal objective without 1/2 |w|^2; points with an infinite price have no slack."""
+def _losses(problem: DualProblem, f: Array, scalars: PrimalScalars) -> float:
+    """The primal objective without 1/2 |w|^2; points with an infinite C have no slack."""
+    b, rho, epsilon = scalars
     y, c = problem.target, problem.bound
     if math.isinf(c.max()):
         c = np.where(np.isinf(c), 0.0, c)
     if problem.kind == "c_svc":
         return float(np.dot(c, np.maximum(0.0, 1.0 - y * (f + b))))
     if problem.kind == "nu_svc":
-        return float(np.dot(c, np.maximum(0.0, third - y * (f + b))) - problem.nu * third * c.sum())
+        return float(np.dot(c, np.maximum(0.0, rho - y * (f + b))) - problem.nu * rho * c.sum())
     if problem.kind == "one_class":
-        return float(np.dot(c, np.maximum(0.0, third - f)) - problem.nu * third * c.sum())
-    tube = float(np.dot(c, np.maximum(0.0, np.abs(y - f - b) - third)))
-    return tube + (problem.nu * third * float(c.sum()) if problem.kind == "nu_svr" else 0.0)
+        return float(np.dot(c, np.maximum(0.0, rho - f)) - problem.nu * rho * c.sum())
+    tube = float(np.dot(c, np.maximum(0.0, np.abs(y - f - b) - epsilon)))
+    return tube + (problem.nu * epsilon * float(c.sum()) if problem.kind == "nu_svr" else 0.0)
 
 
 def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certificate:
     """The certificate of the variables ``a`` with ``f = K @ coefficients`` and the groups' multipliers.
 
-    Where the price of slack is infinite none is allowed. For classifiers the primal objective is then that of the same
+    Where C is infinite no slack is allowed. For classifiers the primal objective is then that of the same
     direction, scaled until the closest such point has a margin of one (infinite if one is on the wrong side). For
     regression it is infinite unless such points are inside the tube; ``primal_infeasibility`` says how far outside.
     """
     gradient = problem.gradient(f, a)
     own = float(np.dot(problem.coefficients(a), f))
     norm2 = max(0.0, own)
-    b, third = problem.intercept(offset)
+    scalars = problem.scalars(offset)
+    b = scalars.intercept
     infeasibility, stretch = 0.0, 1.0
     some_hard = math.isinf(problem.bound.max())
     hard = np.isinf(problem.bound) if some_hard else None
@@ -185,11 +187,12 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
         infeasibility = max(0.0, 1.0 - smallest)
         stretch = 1.0 / min(1.0, smallest) if smallest > 0 else math.inf
     elif some_hard:
-        infeasibility = max(0.0, float(np.max(np.abs(problem.target - f - b)[hard])) - third)
+        infeasibility = max(0.0, float(np.max(np.abs(problem.target - f - b)[hard])) - scalars.epsilon)
         stretch = 1.0 if infeasibility <= 1e-9 * float(np.max(np.abs(problem.target), initial=1.0)) else math.inf
     if math.isfinite(stretch):
-        scaled = f if stretch == 1.0 else stretch * f
-        primal = 0.5 * norm2 * stretch**2 + _losses(problem, scaled, stretch * b, third)
+        if stretch != 1.0:
+            scalars = scalars._replace(intercept=stretch * b)
+        primal = 0.5 * norm2 * stretch**2 + _losses(problem, f if stretch == 1.0 else stretch * f, scalars)
     else:
         primal = math.inf
     rise, fall, _, _, sums = _scanned(problem, a, gradient)
@@ -206,7 +209,7 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     )
 
 
-def look(problem: DualProblem, a: Array, f: Array) -> Certificate:
+def best_certificate(problem: DualProblem, a: Array, f: Array) -> Certificate:
     """The certificate with the multipliers that fit best."""
     return certify(problem, a, f, offsets(problem, a, problem.gradient(f, a)))
 
@@ -223,7 +226,7 @@ def joint_violations(problem: JointProblem, A: Array, gradient: Array) -> Array:
 
 
 def certify_joint(problem: JointProblem, A: Array, F: Array) -> Certificate:
-    """The certificate of the joint multiclass machine, from its variables A and F = K @ A."""
+    """The certificate of the joint multiclass problem, from its variables A and F = K @ A."""
     rows = np.arange(problem.n_rows)
     norm2 = max(0.0, float(np.sum(A * F)))
     gradient = joint_gradient(problem, F)
@@ -241,15 +244,15 @@ def certify_joint(problem: JointProblem, A: Array, F: Array) -> Certificate:
         primal = 0.5 * norm2 * stretch**2 + float(losses.sum())
     else:
         primal = math.inf
-    room = problem.upper() - A
+    slack = problem.upper() - A
     multiplier = np.maximum(0.0, gradient.max(axis=1, keepdims=True) - gradient)
-    products = np.where(np.isfinite(room), multiplier * np.where(np.isfinite(room), room, 0.0), 0.0)
+    products = np.where(np.isfinite(slack), multiplier * np.where(np.isfinite(slack), slack, 0.0), 0.0)
     return Certificate(
         primal=primal,
         dual=-(0.5 * norm2 + float(np.sum(problem.losses() * A))),
         violation=float(joint_violations(problem, A, gradient).max()),
         stationarity=float(np.max(np.abs(A.sum(axis=1)))),
-        dual_infeasibility=float(max(0.0, np.max(-room))),
+        dual_infeasibility=float(max(0.0, np.max(-slack))),
         primal_infeasibility=infeasibility,
         complementarity=float(products.max()),
         norm=math.sqrt(norm2),

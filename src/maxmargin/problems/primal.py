@@ -28,7 +28,7 @@ import numpy as np
 from maxmargin import _native
 from maxmargin.problems.design import Design
 from maxmargin.problems.dual import DualProblem
-from maxmargin.problems.losses import Hinge, Loss, Pinball, make_loss
+from maxmargin.problems.losses import Hinge, Loss, Pinball, Survey, make_loss
 from maxmargin.runtime.validation import Array, Points
 
 INTERCEPTS = ("free", "penalised", "none")
@@ -99,6 +99,11 @@ class PrimalProblem:
     def free(self) -> bool:
         """Whether the intercept is free."""
         return self.intercept == "free"
+
+    @property
+    def constant(self) -> float:
+        """The value of the constant column that a penalised intercept stands for; 0 without."""
+        return self.scaling if self.intercept == "penalised" else 0.0
 
     @cached_property
     def hard_margin(self) -> bool:
@@ -194,7 +199,11 @@ class PrimalProblem:
 
     def losses(self, f: Array, b: float = 0.0) -> float:
         """The sum of all rows' losses at the values f + b; infinite where a row of infinite weight has any."""
-        return float(self.rows.survey(f, b, None, 0.0, 1.0)[0])
+        return self.survey(f, b, None).losses
+
+    def survey(self, f: Array, b: float, beta: Array | None, centre: float = 0.0, hard: float = 1.0) -> Survey:
+        """Sums over all rows in one pass; ``hard`` is the length of a step where slack is forbidden."""
+        return Survey(*self.rows.survey(f, b, beta, centre, hard))
 
     def penalty(self, w: Array, b: float) -> float:
         """1/2 |w|^2, and 1/2 (b / s)^2 if the intercept is penalised."""

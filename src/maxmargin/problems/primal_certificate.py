@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.problems.optimality import Certificate
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.validation import Array
@@ -124,6 +125,32 @@ def certify(
         support=target != 0.0,
         judged=problem.relative(primal, dual),
     )
+
+
+def certify_dense(problem: PrimalProblem, X: Array, w: Array, b: float, beta: Array) -> tuple[PrimalCertificate, Array]:
+    """:func:`certify` for dense rows of finite weight and given multipliers, in one compiled call from the
+    definitions; and f = X w. ``X`` are the problem's rows in float64."""
+    n = len(X)
+    chosen, f, support = beta.copy(), np.empty(n), np.empty(n, bool)
+    primal, dual, moved, in_w, in_b, size, complementarity, norm = _native.certify_small_linear(
+        X, problem.y, *problem.sides, problem.epsilon, problem.squared, problem.free, problem.constant, problem.centre,
+        w, b, chosen, f, support,
+    )  # fmt: skip
+    objective = math.sqrt(2.0 * max(abs(primal), abs(dual))) or norm or 1.0
+    certificate = PrimalCertificate(
+        primal=primal,
+        dual=dual,
+        violation=max(moved / problem.unit, in_w / objective, in_b / (size or 1.0)),
+        stationarity=max(in_w, in_b),
+        dual_infeasibility=0.0,
+        primal_infeasibility=0.0,
+        complementarity=complementarity,
+        norm=norm,
+        beta=chosen,
+        support=support,
+        judged=problem.relative(primal, dual),
+    )
+    return certificate, f
 
 
 def stretched(problem: PrimalProblem, w: Array, b: float, f: Array) -> tuple[Array, float, Array]:

@@ -5,12 +5,12 @@
     "half_norm2_mean"    1/2 |w|^2 + (C / N) sum_i xi_i
     "lambda_mean"        (lambda / 2) |w|^2 + (1 / N) sum_i xi_i     Pegasos; xi_i is the hinge loss
 
-Each is half_norm2_sum with price C, multiplied by a constant, so they have the same minimiser when
+Each is half_norm2_sum with its C, multiplied by a constant, so they have the same minimiser when
 
     C of norm2_sum = 2 C,      C of half_norm2_mean = N C,      lambda = 1 / (N C).
 
-A hard margin is C = inf, and lambda = 0. C = 0 (lambda = inf) is refused: without a price of slack w = 0 is optimal,
-whatever the data.
+A hard margin is C = inf, and lambda = 0. C = 0 (lambda = inf) is refused: if slack cost nothing, w = 0 would be
+optimal, whatever the data.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _checked(value: Any, source: str) -> Array:
     if wrong.any():
         first = float(values[wrong].flat[0])
         if math.isnan(first) or first < 0:
-            reason = "a price, and a weight of |w|^2, is a positive number"
+            reason = "a penalty of slack, or a weight of |w|^2, is a positive number"
         else:
             reason = "slack would cost nothing next to |w|^2, and w = 0 would be optimal whatever the data"
         limit = "lambda = 0" if name == "lambda" else "C = inf"

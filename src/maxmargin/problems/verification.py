@@ -10,8 +10,8 @@ found so far, the latter are the rows whose gradient is within 4 e of its group'
 
 and the search goes on until there is none left that was not computed.
 
-:func:`settled` then says how a solver ended: whatever it reports of itself, a solution is optimal exactly when its
-verified certificate meets tol.
+:func:`certified_status` then says how a solver ended: whatever it reports of itself, a solution is optimal exactly when
+its verified certificate meets tol.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def verified_joint(problem: JointProblem, A: Array, F: Array, values: DefinedVal
     return F
 
 
-def settled(status: Status, certificate: Certificate, size: float, goal: float) -> Status:
+def certified_status(status: Status, certificate: Certificate, size: float, goal: float) -> Status:
     """How a solver ended, by the verified certificate. ``size`` is the sum of the variables' sizes, ``goal`` the
     violation that was to be reached. A run that was stopped from outside stays stopped."""
     met = certificate.violation <= goal and certificate.stationarity <= EQUALITY_TOLERANCE * size

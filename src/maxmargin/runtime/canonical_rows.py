@@ -138,7 +138,7 @@ def canonical_rows(X: Points, target: Array, weights: Array, *, merge: bool = Tr
     if key is None:
         member_of[used] = np.arange(len(used))
         return CanonicalRows(used, member_of, weights[used], used.astype(np.uint64))
-    order = used[np.lexsort((target[used], key[used]))]
+    order = used[np.lexsort((weights[used], target[used], key[used]))]  # sums of weights have one order, too
     # A candidate repeats both key and target; only then are the rows themselves compared.
     repeats = np.flatnonzero((key[order[1:]] == key[order[:-1]]) & (target[order[1:]] == target[order[:-1]])) + 1
     starts = np.ones(len(order), bool)

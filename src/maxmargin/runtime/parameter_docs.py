@@ -45,7 +45,7 @@ def entries(text: str) -> dict[str, str]:
 
 
 def documented(table: Mapping[str, str] | None = None) -> Callable[[Documented], Documented]:
-    """Insert shared entries into the docstring of a class or function.
+    """Insert shared entries into the docstring of a function, or of a class and its methods.
 
     Parameters
     ----------
@@ -80,8 +80,10 @@ def documented(table: Mapping[str, str] | None = None) -> Callable[[Documented],
         return textwrap.indent("\n".join(inserted), indent)
 
     def decorate(owner: Documented) -> Documented:
-        if owner.__doc__ is not None:  # python -OO has none
-            owner.__doc__ = _NAMES.sub(insert, owner.__doc__)
+        methods = [value for value in vars(owner).values() if callable(value)] if isinstance(owner, type) else []
+        for each in (owner, *methods):
+            if each.__doc__ is not None and _NAMES.search(each.__doc__):  # python -OO has none
+                each.__doc__ = _NAMES.sub(insert, each.__doc__)
         return owner
 
     return decorate
@@ -135,6 +137,12 @@ support_ : array of shape (n_support,)
     Indices of the support vectors.
 support_vectors_ : array or CSR matrix of shape (n_support, n_features)
     The support vectors; empty for a precomputed kernel.
+n_support_ : array of shape (1,)
+    Number of support vectors.
+intercept_ : array of shape (1,)
+    b.
+n_iter_ : int
+    Solver steps.
 coef_ : array of shape (n_models, n_features)
     Weights of the features; linear kernel only.
 fit_status_ : int

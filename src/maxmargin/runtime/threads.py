@@ -142,3 +142,10 @@ def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None
         raise
     if errors:
         raise errors[0]
+
+
+def blas_libraries() -> list[str]:
+    """The BLAS libraries that are loaded, with their versions."""
+    parts = ThreadpoolController().info()
+    found = [f"{part['internal_api']} {part.get('version')}" for part in parts if part["user_api"] == "blas"]
+    return list(dict.fromkeys(found))

@@ -20,6 +20,13 @@ from maxmargin.runtime.interrupts import FitScope, current_policy, current_scope
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+
+def remove_attributes(estimator: Any, *names: str) -> None:
+    """Remove what an earlier fit left and this one does not set."""
+    for name in names:
+        estimator.__dict__.pop(name, None)
+
+
 FIT_METHODS = ("fit", "partial_fit", "fit_stream", "fit_transform", "fit_predict")
 
 

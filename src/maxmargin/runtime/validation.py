@@ -24,11 +24,30 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from maxmargin.runtime.diagnosis import check_columns, explained, is_missing, unsortable_labels
+
 Array: TypeAlias = npt.NDArray[Any]
 Points: TypeAlias = Any  # an Array, or a scipy CSR matrix or array
 
 _POINTS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
-MOST_LOOKED_AT = 100_000  # rows, about, from which the scales of columns are told
+# What other programs and textbooks call one of our choices.
+SYNONYMS = {
+    "gaussian": "rbf",
+    "radial": "rbf",
+    "gauss": "rbf",
+    "rbf_kernel": "rbf",
+    "polynomial": "poly",
+    "tanh": "sigmoid",
+    "dot": "linear",
+    "ova": "ovr",
+    "oaa": "ovr",
+    "one-vs-rest": "ovr",
+    "one-vs-one": "ovo",
+    "platt": "sigmoid",
+    "libsvm": "smo",
+}
+HINT_MAX_ENTRIES = 1_000_000  # of X, about, from which the scales of columns are estimated: a few milliseconds
+HINT_MIN_ROWS = 100
 
 
 def _sorted_csr(X: Points) -> Points:
@@ -56,9 +75,21 @@ def _check_indices(X: Points) -> None:
         raise ValueError(f"X is a damaged sparse matrix: an entry has the index {wrong}, of {d}. Build it anew.")
 
 
+def as_numpy(X: Any) -> Any:
+    """A tensor or other array that is not NumPy's as a NumPy array over the same memory; anything else as it is."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
+        return X
+    return np.asarray(X.detach() if hasattr(X, "detach") else X)  # tensors with gradients must be detached
+
+
 def check_points(X: Any, name: str = "X") -> Points:
     """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
-    return _sorted_csr(check_array(X, input_name=name, **_POINTS))
+    X = as_numpy(X)
+    try:
+        check_columns(X, name)
+        return _sorted_csr(check_array(X, input_name=name, **_POINTS))
+    except (TypeError, ValueError) as error:
+        raise explained(error, X, name=name) from None
 
 
 def as_objects(X: Any, *, only: bool = False) -> Array | None:
@@ -82,13 +113,6 @@ def as_objects(X: Any, *, only: bool = False) -> Array | None:
     # A set that its owner changes later must not change a fitted model.
     frozen = (frozenset(thing) if isinstance(thing, Set) else thing for thing in things)
     return np.fromiter(frozen, dtype=object, count=len(things))
-
-
-def is_missing(thing: Any) -> bool:
-    """Whether this is None, NaN or the missing value of a table."""
-    if isinstance(thing, float):
-        return thing != thing
-    return thing is None or type(thing).__name__ in ("NAType", "NaTType")
 
 
 def shown(value: Any) -> str:
@@ -124,7 +148,12 @@ def check_training_points(estimator: Any, X: Any) -> Points:
     """Training points of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
     if _ready(X):
         return _seen(estimator, X)
-    return _sorted_csr(validate_data(estimator, X, **_POINTS))
+    X = as_numpy(X)
+    try:
+        check_columns(X)
+        return _sorted_csr(validate_data(estimator, X, **_POINTS))
+    except (TypeError, ValueError) as error:
+        raise explained(error, X) from None
 
 
 def check_training(
@@ -139,18 +168,28 @@ def check_training(
         if math.isfinite(float(y.sum(dtype=np.float64))):
             return _seen(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
     accepted = "csr" if order is not None else ["csr", "csc"]
-    X, y = validate_data(estimator, X, y, y_numeric=numeric, **{**_POINTS, "order": order, "accept_sparse": accepted})
-    return _sorted_csr(X), y
+    options = {**_POINTS, "order": order, "accept_sparse": accepted}
+    X, y = as_numpy(X), as_numpy(y)
+    try:
+        check_columns(X)
+        points, targets = validate_data(estimator, X, y, y_numeric=numeric, **options)
+    except (TypeError, ValueError) as error:
+        raise explained(error, X, y, numeric=numeric) from None
+    return _sorted_csr(points), targets
 
 
 def check_targets(y: Any, n_samples: int, *, numeric: bool = False) -> Array:
     """Targets for training points that scikit-learn does not validate."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
-    if len(y) != n_samples:
-        raise ValueError(f"X has {n_samples} samples and y has {len(y)}: give one target for each sample.")
-    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y") if numeric else y
+    y = given = as_numpy(y)
+    try:
+        y = column_or_1d(y, warn=True)
+        if len(y) != n_samples:
+            raise ValueError(f"X has {n_samples} samples and y has {len(y)}: give one target for each sample.")
+        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y") if numeric else y
+    except (TypeError, ValueError) as error:
+        raise explained(error, [[0.0]], given, numeric=numeric) from None
 
 
 def check_outputs(y: Any, n_samples: int) -> tuple[Array, bool]:
@@ -170,7 +209,17 @@ def check_new_points(estimator: Any, X: Any) -> Points:
     check_is_fitted(estimator)
     if _ready(X) and not hasattr(estimator, "feature_names_in_") and X.shape[1] == estimator.n_features_in_:
         return X
-    return _sorted_csr(validate_data(estimator, X, reset=False, **_POINTS))
+    X = as_numpy(X)
+    try:
+        check_columns(X)
+        return _sorted_csr(validate_data(estimator, X, reset=False, **_POINTS))
+    except (TypeError, ValueError) as error:
+        if " features, but " in str(error) and estimator.__sklearn_tags__().input_tags.pairwise:
+            raise ValueError(
+                "With a precomputed kernel X holds similarities to the training points, one column per training point: "
+                f"{estimator.n_features_in_} columns; got {X.shape[1]}. Give k(X_new, X_training)."
+            ) from None
+        raise explained(error, X) from None
 
 
 def check_new_objects(estimator: Any, X: Any, *, only: bool = False) -> Array:
@@ -188,8 +237,17 @@ def check_labels(y: Array) -> tuple[Array, npt.NDArray[np.int64]]:
     """``classes_`` and the code of every sample's class."""
     if y.dtype == object and all(isinstance(label, (numbers.Real, np.bool_)) for label in y):
         y = np.array(y.tolist())  # numbers in an array of objects are still numbers
+    if y.dtype == object and (message := unsortable_labels(y)) is not None:
+        raise ValueError(message)
     if y.dtype.kind not in "biuUS":  # those are labels whatever they hold; scikit-learn judges the rest
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+        except ValueError as error:
+            cause = str(error).split(".")[0]  # "Unknown label type: continuous"
+            raise ValueError(
+                f"{cause}. A classifier needs y of few different labels, such as integers or text; the first is "
+                f"{shown(y.flat[0])}. For regression use SVR, LinearSVR or NystroemSVR."
+            ) from None
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         found = f"1 class, {classes.tolist()[0]!r}" if len(classes) else "no labels"
@@ -208,11 +266,12 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
         weights = np.full(n_samples, float(sample_weight))  # type: ignore[arg-type]
     else:
         weights = check_array(
-            sample_weight,
+            as_numpy(sample_weight),
             ensure_2d=False,
             dtype=np.float64,
             input_name="sample_weight",
             ensure_min_samples=0,
+            ensure_all_finite=False,
             copy=True,
         )
     if weights.ndim != 1:
@@ -244,16 +303,23 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
     return weights
 
 
-def check_weighted_classes(classes: Array, codes: Array, weights: Array) -> None:
-    """Refuse sample weights that leave rows of a single class."""
+def check_weighted_classes(classes: Array, codes: Array, weights: Array, sample_weight: Any) -> None:
+    """Warn about sample weights that leave rows of a single class: the model is constant. Where it was negative weights
+    that did so, refuse them: weights of a wrong sign are a mistake."""
+    if sample_weight is None:
+        return
     weighted = codes[weights > 0]
-    if (weighted == weighted[0]).all():
-        label = shown(classes[weighted[0]])
+    if (weighted != weighted[0]).any():
+        return
+    message = (
+        "all samples with positive weights belong to the same class, "
+        f"{shown(classes[weighted[0]])}: there is nothing to separate"
+    )
+    if np.min(sample_weight) < 0:
         raise ValueError(
-            f"Invalid input - all samples with positive weights belong to the same class, {label}: "
-            "there is nothing to separate, and a specified nu is infeasible. Give samples of another class a positive "
-            "weight."
+            f"Invalid input - {message}, and a specified nu is infeasible. Check the signs of sample_weight."
         )
+    warnings.warn(f"{message}, and this class is always predicted.", UserWarning, stacklevel=callers_level())
 
 
 def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights: Array) -> Array:
@@ -262,7 +328,8 @@ def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights
     ``"balanced"`` counts samples by their weights, so that a weight of two equals a repetition.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
-        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        order = np.lexsort((weights, codes))  # the same sums for any order of the rows
+        totals = np.bincount(codes[order], weights=weights[order], minlength=len(classes))
         present = totals > 0
         balanced = np.zeros(len(classes))
         balanced[present] = totals.sum() / (np.count_nonzero(present) * totals[present])
@@ -277,6 +344,13 @@ def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights
         return np.ones(len(classes))
     else:
         raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}.")
+    without = [label for label in classes.tolist() if label not in class_weight]
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if without and unknown:
+        raise ValueError(
+            f"class_weight has a weight for {shown(unknown[0])}, which is not in y. The classes, "
+            f"{', '.join(map(shown, without))}, are not in class_weight: name labels as y does."
+        )
     return compute_class_weight(class_weight, classes=classes, y=classes[codes]).astype(np.float64)
 
 
@@ -318,8 +392,10 @@ def check_choice(name: str, value: Any, choices: Iterable[str], extra: str = "")
     known = sorted(choices)
     if isinstance(value, str) and value in known:
         return value
-    near = difflib.get_close_matches(str(value).lower(), known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    by_lower_case = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(str(value).lower(), by_lower_case, n=1)
+    meant = SYNONYMS.get(str(value).lower()) or (by_lower_case[near[0]] if near else None)
+    hint = f" Did you mean {meant!r}?" if meant in known else ""
     raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}{extra}; got {name}={shown(value)}.{hint}")
 
 
@@ -351,7 +427,8 @@ def scaling_hint(X: Points, names: Any) -> str:
     """A sentence that names the column to scale, when one is much larger than the others."""
     if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
         return ""
-    X = X[:: 1 + X.shape[0] // MOST_LOOKED_AT]
+    entries = X.nnz if sp.issparse(X) else X.size
+    X = X[:: min(1 + entries // HINT_MAX_ENTRIES, max(1, X.shape[0] // HINT_MIN_ROWS))]
     if sp.issparse(X):
         size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel().astype(np.float64))
     else:

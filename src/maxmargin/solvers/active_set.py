@@ -150,7 +150,7 @@ class _Run:
         """Progress. The dual objective is followed step by step; the primal one takes f of all rows."""
         primal = norm = np.nan
         if every:
-            now = optimality.look(self.problem, self.a, self.f)
+            now = optimality.best_certificate(self.problem, self.a, self.f)
             primal, self.dual, norm = now.primal, now.dual, now.norm
         n_support = int(np.count_nonzero(self.a))
         self.control.report(self.n_iter, violation, n_support, primal=primal, dual=self.dual, norm=norm)

@@ -92,6 +92,10 @@ class Solver:
             return None
         return f"{self.name} takes the losses {', '.join(self.losses)}, not {problem.loss.name}: {remedy}"
 
+    def solves_small(self, problem: PrimalProblem) -> bool:
+        """Whether :mod:`maxmargin.solvers.small_linear` has this method for the problem's loss."""
+        return False
+
     def solve(self, problem: Any, gram: Gram, *, tol: float, control: Control, start: Array | None = None) -> Solution:
         """Minimise a kernel problem to violation <= tol, or stop for a reason that the status names."""
         raise NotImplementedError(f"{self.name} solves linear problems only.")

@@ -81,7 +81,7 @@ class BlockSolver(Solver, abc.ABC):
         best = np.inf
         while True:
             gradient = problem.gradient(f, a)
-            now = optimality.look(problem, a, f)
+            now = optimality.best_certificate(problem, a, f)
             violation = now.violation
             n_support = int(np.count_nonzero(a))
             control.report(n_iter, violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)

@@ -117,17 +117,16 @@ class _Group:
             problem, squares = self.problems[l], float(norms[l])
             f, beta = self.values[:, l].astype(np.float64), problem.y * self.A[:, l]
             b = problem.settle(f, float(self.b[l] + self.rho * self.total[l]))
-            losses, support, up, down, square_up, square_down, total_up, total_down = problem.rows.survey(
-                f, b, beta, 0.0, 1.0
-            )
-            self.total[l] = missing = total_up + total_down
+            sums = problem.survey(f, b, beta)
+            support = int(sums.support)
+            self.total[l] = missing = sums.total()
             penalty = 0.5 * squares + (0.5 * (b / problem.scaling) ** 2 if problem.intercept == "penalised" else 0.0)
-            primal, dual = penalty + losses, up + down - square_up - square_down - penalty
+            primal, dual = penalty + sums.losses, sums.dual() - penalty
             if problem.free:
                 dual -= abs(b * missing)
             gap = (primal - dual) / max(abs(primal), 1e-300)
-            self.runs[l].note(self.epoch, math.sqrt(squares), primal, dual, int(support))
-            control.report(self.epoch, gap, int(support), primal=primal, dual=dual, norm=math.sqrt(squares))
+            self.runs[l].note(self.epoch, math.sqrt(squares), primal, dual, support)
+            control.report(self.epoch, gap, support, primal=primal, dual=dual, norm=math.sqrt(squares))
             self.awake[l] = gap > SAFETY * tol
             worst = max(worst, gap)
             if control.stop() is not None:

@@ -142,6 +142,9 @@ class Newton(Solver):
             return f"newton needs a loss with a derivative: use loss={squared!r}, or solver='barrier'"
         return None
 
+    def solves_small(self, problem: PrimalProblem) -> bool:
+        return problem.squared
+
     def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
         n_iter = 0
         status: Status | None = None

@@ -101,8 +101,8 @@ def choose_linear_solver(solver: str | Solver, problem: PrimalProblem, learns: s
     solver : str or Solver
     problem : PrimalProblem
     learns : {"primal", "dual"}, optional
-        A preference among solvers that serve the shape equally well; both have the same solution. A solver asked for by
-        name must learn this.
+        What ``dual`` asks for. Both have the same solution, so ``"auto"`` goes by the shape all the same; a solver
+        asked for by name must learn this.
 
     Returns
     -------
@@ -120,7 +120,9 @@ def choose_linear_solver(solver: str | Solver, problem: PrimalProblem, learns: s
     ('barrier', 'the primal has 3 unknowns (columns), the dual 10 (rows): a 3 x 3 system an iteration')
     """
     if isinstance(solver, str) and solver == "auto":
-        return _by_shape(problem, learns)
+        chosen, reason = _by_shape(problem)
+        other = learns is not None and chosen.learns not in (learns, "both")
+        return chosen, f"{reason}; dual={learns == 'dual'} has the same solution" if other else reason
     if isinstance(solver, str):
         solver = SOLVERS[check_choice("solver", solver, ["auto", *solvers_for("linear")])]
     chosen = _requested(solver, problem)
@@ -132,7 +134,7 @@ def choose_linear_solver(solver: str | Solver, problem: PrimalProblem, learns: s
     return chosen, "asked for"
 
 
-def _by_shape(problem: PrimalProblem, learns: str | None) -> tuple[Solver, str]:
+def _by_shape(problem: PrimalProblem) -> tuple[Solver, str]:
     if isinstance(problem, L1Problem):
         by_columns = "the L1 penalty makes most weights zero: by columns, those that matter first"
         return next(solver for solver in SOLVERS.values() if "l1" in solver.accepts), by_columns
@@ -140,21 +142,11 @@ def _by_shape(problem: PrimalProblem, learns: str | None) -> tuple[Solver, str]:
     unknowns = f"the primal has {d:,} unknown{'s' if d != 1 else ''} (columns), the dual {n:,} (rows)"
     small = min(n, d)
     descent, barrier, newton = (SOLVERS[kind.name] for kind in (CoordinateDescent, Barrier, Newton))
-    if learns == "dual" and not problem.hard_margin:
-        return descent, "dual=True: one multiplier at a time"
     if d <= SYSTEM_MAX_SIZE and n > d and newton.refuses(problem) is None:
-        return newton, f"{unknowns}, and the {_named(problem)} has a derivative: a {d:,} x {d:,} system a step"
+        loss = "squared hinge" if problem.loss.classifies else "squared loss"
+        return newton, f"{unknowns}, and the {loss} has a derivative: a {d:,} x {d:,} system a step"
     if problem.design.sparse and d > n > SPARSE_SYSTEM_MAX_ROWS and not problem.hard_margin:
-        return descent, f"{unknowns}, and a row uses few columns: row by row{_hint(learns)}"
+        return descent, f"{unknowns}, and a row uses few columns: row by row"
     if small <= SYSTEM_MAX_SIZE or problem.hard_margin:
         return barrier, f"{unknowns}: a {small:,} x {small:,} system an iteration"
-    return descent, f"{unknowns}: too many for a square system, so row by row{_hint(learns)}"
-
-
-def _named(problem: PrimalProblem) -> str:
-    return "squared hinge" if problem.loss.classifies else "squared loss"
-
-
-def _hint(learns: str | None) -> str:
-    """dual=False asks for the primal's w, which every solver gives; none of the primal's would be as fast here."""
-    return "; dual=False has the same solution" if learns == "primal" else ""
+    return descent, f"{unknowns}: too many for a square system, so row by row"

@@ -142,26 +142,23 @@ class Run:
         problem = self.problem
         w, b, f = stretched(problem, w, b, f)
         hard = float(np.abs(beta).max(initial=0.0)) if problem.hard_margin and beta is not None else 0.0
-        losses, support, up, down, square_up, square_down, total_up, total_down = problem.rows.survey(
-            f, b, beta, problem.centre, hard or 1.0
-        )
-        primal, dual = problem.penalty(w, b) + problem.total * b + losses, -math.inf
+        sums = problem.survey(f, b, beta, problem.centre, hard or 1.0)
+        support = int(sums.support)
+        primal, dual = problem.penalty(w, b) + problem.total * b + sums.losses, -math.inf
         if beta is not None:
-            plus, minus = scales
             if w_beta is None:
                 w_beta = problem.w_of(beta if scales == (1.0, 1.0) else beta * np.where(beta > 0, *scales))
-            of_b = problem.scaling**2 * (plus * total_up + minus * total_down)
-            dual = plus * up + minus * down - plus**2 * square_up - minus**2 * square_down
-            dual -= problem.dual_penalty(w_beta, of_b if problem.intercept == "penalised" else 0.0)
+            of_b = problem.scaling**2 * sums.total(*scales)
+            dual = sums.dual(*scales) - problem.dual_penalty(w_beta, of_b if problem.intercept == "penalised" else 0.0)
             if dual > self.dual and scales != (1.0, 1.0):
                 beta = beta * np.where(beta > 0, *scales)
             elif dual > self.dual:
                 beta = beta.copy()
         self._keep(w, b, f.copy() if own else None, primal, beta, dual)
         norm = math.sqrt(float(w @ w))
-        self.note(iteration, norm, primal, dual, int(support))
+        self.note(iteration, norm, primal, dual, support)
         gap = self.gap
-        self.control.report(iteration, gap, int(support), primal=primal, dual=dual, norm=norm)
+        self.control.report(iteration, gap, support, primal=primal, dual=dual, norm=norm)
         return Status.OPTIMAL if gap <= self.tol else self.stop(iteration)
 
     def note(self, iteration: int, norm: float, primal: float, dual: float, n_support: int) -> None:

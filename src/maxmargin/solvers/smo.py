@@ -107,7 +107,7 @@ class SMO(BlockSolver):
         while True:
             w = problem.w_of(a)
             f = problem.design.times(w)
-            b = problem.settle(f, dual.intercept(optimality.offsets(dual, a, dual.gradient(f, a)))[0])
+            b = problem.settle(f, dual.scalars(optimality.offsets(dual, a, dual.gradient(f, a))).intercept)
             n_iter = -(-steps // n)
             status = run.visit(n_iter, w, b, f, a, w)
             if status is None and goal < LAST_VIOLATION:

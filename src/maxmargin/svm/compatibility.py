@@ -10,10 +10,13 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
+from maxmargin.kernels import Precomputed
 from maxmargin.runtime.validation import Array, callers_level, shown
 from maxmargin.svm.calibration.sigmoid import SigmoidMap
+from maxmargin.svm.models.expansion import KernelExpansion
 
 
 def calibration_of(estimator: Any) -> Any:
@@ -99,9 +102,33 @@ class LibsvmAttributes:
     def _dual_coef_(self: Any) -> Any:
         return -self.dual_coef_ if _two_classes(self) else self.dual_coef_
 
+    @_dual_coef_.setter
+    def _dual_coef_(self: Any, value: Any) -> None:
+        """A changed model: ``predict`` follows, as scikit-learn's does."""
+        dual = np.array(value.toarray() if sp.issparse(value) else value, dtype=np.float64, ndmin=2)
+        dual = -dual if _two_classes(self) else dual
+        anchors = self.support_ if isinstance(self.kernel_, Precomputed) else self.support_vectors_
+        if len(dual) == 1:
+            self._expansion = KernelExpansion(self.kernel_, anchors, dual.T.copy(), self.intercept_)
+        else:
+            self._expansion = KernelExpansion.of_pairs(
+                self.kernel_, anchors, dual, np.asarray(self._n_support), self.intercept_
+            )
+        self.dual_coef_ = sp.csr_matrix(dual) if self._sparse else dual
+
     @property
     def _intercept_(self: Any) -> Array:
         return -self.intercept_ if _two_classes(self) else self.intercept_.copy()
+
+
+def check_unaltered(estimator: Any) -> None:
+    """Refuse a model whose support vectors were changed by hand, as scikit-learn does. The stand-ins that a search
+    scores have none."""
+    if hasattr(estimator, "_n_support") and sum(estimator._n_support) != len(estimator.support_):
+        raise ValueError(
+            f"The internal representation of {type(estimator).__name__} was altered: it counts "
+            f"{sum(estimator._n_support):,} support vectors and lists {len(estimator.support_):,}. Fit it again."
+        )
 
 
 def _two_classes(estimator: Any) -> bool:

@@ -15,7 +15,7 @@ the same k(x_i, x_i): then the kernel is taken to be one that gives it to every 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gr
 from maxmargin.kernels.gram.tiled import make_gram
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.threads import effective_threads
+from maxmargin.runtime.transaction import remove_attributes
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -36,8 +37,16 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.svm.models.expansion import KernelExpansion
 
-HELD_BYTES = 1e9  # kernel values kept in memory by methods that ask for the same ones again
-SMALL = 1000  # rows up to which threads cost more than they bring
+KERNEL_MATRIX_BYTES = 1e9  # kernel values kept in memory by methods that need the same ones repeatedly
+SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring
+
+
+class KernelAndPoints(NamedTuple):
+    """What a fit begins with: the kernel before it has met the data, the points, and the targets if there are any."""
+
+    kernel: Kernel
+    points: Points
+    targets: Any
 
 
 class KernelInput(Estimator):
@@ -62,16 +71,24 @@ class KernelInput(Estimator):
 
     def _training_points(self, X: Any, y: Any = None, *, supervised: bool = False, numeric: bool = False) -> Any:
         """Validated training data, X or ``(X, y)``; things that are not vectors become an array of objects."""
-        objects = self._kernel().objects(X)
+        _, X, y = self._kernel_and_points(X, y, supervised=supervised, numeric=numeric)
+        return (X, y) if supervised else X
+
+    def _kernel_and_points(
+        self, X: Any, y: Any = None, *, supervised: bool = False, numeric: bool = False
+    ) -> KernelAndPoints:
+        """The same, with the kernel as the parameters say it."""
+        kernel = self._kernel()
+        objects = kernel.objects(X)
         self._objects = objects is not None
-        if objects is None:
-            points = check_training(self, X, y, numeric=numeric) if supervised else check_training_points(self, X)
-            if self._is_precomputed():
-                check_square(points[0] if supervised else points)
-            return points
-        for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        return (objects, check_targets(y, len(objects), numeric=numeric)) if supervised else objects
+        if objects is not None:
+            remove_attributes(self, "n_features_in_", "feature_names_in_")
+            y = check_targets(y, len(objects), numeric=numeric) if supervised else None
+            return KernelAndPoints(kernel, objects, y)
+        X, y = check_training(self, X, y, numeric=numeric) if supervised else (check_training_points(self, X), None)
+        if isinstance(kernel, Precomputed):
+            check_square(X)
+        return KernelAndPoints(kernel, X, y)
 
     def _resolved(self, X: Points, weights: Array | None = None) -> Kernel:
         """The kernel made ready by the training points."""
@@ -102,7 +119,7 @@ def threads_for(n: int, n_jobs: int | None) -> int:
     """Threads for work over n rows, as ``n_jobs`` allows."""
     if n_jobs is not None and check_number("n_jobs", n_jobs, integer=True) == 0:
         raise ValueError("n_jobs must not be 0; use None or -1 for all cores.")
-    return effective_threads(n_jobs) if n > SMALL else 1
+    return effective_threads(n_jobs) if n > SERIAL_MAX_ROWS else 1
 
 
 def kernel_of(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: float = 0.0, params: Any = None) -> Kernel:
@@ -169,7 +186,7 @@ def gram_of(kernel: Kernel, X: Points, threads: int = 1) -> Gram:
     computed in tiles otherwise. For a precomputed kernel X is the matrix."""
     if isinstance(kernel, Precomputed):
         return precomputed_gram(X, np.arange(X.shape[0]))
-    return make_gram(kernel, computing_form(X), threads=threads, budget=HELD_BYTES)
+    return make_gram(kernel, computing_form(X), threads=threads, budget=KERNEL_MATRIX_BYTES)
 
 
 def expansion_of(kernel: Kernel, X: Points, coefficients: Array, intercept: Array) -> KernelExpansion:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import html
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Callable as CallableKernel
+from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.control import Status
-from maxmargin.runtime.validation import Array
+from maxmargin.runtime.history import History
+from maxmargin.runtime.validation import Array, Points, callers_level, scaling_hint
+
+if TYPE_CHECKING:
+    from maxmargin.svm.kernel.context import FitContext
+    from maxmargin.svm.kernel.subproblems import FitOutcome
 
 
 @dataclass(frozen=True)
@@ -113,12 +121,17 @@ class FitReport:
     def converged(self) -> bool:
         return self.status.converged
 
+    def distance_from_optimum(self) -> str:
+        """How far the model can be from the optimum, in the measure of ``tol``."""
+        gap = "" if self.kernel_valid is False else f" and the relative duality gap {self.relative_gap:.2e}"
+        return f"certified violation is {self.kkt_violation:.2e} (tol={self.tol:g}){gap}"
+
     def _lines(self) -> list[tuple[str, str]]:
         share = f" ({self.n_support / self.n_samples:.0%} of {self.n_samples:,} samples)" if self.n_samples else ""
         error = f"{self.training_error:.4g}" if self.error_name.startswith("root") else f"{self.training_error:.2%}"
         if math.isnan(self.training_error):
             error = "not computed: the fit was stopped"
-        gap = f"{self.duality_gap:.3g} (relative {self.relative_gap:.1e})"
+        gap = f"{without_rounding(self.duality_gap):.3g} (relative {without_rounding(self.relative_gap):.1e})"
         if self.kernel_valid is False:
             gap = "proves nothing: the kernel is indefinite (not positive semidefinite)"
         many = len(self.margins) > 1
@@ -153,6 +166,29 @@ class FitReport:
         return f"<table>{rows}</table>"
 
 
+def kernel_validity(kernel: Kernel) -> bool | None:
+    """Whether a kernel is positive semidefinite; None where nobody knows."""
+    return kernel.psd or (None if isinstance(kernel, (CallableKernel, Precomputed)) else False)
+
+
+def warn_unless_converged(estimator: Any, X: Points, advice: str = "") -> None:
+    """The warning of a fit that was stopped: why, how far the model can be from the optimum, and what to do."""
+    report = estimator.report_
+    if not report.converged:
+        warnings.warn(
+            f"{type(estimator).__name__} did not converge ({advice or report.status.value}). The model is the best one "
+            f"so far: its {report.distance_from_optimum()}."
+            f"{scaling_hint(X, getattr(estimator, 'feature_names_in_', None))}",
+            ConvergenceWarning,
+            stacklevel=callers_level(),
+        )
+
+
+def without_rounding(gap: float) -> float:
+    """A gap for readers: 0 where rounding made it negative."""
+    return 0.0 if -1e-6 < gap < 0 else gap
+
+
 def combine(certificates: list[Certificate]) -> dict[str, float]:
     """The fields of a report from the certificates of its problems: sums of objectives, the worst of the rest."""
     primal = sum(c.primal for c in certificates)
@@ -170,3 +206,50 @@ def combine(certificates: list[Certificate]) -> dict[str, float]:
         "kkt_violation": max((c.violation for c in certificates), default=0.0),
         **worst,
     }
+
+
+def report_fit(
+    estimator: Any,
+    context: FitContext,
+    outcome: FitOutcome,
+    *,
+    title: str,
+    parameters: Callable[[], str],
+    training_error: Callable[[], float],
+    error_name: str = "training error",
+) -> None:
+    """The last step of a kernel fit: ``report_``, ``history_``, ``fit_status_``, and the warning unless it converged.
+    Report and history are made when they are read: a fit of a millisecond does not wait for them."""
+    kernel, seconds, threads, dtype = context.kernel, context.control.seconds, context.threads, str(context.X.dtype)
+    n_support, shape, tol, used = len(estimator.support_), estimator.shape_fit_, estimator.tol, outcome.solver
+    n_features = getattr(estimator, "n_features_in_", 0)
+
+    def fields() -> dict[str, Any]:
+        return {
+            "machine": title,
+            "solver": used.name,
+            "solver_reason": used.reason,
+            "kernel": kernel,
+            "parameters": parameters(),
+            "status": outcome.status,
+            "n_iter": int(outcome.n_iter.sum()),
+            "kernel_evaluations": used.evaluations,
+            "n_support": n_support,
+            "n_samples": shape[0],
+            "n_features": n_features,
+            "margins": outcome.margins,
+            "training_error": training_error(),
+            "error_name": error_name,
+            "kernel_valid": kernel_validity(kernel),
+            "tol": tol,
+            "seconds": seconds,
+            "dtype": dtype,
+            "threads": threads,
+            **combine(outcome.certificate_list()),
+        }
+
+    estimator.report_ = FitReport.deferred(fields)
+    estimator.history_ = History.deferred(outcome.history)
+    estimator.fit_status_ = 0 if outcome.status.converged else 1
+    if not outcome.status.converged:
+        warn_unless_converged(estimator, context.X)

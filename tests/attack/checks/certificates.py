@@ -75,10 +75,10 @@ def feasible(trial):
 
 def gap(trial):
     """Primal minus dual objective is at most tol times the sum of the bounds where the fit is called optimal; and both
-    objectives are those reported."""
+    objectives are those reported, to a thousandth of what tol allows: values far from the margin may be float32."""
     report, case = trial.model.report_, trial.case
     need(report.kernel_valid is not False and not math.isinf(case.params.get("C", 1.0)))
-    primal = dual = slack = 0.0
+    primal = dual = slack = wide = 0.0
     for problem, found, _, of_objective in judged(trial):
         allowed = report.tol * problem.tol_scale * problem.total * (2 if problem.kind == "nu_svr" else 1)
         if report.converged:
@@ -88,9 +88,10 @@ def gap(trial):
             )
         assert found.gap >= -of_objective, f"the dual objective exceeds the primal one by {-found.gap:.3g}"
         primal, dual, slack = primal + found.primal, dual + found.dual, slack + of_objective
+        wide += allowed
     for name, value in (("primal_objective", primal), ("dual_objective", dual)):
         reported = getattr(report, name)
-        bound = slack + 1e-9 * abs(value)
+        bound = slack + 1e-9 * abs(value) + 1e-3 * wide
         assert abs(reported - value) <= bound, f"{name} is {value!r}, and reported is {reported!r} (within {bound:.1e})"
 
 
@@ -120,6 +121,9 @@ def peer(problem, K):
         "nu_svr": (sklearn.svm.NuSVR, {"C": 1.0, "nu": problem.nu}),
         "one_class": (sklearn.svm.OneClassSVM, {"nu": problem.nu}),
     }
+    need(
+        not (problem.kind == "one_class" and problem.nu == 1.0)
+    )  # with weights it crashes: every variable is at its bound
     kind, params = kinds[problem.kind]
     model = kind(kernel="precomputed", tol=1e-4, max_iter=PEER_STEPS, **params)
     arguments = () if problem.kind == "one_class" else (problem.y,)

@@ -154,6 +154,7 @@ def nearest(trial):
     case, model = trial.case, trial.model
     need(not case.precomputed)
     count = model.n_neighbors
+    need(count <= len(case.X))
     distances, indices = model.kneighbors(handed(case, case.new))
     name = type(model.kernel_).__name__
     kernel = gram(model.kernel_, case.new, case.X)

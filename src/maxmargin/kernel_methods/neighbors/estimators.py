@@ -14,7 +14,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.kernel_methods.base import KERNEL_ENTRIES
 from maxmargin.kernel_methods.neighbors.search import FeatureSpace
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -123,8 +125,9 @@ class _KernelNeighbors(KernelInput):
         return weights, indices
 
 
+@documented(KERNEL_ENTRIES)
 class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
-    """Vote of the nearest training points, by distance in feature space.
+    """Vote of the nearest training points, by distance in feature space; with the Gaussian kernel, the Euclidean ones.
 
     Parameters
     ----------
@@ -133,22 +136,13 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     weights : {"uniform", "distance"} or callable, default="uniform"
         One vote each; votes of 1 / distance (a neighbour at distance zero outvotes all others); or a function of the
         array of distances that returns the weights.
-    kernel : str, Kernel or callable, default="rbf"
-        A name, a kernel object, or a function of two points or of two sets of points. With the Gaussian kernel the
-        neighbours are the Euclidean ones.
-    gamma, degree, coef0
-        Parameters of a kernel given by name.
-    n_jobs : int, optional
-        Threads; all cores when not given.
+    {kernel, gamma, degree, coef0, n_jobs}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
-    kernel_ : Kernel
-        The kernel with its resolved parameters.
-    X_fit_ : ndarray, sparse matrix or array of objects
-        The training points.
+    {kernel_, X_fit_}
     n_samples_fit_ : int
         How many there are.
 
@@ -178,8 +172,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` their kernel matrix.
+        {X_train}
         y : array-like of shape (n_samples,)
             Class labels: numbers, strings or booleans.
 
@@ -199,13 +192,12 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------
         shares : ndarray of shape (n_samples, n_classes)
-            One column a class, in the order of ``classes_``; rows sum to one.
+            One column per class, in the order of ``classes_``; rows sum to one.
         """
         weights, indices = self._neighbors(X)
         n, n_classes = len(indices), len(self.classes_)
@@ -218,8 +210,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------
@@ -229,6 +220,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
         return self.classes_[shares.argmax(axis=1)]
 
 
+@documented(KERNEL_ENTRIES)
 class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
     """Mean of the targets of the nearest training points, by distance in feature space.
 
@@ -239,13 +231,13 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
     weights : {"uniform", "distance"} or callable, default="uniform"
         The plain mean; weights of 1 / distance (a neighbour at distance zero leaves no weight to others); or a function
         of the array of distances that returns the weights.
-    kernel, gamma, degree, coef0, n_jobs
-        As in :class:`KernelKNeighborsClassifier`.
+    {kernel, gamma, degree, coef0, n_jobs}
 
     Attributes
     ----------
-    kernel_, X_fit_, n_samples_fit_
-        As in :class:`KernelKNeighborsClassifier`.
+    {kernel_, X_fit_}
+    n_samples_fit_ : int
+        How many there are.
 
     Examples
     --------
@@ -261,8 +253,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` their kernel matrix.
+        {X_train}
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
 
@@ -282,8 +273,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------
@@ -300,7 +290,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
 
 
 def _check_outputs(y: Any, n_samples: int) -> Array:
-    """Numeric targets, one or several a sample."""
+    """Numeric targets, one or several per sample."""
     if y is None or np.asarray(y).ndim < 2:
         return check_targets(y, n_samples, numeric=True)
     outputs = check_points(np.asarray(y), "y").astype(np.float64, copy=False)

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.svm.kernel_input import HELD_BYTES
+from maxmargin.svm.kernel_input import KERNEL_MATRIX_BYTES
 
 OVERSAMPLES = 10  # random directions besides those asked for
 NEGATIVE = 1e-5  # share of the largest eigenvalue that a negative one may be, by rounding
@@ -62,7 +62,7 @@ def dense(gram: Gram, count: int, means: Array) -> tuple[Array, Array]:
 def centred_product(gram: Gram) -> Callable[[Array], Array]:
     """V -> P K P V, for a vector or some columns; K is held if it fits, and otherwise computed in every product."""
     every = np.arange(gram.n)
-    held = 8.0 * gram.n**2 <= HELD_BYTES
+    held = 8.0 * gram.n**2 <= KERNEL_MATRIX_BYTES
     K = np.ascontiguousarray(gram.block(every, every)).T if held else None
 
     def product(V: Array) -> Array:

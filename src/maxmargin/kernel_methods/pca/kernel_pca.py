@@ -26,10 +26,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.kernel_methods.base import SKLEARN_ENTRIES, KernelMethod
 from maxmargin.kernel_methods.pca import eigen
 from maxmargin.kernel_methods.pca.preimages import dense_rows, fixed_points
 from maxmargin.kernels import RBF, Kernel
 from maxmargin.kernels.gram.operator import Gram
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -42,10 +44,11 @@ from maxmargin.runtime.validation import (
     check_points,
     shown,
 )
-from maxmargin.svm.kernel_input import KernelInput, expansion_of, gram_of, kernel_of
+from maxmargin.svm.kernel_input import expansion_of, gram_of, kernel_of
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
+@documented(SKLEARN_ENTRIES)
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMethod):
     """Principal components in feature space.
 
     A drop-in for ``sklearn.decomposition.KernelPCA`` that takes every kernel of this library, and finds pre-images
@@ -55,15 +58,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
     ----------
     n_components : int, optional
         Number of components; all of non-zero variance when not given.
-    kernel : str, Kernel or callable, default="linear"
-        A name (``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"cosine"``, ``"laplacian"``, ``"chi2"``,
-        ``"intersection"``, ``"precomputed"``), a kernel object, or a function of two points or of two sets of points.
-    gamma : float, "scale" or "auto", optional
-        Parameter of a kernel given by name; 1 / n_features when not given.
-    degree, coef0 : float, default=3 and 1
-        Parameters of a kernel given by name.
-    kernel_params : dict, optional
-        Keyword arguments for a kernel that is a function.
+    {kernel, gamma, degree, coef0, kernel_params}
     alpha : float, default=1.0
         Ridge of the regression that learns ``inverse_transform``.
     fit_inverse_transform : bool, default=False
@@ -73,7 +68,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         iterations (Halko, Martinsson & Tropp 2011), approximate. ``"auto"`` is ``"arpack"`` for more than 200 points
         and fewer than 10 components, or no more than a fiftieth of the points; else ``"dense"``.
     tol : float, default=0
-        Relative accuracy of ``"arpack"``; zero is the machine's.
+        Relative accuracy of ``"arpack"``; zero is that of the arithmetic.
     max_iter : int, optional
         Iterations of ``"arpack"``; ten times the number of points when not given.
     iterated_power : int or "auto", default="auto"
@@ -84,21 +79,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         For ``"randomized"``, and the start of ``"arpack"``.
     copy_X : bool, default=True
         Whether ``X_fit_`` is a copy. X itself is never changed.
-    n_jobs : int, optional
-        Threads; all cores when not given.
+    {n_jobs}
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         lambda, decreasing: n times the variance along each component.
     eigenvectors_ : ndarray of shape (n_samples, n_components)
-        u, one a column.
-    X_fit_ : ndarray, sparse matrix, or array of objects
-        The training points, or their kernel matrix if it was precomputed.
+        u, one per column.
+    {X_fit_}
     X_transformed_fit_, dual_coef_ : ndarray
         With ``fit_inverse_transform``: the projections of the training points, and the regression on them.
-    kernel_ : Kernel
-        The kernel with its resolved parameters.
+    {kernel_}
     gamma_ : float or None
         The number gamma stands for.
     eigen_solver_ : str
@@ -185,10 +177,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` their kernel matrix.
-        y : ignored
-            For scikit-learn's interface.
+        {X_train, y_ignored}
 
         Returns
         -------
@@ -265,10 +254,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` their kernel matrix.
-        y : ignored
-            For scikit-learn's interface.
+        {X_train, y_ignored}
 
         Returns
         -------
@@ -282,8 +268,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------

@@ -17,11 +17,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from maxmargin.kernel_methods.base import SKLEARN_ENTRIES, KernelMethod
 from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
 from maxmargin.kernel_methods.ridge.ridge_system import RidgeSystem
 from maxmargin.kernels import Callable, Kernel, Linear, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.kernels.gram.tiled import make_gram
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -33,33 +35,23 @@ from maxmargin.runtime.validation import (
     check_outputs,
     check_weights,
 )
-from maxmargin.svm.kernel_input import KernelInput, check_finite, expansion_of, kernel_of
+from maxmargin.svm.kernel_input import check_finite, expansion_of, kernel_of
 from maxmargin.svm.models.expansion import KernelExpansion
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, KernelInput):
+@documented(SKLEARN_ENTRIES)
+class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMethod):
     """Kernel ridge regression.
 
     Parameters
     ----------
     alpha : float or array-like of shape (n_targets,), default=1.0
-        The price of the function's norm, >= 0, one for all targets or one each. 0 interpolates, where K allows.
-    kernel : str, Kernel or callable, default="linear"
-        A name (``"linear"``, ``"poly"`` or ``"polynomial"``, ``"rbf"``, ``"sigmoid"``, ``"laplacian"``, ``"chi2"``,
-        ``"additive_chi2"``, ``"cosine"``, ``"intersection"``, ``"precomputed"``), an object of
-        :mod:`maxmargin.kernels`, or a function of two points that returns a number, or of two sets of points that
-        returns their kernel matrix.
-    gamma : float, "scale", "auto" or None, default=None
-        Parameter of a kernel given by name; None is 1 / n_features (1 for chi2).
-    degree, coef0 : float, default=3, 1
-        Parameters of a kernel given by name.
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel given as a function.
+        Weight of the penalty |f|^2, >= 0, one for all targets or one each. 0 interpolates, where K allows.
+    {kernel, gamma, degree, coef0, kernel_params}
     fit_intercept : bool, default=False
-        Whether to add a constant b that costs nothing. Without it, a kernel that has no constant of its own pulls
+        Whether to add a constant b that is not penalised. Without it, a kernel that has no constant of its own pulls
         predictions to zero.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
+    {n_jobs}
 
     Attributes
     ----------
@@ -67,12 +59,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelInput):
         The coefficients c.
     intercept_ : float or array of shape (n_targets,)
         The constant b; 0 without ``fit_intercept``.
-    X_fit_ : array or CSR matrix of shape (n_samples, n_features)
-        The training points; for a precomputed kernel, the kernel matrix.
-    kernel_ : Kernel
-        The kernel with its parameters resolved on the training data.
-    n_features_in_ : int
-        Number of columns.
+    {X_fit_, kernel_, n_features_in_}
 
     See Also
     --------
@@ -130,12 +117,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` the kernel matrix of the training points.
+        {X_train}
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Target values.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
+        {sample_weight}
 
         Returns
         -------
@@ -162,15 +147,13 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points.
+        {X_new}
 
         Returns
         -------
         values : array of shape (n_samples,) or (n_samples, n_targets)
         """
-        X = self._new_points(X)
-        values = self._expand(self._expansion, X)
+        values = self._values(X)
         return values.ravel() if self._single else values
 
     def blend_weights(self, X: Any) -> Array:

@@ -9,7 +9,7 @@ In the scaled coordinates of ``ridge_system``, with A = V diag(l) V' and the int
 
     I - H = V diag(g) V',   g_k = alpha / (l_k + alpha),   r = V diag(g) V'y,   1 - H_ii = sum_k g_k V_ik^2,
 
-which costs O(n^2) an alpha. The linear kernel with few columns needs only the d eigenvectors of A = ZZ' (Z the scaled
+which costs O(n^2) per alpha. The linear kernel with few columns needs only the d eigenvectors of A = ZZ' (Z the scaled
 and centred points) whose eigenvalue is not zero: I - H = I - qq' - V diag(1 - g) V'.
 
 Equal rows with equal targets count as one, with the sum of their weights, and are left out together: a row that has a
@@ -26,20 +26,23 @@ import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 from sklearn.metrics import check_scoring
 
+from maxmargin.kernel_methods.base import SKLEARN_ENTRIES
 from maxmargin.kernel_methods.ridge.kernel_ridge import KernelRidge
 from maxmargin.kernel_methods.ridge.ridge_system import RidgeSystem
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_flag, check_memory, check_number
 from maxmargin.svm.kernel_input import expansion_of
 
-DEFAULT = np.logspace(-6, 2, 17)  # times the mean of k(x, x)
-STRIP = 512  # rows at a time
+DEFAULT_ALPHAS = np.logspace(-6, 2, 17)  # times the mean of k(x, x)
+ERROR_ROWS = 512  # whose errors are computed at a time
 
 
+@documented(SKLEARN_ENTRIES)
 class KernelRidgeCV(KernelRidge):
     """Kernel ridge regression that chooses alpha by leave-one-out.
 
@@ -47,13 +50,15 @@ class KernelRidgeCV(KernelRidge):
     ----------
     alphas : array-like of shape (n_alphas,), default=None
         The values to try, > 0; None tries 17 values from 1e-6 to 100 times the mean of k(x, x).
-    kernel, gamma, degree, coef0, kernel_params, fit_intercept, n_jobs
-        As in :class:`KernelRidge`.
+    {kernel, gamma, degree, coef0, kernel_params}
+    fit_intercept : bool, default=False
+        Whether to add a constant b that is not penalised.
     scoring : str, callable or None, default=None
         How to compare left-out predictions with the targets: one of scikit-learn's scorers, higher being better; None
         is the negative mean squared error.
     store_cv_results : bool, default=False
         Whether to keep ``cv_results_``.
+    {n_jobs}
 
     Attributes
     ----------
@@ -117,12 +122,10 @@ class KernelRidgeCV(KernelRidge):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` the kernel matrix of the training points.
+        {X_train}
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Target values.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
+        {sample_weight}
 
         Returns
         -------
@@ -142,7 +145,7 @@ class KernelRidgeCV(KernelRidge):
                 f"Leave-one-out needs 2 distinct samples; got n_samples = {X.shape[0]}, {len(at)} distinct."
             )
         if alphas is None:
-            alphas = DEFAULT * (self._mean_size(at) or 1.0)
+            alphas = DEFAULT_ALPHAS * (self._mean_size(at) or 1.0)
         system = None if self._is_narrow(len(at)) else self._large_system(at, rows.weight)
         if system is None:
             errors = self._narrow_errors(Y[at], at, rows.weight, alphas)
@@ -184,7 +187,7 @@ class KernelRidgeCV(KernelRidge):
         return float(np.abs(self.kernel_.self_similarity(self.X_fit_[at])).mean())
 
     def _large_system(self, at: Array, weights: Array) -> RidgeSystem:
-        """The linear system of these rows, if there is room for its eigenvectors."""
+        """The linear system of these rows, if its eigenvectors fit into memory."""
         check_memory(
             24.0 * len(at) ** 2, f"The eigenvectors of a kernel matrix of {len(at):,} rows", "use fewer samples."
         )
@@ -218,14 +221,14 @@ class KernelRidgeCV(KernelRidge):
 
 def leave_one_out_errors(V: Array, g: Array, Y: Array, s: Array, rest: Any = 0.0, left: Any = 0.0) -> Array:
     """e_i of every row, target and alpha, shape (n, n_targets, n_alphas), from r = rest + V diag(g) V'y and
-    1 - H_ii = left + sum_k g_k V_ik^2; ``g`` has one column an alpha."""
+    1 - H_ii = left + sum_k g_k V_ik^2; ``g`` has one column per alpha."""
     errors = np.empty((len(s), Y.shape[1], g.shape[1]))
     rest, left = (np.broadcast_to(value, (len(s), width)) for value, width in ((rest, Y.shape[1]), (left, 1)))
     with single_threaded_blas(), np.errstate(divide="ignore", invalid="ignore"):
         coordinates = V.T @ (s[:, None] * Y)
         weighted = (coordinates[:, :, None] * g[:, None, :]).reshape(len(g), -1)
-        for start in range(0, len(s), STRIP):
-            rows = slice(start, start + STRIP)
+        for start in range(0, len(s), ERROR_ROWS):
+            rows = slice(start, start + ERROR_ROWS)
             residual = rest[rows, :, None] + (V[rows] @ weighted).reshape(-1, *errors.shape[1:])
             errors[rows] = residual / ((left[rows] + (V[rows] ** 2) @ g) * s[rows, None])[:, None, :]
     return errors

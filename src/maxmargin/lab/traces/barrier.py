@@ -24,7 +24,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
     before = np.nan
     for here in iterates(problem, DenseSystem(problem, K), unit):
         mu = here.mu
-        b = problem.intercept(here.offset)[0]
+        b = problem.scalars(here.offset).intercept
         if here.iteration == 0:
             text = f"The start: every alpha well inside its bounds, with mu = {number(mu)}."
         else:

@@ -170,7 +170,7 @@ def _look_hinge(lesson: Lesson, step: Step) -> Look:
     if math.isinf(lesson.C):
         offset = optimality.offsets(problem, feasible, gradient)
         found = optimality.certify(problem, feasible, f, offset)
-        return Look(problem.intercept(offset)[0], found.primal, dual, violation)
+        return Look(problem.scalars(offset).intercept, found.primal, dual, violation)
     b = step.b
     if b is None:
         b = Hinge().best_intercept(y - step.f, y, lesson.prices) if lesson.intercept else 0.0

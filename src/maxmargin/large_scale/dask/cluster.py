@@ -2,8 +2,8 @@
 
 A worker that is killed is missed by the scheduler at once. One that hangs (a stopped process, a cable pulled) keeps its
 connection, and Dask itself waits minutes for it, as do workers that want data of it. Here it counts as lost when it has
-sent no sign of life for ``SILENCE`` seconds, and the scheduler is told to strike it off. So no wait is endless: every
-one is cut into ticks, and between them the workers are looked at.
+sent no sign of life for ``SILENCE_SECONDS``, and the scheduler drops it. So no wait is endless: every one is cut into
+ticks, and between them the workers are checked.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import distributed
 
 from maxmargin.runtime.threads import effective_threads
 
-SILENCE = 20.0  # seconds without a sign of life after which a worker counts as lost
-TICK = 0.2  # seconds between two looks at the workers, and at Ctrl-C
+SILENCE_SECONDS = 20.0  # without a sign of life, after which a worker counts as lost
+TICK_SECONDS = 0.2  # between two checks of the workers, and of Ctrl-C
 
 
 class ClusterError(RuntimeError):
@@ -96,19 +96,19 @@ class Pulse:
         answering = {
             address: int(worker["nthreads"])
             for address, worker in workers.items()
-            if now - self._signs[address][1] < SILENCE
+            if now - self._signs[address][1] < SILENCE_SECONDS
         }
         for address in sorted(set(workers) - set(answering)):
-            self._strike_off(address)
+            self._drop(address)
         return answering
 
-    def _strike_off(self, address: str) -> None:
+    def _drop(self, address: str) -> None:
         """Have the scheduler forget a worker, so that nobody waits for what it holds."""
         client = self.client
         try:
-            client.sync(client._run_on_scheduler, _removed, address, callback_timeout=SILENCE)
+            client.sync(client._run_on_scheduler, _removed, address, callback_timeout=SILENCE_SECONDS)
         except (OSError, TimeoutError, ImportError, ValueError) as error:
-            raise ClusterError(f"Worker {address} of {client!r} does not answer, and cannot be struck off.") from error
+            raise ClusterError(f"Worker {address} of {client!r} does not answer, and cannot be dropped.") from error
 
     def _workers(self) -> dict[str, Any]:
         """What the scheduler knows of its workers."""
@@ -116,7 +116,7 @@ class Pulse:
         if client.status in ("closing", "closed"):
             raise ClusterError(f"The client {client!r} was closed during the fit: keep it open until fit returns.")
         try:
-            known = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=SILENCE)
+            known = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=SILENCE_SECONDS)
         except (OSError, TimeoutError) as error:
             raise ClusterError(f"The scheduler of {client!r} does not answer: is its process still there?") from error
         return dict(known["workers"])
@@ -126,11 +126,12 @@ class Pulse:
         started = time.monotonic()
         while not (workers := self.alive()):
             self.tick()
-            if time.monotonic() - started > SILENCE:
+            if time.monotonic() - started > SILENCE_SECONDS:
                 raise ClusterError(
-                    f"The cluster of {self.client!r} has had no worker that answers for {SILENCE:g} s: start some."
+                    f"The cluster of {self.client!r} has had no worker that answers for {SILENCE_SECONDS:g} s: start "
+                    "some."
                 )
-            time.sleep(TICK)
+            time.sleep(TICK_SECONDS)
         return workers
 
     def tick(self) -> None:
@@ -142,7 +143,7 @@ class Pulse:
         """The results of tasks that may run anywhere, so that Dask itself starts them again where a worker dies."""
         while True:
             try:
-                distributed.wait(list(futures), timeout=TICK)
+                distributed.wait(list(futures), timeout=TICK_SECONDS)
                 break
             except TimeoutError:
                 self.tick()
@@ -155,4 +156,4 @@ class Pulse:
             if future.status == "error":
                 future.result()
         client = self.client
-        return list(client.sync(client._gather, list(futures), callback_timeout=SILENCE))
+        return list(client.sync(client._gather, list(futures), callback_timeout=SILENCE_SECONDS))

@@ -21,6 +21,7 @@ from maxmargin.large_scale.newton import Newton, NewtonSolution
 from maxmargin.large_scale.report import warn_unless_converged
 from maxmargin.problems.losses import make_loss
 from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_class_weights, check_number
 from maxmargin.svm.linear.checks import check_linear_parameters
@@ -31,7 +32,7 @@ SQUARED_TOL = 1e-13  # relative gap to which squared losses are solved: Newton's
 
 
 @with_client(svm.LinearSVC, "maxmargin.LinearSVC")
-class LinearSVC(ClusterClassifier, ClassifierMixin):
+class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin before the base, for its tags
     """Linear support vector classification of rows that lie on many computers.
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)) as :class:`maxmargin.LinearSVC` does, and finds the same w: the

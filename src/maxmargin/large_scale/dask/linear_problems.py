@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.large_scale.dask.columns import LinearRows
 from maxmargin.large_scale.dask.hinges import HingeOracle
 from maxmargin.large_scale.dask.partitions import Partition
 from maxmargin.large_scale.dask.training import Summary
+from maxmargin.large_scale.rows.linear import LinearRows
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Labels
 from maxmargin.runtime.threads import effective_threads
@@ -49,7 +49,7 @@ class LinearSetup:
     classes, class_weight : arrays
     C : float
     shift, constant
-        As in :class:`~maxmargin.large_scale.dask.columns.LinearRows`.
+        As in :class:`~maxmargin.large_scale.rows.linear.LinearRows`.
     solved, constants : arrays
         As in :class:`Sides`.
     n_jobs : int or None

@@ -22,7 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from dask.delayed import Delayed
 
-from maxmargin.runtime.validation import Array, Points, check_points, check_targets, check_weights, is_missing
+from maxmargin.runtime.diagnosis import is_missing
+from maxmargin.runtime.validation import Array, Points, check_points, check_targets, check_weights
 
 ALIGNED = 16  # bytes
 BLOCK = 2**27  # bytes of a block of rows that were in memory

@@ -21,7 +21,7 @@ import distributed
 import numpy as np
 from distributed.comm.core import CommClosedError
 
-from maxmargin.large_scale.dask.cluster import TICK, ClusterError, Pulse
+from maxmargin.large_scale.dask.cluster import TICK_SECONDS, ClusterError, Pulse
 from maxmargin.large_scale.dask.shard import Key, Question, Setup, Shard, added
 
 MAX_LOSSES = 5  # of a shard, while one question is asked
@@ -154,7 +154,7 @@ class Shards:
         """Wait for the shard; False if its worker is lost."""
         while True:
             try:
-                distributed.wait(place.future, timeout=TICK)
+                distributed.wait(place.future, timeout=TICK_SECONDS)
             except TimeoutError:
                 self.pulse.tick()
                 if place.worker not in self.pulse.alive():
@@ -228,7 +228,7 @@ class Shards:
         place = self.places[i]
         while future is not None:
             try:
-                return True, future.result(timeout=TICK)
+                return True, future.result(timeout=TICK_SECONDS)
             except TimeoutError:
                 if future.done():  # in this moment, or the method itself has timed out
                     return True, future.result()

@@ -2,7 +2,7 @@
 
     StoredRows   held in memory, float32 or float64
     KernelRows   computed anew from the points each time they are passed over
-    MatrixRows   the columns of X themselves, dense or CSR
+    LinearRows   the columns of X themselves, dense or CSR (``linear.py``)
 
 A tile is a range of rows whose values fit into a core's cache; which ranges there are depends on the shape only. Values
 that are computed anew have the same bits each time, so stored and streamed rows are the same rows.
@@ -100,33 +100,6 @@ class StoredRows:
 
     def picked(self, at: Array) -> Array:
         return self.K[at]
-
-
-class MatrixRows:
-    """The columns of X themselves: the rows of a linear model.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-    height : int, optional
-        Rows of a tile.
-    """
-
-    computed = False
-
-    def __init__(self, X: Points, height: int | None = None) -> None:
-        self.X, self.dtype = X, X.dtype.type
-        self.n, self.columns = X.shape
-        filled = max(1, X.nnz // max(1, self.n)) if sp.issparse(X) else self.columns
-        self.height = tile_height(filled) if height is None else height
-
-    def tile(self, rows: slice, keep: Array | None, scratch: Scratch) -> Points:
-        part = self.X[rows]
-        return part if keep is None else part[keep]
-
-    def picked(self, at: Array) -> Array:
-        part = self.X[at]
-        return part.toarray() if sp.issparse(part) else np.asarray(part)
 
 
 class KernelRows:

@@ -78,6 +78,9 @@ class Barrier(Solver):
         with single_threaded_blas():  # factors have the same bits for any number of threads
             return solve_kernel(problem, gram, tol * problem.tol_scale, control, start)
 
+    def solves_small(self, problem: PrimalProblem) -> bool:
+        return not problem.squared
+
     def solve_linear(
         self,
         problem: PrimalProblem,

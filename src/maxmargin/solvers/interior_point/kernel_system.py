@@ -135,7 +135,7 @@ def solve_kernel(problem: DualProblem, gram: Gram, goal: float, control: Control
 
 def _report(problem: DualProblem, a: Array, f: Array, n_iter: int, control: Control) -> float:
     """Report a point; its violation."""
-    now = optimality.look(problem, a, f)
+    now = optimality.best_certificate(problem, a, f)
     n_support = int(np.count_nonzero(a))
     control.report(n_iter, now.violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
     return now.violation

@@ -18,10 +18,14 @@ from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 
 FOLDS = 5
-ENOUGH = {"sigmoid": 750, "temperature": 750, "isotonic": 6000}  # support vectors among the rows that are judged
-LEAST = {"sigmoid": 4000, "temperature": 4000, "isotonic": 8000}  # rows that are judged, if there are so many
-PAIR = 4000  # rows of a class that are judged where each pair of classes has a map
-SPARED = 100  # a class of so few rows is judged by all of them
+MIN_SUPPORT_VECTORS = {
+    "sigmoid": 750,
+    "temperature": 750,
+    "isotonic": 6000,
+}  # support vectors among the rows that are judged
+MIN_ROWS = {"sigmoid": 4000, "temperature": 4000, "isotonic": 8000}  # rows that are judged, if there are so many
+PAIR_MAX_ROWS = 4000  # rows of a class that are judged where each pair of classes has a map
+SMALL_CLASS_MAX_ROWS = 100  # a class of so few rows is judged by all of them
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def quotas(method: str, codes: Array, n_classes: int, n_support: float) -> Array
     (array([2667, 1334]), array([20000, 10000]))
     """
     n, sizes = len(codes), np.bincount(codes, minlength=n_classes)
-    part = min(1.0, max(LEAST[method], ENOUGH[method] * n / max(1.0, n_support)) / max(1, n))
+    part = min(1.0, max(MIN_ROWS[method], MIN_SUPPORT_VECTORS[method] * n / max(1.0, n_support)) / max(1, n))
     return np.ceil(part * sizes).astype(int)
 
 
@@ -94,7 +98,7 @@ def stratified_folds(codes: Array, n_classes: int, count: int = FOLDS, quota: Ar
     of_row, factor = np.full(len(codes), -1), np.ones(len(codes))
     order = np.random.RandomState(0).permutation(len(codes))
     sizes = np.bincount(codes, minlength=n_classes)
-    most = sizes if quota is None else np.minimum(sizes, np.maximum(quota, SPARED))
+    most = sizes if quota is None else np.minimum(sizes, np.maximum(quota, SMALL_CLASS_MAX_ROWS))
     dealt = 0
     for k in np.flatnonzero(sizes > 1):
         mine, size = order[codes[order] == k], int(most[k])

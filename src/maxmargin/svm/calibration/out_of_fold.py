@@ -67,7 +67,7 @@ class _AllRows:
 
     def intercepts(self, offsets: Array) -> tuple[Array, Array]:
         """b and the unit of models with these offsets."""
-        b = np.array([self.problem.intercept(own)[0] for own in offsets])
+        b = np.array([self.problem.scalars(own).intercept for own in offsets])
         return b, np.array([_unit(self.problem, own) for own in offsets])
 
     def totals(self) -> Array:
@@ -111,7 +111,7 @@ def kernel_values(
     """
     full = _AllRows(problem, gram, a, f, folds, judged, control)
     n, some = problem.n_rows, judged & (folds >= 0)
-    values = (f + problem.intercept(full.offset)[0]) / full.unit
+    values = (f + problem.scalars(full.offset).intercept) / full.unit
     values[some] = np.nan
     if n <= SMALL_PROBLEM_MAX_ROWS and gram.single_is_exact:
         if full.count and control.stop() is None:
@@ -160,7 +160,7 @@ def _by_matrix(full: _AllRows, rows: Array, band: float, values: Array) -> bool:
         drift = np.abs(problem.sign[own] * (new - f[own]) - shift)[~held[own]]
         if np.mean(drift < band) < BAND_MIN_SHARE:
             return False
-        b, unit = problem.intercept(offset)[0], _unit(problem, offset)
+        b, unit = problem.scalars(offset).intercept, _unit(problem, offset)
         values[own] = np.where(held[own] & full.judged[own], (new + b) / unit, values[own])
         held[own] = False
         far, change = np.flatnonzero(held & full.judged), problem.sign[own] * (x - a[own])
@@ -197,14 +197,14 @@ def _one_fold(full: _AllRows, k: int, wanted: Array, distance: Array, band: floa
             break
         band *= 2.0
     offset = optimality.offsets(shifted, solution.a, shifted.gradient(solution.f, solution.a))
-    b, _ = fold.intercept(offset)
+    b = fold.scalars(offset).intercept
     new = f[wanted] + gram.product(moved, (sign * change)[moved], wanted, single=True)
     return (new + b) / _unit(fold, offset), band
 
 
 def _unit(problem: DualProblem, offset: Array) -> float:
     """f on the margin: 1, or rho of nu-SVC."""
-    rho = problem.intercept(offset)[1] if problem.kind == "nu_svc" else 1.0
+    rho = problem.scalars(offset).rho if problem.kind == "nu_svc" else 1.0
     return rho if rho > 1e-150 else 1.0
 
 

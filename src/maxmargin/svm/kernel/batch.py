@@ -14,7 +14,7 @@ that says so; it goes on to a general solver from where it is (:mod:`maxmargin.s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -23,6 +23,9 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels import Kernel
+from maxmargin.kernels._arrays import squared_norms
+from maxmargin.kernels.definition import DefinedValues, has_formula
+from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.tiled import Form, form_of
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.optimality import Certificate
@@ -207,34 +210,51 @@ def against_the_rest(codes: Array, bound: Array, classes: Array) -> Posed:
 
 @dataclass(frozen=True)
 class KernelValues:
-    """Where a batch takes its kernel values from: points and the kernel's form, or a matrix."""
+    """Where a batch takes its kernel values from: points and the kernel's form, or a matrix.
+
+    A matrix that was computed from points has their values by definition with it, for the certificate; with points the
+    compiled code computes those itself (``native/batch/verify.h``)."""
 
     points: tuple[Any, ...]
     form: tuple[int, int, float, float, bool]
     features: int
     sparse: bool = False
     single: bool = False  # float32 has the range and the digits for these points
+    defined: DefinedValues | None = None
 
     @classmethod
     def of_points(cls, kernel: Kernel, X: Points, largest: int) -> KernelValues | None:
-        """Of points whose kernel has a tile form; None where it has not. ``largest`` is the largest problem's size."""
+        """Of points whose kernel has a tile form; None where it has not, or where points are so far from the
+        centre that tiles lose the digits of their distances. ``largest`` is the largest problem's size."""
         form = form_of(kernel) if X.dtype != object else None
         if form is None:
             return None
         plain = (form.kind, form.degree, form.root, form.bias, form.norms)
+        shift = getattr(kernel, "shift_", None)
+        if sp.issparse(X) and (form.kind == _native.DECAY or shift is not None):
+            return None
+        lengths = scaled_lengths(X, form, shift)
+        longest = float(lengths.max(initial=0.0))
+        if form.decays and not longest <= LENGTH_LIMIT[np.float64]:
+            return None
         if sp.issparse(X):
-            if form.kind == _native.DECAY or getattr(kernel, "shift_", None) is not None:
-                return None
             csr = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64), X.shape[1])
             return cls(csr, plain, X.shape[1], sparse=True)
-        shift = getattr(kernel, "shift_", None)
-        single = largest > FLOAT64_MAX_ROWS and single_suffices(X, form, shift)
+        typical = (9 * len(lengths)) // 10
+        single = (
+            largest > FLOAT64_MAX_ROWS
+            and math.isfinite(longest)
+            and form.single_suffices(float(np.partition(lengths, typical)[typical]), longest)
+        )
         return cls((X, shift), plain, X.shape[1], single=single)
 
     @classmethod
-    def of_matrix(cls, K: Array) -> KernelValues:
-        """Of a stored kernel matrix, whose rows are the rows of the problems."""
-        return cls((np.ascontiguousarray(K),), (1, 1, 1.0, 0.0, False), 0)
+    def of_matrix(cls, K: Array, defined: DefinedValues | None = None) -> KernelValues:
+        """Of a stored kernel matrix, whose rows are the rows of the problems; ``defined`` are the same rows' values by
+        definition, where K does not define the kernel itself."""
+        if defined is not None and not has_formula(defined.kernel):
+            defined = None
+        return cls((np.ascontiguousarray(K),), (1, 1, 1.0, 0.0, False), 0, defined=defined)
 
     def bytes_needed(self, posed: Posed) -> float:
         """Kernel values that must be in memory at once, in bytes."""
@@ -245,19 +265,19 @@ class KernelValues:
         return 8.0 * (float((sizes**2).sum()) + stripe)
 
 
-def single_suffices(X: Array, form: Form, shift: Array | None) -> bool:
-    """Whether float32 can hold the scaled squared lengths of the rows (or sums of absolute values)."""
-    lengths = np.empty(X.shape[0])
-    step = max(1, 200_000 // max(1, X.shape[1]))
+def scaled_lengths(X: Points, form: Form, shift: Array | None) -> Array:
+    """Squared lengths of the rows (or sums of absolute values) around the kernel's centre, in the tiles' scale."""
     with np.errstate(over="ignore", invalid="ignore"):
+        if sp.issparse(X):
+            return form.root**2 * squared_norms(X)
+        lengths = np.empty(X.shape[0])
+        step = max(1, 200_000 // max(1, X.shape[1]))
         for begin in range(0, X.shape[0], step):
             part = X[begin : begin + step]
             part = (part if shift is None else part - shift) * form.root
             sums = np.abs(part).sum(axis=1) if form.kind == _native.DECAY else np.einsum("ij,ij->i", part, part)
             lengths[begin : begin + step] = sums
-    ninth = (9 * len(lengths)) // 10
-    longest = float(lengths.max(initial=0.0))
-    return math.isfinite(longest) and form.single_suffices(float(np.partition(lengths, ninth)[ninth]), longest)
+    return lengths
 
 
 @dataclass(frozen=True)
@@ -353,6 +373,16 @@ def solve_posed(
     offset, rest = table[: 2 * count].reshape(count, 2), table[2 * count :].reshape(7, count)
     violation, primal, dual, stationarity, outside, complementarity, norm = rest
     steps, evaluations, n_support = counts
+    if values.defined is not None:
+        _verify(
+            posed if index is None else replace(posed, order=index[posed.order]),
+            values.defined,
+            a,
+            f,
+            violation,
+            status,
+            tol,
+        )
     return Solved(
         posed,
         a,
@@ -370,3 +400,26 @@ def solve_posed(
         n_support,
         status,
     )
+
+
+def _verify(
+    posed: Posed, defined: DefinedValues, a: Array, f: Array, violation: Array, status: Array, tol: float
+) -> None:
+    """Values of f and the violation by definition, for problems called optimal; one that misses tol is not."""
+    twins = posed.kind in ("eps_svr", "nu_svr")
+    for p in np.flatnonzero(status == OPTIMAL):
+        variables, rows = slice(posed.at[p], posed.at[p + 1]), posed.rows(int(p))
+        a_p, n = a[variables], len(rows)
+        coef = a_p[:n] + a_p[n:] if twins else a_p
+        used = np.flatnonzero(coef)
+        values = defined.product(rows[used], coef[used], rows)
+        f[variables] = np.concatenate((values, values)) if twins else values
+        gradient = f[variables] + posed.linear[variables]
+        rise = np.where(a_p < posed.upper[variables], gradient, np.inf)
+        fall = np.where(a_p > posed.lower[variables], gradient, -np.inf)
+        split = 0 if posed.joined else int(np.diff(posed.start)[posed.runs[p, 0]])
+        parts = (slice(split), slice(split, None))
+        spreads = [fall[part].max(initial=-np.inf) - rise[part].min(initial=np.inf) for part in parts]
+        violation[p] = max(0.0, *spreads)
+        if not violation[p] <= tol * posed.tol_scale:
+            status[p] = CREEPS

@@ -1,4 +1,4 @@
-"""The hard margin, C = inf: a machine without errors, or the proof that there is none."""
+"""The hard margin, C = inf: a model without errors, or the proof that there is none."""
 
 from __future__ import annotations
 
@@ -11,47 +11,43 @@ from maxmargin.kernels import Linear, Precomputed
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.separability import InseparabilityProof, decide, proof_of
-from maxmargin.runtime.control import Status
+from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import Solution, Solver
 from maxmargin.solvers.hulls import InseparableError, nearest_points
-from maxmargin.svm.kernel.training import TrainingSet
+from maxmargin.svm.kernel.context import FitContext
+from maxmargin.svm.kernel.subproblems import Subproblem
 
-HUGE = 1e100  # no dual variable of a hard margin is as large in numbers that can be told apart
+LARGEST_VARIABLE = 1e100  # no dual variable of a hard margin is as large in numbers that differ in float64
+FIRST_ATTEMPT_STEPS, FIRST_ATTEMPT_STEPS_PER_VARIABLE = 20_000, 20  # separable classes need fewer
 
 
 @np.errstate(over="ignore", invalid="ignore")  # with a kernel that is not positive the dual may have no maximum
 def solve_hard_margin(
-    solver: Solver,
-    problem: DualProblem,
-    gram: Gram,
-    tol: float,
-    data: TrainingSet,
-    rows: Array,
-    start: Array | None,
-    classes: Array | None = None,
+    context: FitContext, sub: Subproblem, solver: Solver, gram: Gram, tol: float, control: Control
 ) -> Solution:
-    """A hard margin: a first attempt; if that does not converge, look at whether the classes' hulls meet, and only
-    go on when they do not. ``classes`` are the labels, for the proof to name."""
-    control = data.control
-    twins = None if isinstance(data.kernel, Precomputed) else _twins(problem, gram, data.rows.key[rows])
-    if twins is not None:
-        i, j = data.rows.representative[rows[list(twins)]]
+    """A hard margin: a first attempt; if that does not converge, check whether the classes' hulls meet, and only go on
+    when they do not."""
+    problem = sub.problem
+    precomputed = isinstance(context.kernel, Precomputed)
+    duplicates = None if precomputed else _contradictory_rows(problem, gram, context.rows.key[sub.rows])
+    if duplicates is not None:
+        i, j = context.rows.representative[sub.rows[list(duplicates)]]
         equal = np.zeros(problem.n_rows)
-        equal[list(twins)] = 1.0 if problem.fit_intercept else 0.5
+        equal[list(duplicates)] = 1.0 if problem.fit_intercept else 0.5
         raise InseparableError(
             "C=inf asks for a hard margin, but the classes cannot be separated: rows "
             f"{i} and {j} are identical and have different labels. Use a finite C.",
-            _proof(problem, data, rows, equal, classes),
+            _proof(context, sub, equal),
         )
-    limit = 20_000 + 20 * problem.n_variables
+    limit = FIRST_ATTEMPT_STEPS + FIRST_ATTEMPT_STEPS_PER_VARIABLE * problem.n_variables
     first = replace(control, max_iter=limit if control.max_iter < 0 else min(limit, control.max_iter))
-    solution: Solution = solver.solve(problem, gram, tol=tol, control=first, start=start)
+    solution: Solution = solver.solve(problem, gram, tol=tol, control=first, start=sub.start)
     if solution.status in (Status.OPTIMAL, Status.DEADLINE, Status.INTERRUPTED):
         return _bounded(solution)
-    weights = _meeting_weights(problem, gram, data, rows)
+    weights = _meeting_weights(context, sub, gram, control)
     if weights is not None and control.stop() is None:
-        proof = _proof(problem, data, rows, weights, classes)
+        proof = _proof(context, sub, weights)
         reason = "with this kernel: their convex hulls in feature space meet"
         remedy = "Use a finite C, or another kernel."
         if not problem.fit_intercept:
@@ -62,23 +58,23 @@ def solve_hard_margin(
             f"of the data's size (this error's `proof` has the combinations). {remedy}",
             proof,
         )
-    bounded = np.abs(solution.a).max() < HUGE
+    bounded = np.abs(solution.a).max() < LARGEST_VARIABLE
     return _bounded(solver.solve(problem, gram, tol=tol, control=control, start=solution.a) if bounded else solution)
 
 
 def _bounded(solution: Solution) -> Solution:
     """The solution, if it is one."""
-    if not np.abs(solution.a).max() < HUGE:
+    if not np.abs(solution.a).max() < LARGEST_VARIABLE:
         raise InseparableError(
             "C=inf asks for a hard margin, but there is none with this kernel: its matrix is not positive "
             "semi-definite, and the dual grows without bound. Use a finite C, or a kernel that is positive "
-            "semi-definite (validate_gram looks at a matrix)."
+            "semi-definite (validate_gram checks a matrix)."
         )
     return solution
 
 
-def _twins(problem: DualProblem, gram: Gram, keys: Array) -> tuple[int, int] | None:
-    """Two rows with the same content and opposite labels, if there are any: no kernel tells them apart."""
+def _contradictory_rows(problem: DualProblem, gram: Gram, keys: Array) -> tuple[int, int] | None:
+    """Two rows with the same content and opposite labels, if there are any: no kernel separates them."""
     order = np.argsort(keys, kind="stable")
     same = np.flatnonzero((keys[order[1:]] == keys[order[:-1]]) & (np.diff(problem.target[order]) != 0))
     for t in same:
@@ -89,16 +85,17 @@ def _twins(problem: DualProblem, gram: Gram, keys: Array) -> tuple[int, int] | N
     return None
 
 
-def _meeting_weights(problem: DualProblem, gram: Gram, data: TrainingSet, rows: Array) -> Array | None:
+def _meeting_weights(context: FitContext, sub: Subproblem, gram: Gram, control: Control) -> Array | None:
     """Weights of the rows whose combinations meet, or None where something separates, or nothing is known. For points
     that are their own features linear programming decides to the last digits; kernel values are squares and decide to
     half of them."""
-    if not isinstance(data.kernel, Linear):
-        control = replace(data.control.of_one(), max_iter=-1)
-        hulls = nearest_points(problem.target, gram, control, problem.fit_intercept)
+    problem = sub.problem
+    if not isinstance(context.kernel, Linear):
+        unlimited = replace(control.of_one(), max_iter=-1)
+        hulls = nearest_points(problem.target, gram, unlimited, problem.fit_intercept)
         return None if hulls.separable else hulls.weights
     try:
-        found = decide(data.X[rows], problem.target, problem.fit_intercept)
+        found = decide(context.X[sub.rows], problem.target, problem.fit_intercept)
     except ArithmeticError:
         return None
     weights = np.zeros(problem.n_rows)
@@ -106,26 +103,23 @@ def _meeting_weights(problem: DualProblem, gram: Gram, data: TrainingSet, rows: 
     return weights if found.w is None else None
 
 
-def _proof(
-    problem: DualProblem, data: TrainingSet, rows: Array, weights: Array, classes: Array | None
-) -> InseparabilityProof:
+def _proof(context: FitContext, sub: Subproblem, weights: Array) -> InseparabilityProof:
     """The weights as a proof about the user's rows; of equal rows the first stands for all."""
     used = np.flatnonzero(weights)
-    y, at = problem.target[used], data.rows.representative[rows[used]]
-    precomputed = isinstance(data.kernel, Precomputed)
-    linear = isinstance(data.kernel, Linear)
+    y, at = sub.problem.target[used], context.rows.representative[sub.rows[used]]
+    precomputed, classes = isinstance(context.kernel, Precomputed), context.classes
 
     def label(side: int) -> Any:
-        codes = np.unique(data.target[rows[problem.target == side]])
+        codes = np.unique(context.target[sub.rows[sub.problem.target == side]])
         return classes[codes].tolist()[0] if classes is not None and len(codes) == 1 else None
 
     return proof_of(
-        data.X if precomputed else data.X[rows],
+        context.X if precomputed else context.X[sub.rows],
         at if precomputed else used,
         weights[used],
         y,
-        problem.fit_intercept,
+        sub.problem.fit_intercept,
         labels=(label(1), label(-1)),
-        kernel=None if linear else data.kernel,
+        kernel=None if isinstance(context.kernel, Linear) else context.kernel,
         names=at,
     )

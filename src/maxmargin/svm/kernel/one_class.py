@@ -7,32 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin import problems
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import callers_level, check_number, check_weights
-from maxmargin.svm.kernel.outcome import FitOutcome
-from maxmargin.svm.kernel.pipeline import KernelMachine, share_outside
-from maxmargin.svm.kernel.region import RegionMixin
+from maxmargin.svm.kernel.context import InputRows, prepare
+from maxmargin.svm.kernel.estimator import KernelSVM
+from maxmargin.svm.kernel.formulations import OneClass
+from maxmargin.svm.models.region import RegionMixin
+from maxmargin.svm.report import report_fit
 
 
-class OneClassSVM(RegionMixin, KernelMachine):
+@documented()
+class OneClassSVM(RegionMixin, KernelSVM):
     """The smallest region, in feature space, that holds all but a share ``nu`` of the training points.
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, tol
-        As in :class:`~maxmargin.SVC`.
+    {kernel, degree, gamma, coef0, tol}
     nu : float, default=0.5
         In (0, 1]: bounds the share of training points outside the region from above, that of support vectors from
         below.
-    shrinking, cache_size, verbose, max_iter, solver, n_jobs, max_seconds, warm_start
-        As in :class:`~maxmargin.SVC`.
+    {shrinking, cache_size, verbose, max_iter, solver, n_jobs, max_seconds, warm_start}
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, fit_status_, kernel_, report_
-        As in :class:`~maxmargin.SVC`.
+    {support_, support_vectors_, n_support_}
+    dual_coef_ : array of shape (1, n_support)
+        alpha of each support vector.
+    {coef_, intercept_, n_iter_, fit_status_, kernel_, report_, history_}
     offset_ : float
         ``decision_function = score_samples - offset_``; equals ``-intercept_[0]``.
 
@@ -43,8 +46,8 @@ class OneClassSVM(RegionMixin, KernelMachine):
     Examples
     --------
     >>> from maxmargin import OneClassSVM
-    >>> machine = OneClassSVM(gamma=1.0, nu=0.2).fit([[0.0], [0.1], [0.2], [0.3], [0.15]])
-    >>> machine.predict([[0.15], [9.0]])
+    >>> model = OneClassSVM(gamma=1.0, nu=0.2).fit([[0.0], [0.1], [0.2], [0.3], [0.15]])
+    >>> model.predict([[0.15], [9.0]])
     array([ 1, -1])
     """
 
@@ -82,7 +85,7 @@ class OneClassSVM(RegionMixin, KernelMachine):
         self.warm_start = warm_start
 
     def _check_parameters(self) -> None:
-        self._check_shared()
+        super()._check_parameters()
         check_number("nu", self.nu, above=0, most=1)
 
     @all_or_nothing
@@ -105,25 +108,26 @@ class OneClassSVM(RegionMixin, KernelMachine):
             The fitted estimator.
         """
         self._check_parameters()
-        X = self._training_points(X)
-        weights = check_weights(sample_weight, X.shape[0])
-        data = self._prepare(X, np.zeros(X.shape[0]), weights)
-        if data.n == 1 and X.shape[0] > 1:
+        kernel, X, _ = self._kernel_and_points(X)
+        formulation, weights = OneClass(float(self.nu)), check_weights(sample_weight, X.shape[0])
+        context = prepare(self, InputRows(X, np.zeros(X.shape[0]), weights), kernel)
+        if context.n == 1 and X.shape[0] > 1:
             warnings.warn(
                 "All training points are identical: every point like them is an inlier, any other an outlier.",
                 UserWarning,
                 stacklevel=callers_level(),
             )
-        problem = problems.one_class(data.weight, float(self.nu))
-        model, used_solver = self._fit_one(X, data, weights, weights, problem)
-        self.offset_ = -self.intercept_
-        self._finish(
-            data,
-            FitOutcome.of_models([model], np.ones(1)),
-            used_solver,
-            fitted="OneClassSVM",
-            parameters=f"nu = {self.nu:g}",
-            training_error=share_outside(model.f >= model.third, data.rows.member_of),
-            error_name="training points outside",
-        )
+        with context.control.catching_interrupts():
+            model, outcome = self._fit_function(context, formulation)
+            self.offset_ = -self.intercept_
+            inside, member_of = model.f >= model.rho, context.rows.member_of
+            report_fit(
+                self,
+                context,
+                outcome,
+                title="OneClassSVM",
+                parameters=lambda: formulation.describe(0.0),
+                training_error=lambda: float(np.mean(~inside[member_of[member_of >= 0]])),
+                error_name="training points outside",
+            )
         return self

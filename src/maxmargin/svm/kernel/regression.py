@@ -9,36 +9,33 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from maxmargin import problems
-from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_flag, check_number, check_weights
-from maxmargin.svm.kernel.coefficients import Machine
-from maxmargin.svm.kernel.outcome import FitOutcome
-from maxmargin.svm.kernel.pipeline import KernelMachine, root_mean_square
+from maxmargin.svm.kernel import forecast
+from maxmargin.svm.kernel.context import InputRows, prepare
+from maxmargin.svm.kernel.estimator import KernelSVM
+from maxmargin.svm.kernel.formulations import EpsilonRegression, Formulation, NuRegression
+from maxmargin.svm.report import report_fit
 
 
-class KernelRegressor(RegressorMixin, KernelMachine, abc.ABC):
-    """What ``SVR`` and ``NuSVR`` share; they differ in the problem."""
+class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
+    """What ``SVR`` and ``NuSVR`` share; they differ in their formulation."""
+
+    @abc.abstractmethod
+    def _formulation(self) -> Formulation:
+        """How the problem is posed; its parameters are checked."""
 
     def _check_parameters(self) -> None:
-        self._check_shared()
+        super()._check_parameters()
         check_flag("fit_intercept", self.fit_intercept)
-        check_number("C", self.C, above=0, infinite=True, remedy="Without a price of errors nothing is learnt.")
-
-    @abc.abstractmethod
-    def _problem(self, y: Array, weight: Array) -> DualProblem:
-        """The problem of these targets and weights."""
-
-    @abc.abstractmethod
-    def _parameters(self, machine: Machine) -> str:
-        """C, nu, epsilon: what the machine has, in words."""
+        check_number("C", self.C, above=0, infinite=True, remedy="Without a penalty of errors nothing is learnt.")
 
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit the machine to training data.
+        """Fit the model to training data.
 
         Parameters
         ----------
@@ -55,24 +52,28 @@ class KernelRegressor(RegressorMixin, KernelMachine, abc.ABC):
             The fitted estimator.
         """
         self._check_parameters()
-        X, target = self._training_points(X, y, supervised=True, numeric=True)
+        formulation = self._formulation()
+        kernel, X, target = self._kernel_and_points(X, y, supervised=True, numeric=True)
         target = target.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
-        self._forecast(X, target, weights, "R squared")
-        data = self._prepare(X, target, weights)
-        bounds = np.where(weights > 0, self.C, 0.0) if math.isinf(self.C) else self.C * weights
-        model, used_solver = self._fit_one(X, data, weights, bounds, self._problem(data.target, data.weight))
-        used = data.rows.member_of >= 0
-        residual = (model.f + model.intercept)[data.rows.member_of[used]] - target[used]
-        self._finish(
-            data,
-            FitOutcome.of_models([model], np.ones(1)),
-            used_solver,
-            fitted=type(self).__name__,
-            parameters=self._parameters(model),
-            training_error=root_mean_square(residual),
-            error_name="root mean squared training error",
-        )
+        if X.shape[0] >= forecast.FORECAST_MIN_ROWS:
+            forecast.announce_long_fit(self, X, target, weights, "R squared")
+        context = prepare(self, InputRows(X, target, weights), kernel)
+        with context.control.catching_interrupts():
+            model, outcome = self._fit_function(context, formulation)
+            epsilon, member_of = model.epsilon, context.rows.member_of
+            if isinstance(formulation, NuRegression):
+                self.epsilon_ = epsilon
+            residual = (model.f + model.intercept)[member_of[member_of >= 0]] - target[member_of >= 0]
+            report_fit(
+                self,
+                context,
+                outcome,
+                title=type(self).__name__,
+                parameters=lambda: formulation.describe(epsilon),
+                training_error=lambda: math.sqrt(float(np.mean(residual**2))),
+                error_name="root mean squared training error",
+            )
         return self
 
     def predict(self, X: Any) -> Array:
@@ -89,32 +90,33 @@ class KernelRegressor(RegressorMixin, KernelMachine, abc.ABC):
         return self._decision(self._new_points(X)).ravel()
 
 
+@documented()
 class SVR(KernelRegressor):
     """Epsilon-support vector regression.
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0, tol
-        As in :class:`~maxmargin.SVC`.
+    {kernel, degree, gamma, coef0, tol}
     C : float, default=1.0
-        Price of an error outside the tube, > 0; ``inf`` demands that every point lies inside it.
+        Penalty of an error outside the tube, > 0; ``inf`` demands that every point lies inside it.
     epsilon : float, default=0.1
         Half the width of the tube inside which errors cost nothing.
-    shrinking, cache_size, verbose, max_iter, solver, fit_intercept, n_jobs, max_seconds, warm_start
-        As in :class:`~maxmargin.SVC`.
+    {shrinking, cache_size, verbose, max_iter, solver, fit_intercept, n_jobs, max_seconds, warm_start}
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, fit_status_, kernel_, report_
-        As in :class:`~maxmargin.SVC`; ``dual_coef_`` holds alpha - alpha*.
+    {support_, support_vectors_, n_support_}
+    dual_coef_ : array of shape (1, n_support)
+        alpha - alpha* of each support vector.
+    {coef_, intercept_, n_iter_, fit_status_, kernel_, report_, history_}
 
     Examples
     --------
     >>> import numpy as np
     >>> from maxmargin import SVR
     >>> x = np.linspace(0, 6, 50)[:, None]
-    >>> machine = SVR(C=10, epsilon=0.01).fit(x, np.sin(x).ravel())
-    >>> bool(abs(machine.predict([[1.0]])[0] - np.sin(1.0)) < 0.02)
+    >>> model = SVR(C=10, epsilon=0.01).fit(x, np.sin(x).ravel())
+    >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 0.02)
     True
     """
 
@@ -155,21 +157,16 @@ class SVR(KernelRegressor):
         self.max_seconds = max_seconds
         self.warm_start = warm_start
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("epsilon", self.epsilon, least=0)
-
     @property
     def _approximation(self) -> str | None:
         return None if math.isinf(self.C) else "NystroemSVR"
 
-    def _problem(self, y: Array, weight: Array) -> DualProblem:
-        return problems.eps_svr(y, self.C * weight, float(self.epsilon), fit_intercept=self.fit_intercept)
-
-    def _parameters(self, machine: Machine) -> str:
-        return f"C = {self.C:g}, epsilon = {self.epsilon:g}"
+    def _formulation(self) -> EpsilonRegression:
+        check_number("epsilon", self.epsilon, least=0)
+        return EpsilonRegression(self.C, float(self.epsilon), self.fit_intercept)
 
 
+@documented()
 class NuSVR(KernelRegressor):
     """nu-support vector regression: the tube is as wide as a share ``nu`` of the points demands.
 
@@ -178,15 +175,16 @@ class NuSVR(KernelRegressor):
     nu : float, default=0.5
         In (0, 1]: bounds the share of points outside the tube from above, that of support vectors from below.
     C : float, default=1.0
-        Price of an error outside the tube.
-    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, solver, fit_intercept, n_jobs, \
-max_seconds, warm_start
-        As in :class:`~maxmargin.SVC`.
+        Penalty of an error outside the tube.
+    {kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, solver, fit_intercept, n_jobs}
+    {max_seconds, warm_start}
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, n_iter_, fit_status_, kernel_, report_
-        As in :class:`SVR`.
+    {support_, support_vectors_, n_support_}
+    dual_coef_ : array of shape (1, n_support)
+        alpha - alpha* of each support vector.
+    {coef_, intercept_, n_iter_, fit_status_, kernel_, report_, history_}
     epsilon_ : float
         Half the width of the tube that was found.
 
@@ -195,8 +193,8 @@ max_seconds, warm_start
     >>> import numpy as np
     >>> from maxmargin import NuSVR
     >>> x = np.linspace(0, 6, 50)[:, None]
-    >>> machine = NuSVR(nu=0.2, C=10).fit(x, np.sin(x).ravel())
-    >>> bool(machine.epsilon_ < 0.1)
+    >>> model = NuSVR(nu=0.2, C=10).fit(x, np.sin(x).ravel())
+    >>> bool(model.epsilon_ < 0.1)
     True
     """
 
@@ -237,14 +235,7 @@ max_seconds, warm_start
         self.max_seconds = max_seconds
         self.warm_start = warm_start
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _formulation(self) -> NuRegression:
         check_number("nu", self.nu, above=0, most=1)
         check_number("C", self.C, above=0, remedy="nu is a share of a finite C.")
-
-    def _problem(self, y: Array, weight: Array) -> DualProblem:
-        return problems.nu_svr(y, self.C * weight, float(self.nu), fit_intercept=self.fit_intercept)
-
-    def _parameters(self, machine: Machine) -> str:
-        self.epsilon_ = machine.third
-        return f"C = {self.C:g}, nu = {self.nu:g} (epsilon = {machine.third:.4g})"
+        return NuRegression(self.C, float(self.nu), self.fit_intercept)

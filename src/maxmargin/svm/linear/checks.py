@@ -1,4 +1,4 @@
-"""The parameters of linear machines: which values they take, and which go together."""
+"""The parameters of linear estimators: which values they take, and which go together."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def check_linear_parameters(estimator: Any) -> None:
     _check_solver(estimator)
     if estimator.penalty == "l1":
         _check_l1(estimator)
+    elif estimator.loss == "hinge" and estimator.dual is False:
+        raise ValueError(
+            "Unsupported set of arguments: penalty='l2', loss='hinge', dual=False. The hinge loss has no second "
+            "derivative, and is solved by its dual: give dual='auto' or True, or loss='squared_hinge'."
+        )
 
 
 def check_dual_and_intercept(estimator: Any) -> None:
@@ -61,4 +66,7 @@ def _check_l1(estimator: Any) -> None:
     }
     for remedy, fine in remedies.items():
         if not fine:
-            raise ValueError(f"penalty='l1' needs {remedy}: it is solved by columns, for the squared hinge.")
+            raise ValueError(
+                f"Unsupported set of arguments: penalty='l1', loss={estimator.loss!r}, dual={estimator.dual!r}. "
+                f"penalty='l1' needs {remedy}: it is solved by columns, for the squared hinge."
+            )

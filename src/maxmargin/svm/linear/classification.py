@@ -1,8 +1,10 @@
-"""The linear machine for any number of classes: ``LinearSVC``."""
+"""The linear classifier for any number of classes: ``LinearSVC``."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,6 +15,7 @@ from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -23,23 +26,27 @@ from maxmargin.runtime.validation import (
     check_training,
     check_weights,
 )
+from maxmargin.solvers import CrammerSinger
 from maxmargin.solvers.hulls import InseparableError
+from maxmargin.svm.calibration.probabilities import check_calibration
 from maxmargin.svm.linear.binary_models import Memory, Outcome
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
 from maxmargin.svm.linear.crammer_singer import solve_joint
-from maxmargin.svm.linear.fit import learns_of, linear_report, threads_of, warn_unless_converged
+from maxmargin.svm.linear.fit import FitContext, Fitted, linear_report, prepare, solve_problems, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.hard_margin import check_separable
-from maxmargin.svm.linear.one_vs_rest import Settings, solve_one_vs_rest
+from maxmargin.svm.linear.one_vs_rest import bound_of, pose_one_vs_rest
+from maxmargin.svm.linear.parameter_docs import LINEAR
 from maxmargin.svm.linear.probabilities import LinearProbabilityMixin
-from maxmargin.svm.linear.rows import TrainingRows, training_rows
+from maxmargin.svm.linear.rows import training_rows
 from maxmargin.svm.streaming.mixin import StreamingMixin
 
 
+@documented(LINEAR)
 class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, Estimator):
     """Linear support vector classification, for many rows or many columns.
 
-    Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one machine for two classes, one a class for more.
+    Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one problem for two classes, one per class for more.
 
     Parameters
     ----------
@@ -47,56 +54,39 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         1/2 |w|^2, or |w|_1, with which most weights are exactly zero (squared hinge, one-vs-rest).
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (w'x + b).
-    dual : "auto" or bool, default="auto"
-        A hint for ``solver="auto"``: both problems have the same solution, and False never chooses a slower solver.
-    tol : float, default=1e-4
-        Stop when the relative duality gap is at most this.
+    {dual, tol}
     C : float, default=1.0
-        Price of slack, > 0; ``inf`` asks for a hard margin and raises an error if the classes cannot be separated.
+        Penalty of slack, > 0; ``inf`` asks for a hard margin and raises an error if the classes cannot be separated.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One-vs-rest, or the joint machine of Crammer and Singer (hinge loss, a solver of its own).
+        One-vs-rest, or the joint problem of Crammer and Singer (hinge loss, a solver of its own).
     fit_intercept : bool, default=True
     intercept_scaling : float or None, default=None
         None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
-        added to the objective. The joint machine only has that form, and takes None for 1.
+        added to the objective. The joint problem only has that form, and takes None for 1.
     class_weight : dict, "balanced" or None, default=None
-        Factors of C for each class. In one-vs-rest the factor of a class counts in its own machine only, and the rest
+        Factors of C for each class. In one-vs-rest the factor of a class counts in its own problem only, and the rest
         have factor one there (as in scikit-learn).
-    verbose : int or bool, default=0
-        Print progress on standard error.
-    random_state : int, RandomState or None, default=None
-        For solvers that draw rows at random. None is one fixed seed: the fit is deterministic.
-    max_iter : int, default=1000
-        Largest number of iterations (epochs, for methods that go through the rows), -1 for no limit.
+    {verbose, random_state, max_iter}
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared hinge), ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``,
         ``"qp_dual"``, ``"subgradient"``, ``"stochastic_subgradient"``, ``"pegasos"``, or an object of
         :mod:`maxmargin.solvers` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses
         by the shape of X; ``report_`` says what, and why.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    warm_start : bool, default=False
-        Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+    {n_jobs, max_seconds, warm_start}
     calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
         How decision values become probabilities, as in :class:`SVC`; None means no ``predict_proba``.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        w of each machine.
+        w of each binary model.
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
     n_iter_ : int
-        Iterations of the machine that took most.
-    n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    report_ : FitReport
-        What the fit did, and the certificate of its optimality.
+        Iterations of the binary problem that took most.
+    {n_features_in_, feature_names_in_, report_}
     history_ : History
-        Objectives, gap, margin, support vectors and time at each iteration, of each machine.
+        Objectives, gap, margin, support vectors and time at each iteration, of each binary problem.
     t_ : int
         Rows learnt from a stream (``partial_fit``, ``fit_stream``).
     stream_report_ : StreamReport
@@ -165,12 +155,12 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
 
     def _check_parameters(self) -> None:
         check_linear_parameters(self)
-        self._check_calibration()
+        check_calibration(self.calibration)
 
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
-        """Fit the machine to training data.
+        """Fit the model to training data.
 
         Parameters
         ----------
@@ -198,106 +188,95 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         self._present = np.bincount(codes, weights=effective, minlength=len(self.classes_)) > 0
         if len(self.classes_) == 2 or self.multi_class == "crammer_singer":
             weights = effective
-        threads = threads_of(self, X.shape[0])
-        rows = training_rows(X, codes, weights, keys=bool(self.warm_start))
-        with control.catching_interrupts(), single_threaded_blas():
-            fit = self._fit_joint if self.multi_class == "crammer_singer" else self._fit_tasks
-            solver, reason, outcome = fit(rows, control, threads)
-        if math.isinf(self.C) and outcome.status in (Status.INSEPARABLE, Status.STALLED, Status.MAX_ITER):
-            self._check_separable(X, codes, weights, outcome)
-            outcome = replace(outcome, status=Status.STALLED)
+        context = prepare(self, X, codes, weights, training_rows, control)
+        fitted = self._fit_joint(context) if self.multi_class == "crammer_singer" else self._fit_one_vs_rest(context)
+        if math.isinf(self.C) and fitted.outcome.status in (Status.INSEPARABLE, Status.STALLED, Status.MAX_ITER):
+            self._check_separable(X, codes, weights, fitted.outcome)
+            fitted = replace(fitted, outcome=replace(fitted.outcome, status=Status.STALLED))
+        outcome, rows = fitted.outcome, context.rows
         self.coef_, self.intercept_ = outcome.coef, outcome.intercept
         self.n_iter_, self.history_ = int(outcome.n_iter.max()), outcome.history
-        at = rows.member_of[rows.member_of >= 0]
         values = self._values(rows.X) if outcome.decision is None else outcome.decision
-        wrong = self._codes(values)[at] != codes[rows.member_of >= 0]
+        error = _training_error(values, self._present, rows.member_of, codes)
         self.report_ = linear_report(
-            self,
-            outcome,
-            rows,
-            X,
-            control,
+            context,
+            fitted,
             title=self._title(),
-            solver=(solver, reason),
             parameters=self._parameters(),
-            error=("training error", float(np.mean(wrong))),
-            threads=threads,
+            error_name="training error",
+            error=error,
         )
-        warn_unless_converged(self, X, outcome.advice)
+        warn_unless_converged(self, fitted, X)
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[Self]:
-        """Machines for several prices of slack, each started from the solution for the next smaller one.
+        """Models for several values of C, each started from the solution for the next smaller one.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         Cs : array-like
-            Values of C; the machines come in their order.
+            Values of C; the models come in their order.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
         -------
         list of LinearSVC
-            One fitted machine for each C, with the other parameters of this one, which itself stays as it is.
+            One fitted model for each C, with the other parameters of this estimator, which itself stays as it is.
 
         Examples
         --------
         >>> from sklearn.datasets import load_iris
         >>> from maxmargin import LinearSVC
         >>> X, y = load_iris(return_X_y=True)
-        >>> [machine.C for machine in LinearSVC().path(X, y, [10.0, 0.1, 1.0])]
+        >>> [model.C for model in LinearSVC().path(X, y, [10.0, 0.1, 1.0])]
         [10.0, 0.1, 1.0]
         """
-        prices = [float(C) for C in np.atleast_1d(np.asarray(Cs, dtype=np.float64))]
-        if not prices:
+        values = [float(C) for C in np.atleast_1d(np.asarray(Cs, dtype=np.float64))]
+        if not values:
             raise ValueError("Cs is empty: give at least one value of C.")
-        machines: dict[float, Self] = {}
+        models: dict[float, Self] = {}
         memory: Memory | None = None
-        for C in sorted(set(prices)):
-            machine = clone(self).set_params(C=C, warm_start=True)
-            machine._last_fit = memory
-            machines[C] = machine.fit(X, y, sample_weight)
-            memory, machine._last_fit = machine._last_fit, None
-            machine.warm_start = self.warm_start
-        return [machines[C] for C in prices]
+        for C in sorted(set(values)):
+            model = clone(self).set_params(C=C, warm_start=True)
+            model._last_fit = memory
+            models[C] = model.fit(X, y, sample_weight)
+            memory, model._last_fit = model._last_fit, None
+            model.warm_start = self.warm_start
+        return [models[C] for C in values]
 
     def _intercept(self) -> tuple[str, float]:
         return intercept_of(self)
 
-    def _settings(self, threads: int) -> Settings:
-        kind, scaling = self._intercept()
-        return Settings(
-            C=float(self.C),
+    def _fit_one_vs_rest(self, context: FitContext) -> Fitted:
+        """One problem for two classes, one per class for more."""
+        rows, C = context.rows, float(self.C)
+        problems, constant = pose_one_vs_rest(
+            rows,
+            self.class_weight_,
+            C=C,
             loss=self.loss,
             penalty=self.penalty,
-            intercept=kind,
-            scaling=scaling,
-            solver=self.solver,
-            learns=learns_of(self),
-            tol=float(self.tol),
-            random_state=self.random_state,
-            threads=threads,
+            intercept=self._intercept(),
+            threads=context.threads,
         )
+        fitted = solve_problems(context, problems, constant, (bound_of(C, rows.weight), self.class_weight_))
+        self._last_fit = fitted.memory(rows) if self.warm_start else None
+        with context.control.catching_interrupts() if self.calibration is not None else nullcontext():
+            self._calibrate_linear(rows, fitted.models, context.control)
+        return fitted
 
-    def _fit_tasks(self, rows: TrainingRows, control: Control, threads: int) -> tuple[str, str, Outcome]:
-        """One machine for two classes, one a class for more."""
-        last: Memory | None = getattr(self, "_last_fit", None) if self.warm_start else None
-        settings = self._settings(threads)
-        name, reason, outcome, machines = solve_one_vs_rest(rows, self.class_weight_, settings, control, last)
-        self._last_fit = Memory.of(rows, machines) if self.warm_start else None
-        self._calibrate_linear(rows, machines, control)
-        return name, reason, outcome
-
-    def _fit_joint(self, rows: TrainingRows, control: Control, threads: int) -> tuple[str, str, Outcome]:
+    def _fit_joint(self, context: FitContext) -> Fitted:
         """One problem for all classes that have weight."""
-        present = np.flatnonzero(self._present)
-        settings = self._settings(threads)
-        problem = JointProblem(np.searchsorted(present, rows.target), settings.bound(rows.weight), len(present))
-        constant = 0.0 if settings.intercept == "none" else settings.scaling
-        outcome = solve_joint(rows.X, problem, constant, tol=float(self.tol), control=control, threads=threads)
-        self._calibrate_linear_joint(rows, problem, outcome.coef, outcome.intercept, constant, control, threads)
+        rows, control, threads = context.rows, context.control, context.threads
+        present, (kind, scaling) = np.flatnonzero(self._present), self._intercept()
+        bound = bound_of(float(self.C), rows.weight)
+        problem = JointProblem(np.searchsorted(present, rows.target), bound, len(present))
+        constant = 0.0 if kind == "none" else scaling
+        with control.catching_interrupts(), single_threaded_blas():
+            outcome = solve_joint(rows.X, problem, constant, tol=context.tol, control=control, threads=threads)
+            self._calibrate_linear_joint(rows, problem, outcome.coef, outcome.intercept, constant, control, threads)
         n_classes = len(self.classes_)
         coef, intercept = np.zeros((n_classes, rows.X.shape[1])), np.zeros(n_classes)
         coef[present], intercept[present] = outcome.coef, outcome.intercept
@@ -306,7 +285,7 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
             if len(present) < 2:
                 intercept[0] = 1.0 if self._present[1] else -1.0
         outcome = replace(outcome, coef=coef, intercept=intercept)
-        return "crammer_singer", "the joint machine is one problem over all classes", outcome
+        return Fitted(CrammerSinger.name, "the joint problem is one problem over all classes", outcome)
 
     def _check_separable(self, X: Any, codes: Array, weights: Array, outcome: Outcome) -> None:
         """An error, with the proof, if a hard margin is impossible."""
@@ -343,9 +322,7 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         return f"C = {self.C:g}{' (hard margin)' if math.isinf(self.C) else ''}, {loss} loss{l1}, {with_b[kind]}"
 
     def _codes(self, decision: Array) -> Array:
-        if decision.shape[1] == 1:
-            return (decision[:, 0] > 0).astype(int)
-        return np.where(self._present, decision, -np.inf).argmax(axis=1)
+        return _codes_of(decision, self._present)
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of new points.
@@ -376,3 +353,20 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         """
         X = check_new_points(self, X)
         return self.classes_[self._codes(self._values(X))]
+
+
+def _codes_of(decision: Array, present: Array) -> Array:
+    """Class codes of decision values."""
+    if decision.shape[1] == 1:
+        return (decision[:, 0] > 0).astype(int)
+    return np.where(present, decision, -np.inf).argmax(axis=1)
+
+
+def _training_error(decision: Array, present: Array, member_of: Array, codes: Array) -> Callable[[], float]:
+    """The share of training samples that are misclassified, computed when it is asked for."""
+
+    def error() -> float:
+        used = member_of >= 0
+        return float(np.mean(_codes_of(decision, present)[member_of[used]] != codes[used]))
+
+    return error

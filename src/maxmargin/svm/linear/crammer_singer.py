@@ -1,4 +1,4 @@
-"""The joint multiclass machine of Crammer & Singer (2001) with the linear kernel.
+"""The joint multiclass problem of Crammer & Singer (2001) with the linear kernel.
 
     minimise  1/2 sum_k |w_k|^2 + sum_i c_i max(0, max_{k != y_i} 1 + f_k(x_i) - f_{y_i}(x_i)),    f_k(x) = w_k'x + b_k
 
@@ -24,7 +24,7 @@ from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.crammer_singer import CrammerSinger
 from maxmargin.svm.linear.binary_models import Outcome
 
-FIRST, LAST = 0.1, 1e-12  # violations to begin with, and below which there is only rounding
+FIRST_VIOLATION, LAST_VIOLATION = 0.1, 1e-12  # violations to begin with, and below which there is only rounding
 
 
 class _WithConstant(KernelGram):
@@ -51,10 +51,10 @@ class _WithConstant(KernelGram):
 def solve_joint(
     X: Points, problem: JointProblem, constant: float, *, tol: float, control: Control, threads: int = 1
 ) -> Outcome:
-    """Solve the joint machine to a relative duality gap of ``tol``."""
+    """Solve the joint problem to a relative duality gap of ``tol``."""
     gram = _WithConstant(X, constant, threads)
     every, history = np.arange(problem.n_rows), History()
-    goal, n_iter, A = FIRST, 0, None
+    goal, n_iter, A = FIRST_VIOLATION, 0, None
     # An iteration here is as many row steps as there are rows.
     limit = control.max_iter * problem.n_rows if control.max_iter >= 0 else -1
     while True:
@@ -72,7 +72,7 @@ def solve_joint(
             seconds=control.seconds,
         )
         goal *= 0.1
-        if certificate.relative_gap <= tol or not solution.status.converged or goal < LAST:
+        if certificate.relative_gap <= tol or not solution.status.converged or goal < LAST_VIOLATION:
             break
     status = solution.status if not solution.status.converged else Status.STALLED
     status = Status.OPTIMAL if certificate.relative_gap <= tol else status

@@ -1,115 +1,255 @@
-"""The beginning and the end of every linear fit: its control and threads, its report, its warning."""
+"""One linear fit, whatever it fits: prepare -> pose -> solve and certify -> calibrate -> publish -> report.
+
+An estimator checks its parameters and targets, and poses its problems; everything else is here, as functions over
+values: :class:`FitContext` is what a fit knows before it solves anything, :class:`Fitted` what came of its problems.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from maxmargin.kernels import Linear
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.threads import effective_threads, single_threaded_blas
-from maxmargin.runtime.validation import Points, callers_level, scaling_hint
+from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
+from maxmargin.runtime.validation import Array, Points, callers_level, scaling_hint
+from maxmargin.solvers import CoordinateDescent
 from maxmargin.solvers.registry import SOLVERS, choose_linear_solver
-from maxmargin.svm.linear.binary_models import Memory, Outcome, gathered, solve_certified
+from maxmargin.svm.linear.binary_models import (
+    Memory,
+    Outcome,
+    SolvedProblem,
+    epochs_first,
+    gathered,
+    lanes_serve,
+    resumed,
+    solve_at_once,
+    solve_by_epochs,
+    solve_certified,
+    solve_side_by_side,
+)
 from maxmargin.svm.linear.report import LinearReport
 from maxmargin.svm.linear.rows import TrainingRows
 from maxmargin.svm.report import combine
 
 ONE_THREAD_MAX_ROWS = 1000  # up to which threads cost more than they bring
+LANES_MIN_CLASSES = 3
+DEFERRED_REPORT_MAX_ROWS = 20_000  # a report that is not read yet keeps some numbers of each row
 
 
-def threads_of(estimator: Any, n_rows: int) -> int:
-    """Threads for so many rows."""
-    return effective_threads(estimator.n_jobs) if n_rows > ONE_THREAD_MAX_ROWS else 1
+@dataclass(frozen=True)
+class FitContext:
+    """What a fit knows before it solves anything.
+
+    Attributes
+    ----------
+    rows : TrainingRows
+    control : Control
+    threads : int
+    tol : float
+    solver : str or Solver
+    learns : {"primal", "dual"} or None
+        What ``dual`` asks for.
+    random_state : int, RandomState or None
+    last : Memory or None
+        Of the fit to start from.
+    shape, dtype
+        Of the points given.
+    """
+
+    rows: TrainingRows
+    control: Control
+    threads: int
+    tol: float
+    solver: Any
+    learns: str | None
+    random_state: Any
+    last: Memory | None
+    shape: tuple[int, int]
+    dtype: str
 
 
-def learns_of(estimator: Any) -> str | None:
-    """What ``dual`` asks for."""
-    return None if estimator.dual == "auto" else ("dual" if estimator.dual else "primal")
+@dataclass(frozen=True)
+class Fitted:
+    """The solver of a fit and why it was chosen, the outcome, and the model of each problem (None: constant)."""
+
+    solver: str
+    reason: str
+    outcome: Outcome
+    models: Sequence[SolvedProblem | None] = ()
+
+    def memory(self, rows: TrainingRows) -> Memory | None:
+        """What the next fit may start from."""
+        return Memory.of(rows, self.models)
 
 
-def fit_one(
-    estimator: Any, rows: TrainingRows, problem: PrimalProblem, control: Control, learns: str | None = None
-) -> tuple[tuple[str, str], Outcome]:
-    """One problem solved with the estimator's options: the solver's name and why it was chosen, and what came of it.
-    With ``warm_start`` it begins at the last solution, and leaves its own."""
-    solver, reason = choose_linear_solver(estimator.solver, problem, learns)
-    last: Memory | None = getattr(estimator, "_last_fit", None) if estimator.warm_start else None
-    (start,) = [None] if last is None else last.starts(rows, [problem])
-    # Without a random state the seed is fixed.
-    seed = check_random_state(0 if estimator.random_state is None else estimator.random_state).randint(2**31 - 1)
-    with control.catching_interrupts(), single_threaded_blas():
-        model = solve_certified(problem, solver, tol=float(estimator.tol), control=control, start=start, seed=int(seed))
-    estimator._last_fit = Memory.of(rows, [model]) if estimator.warm_start else None
-    outcome = gathered([model], np.zeros(1), problem.n_features, problem.n_rows)
-    return (solver.name, reason), outcome
-
-
-def linear_report(
-    estimator: Any,
-    outcome: Outcome,
-    rows: TrainingRows,
-    X: Points,
-    control: Control,
-    *,
-    title: str,
-    solver: tuple[str, str],
-    parameters: str,
-    error: tuple[str, float],
-    threads: int,
-) -> LinearReport:
-    """The account of a fit; ``error`` is the training error's name and value."""
-    certificates = list(outcome.certificates)
-    fields: dict[str, Any] = combine(certificates)
-    if len(certificates) == 1:  # an objective that cannot be told from zero has a gap of its own measure
-        fields["relative_gap"] = certificates[0].relative_gap
-    return LinearReport(
-        machine=title,
-        solver=solver[0],
-        solver_reason=solver[1],
-        kernel=Linear(),
-        parameters=parameters,
-        status=outcome.status,
-        n_iter=int(outcome.n_iter.sum()),
-        kernel_evaluations=0,
-        n_support=int(np.count_nonzero(outcome.support[rows.member_of[rows.member_of >= 0]])),
-        n_samples=X.shape[0],
-        n_features=X.shape[1],
-        margins=np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in certificates]),
-        training_error=error[1],
-        error_name=error[0],
-        kernel_valid=True,
+def prepare(
+    estimator: Any, X: Points, target: Array, weights: Array, merge: Callable[..., TrainingRows], control: Control
+) -> FitContext:
+    """The rows of a fit and its options; ``merge`` makes the rows."""
+    dual = getattr(estimator, "dual", "auto")
+    return FitContext(
+        rows=merge(X, target, weights, keys=bool(estimator.warm_start)),
+        control=control,
+        threads=effective_threads(estimator.n_jobs) if X.shape[0] > ONE_THREAD_MAX_ROWS else 1,
         tol=float(estimator.tol),
-        seconds=control.seconds,
+        solver=estimator.solver,
+        learns=None if isinstance(dual, str) else ("dual" if dual else "primal"),
+        random_state=estimator.random_state,
+        last=getattr(estimator, "_last_fit", None) if estimator.warm_start else None,
+        shape=(int(X.shape[0]), int(X.shape[1])),
         dtype=str(X.dtype),
-        threads=threads,
-        **fields,
     )
 
 
-def warn_unless_converged(estimator: Any, X: Points, advice: str = "") -> None:
+def solve_problems(
+    context: FitContext,
+    problems: Sequence[PrimalProblem],
+    constant: Sequence[float] = (0.0,),
+    lanes: tuple[Array, Array] | None = None,
+) -> Fitted:
+    """Solve and certify all problems of a fit.
+
+    Parameters
+    ----------
+    context : FitContext
+    problems : sequence of PrimalProblem
+        On the same rows.
+    constant : sequence of float
+        The decision of each problem that has one side only; 0 for those that are to be solved.
+    lanes : tuple, optional
+        Where the problems are one-vs-rest: the bound of a row in all problems but its own, and the factors of each
+        problem's own rows.
+    """
+    rows, control, tol = context.rows, context.control, context.tol
+    models: list[SolvedProblem | None] = [None] * len(problems)
+    left = [k for k, value in enumerate(constant) if value == 0.0]
+
+    def fitted(solver: str, reason: str) -> Fitted:
+        outcome = gathered(models, np.array(constant, np.float64), rows.X.shape[1], len(rows.weight))
+        return Fitted(solver, reason, outcome, models)
+
+    if not left:
+        return fitted("none", "only one class has weight, so there is nothing to solve")
+    solver, reason = choose_linear_solver(context.solver, problems[left[0]], context.learns)
+    automatic = isinstance(context.solver, str) and context.solver == "auto"
+    if automatic and context.last is None:
+        for k in left:
+            models[k] = solve_at_once(problems[k], solver, tol, control)
+        left = [k for k in left if models[k] is None]
+        if not left:
+            return fitted(solver.name, reason)
+    if sp.issparse(rows.X) and rows.X.format == "csc" and not solver.reads_columns:
+        X = rows.X.tocsr()
+        problems = [replace(problem, X=X) for problem in problems]
+    starts = [None] * len(problems) if context.last is None else context.last.starts(rows, problems)
+    # One fixed seed, or the user's; every model has its own, so that the threads do not matter.
+    rng = check_random_state(0 if context.random_state is None else context.random_state)
+    seeds = rng.randint(2**31 - 1, size=len(problems)).tolist()
+    with control.catching_interrupts(), single_threaded_blas():
+        if lanes is not None and len(left) >= LANES_MIN_CLASSES and lanes_serve(solver, problems[left[0]]):
+            bound, own = lanes
+            together = solve_side_by_side(
+                [problems[k] for k in left],
+                bound,
+                own[left],
+                tol=tol,
+                control=control,
+                starts=[starts[k] for k in left],
+                seeds=[seeds[k] for k in left],
+                threads=context.threads,
+            )
+            for k, model in zip(left, together, strict=True):
+                models[k] = model
+            return fitted(solver.name, f"{reason}; {len(left)} classes side by side")
+
+        def work(t: int) -> None:
+            k, one = left[t], control if len(problems) == 1 else control.of_one()
+            if automatic and starts[k] is None and epochs_first(problems[k], solver):
+                models[k] = solve_by_epochs(problems[k], tol=tol, control=one, seed=seeds[k])
+                by_epochs[k] = models[k] is not None
+            if not by_epochs[k]:
+                model = solve_certified(problems[k], solver, tol=tol, control=one, start=starts[k], seed=seeds[k])
+                models[k] = resumed(model, tol=tol, control=one, seed=seeds[k]) if automatic else model
+
+        by_epochs = [False] * len(problems)
+        run_tiles(work, len(left), context.threads)
+    if all(by_epochs[k] for k in left):
+        return fitted(CoordinateDescent.name, "a row uses few columns, and C is small: row by row")
+    return fitted(solver.name, reason)
+
+
+def linear_report(
+    context: FitContext,
+    fitted: Fitted,
+    *,
+    title: str,
+    parameters: str,
+    error_name: str,
+    error: Callable[[], float],
+) -> LinearReport:
+    """The account of a fit, whose fields are computed when the first of them is read. ``error`` computes the training
+    error, from values that the fit leaves and not from the estimator."""
+    rows, outcome, seconds = context.rows, fitted.outcome, context.control.seconds
+    member_of, support = rows.member_of, outcome.support
+    solver, reason, threads, tol = fitted.solver, fitted.reason, context.threads, context.tol
+    (n_samples, n_features), dtype = context.shape, context.dtype
+
+    def fields() -> dict[str, Any]:
+        certificates = list(outcome.certificates)
+        combined: dict[str, Any] = combine(certificates)
+        if len(certificates) == 1:  # an objective that cannot be told from zero has a gap of its own measure
+            combined["relative_gap"] = certificates[0].relative_gap
+        return {
+            "machine": title,
+            "solver": solver,
+            "solver_reason": reason,
+            "kernel": Linear(),
+            "parameters": parameters,
+            "status": outcome.status,
+            "n_iter": int(outcome.n_iter.sum()),
+            "kernel_evaluations": 0,
+            "n_support": int(np.count_nonzero(support[member_of[member_of >= 0]])),
+            "n_samples": n_samples,
+            "n_features": n_features,
+            "margins": np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in certificates]),
+            "training_error": error(),
+            "error_name": error_name,
+            "kernel_valid": True,
+            "tol": tol,
+            "seconds": seconds,
+            "dtype": dtype,
+            "threads": threads,
+            **combined,
+        }
+
+    report = LinearReport.deferred(fields)
+    if n_samples > DEFERRED_REPORT_MAX_ROWS:
+        report.status  # noqa: B018 (computes all fields)
+    return report
+
+
+def warn_unless_converged(estimator: Any, fitted: Fitted, X: Points) -> None:
     """Report how far the model can be from the optimum, and what to do."""
-    report = estimator.report_
-    if report.converged:
+    outcome = fitted.outcome
+    if outcome.status.converged:
         return
-    advice = advice or report.status.value
-    solver = SOLVERS.get(report.solver)
-    if (
-        report.status is Status.MAX_ITER
-        and solver is not None
-        and "linear" in solver.accepts
-        and not solver.few_iterations
-    ):
+    advice, solver = outcome.advice or outcome.status.value, SOLVERS.get(fitted.solver)
+    slow = solver is not None and "linear" in solver.accepts and not solver.few_iterations
+    if outcome.status is Status.MAX_ITER and slow:
         advice += "; solver='barrier' takes a few dozen iterations"
     warnings.warn(
         f"{type(estimator).__name__} did not converge ({advice}). The model is the best one so far: its certified "
-        f"relative duality gap is {report.relative_gap:.2e} (tol={estimator.tol:g})."
+        f"relative duality gap is {estimator.report_.relative_gap:.2e} (tol={estimator.tol:g})."
         f"{scaling_hint(X, getattr(estimator, 'feature_names_in_', None))}",
         ConvergenceWarning,
         stacklevel=callers_level(),

@@ -1,4 +1,4 @@
-"""What fitted linear machines share: values of w'x + b, and the two forms of ``coef_``."""
+"""What fitted linear models share: values of w'x + b, and the two forms of ``coef_``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from maxmargin.runtime.threads import effective_threads, run_tiles, single_threa
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.models.predictor import PredictorMixin
 
-STRIP = 4096  # rows that are brought to float64 at a time
-MANY = 200_000  # entries of dense points from which threads help
+FLOAT64_TILE_ROWS = 4096  # brought to float64 at a time
+THREADS_MIN_ENTRIES = 200_000  # of dense points from which threads help
 
 
 class LinearFunction(PredictorMixin):
@@ -27,7 +27,7 @@ class LinearFunction(PredictorMixin):
         """coef_ x + intercept_ of validated points, shape (n, outputs), in float64."""
         coef = np.atleast_2d(self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_)
         weights = np.ascontiguousarray(coef.T)
-        if sp.issparse(X) or X.size <= MANY:
+        if sp.issparse(X) or X.size <= THREADS_MIN_ENTRIES:
             with single_threaded_blas():
                 return np.asarray(X @ weights) + self.intercept_
         threads = effective_threads(getattr(self, "n_jobs", None))
@@ -36,11 +36,11 @@ class LinearFunction(PredictorMixin):
         out = np.empty((X.shape[0], len(coef)))
 
         def work(t: int) -> None:
-            rows = slice(t * STRIP, (t + 1) * STRIP)
+            rows = slice(t * FLOAT64_TILE_ROWS, (t + 1) * FLOAT64_TILE_ROWS)
             out[rows] = X[rows].astype(np.float64, copy=False) @ weights
 
         with single_threaded_blas():
-            run_tiles(work, -(-X.shape[0] // STRIP), threads)
+            run_tiles(work, -(-X.shape[0] // FLOAT64_TILE_ROWS), threads)
         return out + self.intercept_
 
     def sparsify(self) -> Self:

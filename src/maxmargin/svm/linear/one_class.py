@@ -10,6 +10,7 @@ import numpy as np
 from maxmargin.problems.primal import one_class_problem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -23,12 +24,14 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
-from maxmargin.svm.kernel.region import RegionMixin
-from maxmargin.svm.linear.fit import fit_one, linear_report, threads_of, warn_unless_converged
+from maxmargin.svm.linear.fit import linear_report, prepare, solve_problems, warn_unless_converged
 from maxmargin.svm.linear.function import LinearFunction
+from maxmargin.svm.linear.parameter_docs import LINEAR
 from maxmargin.svm.linear.rows import regression_rows
+from maxmargin.svm.models.region import RegionMixin
 
 
+@documented(LINEAR)
 class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     """The halfspace, as far from the origin as possible, that holds all but a share ``nu`` of the training points.
 
@@ -41,23 +44,11 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     nu : float, default=0.5
         In (0, 1]: bounds the share of training points outside the region from above, that of support vectors from
         below.
-    tol : float, default=1e-4
-        Stop when the relative duality gap is at most this.
-    max_iter : int, default=1000
-        Largest number of iterations (epochs, for coordinate descent), -1 for no limit.
-    random_state : int, RandomState or None, default=None
-        For coordinate descent, which takes the rows in random order. None is one fixed seed: the fit is deterministic.
-    verbose : int or bool, default=0
-        Print progress on standard error.
+    {tol, max_iter, random_state, verbose}
     solver : str or solver object, default="auto"
         ``"barrier"`` or ``"coordinate_descent"``, or an object with options of its own. ``"auto"`` chooses by the shape
         of X; ``report_`` says what, and why.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    warm_start : bool, default=False
-        Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+    {n_jobs, max_seconds, warm_start}
 
     Attributes
     ----------
@@ -68,13 +59,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     offset_ : array of shape (1,)
         rho: ``decision_function = score_samples - offset_``.
     n_iter_ : int
-    n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    report_ : FitReport
-        What the fit did, and the certificate of its optimality.
-    history_ : History
-        Objectives, gap, 2 / |w|, support vectors and time at each iteration.
+    {n_features_in_, feature_names_in_, report_, history_}
 
     Notes
     -----
@@ -143,29 +128,27 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
         check_linear_solver(self.solver, REGRESSION_LOSSES)
         X = check_training_points(self, X)
         weights = check_weights(sample_weight, X.shape[0])
-        control, threads = Control.of(self), threads_of(self, X.shape[0])
-        rows = regression_rows(X, np.zeros(X.shape[0]), weights, keys=bool(self.warm_start))
-        problem = one_class_problem(rows.X, rows.weight, float(self.nu), threads)
-        solver, outcome = fit_one(self, rows, problem, control)
+        context = prepare(self, X, np.zeros(X.shape[0]), weights, regression_rows, Control.of(self))
+        rows = context.rows
+        problem = one_class_problem(rows.X, rows.weight, float(self.nu), context.threads)
+        fitted = solve_problems(context, [problem])
+        outcome = fitted.outcome
+        self._last_fit = fitted.memory(rows) if self.warm_start else None
         self.coef_, self.intercept_ = outcome.coef, outcome.intercept
         self.offset_ = -self.intercept_
         self.n_iter_, self.history_ = int(outcome.n_iter.sum()), outcome.history
         inside = self._values(rows.X)[:, 0] >= 0
         outside = float(np.mean(~inside[rows.member_of[rows.member_of >= 0]]))
         self.report_ = linear_report(
-            self,
-            outcome,
-            rows,
-            X,
-            control,
+            context,
+            fitted,
             title=type(self).__name__,
-            solver=solver,
             parameters=f"nu = {self.nu:g}",
-            error=("training points outside", outside),
-            threads=threads,
+            error_name="training points outside",
+            error=lambda: outside,
         )
-        warn_unless_converged(self, X)
-        if self.report_.converged and not self.coef_.any():
+        warn_unless_converged(self, fitted, X)
+        if outcome.status.converged and not self.coef_.any():
             warnings.warn(
                 f"No halfspace without the origin holds a share 1 - nu = {1 - self.nu:g} of the points, and w = 0 is "
                 "optimal: every point is an inlier. Lower nu, do not centre X, or map it "

@@ -9,12 +9,13 @@ import numpy as np
 
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control
-from maxmargin.runtime.validation import Array
+from maxmargin.runtime.validation import Array, check_new_points
 from maxmargin.solvers.run import Start
 from maxmargin.svm.calibration.folds import silent, stratified_folds
+from maxmargin.svm.calibration.learning import CalibrationGoal, learn_binary, learn_classes
 from maxmargin.svm.calibration.linear_folds import linear_joint_values, linear_values
 from maxmargin.svm.calibration.linear_matrix import LinearMatrix, suits
-from maxmargin.svm.kernel.probabilities import ProbabilityMixin
+from maxmargin.svm.calibration.probabilities import ProbabilityMixin
 from maxmargin.svm.linear.binary_models import SolvedProblem
 from maxmargin.svm.linear.rows import TrainingRows
 
@@ -30,6 +31,7 @@ class LinearProbabilityMixin(ProbabilityMixin):
         if self.calibration is None:
             return
         folds = stratified_folds(rows.target, len(self.classes_))
+        goal = CalibrationGoal(self.calibration, self.classes_, self._present, folds)
         weight = self._own_weight(rows)
         solved, columns, own = [], [], []
         matrix: LinearMatrix | None = None
@@ -44,12 +46,12 @@ class LinearProbabilityMixin(ProbabilityMixin):
                 own.append(model.problem.design.times(start.w) + start.b)
                 solved.append(t)
         if len(models) == 1:
-            self._learn_binary(columns, rows.target == 1, weight, folds, own)
+            self.calibration_ = learn_binary(goal, columns, rows.target == 1, weight, own)
             return
         scores, training = np.full((2, len(rows.target), len(models)), -1.0)
         for t, left_out, trained in zip(solved, columns, own, strict=True):
             scores[:, t], training[:, t] = left_out, trained
-        self._learn_classes(scores, rows.target, weight, folds, training)
+        self.calibration_ = learn_classes(goal, scores, rows.target, weight, training)
 
     def _calibrate_linear_joint(
         self: Any,
@@ -66,16 +68,21 @@ class LinearProbabilityMixin(ProbabilityMixin):
         if self.calibration is None:
             return
         folds = stratified_folds(rows.target, len(self.classes_))
+        goal = CalibrationGoal(self.calibration, self.classes_, self._present, folds)
         own = np.asarray(rows.X @ coef.T) + intercept
         scores = linear_joint_values(rows.X, problem, own, constant, folds.of_row, silent(control), threads)
         weight = self._own_weight(rows)
         if len(self.classes_) == 2:
             both = [s[:, 1] - s[:, 0] for s in (scores, own)] if problem.n_classes == 2 else []
-            self._learn_binary(both[:1], rows.target == 1, weight, folds, both[1:])
+            self.calibration_ = learn_binary(goal, both[:1], rows.target == 1, weight, both[1:])
             return
         full, training = np.full((2, len(scores), len(self.classes_)), -1.0)
         full[:, np.flatnonzero(self._present)], training[:, np.flatnonzero(self._present)] = scores, own
-        self._learn_classes(full, rows.target, weight, folds, training)
+        self.calibration_ = learn_classes(goal, full, rows.target, weight, training)
+
+    def _decision_and_codes(self: Any, X: Any) -> tuple[Array, Array]:
+        decision = self._values(check_new_points(self, X))
+        return decision, self._codes(decision)
 
     def _own_weight(self: Any, rows: TrainingRows) -> Array:
         """The samples' own weights: what a class weight adds is a price, not a frequency."""

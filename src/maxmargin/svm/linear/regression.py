@@ -13,6 +13,7 @@ from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -25,19 +26,15 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
-from maxmargin.svm.linear.fit import (
-    fit_one,
-    learns_of,
-    linear_report,
-    threads_of,
-    warn_unless_converged,
-)
+from maxmargin.svm.linear.fit import linear_report, prepare, solve_problems, warn_unless_converged
+from maxmargin.svm.linear.parameter_docs import LINEAR
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
 
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
+@documented(LINEAR)
 class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
     """Linear support vector regression, for many rows or many columns.
 
@@ -47,34 +44,18 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
     ----------
     epsilon : float, default=0.0
         Half the width of the tube inside which errors cost nothing.
-    tol : float, default=1e-4
-        Stop when the relative duality gap is at most this.
+    {tol}
     C : float, default=1.0
-        Price of an error outside the tube, > 0.
+        Penalty of an error outside the tube, > 0.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         max(0, r) or max(0, r)^2 of r = |y - w'x - b| - epsilon. Squared with epsilon=0 it is ridge regression.
     fit_intercept : bool, default=True
-    intercept_scaling : float or None, default=None
-        None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
-        added to the objective.
-    dual : "auto" or bool, default="auto"
-        A hint for ``solver="auto"``: both problems have the same solution, and False never chooses a slower solver.
-    verbose : int or bool, default=0
-        Print progress on standard error.
-    random_state : int, RandomState or None, default=None
-        For coordinate descent, which takes the rows in random order. None is one fixed seed: the fit is deterministic.
-    max_iter : int, default=1000
-        Largest number of iterations (epochs, for coordinate descent), -1 for no limit.
+    {intercept_scaling, dual, verbose, random_state, max_iter}
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared loss), ``"coordinate_descent"``, or an object with options of its own, such
         as :class:`~maxmargin.solvers.CoordinateDescent`. ``"auto"`` chooses by the shape of X and
         the loss; ``report_`` says what, and why.
-    n_jobs : int or None, default=None
-        Threads; None means all cores. The result does not depend on it.
-    max_seconds : float or None, default=None
-        Stop after this time with the best model so far.
-    warm_start : bool, default=False
-        Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+    {n_jobs, max_seconds, warm_start}
 
     Attributes
     ----------
@@ -82,13 +63,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
         w.
     intercept_ : array of shape (1,)
     n_iter_ : int
-    n_features_in_ : int
-    feature_names_in_ : array
-        Where X has column names.
-    report_ : FitReport
-        What the fit did, and the certificate of its optimality.
-    history_ : History
-        Objectives, gap, 2 / |w|, support vectors and time at each iteration.
+    {n_features_in_, feature_names_in_, report_, history_}
 
     See Also
     --------
@@ -157,7 +132,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
-        """Fit the machine to training data.
+        """Fit the model to training data.
 
         Parameters
         ----------
@@ -176,30 +151,31 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
         X, y = check_training(self, X, y, numeric=True)
         target = y.astype(np.float64)
         weights = check_weights(sample_weight, X.shape[0])
-        control, threads = Control.of(self), threads_of(self, X.shape[0])
-        rows = regression_rows(X, target, weights, keys=bool(self.warm_start))
-        loss = make_loss(self.loss, epsilon=float(self.epsilon))
-        problem = PrimalProblem(
-            rows.X, rows.target, float(self.C) * rows.weight, loss, *self._intercept(), threads=threads
-        )
-        solver, outcome = fit_one(self, rows, problem, control, learns_of(self))
+        context = prepare(self, X, target, weights, regression_rows, Control.of(self))
+        rows, loss = context.rows, make_loss(self.loss, epsilon=float(self.epsilon))
+        bound = float(self.C) * rows.weight
+        problem = PrimalProblem(rows.X, rows.target, bound, loss, *self._intercept(), threads=context.threads)
+        fitted = solve_problems(context, [problem])
+        outcome = fitted.outcome
+        self._last_fit = fitted.memory(rows) if self.warm_start else None
         self.coef_, self.intercept_ = outcome.coef[0], outcome.intercept
         self.n_iter_, self.history_ = int(outcome.n_iter.sum()), outcome.history
-        used = rows.member_of >= 0
-        residual = target[used] - self._values(rows.X)[rows.member_of[used]]
+        values = self._values(rows.X) if outcome.decision is None else outcome.decision[:, 0]
+        member_of = rows.member_of
+
+        def error() -> float:
+            used = member_of >= 0
+            return math.sqrt(float(np.mean((target[used] - values[member_of[used]]) ** 2)))
+
         self.report_ = linear_report(
-            self,
-            outcome,
-            rows,
-            X,
-            control,
+            context,
+            fitted,
             title=type(self).__name__,
-            solver=solver,
             parameters=self._parameters(),
-            error=("root mean squared training error", math.sqrt(float(np.mean(residual**2)))),
-            threads=threads,
+            error_name="root mean squared training error",
+            error=error,
         )
-        warn_unless_converged(self, X)
+        warn_unless_converged(self, fitted, X)
         return self
 
     def _intercept(self) -> tuple[str, float]:

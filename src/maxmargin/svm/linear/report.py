@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maxmargin.svm.report import FitReport
+from maxmargin.svm.report import FitReport, without_rounding
 
 
 class LinearReport(FitReport):
@@ -25,6 +25,9 @@ class LinearReport(FitReport):
     def _lines(self) -> list[tuple[str, str]]:
         lines = dict(super()._lines())
         del lines["kernel"], lines["kernel evaluations"]
-        lines["duality gap"] = f"{self.duality_gap:.3g} (relative {self.relative_gap:.1e}, tolerance {self.tol:.0e})"
+        lines["duality gap"] = (
+            f"{without_rounding(self.duality_gap):.3g} (relative {without_rounding(self.relative_gap):.1e}, "
+            f"tolerance {self.tol:.0e})"
+        )
         lines["KKT violation"] = f"{self.kkt_violation:.2e}"
         return list(lines.items())

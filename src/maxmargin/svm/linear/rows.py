@@ -29,7 +29,7 @@ class TrainingRows:
     member_of : array
         For each input row its place among these, or -1.
     key : array
-        A hash of each row's content and target.
+        A hash of each row's content and target, where it was asked for.
     """
 
     X: Points
@@ -54,9 +54,11 @@ def training_rows(X: Points, target: Array, weights: Array, *, keys: bool) -> Tr
         if len(at) < len(weights) or keys:  # rows are to be picked, or told apart
             X = X.tocsr() if sp.issparse(X) else X
         X, weight = X if len(at) == len(weights) else X[at], weights[at]
-        key = row_hashes(X) if keys else np.zeros(len(at), np.uint64)
-    salt = target[at].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return TrainingRows(X, target[at], weight, member_of, key ^ salt)
+        key = row_hashes(X) if keys else np.zeros(0, np.uint64)
+    target = target[at]
+    if keys:
+        key = key ^ target.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return TrainingRows(X, target, weight, member_of, key)
 
 
 def regression_rows(X: Points, y: Array, weights: Array, *, keys: bool) -> TrainingRows:

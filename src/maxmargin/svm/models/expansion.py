@@ -313,7 +313,8 @@ class KernelExpansion:
         distances are not left to tiles."""
         n, d = X.shape
         shift = getattr(self.kernel, "shift_", None)
-        rows = np.ascontiguousarray((X if shift is None else X - shift) * form.root, np.float64)
+        points = X.astype(np.float64, copy=False)  # before they are scaled: float32 would lose digits
+        rows = np.ascontiguousarray((points if shift is None else points - shift) * form.root)
         absolute = form.kind == _native.DECAY
         lengths = np.abs(rows).sum(axis=1) if absolute else np.einsum("ij,ij->i", rows, rows)
         if form.decays and not lengths.max(initial=0.0) <= LENGTH_LIMIT[np.float64]:

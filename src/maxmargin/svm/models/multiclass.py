@@ -108,8 +108,9 @@ def votes_with_confidence(decision: Array, present: Array) -> Array:
 
 def predict_codes(decision: Array, scheme: str, present: Array) -> Array:
     """The class codes for decision values of the given scheme; of equal votes the first class wins."""
-    if len(present) == 2 and decision.ndim == 1:
-        return (decision > 0).astype(int)
+    if decision.ndim == 1 or decision.shape[1] == 1:
+        only = np.flatnonzero(present)
+        return (decision.ravel() > 0).astype(int) if len(only) > 1 else np.full(len(decision), only[0])
     if scheme == "ovo":
         return votes(decision, present).argmax(axis=1)
     return np.where(present, decision, -np.inf).argmax(axis=1)

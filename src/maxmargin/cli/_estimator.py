@@ -18,7 +18,7 @@ import numpy as np
 from maxmargin.cli import UserError
 from maxmargin.runtime.validation import Array, check_choice
 
-FEW = 20  # distinct whole numbers up to which they are labels
+LABELS_MAX_WHOLE_NUMBERS = 20  # different ones up to which they are labels
 EPSILON = 0.1  # what every regression starts from
 NU = 0.1  # the share of outliers that training allows when nobody says
 WORDS = {"classify": "classes", "regress": "numbers", "outliers": "outliers"}
@@ -29,7 +29,7 @@ KERNEL_OPTIONS = ("gamma", "sigma", "degree", "coef0")
 REASONS = {
     "C": "--nu takes its place",
     "epsilon": "it is half the width of the tube of a regression without --nu",
-    "nu": "say --machine kernel",
+    "nu": "say --estimator kernel",
     "multiclass": "only classification has classes",
     "class_weight": "only classification has classes",
     "cache_size": "it keeps no kernel values",
@@ -46,7 +46,7 @@ def decide_task(y: Array | None) -> tuple[str, str]:
         return "classify", f"the target has {len(values):,} distinct text{'s' * (len(values) != 1)}"
     whole = bool((values == np.round(values)).all())
     kind = "whole numbers" if whole else "numbers"
-    if len(values) <= 2 or (whole and len(values) <= min(FEW, len(y) // 3)):
+    if len(values) <= 2 or (whole and len(values) <= min(LABELS_MAX_WHOLE_NUMBERS, len(y) // 3)):
         return "classify", f"the target has only {len(values):,} distinct {kind}"
     return "regress", f"the target has {len(values):,} distinct {kind}"
 
@@ -81,32 +81,32 @@ def check_kernel(name: str) -> Any:
     return as_kernel(check_choice("--kernel", name, names))
 
 
-def make_machine(task: str, options: dict[str, Any], classes: Array | None = None) -> Any:
+def make_estimator(task: str, options: dict[str, Any], classes: Array | None = None) -> Any:
     """The estimator of a task; ``options`` holds those that were given, by their names on the command line."""
     given = {name: value for name, value in options.items() if value is not None}
-    kind, name = given.pop("machine", "auto"), given.pop("kernel", "rbf")
+    kind, name = given.pop("estimator", "auto"), given.pop("kernel", "rbf")
     kernel = check_kernel(name)
     if given.pop("approximate", False):
         kind = _check_approximate(kind, task, given)
     if kind == "linear" and name != "linear" and options.get("kernel") is not None:
-        raise UserError(f"--machine linear has no kernel {name}: leave out --kernel, or say --machine kernel.")
+        raise UserError(f"--estimator linear has no kernel {name}: leave out --kernel, or say --estimator kernel.")
     if kind == "auto" and name == "linear" and task != "outliers" and _fits_linear(given):
         kind = "linear"
     if kind == "linear" and task == "outliers":
-        raise UserError("--machine linear does not find outliers: leave it out, and say --kernel linear.")
+        raise UserError("--estimator linear does not find outliers: leave it out, and say --kernel linear.")
     made: Any = _class(task, kind, "nu" in given)
     known = made._get_param_names()
     parameters: dict[str, Any] = {}
     if kind == "linear":
         _refuse_kernel_options(given, "linear")
-        if task == "classify":  # the problem of the kernel machine with the linear kernel
+        if task == "classify":  # the problem of the kernel estimator with the linear kernel
             parameters["loss"] = "hinge"
         else:
             parameters["epsilon"] = EPSILON
         if "multiclass" in given and "multi_class" in known:
             parameters["multi_class"] = given.pop("multiclass")
             if parameters["multi_class"] == "ovo":
-                raise UserError("--machine linear has no --multiclass ovo: use ovr or crammer_singer.")
+                raise UserError("--estimator linear has no --multiclass ovo: use ovr or crammer_singer.")
     else:
         parameters["kernel"] = name
         _refuse_kernel_options(given, name, kernel._get_param_names())
@@ -114,11 +114,15 @@ def make_machine(task: str, options: dict[str, Any], classes: Array | None = Non
             parameters["gamma"] = _gamma_of(given.pop("sigma"), given)
         if task == "outliers":
             parameters["nu"] = NU
-        if kind == "approximate" and task == "classify":  # the problem of the exact machine
+        if kind == "approximate" and task == "classify":  # the problem of the exact estimator
             parameters["loss"] = "hinge"
     seed = given.pop("seed", None)
-    if kind in ("linear", "approximate"):  # other machines draw nothing at random
+    if kind in ("linear", "approximate"):  # others draw nothing at random
         parameters["random_state"] = seed
+    if given.pop("probabilities", False):
+        if "calibration" not in known:
+            raise UserError(f"--probabilities does not apply to {made.__name__}: leave it out.")
+        parameters["calibration"] = "sigmoid"
     if "class_weight" in given and classes is not None:
         given["class_weight"] = _class_weight(given["class_weight"], classes)
     for option, value in given.items():
@@ -133,9 +137,9 @@ def make_machine(task: str, options: dict[str, Any], classes: Array | None = Non
 
 
 def _check_approximate(kind: str, task: str, given: dict[str, Any]) -> str:
-    """Refuse what has no approximate machine."""
+    """Refuse what has no approximate estimators."""
     if kind == "linear":
-        raise UserError("--approximate is for kernels, and --machine linear has none: leave one of them out.")
+        raise UserError("--approximate is for kernels, and --estimator linear has none: leave one of them out.")
     if task == "outliers":
         raise UserError("--approximate classifies and regresses, it does not find outliers: leave it out.")
     if "nu" in given:
@@ -143,16 +147,16 @@ def _check_approximate(kind: str, task: str, given: dict[str, Any]) -> str:
     return "approximate"
 
 
-def count_machines(machine: Any, n_classes: int) -> int:
+def count_problems(svm: Any, n_classes: int) -> int:
     """How many problems a fit solves."""
-    scheme = getattr(machine, "multiclass", getattr(machine, "multi_class", None))
+    scheme = getattr(svm, "multiclass", getattr(svm, "multi_class", None))
     if scheme in (None, "crammer_singer") or n_classes <= 2:
         return 1
     return n_classes * (n_classes - 1) // 2 if scheme == "ovo" else n_classes
 
 
 def _fits_linear(given: dict[str, Any]) -> bool:
-    """Whether the linear machine has all that was asked for."""
+    """Whether the linear estimator has all that was asked for."""
     from maxmargin.solvers import solvers_for
 
     solver = given.get("solver", "auto")
@@ -212,3 +216,19 @@ def _class_weight(text: str, classes: Array) -> Any:
                 f"({', '.join(list(by_name)[:6])}); or say balanced."
             ) from None
     return weights
+
+
+def in_target_units(estimator: Any, y: Array | None) -> float:
+    """Give C, epsilon and tol the units of the target, so that a regression is that of a target of variance 1.
+
+    With s the standard deviation of y, the regression of y / s with C, epsilon and tol is that of y with s C, s epsilon
+    and s tol; of a squared loss, with C. Returns s."""
+    spread = 1.0 if y is None else float(np.std(y))
+    if not (np.isfinite(spread) and spread > 0):
+        return 1.0
+    known = estimator.get_params(deep=False)
+    squared = str(known.get("loss", "")).startswith("squared")
+    for name in ("C", "epsilon", "tol"):
+        if name in known and not (squared and name == "C"):
+            estimator.set_params(**{name: known[name] * spread})
+    return spread

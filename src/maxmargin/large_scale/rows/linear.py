@@ -27,17 +27,21 @@ class LinearRows:
         Subtracted from dense rows.
     constant : float or None
         Value of one more column.
+    height : int, optional
+        Rows of a tile.
     """
 
     computed = False
 
-    def __init__(self, X: Points, shift: Array | None, constant: float | None) -> None:
+    def __init__(
+        self, X: Points, shift: Array | None = None, constant: float | None = None, height: int | None = None
+    ) -> None:
         self.X, self.constant = X, constant
         self.shift = None if shift is None or sp.issparse(X) else shift
         self.n, self.columns = X.shape[0], X.shape[1] + (constant is not None)
         self.dtype = np.float64 if self.shift is not None else X.dtype.type
         filled = max(1, X.nnz // max(1, self.n)) if sp.issparse(X) else self.columns
-        self.height = tile_height(filled)
+        self.height = tile_height(filled) if height is None else height
 
     def tile(self, rows: slice, keep: Array | None, scratch: Scratch) -> Points:
         part = self.X[rows]

@@ -1,0 +1,220 @@
+"""How the values of a column are written, and what they are worth.
+
+    number             1234.5                         the plain form, as float() reads it
+    number .           1,234.5   $1,234   12 %        a decimal point, thousands marked by a comma, a blank or '
+    number ,           1.234,5   1.234 €  0,5         a decimal comma, thousands marked by a point, a blank or '
+    date FORMAT PARTS  2024-05-31                     by strptime's format: the day, and parts that vary within a year
+    time               14:35     1:02:33.5            hours
+    category           red, green                     words; "category NA" where NA is one of them and not a gap
+    text               a sentence                     its words count, see TableEncoder
+
+A form is found from all values of a column and stays the same from then on, so that the same word is never read in two
+ways. "1,234" alone may be 1234 or 1.234: other values of the column decide, then those of other columns, and a word
+that does not fit the form is missing, not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from maxmargin.data.sniffing import is_number
+from maxmargin.runtime.validation import Array
+
+GAPS = frozenset(("", "?", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "#value!", "#div/0!", "#ref!"))
+# words that stand for a missing number, and may be ordinary among texts
+NUMBER_GAPS = GAPS | frozenset(("na", "n.a.", "none", "nil", "-", "--", ".", "..", "*", "missing", "unknown"))
+MOSTLY = 0.9  # of the values that must fit a form; the others are then missing
+MIXED_MIN_DISTINCT = 20  # numbers in a column that has words, too: with fewer they are codes
+FORM_SAMPLE_WORDS = 200  # by which a date's format is found, before all are read
+SYMBOLS = r"[$€£¥₹]|USD|EUR|GBP|CHF|kr"
+BLANK = "  "  # between groups of three digits: a blank, one that does not break, a narrow one
+DATE_LIKE = re.compile(r"\d{1,4}\D{1,3}(\d{1,2}|[A-Za-z]{3,9})\b.*|[A-Za-z]{3,9}[ -,.]+\d.*|\d{1,2}:\d\d.*")
+TIME = re.compile(r"(\d{1,4}):([0-5]?\d)(?::([0-5]?\d(?:\.\d*)?))?")
+ZONE = re.compile(r"\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)$")
+DATES = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y"),
+    *("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y", "%B %d, %Y"),
+    *("%B %d %Y", "%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%b-%y", "%b-%Y", "%B %Y", "%Y %b"),
+)
+TIMES = ("", " %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", " %H:%M:%S.%f", "T%H:%M:%S.%f", " %I:%M:%S %p", " %I:%M %p")
+EPOCH = datetime(1970, 1, 1)
+PARTS: dict[str, Callable[[datetime], float]] = {
+    "day": lambda when: (when - EPOCH) / timedelta(days=1),
+    "month": lambda when: when.month + (when.day - 1) / 31,
+    "weekday": lambda when: float(when.weekday()),
+    "hour": lambda when: when.hour + when.minute / 60,
+}
+
+
+def _grammar(decimal: str) -> re.Pattern[str]:
+    group = "," if decimal == "." else r"\."
+    digits = rf"[1-9]\d{{0,2}}(?:[{group}'’{BLANK}]\d{{3}})+|\d+"
+    number = rf"(?:{digits})(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?|{re.escape(decimal)}\d+"
+    sign = r"(?P<sign>[-+−]?)"
+    return re.compile(rf"{sign}\s*(?P<unit>{SYMBOLS})?\s*(?P<minus>[-−]?)(?P<number>{number})\s*(?P<end>%|{SYMBOLS})?")
+
+
+GRAMMARS = {".": _grammar("."), ",": _grammar(",")}
+
+
+def is_gap(word: str, form: str) -> bool:
+    """Whether a word of a column stands for a missing value."""
+    lower = word.lower()
+    if form.startswith(("number", "time")):
+        return lower in NUMBER_GAPS
+    return lower in GAPS or (lower == "na" and form != "category NA")
+
+
+def parse_number(word: str, decimal: str) -> float:
+    """The number that a word stands for, or NaN; (12) is -12, as accountants write it."""
+    bare = word[1:-1] if word.startswith("(") and word.endswith(")") else word
+    match = GRAMMARS[decimal].fullmatch(bare.strip())
+    if match is None:
+        return float(word) if is_number(word) and decimal == "." else np.nan
+    digits = re.sub(f"[{',' if decimal == '.' else '.'}'’{BLANK}]", "", match["number"]).replace(decimal, ".")
+    negative = (match["sign"] in "-−" and match["sign"] != "") + bool(match["minus"]) + (bare is not word)
+    return float(digits) * (-1.0 if negative % 2 else 1.0)
+
+
+def parse_time(word: str) -> float:
+    """Hours of a time of day or of a duration, or NaN."""
+    match = TIME.fullmatch(word)
+    return np.nan if match is None else int(match[1]) + int(match[2]) / 60 + float(match[3] or 0) / 3600
+
+
+def parse_date(word: str, format: str) -> datetime | None:
+    try:
+        return datetime.strptime(ZONE.sub("", word) if ":" in word else word, format)
+    except ValueError:
+        return None
+
+
+def number_form(words: Iterable[str], decimal: str | None = None) -> str | None:
+    """The form of words of which all are numbers, or None. ``decimal`` settles what the words leave open."""
+    words = list(words)
+    if all(map(is_number, words)) and not (decimal == "," and any("." in word for word in words)):
+        return "number"
+    found = []
+    for mark in (".", ","):
+        matches = [GRAMMARS[mark].fullmatch(word.strip("() ")) for word in words]
+        if all(matches) or (mark == "." and all(m or is_number(w) for m, w in zip(matches, words, strict=True))):
+            units = {match["unit"] or match["end"] or "" for match in matches if match}
+            if len(units) == 1 or (len(units) == 2 and "" in units and "%" not in units):
+                found.append(mark)
+    if len(found) == 2:
+        found = [decimal or "."]
+    return f"number {found[0]}" if found else None
+
+
+def is_ambiguous(words: Iterable[str]) -> bool:
+    """Whether the words are numbers with a decimal comma and with a decimal point alike, of different values."""
+    words = list(words)
+    if number_form(words, ".") != "number ." or number_form(words, ",") != "number ,":
+        return False
+    return any(parse_number(word, ".") != parse_number(word, ",") for word in words)
+
+
+def date_form(words: Iterable[str]) -> str | None:
+    """The format of words that are all dates, and the parts that vary; or "time"."""
+    words = list(words)
+    sample = words[:FORM_SAMPLE_WORDS]
+    if not all(map(DATE_LIKE.fullmatch, sample)):
+        return None
+    if all(map(TIME.fullmatch, words)):
+        return "time"
+    for date in DATES:
+        for time in TIMES:
+            if all(parse_date(word, date + time) for word in sample):
+                found = [parse_date(word, date + time) for word in words]
+                if all(found):
+                    return f"date {date + time} > {' '.join(_varying([when for when in found if when]))}"
+    return None
+
+
+def _varying(dates: list[datetime]) -> list[str]:
+    """The day, and the parts of a date that say something beside it: the month over more than a year, the weekday of
+    days, the hour."""
+    parts = ["day"]
+    if max(dates) - min(dates) > timedelta(days=366) and len({when.month for when in dates}) > 1:
+        parts.append("month")
+    if len({when.weekday() for when in dates}) > 1 and len({when.day for when in dates}) > 7:
+        parts.append("weekday")
+    if len({when.hour for when in dates}) > 1:
+        parts.append("hour")
+    return parts
+
+
+def find_form(words: dict[str, int], decimal: str | None = None) -> str:
+    """The form of a column by its words, which are not gaps, and how often each occurs; "category" where none fits."""
+    total = sum(words.values())
+    for of in (lambda words: number_form(words, decimal), date_form):
+        found = of(words)
+        if found is not None:
+            return found
+    numbers = {word: n for word, n in words.items() if not np.isnan(parse_number(word, decimal or "."))}
+    if len(numbers) > MIXED_MIN_DISTINCT and sum(numbers.values()) >= MOSTLY * total:
+        return number_form(numbers, decimal) or "category"
+    first = next(iter(words), "")
+    if DATE_LIKE.fullmatch(first):
+        likely = [word for word in words if DATE_LIKE.fullmatch(word)]
+        if sum(words[word] for word in likely) >= MOSTLY * total:
+            return date_form(likely) or "category"
+    return "category"
+
+
+def form_parts(form: str) -> list[str]:
+    """What stands behind a column's name in the names of its numbers: nothing for a number."""
+    if form.startswith("date "):
+        return ["", *(f" {part}" for part in form.partition(" > ")[2].split()[1:])]
+    return [""]
+
+
+def is_form(form: object) -> bool:
+    """Whether this is one of the forms above."""
+    if not isinstance(form, str):
+        return False
+    if form.startswith("date "):
+        parts = form.partition(" > ")[2].split()
+        return bool(parts) and parts[0] == "day" and set(parts) <= set(PARTS)
+    return form in ("number", "number .", "number ,", "time", "category", "category NA", "text")
+
+
+def numbers_of(column: Array, form: str) -> Array:
+    """The values of a column of numbers, dates or times: one row per value, one column per part; NaN where missing or
+    where a word does not fit the form. Each different word is read once."""
+    parts = len(form_parts(form))
+    if column.dtype != object:
+        values = column.astype(np.float64)
+        values = np.where(np.isfinite(values), values, np.nan)[:, None]
+        return values if parts == 1 else np.hstack([values, np.full((len(values), parts - 1), np.nan)])
+    known: dict[object, tuple[float, ...]] = {}
+    for value in set(column.tolist()):
+        known[value] = _read(value, form, parts)
+    return np.array([known[value] for value in column.tolist()], np.float64).reshape(len(column), parts)
+
+
+def _read(value: object, form: str, parts: int) -> tuple[float, ...]:
+    nothing = (np.nan,) * parts
+    if value is None or not isinstance(value, str):
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            return nothing
+        return (number if np.isfinite(number) else np.nan, *nothing[1:])
+    word = value.strip()
+    if is_gap(word, form):
+        return nothing
+    if form.startswith("date "):
+        format, _, names = form[5:].partition(" > ")
+        when = parse_date(word, format)
+        return nothing if when is None else tuple(PARTS[name](when) for name in names.split())
+    if form == "time":
+        return (parse_time(word),)
+    if form == "number":
+        number = float(word) if is_number(word) else np.nan
+        return (number if np.isfinite(number) else np.nan,)
+    return (parse_number(word, form[-1]),)

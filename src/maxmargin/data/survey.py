@@ -1,0 +1,244 @@
+"""What to do with each column of a table before a model can learn from it.
+
+Every column gets a form (:mod:`maxmargin.data.forms`), or is left out, and a sentence says why:
+
+    an ID                 different in every row, and called so
+    one value             tells no row from another
+    nearly all different  texts of which most occur once: no category comes again in new rows
+
+Long texts that differ are offered as words (TF-IDF); if nothing else is left, they are taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin.data.forms import find_form, form_parts, is_ambiguous, is_gap, numbers_of, parse_number
+from maxmargin.data.table import Table
+from maxmargin.runtime.validation import Array
+
+ID_NAME = re.compile(
+    r"(?:.*[_\s.-])?(?:id|ids|uuid|guid|nr|rowid|rownames|row|index|key|seqn|unnamed: 0|column 1|x)|.*(?:Id|ID)"
+)
+ID_MIN_ROWS = 20  # in a shorter table all numbers may differ by chance
+UNIQUE_SHARE = 0.5  # of the rows, from which on different words are no categories
+UNIQUE_MIN_WORDS = 20  # different words that may always be categories
+LONG_TEXT_WORDS = 4  # on average: sentences, not names
+NA_CODES = re.compile(r"[A-Z]{2}")
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What is done to a column: its form, or None where it is left out, and why, in words."""
+
+    name: str
+    form: str | None
+    note: str
+    n_missing: int = 0
+    n_distinct: int = 0
+
+
+def survey(
+    table: Table,
+    *,
+    drop: Collection[str] = (),
+    keep: Collection[str] = (),
+    text: Collection[str] = (),
+    decimal: str | None = None,
+) -> list[ColumnPlan]:
+    """A plan for every column of a table.
+
+    Parameters
+    ----------
+    table : Table
+    drop : collection of str
+        Columns to leave out.
+    keep : collection of str
+        Columns to keep that would be left out.
+    text : collection of str
+        Columns of which the words count, or whose numbers are codes.
+    decimal : {".", ","}, optional
+        The decimal mark, where the values leave it open.
+
+    Returns
+    -------
+    plans : list of ColumnPlan
+        In the order of the columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.data.survey import survey
+    >>> from maxmargin.data.table import Table
+    >>> prices = np.array(["$1,200", "$900", None], object)
+    >>> survey(Table(["price", "shop"], [prices, np.array(["here"] * 3, object)]))[0].note
+    "number, '$1,200' read as 1200"
+    """
+    counted = {name: _words(array) for name, array in zip(table.columns, table.arrays, strict=True)}
+    decimal = decimal or table.decimal
+    if decimal is None and any(_comma(words) for words in counted.values() if words is not None):
+        decimal = ","
+    plans = []
+    for name, array in zip(table.columns, table.arrays, strict=True):
+        if name in drop:
+            plans.append(ColumnPlan(name, None, "left out, as --drop says"))
+        else:
+            plans.append(_plan(name, array, counted[name], name in keep, name in text, decimal))
+    if not any(plan.form for plan in plans):
+        plans = [_as_text(plan, table[plan.name]) for plan in plans]
+    return plans
+
+
+def _words(array: Array) -> Counter[str] | None:
+    return None if array.dtype != object else Counter(word for word in array.tolist() if word is not None)
+
+
+def _comma(words: Counter[str]) -> bool:
+    """Whether a column can only have decimal commas."""
+    return any("," in word for word in words) and find_form(words) == "number ,"
+
+
+def _plan(
+    name: str, array: Array, words: Counter[str] | None, keep: bool, text: bool, decimal: str | None
+) -> ColumnPlan:
+    if words is None:
+        if text:
+            return _category(name, _of_numbers(array), len(array), True)
+        return _number(name, array, keep)
+    n = len(array)
+    form = "category" if text else find_form({w: k for w, k in words.items() if not is_gap(w, "number")}, decimal)
+    if text and _is_long(words):
+        return ColumnPlan(name, "text", "words, each a column (TF-IDF)", n - words.total(), len(words))
+    if not words:
+        return ColumnPlan(name, None, "left out: it is empty", n)
+    if form == "category":
+        return _category(name, words, n, keep)
+    values = numbers_of(array, form)[:, 0]
+    missing = int(np.isnan(values).sum())
+    distinct = len(np.unique(values[~np.isnan(values)]))
+    if distinct < 2 and not keep:
+        return ColumnPlan(name, None, "left out: it has one value only", missing, distinct)
+    return ColumnPlan(name, form, _reading(words, form), missing, distinct)
+
+
+def _reading(words: Counter[str], form: str) -> str:
+    """How words are read as numbers, by an example."""
+    strange = {w: n for w, n in words.items() if not is_gap(w, form) and np.isnan(numbers_of(_one(w), form)[0, 0])}
+    rest = ""
+    if strange:
+        shown = ", ".join(repr(word) for word in list(strange)[:3]) + (", ..." if len(strange) > 3 else "")
+        rest = f"; {sum(strange.values())} values are none and count as missing ({shown})"
+    example = next(word for word in words if word not in strange and not is_gap(word, form))
+    if form.startswith("date "):
+        parts = [part.strip() for part in form_parts(form)[1:]]
+        beside = f", with {' and '.join(parts)} beside" if parts else ""
+        return f"date as days, {example!r} read as {form[5:].partition(' > ')[0]}{beside}{rest}"
+    if form == "time":
+        return f"time in hours, {example!r} read as {numbers_of(_one(example), form)[0, 0]:.4g}{rest}"
+    if form == "number":
+        return f"number{rest}"
+    example = max(
+        (word for word in words if word not in strange), key=lambda word: (sum(map(word.count, ",.")), len(word))
+    )
+    unsure = "; write --decimal if not" if is_ambiguous([word for word in words if word not in strange]) else ""
+    return f"number, {example!r} read as {parse_number(example, form[-1]):.10g}{unsure}{rest}"
+
+
+def _one(word: str) -> Array:
+    return np.array([word], object)
+
+
+def _number(name: str, array: Array, keep: bool) -> ColumnPlan:
+    known = array[~np.isnan(array)]
+    distinct, missing = len(np.unique(known)), len(array) - len(known)
+    if not len(known):
+        return ColumnPlan(name, None, "left out: it is empty", missing)
+    if distinct == 1 and not keep:
+        return ColumnPlan(name, None, f"left out: it is {known[0]:g} in every row", missing, 1)
+    whole = bool((known == np.round(known)).all())
+    if not keep and whole and distinct == len(array) >= ID_MIN_ROWS and _is_id(name, known):
+        return ColumnPlan(name, None, f"left out: an ID, {distinct:,} different whole numbers", 0, distinct)
+    return ColumnPlan(name, "number", "number", missing, distinct)
+
+
+def _is_id(name: str, values: Array) -> bool:
+    """Whether a column of different whole numbers is called an ID; a name that says nothing counts rows."""
+    lower = name.lower()
+    if lower in ("x", "column 1", "unnamed: 0"):
+        return bool((np.diff(values) == 1).all())
+    return bool(ID_NAME.fullmatch(lower) or ID_NAME.fullmatch(name))
+
+
+def _category(name: str, words: Counter[str], n: int, keep: bool) -> ColumnPlan:
+    form = "category NA" if "NA" in words and na_is_a_word(words, n) else "category"
+    known = Counter({word: count for word, count in words.items() if not is_gap(word, form)})
+    missing, distinct = n - known.total(), len(known)
+    if distinct < 2 and not missing and not keep:
+        return ColumnPlan(name, None, f"left out: it is {next(iter(known))[:40]!r} in every row", 0, distinct)
+    if not distinct:
+        return ColumnPlan(name, None, "left out: it is empty", missing)
+    if not keep and distinct > max(UNIQUE_MIN_WORDS, UNIQUE_SHARE * known.total()):
+        offer = f"; --text {name!r} takes its words" if _is_long(known) else ""
+        id_like = distinct == known.total() and ID_NAME.fullmatch(name.lower())
+        why = (
+            f"an ID, {distinct:,} different values"
+            if id_like
+            else f"{distinct:,} different texts in {known.total():,} rows"
+        )
+        return ColumnPlan(name, None, f"left out: {why}{offer}", missing, distinct)
+    return ColumnPlan(name, form, f"category, {distinct:,} different", missing, distinct)
+
+
+def na_is_a_word(words: Counter[str], n: int) -> bool:
+    """Whether NA is a category: one of codes of two letters, or not the way in which the column leaves a gap."""
+    others = [word for word in words if word != "NA"]
+    return words.total() < n or (bool(others) and all(NA_CODES.fullmatch(word) for word in others))
+
+
+def _is_long(words: Counter[str]) -> bool:
+    return sum(len(word.split()) * n for word, n in words.items()) >= LONG_TEXT_WORDS * words.total() > 0
+
+
+def _of_numbers(array: Array) -> Counter[str]:
+    """Codes as a text file would have them."""
+    return Counter(f"{value:.17g}" for value in array[~np.isnan(array)].tolist())
+
+
+def _as_text(plan: ColumnPlan, array: Array) -> ColumnPlan:
+    """The plan of a text column that is all there is."""
+    if array.dtype == object and plan.n_distinct > 1 and "--drop" not in plan.note:
+        return ColumnPlan(plan.name, "text", "words, each a column (TF-IDF)", plan.n_missing, plan.n_distinct)
+    return plan
+
+
+def complete_rows(table: Table, plans: Sequence[ColumnPlan]) -> tuple[Array, tuple[int, str]]:
+    """Which rows miss nothing in the columns that are used, and the first row and column that do."""
+    complete = np.ones(len(table), bool)
+    first = (len(table), "")
+    for plan in plans:
+        if plan.form is None or not plan.n_missing:
+            continue
+        array = table[plan.name]
+        if plan.form == "text" or plan.form.startswith("category"):
+            form = plan.form
+            gaps = np.array([word is None or word != word or is_gap(str(word), form) for word in array.tolist()])
+        else:
+            gaps = np.isnan(numbers_of(array, plan.form)[:, 0])
+        if gaps.any():
+            first = min(first, (int(np.flatnonzero(gaps)[0]), plan.name))
+        complete &= ~gaps
+    return complete, first
+
+
+def check_names(option: str, wanted: Sequence[str], table: Table) -> None:
+    """Refuse an option that names a column the table does not have."""
+    from maxmargin.data.layout import near
+
+    for name in wanted:
+        if name not in table.columns:
+            raise ValueError(f"{option} {name}: {table.source} has no such column{near(name, table.columns)}")

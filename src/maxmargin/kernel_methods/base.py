@@ -1,0 +1,71 @@
+"""What the kernel methods share: documented parameters, the kernel matrix of some rows, and their fitted function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
+from maxmargin.runtime.parameter_docs import entries
+from maxmargin.runtime.validation import Array, Points
+from maxmargin.svm.kernel_input import KernelInput, gram_of
+from maxmargin.svm.models.expansion import KernelExpansion
+
+KERNEL_ENTRIES = entries(
+    """
+kernel : str, Kernel or callable, default="rbf"
+    A name, a kernel object, or a function of two points or of two sets of points.
+gamma, degree, coef0
+    Parameters of a kernel given by name.
+n_jobs : int or None, default=None
+    Threads; None means all cores. The result does not depend on it.
+X_fit_ : ndarray, sparse matrix or array of objects
+    The training points; for a precomputed kernel, the kernel matrix.
+y_ignored : ignored
+    For scikit-learn's interface.
+sample_weight : array-like of shape (n_samples,), default=None
+    Weights; a weight of two is the same as giving the sample twice.
+X_train : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+    Training points; with ``kernel="precomputed"`` their kernel matrix.
+X_new : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+    Points; with ``kernel="precomputed"`` their kernel values with the training points.
+"""
+)
+for _role, _name in (("X_train", "X"), ("X_new", "X"), ("y_ignored", "y")):  # roles of one parameter in several methods
+    KERNEL_ENTRIES[_role] = KERNEL_ENTRIES[_role].replace(_role, _name, 1)
+# of kernel ridge regression and kernel PCA, as in scikit-learn
+SKLEARN_ENTRIES = {
+    **KERNEL_ENTRIES,
+    **entries(
+        """
+kernel : str, Kernel or callable, default="linear"
+    A name (``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"laplacian"``, ``"chi2"``, ``"cosine"``,
+    ``"intersection"``, ``"precomputed"``), a kernel object, or a function of two points or of two sets of points.
+gamma : float, "scale", "auto" or None, default=None
+    Parameter of a kernel given by name; None is 1 / n_features (1 for chi2).
+degree, coef0 : float, default=3 and 1
+    Parameters of a kernel given by name.
+kernel_params : dict or None, default=None
+    Keyword arguments of a kernel given as a function.
+"""
+    ),
+}
+
+
+class KernelMethod(KernelInput):
+    """An estimator whose fitted function is an expansion over training points, ``_expansion``."""
+
+    _expansion: KernelExpansion
+
+    def _values(self, X: Any) -> Array:
+        """The function at new points."""
+        points = self._new_points(X)  # first, for it says where there was no fit
+        return self._expand(self._expansion, points)
+
+    def _gram_of(self, X: Points, rows: Array, weights: Array) -> tuple[Gram, Points]:
+        """The kernel matrix of some training rows, and what new points are compared with; sets ``kernel_``."""
+        if self._is_precomputed():
+            self.kernel_ = self._resolved(X)
+            return precomputed_gram(X, rows), rows
+        points = computing_form(X[rows])  # a copy: the user may change X
+        self.kernel_ = self._resolved(points, weights)
+        return gram_of(self.kernel_, points, self._threads(len(rows))), points

@@ -1,0 +1,159 @@
+"""The first step of a fit: validated points and targets become canonical rows with their kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.kernels.definition import DefinedValues
+from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
+from maxmargin.kernels.gram.tiled import make_gram
+from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.threads import effective_threads
+from maxmargin.runtime.validation import Array, Points, check_memory
+
+SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring
+STORED_MATRIX_CHECK_BYTES = 5e5  # matrices up to this size are allocated without a check of the free memory
+CONCURRENT_PROBLEMS = 8  # problems solved at a time, each with an equal part of the memory, whatever the threads
+
+
+@dataclass(frozen=True)
+class InputRows:
+    """The user's rows, validated: points, targets (or class codes) and sample weights."""
+
+    X: Points
+    target: Array
+    weight: Array
+
+
+@dataclass(frozen=True)
+class FitContext:
+    """What every step of a fit reads: canonical rows, their kernel, and how to solve.
+
+    Attributes
+    ----------
+    given : InputRows
+        The user's rows.
+    X : array, CSR matrix or array of objects
+        The canonical rows; for a precomputed kernel the user's matrix.
+    target, weight : arrays
+        One entry per canonical row.
+    rows : CanonicalRows
+        How canonical rows belong to the user's.
+    kernel : Kernel
+        With its parameters resolved.
+    control : Control
+    solver : str
+        As the user gave it.
+    tol : float
+    threads : int
+    budget : float
+        Bytes for kernel values.
+    classes : array or None
+        The labels of a classifier.
+    pairs : bool
+        Whether pairs of classes will be solved.
+    """
+
+    given: InputRows
+    X: Points
+    target: Array
+    weight: Array
+    rows: CanonicalRows
+    kernel: Kernel
+    control: Control
+    solver: str
+    tol: float
+    threads: int
+    budget: float
+    classes: Array | None = None
+    pairs: bool = False
+
+    @property
+    def n(self) -> int:
+        """Number of canonical rows."""
+        return len(self.weight)
+
+    @cached_property
+    def merged(self) -> bool:
+        """Whether some of the user's rows share a canonical row."""
+        return self.n < int(np.count_nonzero(self.rows.member_of >= 0))
+
+    @cached_property
+    def gram(self) -> Gram:
+        """The kernel matrix as an operator, made when a step needs it."""
+        gram: Gram
+        if isinstance(self.kernel, Precomputed):
+            gram = precomputed_gram(self.X, self.rows.representative)
+        else:
+            gram = make_gram(self.kernel, self.X, threads=self.threads, budget=self.budget, pairs=self.pairs)
+        gram.budget = self.budget
+        return gram
+
+    @property
+    def gram_in_use(self) -> Gram | None:
+        """The operator, if a step has needed it."""
+        return self.__dict__.get("gram")
+
+    @property
+    def evaluations(self) -> int:
+        """Kernel values computed by the operator so far."""
+        return 0 if self.gram_in_use is None else self.gram_in_use.evaluations
+
+    def gram_of(self, rows: Array) -> Gram:
+        """The operator of some of the canonical rows."""
+        everything = len(rows) == self.n and bool((np.diff(rows) == 1).all())
+        return self.gram if everything else self.gram.subset(rows)
+
+    def points(self, rows: Array) -> Points:
+        """Canonical rows as points for the fitted function."""
+        return self.X[self.rows.representative[rows] if isinstance(self.kernel, Precomputed) else rows]
+
+    def defined_values(self, rows: Array) -> DefinedValues:
+        """Fitted values of some of the canonical rows, by definition: what certificates are computed from."""
+        places = self.rows.representative[rows] if isinstance(self.kernel, Precomputed) else rows
+        return DefinedValues(self.kernel, self.X, places, self.threads)
+
+
+def prepare(
+    estimator: Any, given: InputRows, kernel: Kernel, *, classes: Array | None = None, pairs: bool = False
+) -> FitContext:
+    """Canonical rows and the resolved kernel, with the estimator's options."""
+    control = Control.of(estimator)
+    X, budget = given.X, min(float(estimator.cache_size), 2**40) * 1e6
+    threads = effective_threads(estimator.n_jobs) if X.shape[0] > SERIAL_MAX_ROWS or X.dtype == object else 1
+    precomputed = isinstance(kernel, Precomputed)
+    if not precomputed:
+        kernel.check_points(X)  # here, where an error can still name the user's rows
+    rows = canonical_rows(X, given.target, given.weight, merge=not precomputed)
+    at, points = rows.representative, X
+    if not precomputed:
+        points = computing_form(X[at])
+        names = getattr(estimator, "feature_names_in_", None)
+        kernel = kernel.resolve(points, sample_weight=rows.weight, feature_names=names)
+        if STORED_MATRIX_CHECK_BYTES < 8.0 * len(at) ** 2 <= budget:
+            check_memory(
+                8.0 * len(at) ** 2,
+                f"A kernel matrix of {len(at):,} rows inside cache_size={estimator.cache_size:g} MB",
+                "lower cache_size.",
+            )
+    return FitContext(
+        given,
+        points,
+        given.target[at],
+        rows.weight,
+        rows,
+        kernel,
+        control,
+        estimator.solver,
+        float(estimator.tol),
+        threads,
+        budget,
+        classes,
+        pairs,
+    )

@@ -1,0 +1,257 @@
+"""The problems of a fit, and what comes of them: one record per problem, or all problems as columns.
+
+:class:`BinaryModel` is one solved and certified problem. :class:`SolvedProblems` holds all of a fit as flat arrays,
+whichever way they were solved: what is published and predicted on the training rows is computed from it, and its
+:class:`FitOutcome`, one entry per problem, is what reports are made of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from maxmargin.problems.dual import DualProblem, c_svc
+from maxmargin.problems.optimality import Certificate
+from maxmargin.runtime.control import Progress, Status
+from maxmargin.runtime.history import History
+from maxmargin.runtime.validation import Array
+from maxmargin.solvers import Solution
+from maxmargin.svm.kernel.batch import STATUSES, Solved
+
+CERTIFICATE = tuple(field.name for field in fields(Certificate))
+
+
+@dataclass(frozen=True)
+class SolverUsed:
+    """For the report: which solver, why, and the kernel values it computed."""
+
+    name: str
+    reason: str
+    evaluations: int
+
+
+@dataclass(frozen=True)
+class Subproblem:
+    """One problem of a fit: its canonical rows, and where to start (None: at the problem's own start)."""
+
+    rows: Array
+    problem: DualProblem
+    start: Array | None = None
+
+
+@dataclass(frozen=True)
+class BinaryModel:
+    """One problem of a fit, solved.
+
+    Attributes
+    ----------
+    rows : array
+        Its canonical rows.
+    problem : DualProblem
+    solution : Solution
+    certificate : Certificate
+    f : array
+        The values without intercept on its rows, from which the certificate was computed.
+    intercept, rho, epsilon : float
+        As in :class:`~maxmargin.problems.dual.PrimalScalars`.
+    progress : sequence of Progress
+        What the solver reported.
+    """
+
+    rows: Array
+    problem: DualProblem
+    solution: Solution
+    certificate: Certificate
+    f: Array
+    intercept: float
+    rho: float = 0.0
+    epsilon: float = 0.0
+    progress: Sequence[Progress] = ()
+
+
+@dataclass(frozen=True)
+class FitOutcome:
+    """Certificates and counts, one entry per problem.
+
+    Attributes
+    ----------
+    certificates : tuple of 8 arrays
+        The fields of :class:`~maxmargin.problems.optimality.Certificate`, in their order.
+    n_iter, n_support : arrays
+    scale : array
+        Factors from the dual's variables to decision values with margin one.
+    status : Status
+        Of the fit: the first that is not optimal.
+    solver : SolverUsed
+    progress : sequence of lists of Progress
+        What solvers reported of each problem; empty where they did not.
+    """
+
+    certificates: tuple[Array, ...]
+    n_iter: Array
+    n_support: Array
+    scale: Array
+    status: Status
+    solver: SolverUsed
+    progress: Sequence[Sequence[Progress]] = ()
+
+    @classmethod
+    def of_solutions(
+        cls,
+        certificates: Sequence[Certificate],
+        solutions: Sequence[Solution],
+        solver: SolverUsed,
+        progress: Sequence[Sequence[Progress]],
+        scale: Array,
+    ) -> FitOutcome:
+        """Of problems that were solved one by one."""
+        return cls(
+            tuple(np.array([getattr(own, name) for own in certificates], np.float64) for name in CERTIFICATE),
+            np.array([own.n_iter for own in solutions], np.int64),
+            np.array([np.count_nonzero(own.a) for own in solutions], np.int64),
+            scale,
+            next((own.status for own in solutions if not own.status.converged), Status.OPTIMAL),
+            solver,
+            progress,
+        )
+
+    @property
+    def margins(self) -> Array:
+        """2 / |w| of each problem."""
+        norm = self.certificates[CERTIFICATE.index("norm")] * self.scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(norm >= 0, 2.0 / norm, math.nan)
+
+    def certificate_list(self) -> list[Certificate]:
+        """The certificates one by one."""
+        columns = (column.tolist() for column in self.certificates)
+        return [Certificate(*values) for values in zip(*columns, strict=True)]
+
+    def with_evaluations(self, more: int) -> FitOutcome:
+        """The same with more kernel values computed."""
+        return replace(self, solver=replace(self.solver, evaluations=self.solver.evaluations + more))
+
+    def history(self) -> History:
+        """What solvers reported of each problem, and its certificate as the last record."""
+        history, margins = History(), self.margins
+        for k, certificate in enumerate(self.certificate_list()):
+            reported = self.progress[k] if self.progress else ()
+            for progress in reported:
+                norm = self.scale[k] * progress.norm
+                history.append(
+                    machine=k,
+                    iteration=progress.iteration,
+                    objective=progress.primal,
+                    dual=progress.dual,
+                    margin=2.0 / norm if norm > 0 else math.inf if norm == 0 else math.nan,
+                    n_support=progress.n_support,
+                    seconds=progress.seconds,
+                )
+            history.append(
+                machine=k,
+                iteration=int(self.n_iter[k]),
+                objective=certificate.primal,
+                dual=certificate.dual,
+                margin=float(margins[k]),
+                n_support=int(self.n_support[k]),
+                seconds=reported[-1].seconds if reported else 0.0,
+            )
+        return history
+
+
+@dataclass(frozen=True)
+class SolvedProblems:
+    """The problems of a fit as columns.
+
+    Attributes
+    ----------
+    at : array of shape (n_problems + 1,)
+        The entries of problem p are ``at[p]:at[p + 1]``.
+    rows, target, coefficient, bound, f : arrays
+        One entry per row of each problem; f is without the intercept.
+    intercept : array
+        One entry per problem.
+    outcome : FitOutcome
+    source : batch, or sequence of models
+        Where the columns come from.
+    """
+
+    at: Array
+    rows: Array
+    target: Array
+    coefficient: Array
+    bound: Array
+    f: Array
+    intercept: Array
+    outcome: FitOutcome
+    source: Solved | Sequence[BinaryModel]
+
+    @classmethod
+    def of_models(cls, models: Sequence[BinaryModel], solver: SolverUsed, scale: Array) -> SolvedProblems:
+        """Problems that were solved one by one."""
+        outcome = FitOutcome.of_solutions(
+            [m.certificate for m in models], [m.solution for m in models], solver, [m.progress for m in models], scale
+        )
+
+        def joined(parts: list[Array]) -> Array:
+            return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
+
+        return cls(
+            np.cumsum([0, *(len(m.rows) for m in models)]),
+            joined([m.rows for m in models]).astype(np.int64, copy=False),
+            joined([m.problem.target for m in models]),
+            joined([m.problem.coefficients(m.solution.a) for m in models]),
+            joined([m.problem.bound for m in models]),
+            joined([m.f for m in models]),
+            np.array([m.intercept for m in models], np.float64),
+            outcome,
+            models,
+        )
+
+    @classmethod
+    def of_batch(cls, solved: Solved, status: Status, solver: SolverUsed) -> SolvedProblems:
+        """C-SVC problems of a batch."""
+        posed, ones = solved.posed, np.ones(len(solved.steps))
+        certificates = (
+            solved.primal,
+            solved.dual,
+            solved.violation,
+            solved.stationarity,
+            solved.outside,
+            np.zeros_like(ones),
+            solved.complementarity,
+            solved.norm,
+        )
+        return cls(
+            posed.at,
+            posed.order[posed.place],
+            posed.target,
+            solved.a,
+            posed.upper - posed.lower,
+            solved.f,
+            solved.intercept,
+            FitOutcome(certificates, solved.steps, solved.n_support, ones, status, solver),
+            solved,
+        )
+
+    @property
+    def sizes(self) -> Array:
+        """Rows of each problem."""
+        return np.diff(self.at)
+
+    def models(self) -> Sequence[BinaryModel]:
+        """The problems one by one, for steps that take them so."""
+        if not isinstance(self.source, Solved):
+            return self.source
+        solved, posed, models = self.source, self.source.posed, []
+        for p in range(posed.n_problems):
+            variables = slice(posed.at[p], posed.at[p + 1])
+            problem = c_svc(posed.target[variables], posed.upper[variables] - posed.lower[variables])
+            status = STATUSES.get(int(solved.status[p]), Status.OPTIMAL)
+            solution = Solution(solved.a[variables], solved.f[variables], status, int(solved.steps[p]), fresh=True)
+            b = float(solved.intercept[p])
+            models.append(BinaryModel(posed.rows(p), problem, solution, solved.certificate(p), solution.f, b))
+        return models

@@ -1,0 +1,26 @@
+"""Parameters and attributes that the linear estimators share, documented once."""
+
+from maxmargin.runtime.parameter_docs import entries
+
+LINEAR = entries(
+    """
+tol : float, default=1e-4
+    Stop when the relative duality gap is at most this.
+intercept_scaling : float or None, default=None
+    None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is added
+    to the objective.
+dual : "auto" or bool, default="auto"
+    For scikit-learn's interface: both problems have the same solution, and ``solver="auto"`` takes the fastest way to
+    it whatever this says. A solver asked for by name must be one of that side.
+verbose : int or bool, default=0
+    Print progress on standard error.
+random_state : int, RandomState or None, default=None
+    For solvers that take rows at random. None is one fixed seed: the fit is deterministic.
+max_iter : int, default=1000
+    Largest number of iterations (epochs, for methods that go through the rows), -1 for no limit.
+warm_start : bool, default=False
+    Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+history_ : History
+    Objectives, gap, 2 / |w|, support vectors and time at each iteration.
+"""
+)

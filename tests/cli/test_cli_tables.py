@@ -1,0 +1,223 @@
+"""Tables as analysts have them: what train does to each column, and predict with what training did not have."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from maxmargin import load
+from maxmargin.cli import main
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def found(*arguments):
+    result = call(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def refused(*arguments):
+    result = call(*arguments)
+    assert result.exit_code == 2, result.output
+    return result.stderr.splitlines()[-1]
+
+
+HEAD = ["customer_id", "age", "city", "joined", "income", "share", "comment", "same", "churn"]
+
+
+@pytest.fixture
+def customers(tmp_path):
+    """200 customers: IDs, gaps, dates, prices, percents, sentences and a constant; churn depends on income and city."""
+    rng = np.random.default_rng(0)
+    rows = [HEAD]
+    for k in range(200):
+        income, city = int(rng.integers(900, 9000)), ["Rome", "Oslo", "Bern", ""][rng.integers(0, 4)]
+        age = "" if k % 10 == 0 else str(rng.integers(18, 80))
+        joined = f"20{rng.integers(10, 24)}-{rng.integers(1, 13):02d}-{rng.integers(1, 28):02d}"
+        share = f"{rng.integers(0, 101)} %"
+        comment = f"it was {['good', 'bad'][k % 2]} on day {k} for me"
+        churn = "yes" if income > 4000 or city == "Rome" else "no"
+        rows.append([f"C{k:04d}", age, city, joined, f"${income:,}", share, comment, "x", churn])
+    path = tmp_path / "customers.csv"
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
+class TestColumns:
+    def test_each_is_told(self, customers):
+        plans = {plan["name"]: plan for plan in found("train", customers)["columns"]}
+        assert plans["customer_id"]["note"] == "left out: an ID, 200 different values"
+        assert plans["age"]["form"] == "number"
+        assert plans["age"]["n_missing"] == 20
+        assert plans["city"]["form"] == "category"
+        assert plans["joined"]["form"] == "date %Y-%m-%d > day month weekday"
+        assert plans["income"]["form"] == "number ."
+        assert "read as" in plans["income"]["note"]
+        assert plans["share"]["form"] == "number ."
+        assert "--text 'comment'" in plans["comment"]["note"]
+        assert plans["same"]["note"] == "left out: it is 'x' in every row"
+
+    def test_the_model_learns_from_them(self, customers, tmp_path):
+        result = found("train", customers, "-o", tmp_path / "c.mm")
+        assert result["test"]["better_than_baseline"] is True
+        assert next(iter(result["importances"])) == "income"
+        text = call("train", customers).stdout
+        assert "20 missing, filled with the median" in " ".join(text.split())
+        assert max(map(len, text.splitlines()[2:])) <= 80
+
+    def test_the_encoder_is_that_of_the_training_rows(self, customers, tmp_path):
+        call("train", customers, "-o", tmp_path / "c.mm", "--test-size", "0")
+        encoder = load(tmp_path / "c.mm")[0]
+        assert encoder.columns == ["age", "city", "joined", "income", "share"]
+        with open(customers, newline="") as file:
+            rows = list(csv.DictReader(file))
+        incomes = np.array([float(row["income"].replace("$", "").replace(",", "")) for row in rows])
+        at = encoder.get_feature_names_out().tolist().index("income")
+        table = np.array([[row[name] or None for name in encoder.columns] for row in rows], object)
+        np.testing.assert_allclose(encoder.transform(table)[:, at], (incomes - incomes.mean()) / incomes.std())
+
+    def test_options(self, customers):
+        names = {plan["name"]: plan for plan in found("train", customers, "--drop", "age", "--id", "city")["columns"]}
+        assert names["age"]["form"] is None
+        assert names["city"]["form"] is None
+        kept = found("train", customers, "--keep", "customer_id", "--text", "comment")
+        forms = {plan["name"]: plan["form"] for plan in kept["columns"]}
+        assert forms["customer_id"] == "category"
+        assert forms["comment"] == "text"
+        for option in ("--drop", "--keep", "--id", "--text"):
+            assert "did you mean 'income'?" in refused("train", customers, option, "incom")
+        assert "this is the target" in refused("train", customers, "--drop", "churn")
+
+    @pytest.mark.parametrize("missing", ["median", "mode", "indicate", "drop"])
+    def test_missing(self, customers, tmp_path, missing):
+        result = found("train", customers, "--missing", missing, "-o", tmp_path / "c.mm")
+        model = load(tmp_path / "c.mm")
+        names = model[0].get_feature_names_out().tolist()
+        assert ("age missing" in names) == (missing == "indicate")
+        assert ("city_(missing)" in names) == (missing in ("median", "indicate"))
+        assert (result["n_train"] < 150) == (missing == "drop")
+
+    def test_missing_can_be_refused(self, customers):
+        message = refused("train", customers, "--missing", "refuse")
+        assert "customers.csv, column 'age', row 1: the value is missing" in message
+        assert "--missing" in message
+
+    def test_a_target_with_gaps(self, tmp_path):
+        lines = ["a,y", *(f"{k},{'' if k % 5 == 0 else k % 2}" for k in range(60))]
+        (tmp_path / "t.csv").write_text("\n".join(lines))
+        result = found("train", tmp_path / "t.csv")
+        assert result["notes"][0] == "Note: 12 rows without a target 'y' left out."
+        assert result["n_train"] + result["test"]["n"] == 48
+
+    def test_prices_as_target(self, tmp_path):
+        lines = ["a;y", *(f"{k};{k * 1000 + 500},25 €" for k in range(60))]
+        (tmp_path / "t.csv").write_bytes("\n".join(lines).encode("cp1252"))
+        result = found("train", tmp_path / "t.csv")
+        assert result["task"] == "regress"
+        assert result["test"]["r2"] > 0.9
+        assert result["test"]["baseline_mean"]["mae"] > 10_000
+
+    def test_the_last_column_is_said_to_be_the_target(self, customers):
+        text = " ".join(call("train", customers).stdout.split())
+        assert "target 'churn', because it is the last column (--target to name another)" in text
+
+    def test_texts_without_classes(self, customers):
+        assert "which are no classes: choose another column with --target" in refused(
+            "train", customers, "--target", "customer_id"
+        )
+
+    def test_a_text_column_alone(self, tmp_path):
+        lines = ["review,stars", *(f"the film number {k} was {['great', 'awful'][k % 2]},{k % 2}" for k in range(80))]
+        (tmp_path / "t.csv").write_text("\n".join(lines))
+        result = found("train", tmp_path / "t.csv", "-o", tmp_path / "t.mm")
+        assert result["columns"][0]["form"] == "text"
+        assert result["test"]["accuracy"] == 1.0
+        assert call("predict", tmp_path / "t.mm", tmp_path / "t.csv").stdout.splitlines()[:2] == ["0", "1"]
+
+
+class TestPredict:
+    @pytest.fixture
+    def model(self, customers, tmp_path):
+        assert call("train", customers, "-o", tmp_path / "c.mm", "--probabilities").exit_code == 0
+        return tmp_path / "c.mm"
+
+    def test_unknown_categories_are_counted(self, customers, model, tmp_path):
+        text = customers.read_text().replace(",Oslo,", ",Paris,")
+        (tmp_path / "new.csv").write_text(text)
+        result = call("predict", model, tmp_path / "new.csv")
+        n = text.count(",Paris,")
+        assert f"column 'city': {n} values unknown to the model ignored ('Paris')" in " ".join(result.stderr.split())
+        assert len(result.stdout.splitlines()) == 200
+
+    def test_beside_the_columns_of_the_data(self, customers, model, tmp_path):
+        out = tmp_path / "p.csv"
+        assert call("predict", model, customers, "--id", "customer_id", "--values", "-o", out).exit_code == 0
+        with open(out, newline="") as file:
+            head, first, *_ = csv.reader(file)
+        assert head == ["customer_id", "prediction", "value"]
+        assert first[0] == "C0000"
+        assert call("predict", model, customers, "--all", "-o", out).exit_code == 0
+        with open(out, newline="") as file:
+            head, first, *_ = csv.reader(file)
+        assert head == [*HEAD, "prediction"]
+        assert first[1] == ""
+        assert "no such column" in refused("predict", model, customers, "--id", "nobody")
+
+    def test_probabilities_and_thresholds(self, customers, model, tmp_path):
+        answers = found("predict", model, customers, "--probabilities")
+        p = np.array(answers["probabilities"])
+        np.testing.assert_allclose(p.sum(axis=1), 1)
+        strict = found("predict", model, customers, "--threshold", "0.9")["predictions"]
+        assert [label == "yes" for label in strict] == (p[:, 1] >= 0.9).tolist()
+        call("train", customers, "-o", tmp_path / "bare.mm")
+        assert "train it with --probabilities" in refused("predict", tmp_path / "bare.mm", customers, "--probabilities")
+
+    def test_explain(self, customers, model, tmp_path):
+        result = found("explain", model, customers, "--rows", "30", "-o", tmp_path / "e.csv")
+        assert len(result["rows"]) == 30
+        first = [row["effects"][0]["column"] for row in result["rows"]]
+        assert max(set(first), key=first.count) == "income"
+        text = call("explain", model, customers).stdout
+        assert text.startswith("row 1: ")
+        assert max(map(len, text.splitlines())) <= 80
+        with open(tmp_path / "e.csv", newline="") as file:
+            assert len(list(csv.reader(file))) == 1 + 30 * 5
+
+    def test_a_page(self, customers, tmp_path):
+        pytest.importorskip("matplotlib")
+        page = tmp_path / "page.html"
+        result = call("train", customers, "--report", page, "--probabilities")
+        assert result.exit_code == 0, result.output
+        text = page.read_text()
+        for words in ("Confusion matrix", "ROC curve", "Columns that matter", "data:image/png;base64", "income"):
+            assert words in text
+        assert "http" not in text.replace("http://www.w3.org", "")
+        assert "ends in .html" in refused("train", customers, "--report", tmp_path / "page.pdf")
+
+
+class TestManners:
+    def test_doctor(self):
+        result = found("doctor")
+        assert result["healthy"] is True
+        assert "Self-test" in call("doctor").stdout
+
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_completion(self, shell):
+        assert "_MAXMARGIN_COMPLETE" in call("completion", shell).stdout
+
+    def test_an_imbalanced_class_is_judged_by_balanced_accuracy(self, tmp_path):
+        rng = np.random.default_rng(0)
+        y = rng.random(600) < 0.06
+        x = rng.normal(size=600) + 3.5 * y
+        lines = ["a,b,y", *(f"{a},{b},{int(c)}" for a, b, c in zip(x, rng.normal(size=600), y, strict=True))]
+        (tmp_path / "t.csv").write_text("\n".join(lines))
+        test = found("train", tmp_path / "t.csv", "--class-weight", "balanced")["test"]
+        assert test["judged_by"] == "balanced accuracy"
+        assert test["accuracy"] < test["baseline"] + 0.05
+        assert test["better_than_baseline"] is True

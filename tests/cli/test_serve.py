@@ -1,0 +1,148 @@
+"""``maxmargin serve``: the same answers as predict, and no answer to strangers."""
+
+import asyncio
+import csv
+import io
+import json
+import socket
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from maxmargin import SVC, save
+from maxmargin.cli import main
+from maxmargin.cli._model import load_model
+
+pytest.importorskip("starlette")
+httpx = pytest.importorskip("httpx")
+
+from maxmargin.cli._server import ROWS_MAX, create_app  # noqa: E402
+
+HOST = "127.0.0.1:8754"
+ROWS = [{"size": 1.5 + k / 10, "colour": ["red", "blue"][k % 2]} for k in range(40)]
+
+
+class Client:
+    """Requests to an application without a network."""
+
+    def __init__(self, app, base_url=f"http://{HOST}"):
+        self.transport, self.base_url = httpx.ASGITransport(app=app, raise_app_exceptions=False), base_url
+
+    def request(self, method, path, **options):
+        async def ask():
+            async with httpx.AsyncClient(transport=self.transport, base_url=self.base_url) as client:
+                return await client.request(method, path, **options)
+
+        return asyncio.run(ask())
+
+    def get(self, path, **options):
+        return self.request("GET", path, **options)
+
+    def post(self, path, **options):
+        return self.request("POST", path, **options)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serve")
+    lines = ["size,colour,kind"]
+    lines += [f"{row['size']},{row['colour']},{'a' if row['colour'] == 'red' else 'b'}" for row in ROWS]
+    (folder / "t.csv").write_text("\n".join(lines))
+    arguments = ["train", folder / "t.csv", "-o", folder / "t.mm", "--probabilities"]
+    assert CliRunner().invoke(main, list(map(str, arguments))).exit_code == 0
+    return load_model(str(folder / "t.mm"))
+
+
+@pytest.fixture
+def client(model):
+    return Client(create_app(model, {HOST}, 100_000))
+
+
+def test_rows_as_json(client, model):
+    answer = client.post("/predict?values=1&probabilities=1", json={"rows": ROWS}).json()
+    assert answer["predictions"] == ["a" if row["colour"] == "red" else "b" for row in ROWS]
+    assert answer["classes"] == ["a", "b"]
+    assert len(answer["values"]) == answer["n"] == 40
+    np.testing.assert_allclose(np.sum(answer["probabilities"], axis=1), 1)
+    assert client.post("/predict", json=ROWS[:1]).json()["predictions"] == ["a"]
+    one = client.post("/predict", json=[{"size": None, "colour": "pink"}]).json()
+    assert one["unknown"] == {"colour": 1}
+
+
+def test_rows_as_csv(client):
+    text = "colour,size,other\nred,1.5,x\nblue,,y\n"
+    answer = client.post("/predict", content=text, headers={"content-type": "text/csv", "accept": "text/csv"})
+    assert list(csv.reader(io.StringIO(answer.text))) == [["prediction"], ["a"], ["b"]]
+    more = client.post(
+        "/predict?probabilities=1", content=text, headers={"content-type": "text/csv", "accept": "text/csv"}
+    )
+    assert more.text.splitlines()[0] == "prediction,probability a,probability b"
+
+
+def test_what_the_server_says_of_itself(client):
+    assert client.get("/health").json()["status"] == "ok"
+    described = client.get("/openapi.json").json()
+    schema = described["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    row = schema["properties"]["rows"]["items"]["properties"]
+    assert row == {"size": {"type": ["number", "null"]}, "colour": {"type": ["string", "null"]}}
+    page = client.get("/")
+    assert "/predict" in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert page.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status", "words"),
+    [
+        (b"{", "application/json", 400, "no JSON"),
+        (b"[" * 50_000, "application/json", 400, ""),
+        (b"\xff", "application/json", 400, "no UTF-8"),
+        (b"{}", "application/json", 400, "at least one row"),
+        (b'[{"size": NaN, "colour": "red"}]', "application/json", 400, "no JSON number"),
+        (b'[{"size": [1], "colour": "red"}]', "application/json", 400, "a value is a number, a text or null"),
+        (b'[{"size": 1}]', "application/json", 400, "The rows lack 'colour'"),
+        (b"size,colour\n1\n", "text/csv", 400, "Line 2 has 1 fields"),
+        (b"size,colour\n", "text/csv", 400, "at least one row"),
+        (b"size=1", "application/x-www-form-urlencoded", 415, "JSON or CSV"),
+        (b"{}", "text/plain", 415, "JSON or CSV"),
+        (b" " * 100_001, "application/json", 413, "larger than 0.1 MB"),
+    ],
+)
+def test_bad_requests_get_one_sentence(client, content, kind, status, words):
+    answer = client.post("/predict", content=content, headers={"content-type": kind})
+    assert answer.status_code == status
+    assert words in answer.json()["error"]
+    assert "Traceback" not in answer.text
+
+
+def test_too_many_rows(model):
+    client = Client(create_app(model, {HOST}, 10**8))
+    body = json.dumps([{"size": 1, "colour": "red"}] * (ROWS_MAX + 1))
+    assert client.post("/predict", content=body, headers={"content-type": "application/json"}).status_code == 413
+
+
+def test_strangers(client):
+    assert client.get("/health", headers={"host": "evil.example"}).status_code == 421
+    assert client.get("/health", headers={"origin": "http://evil.example"}).status_code == 403
+    assert client.post("/predict", json=ROWS, headers={"origin": "null"}).status_code == 403
+    assert client.post("/predict", json=ROWS, headers={"origin": f"http://{HOST}"}).status_code == 200
+    assert "access-control-allow-origin" not in client.get("/health").headers
+    assert client.get("/predict").status_code == 405
+    assert client.get("/nothing").status_code == 404
+
+
+def test_a_model_without_an_encoder(tmp_path):
+    X = np.linspace(0, 1, 20)[:, None]
+    save(SVC().fit(X, X.ravel() > 0.5), tmp_path / "m.mm")
+    client = Client(create_app(load_model(str(tmp_path / "m.mm")), None, 1000), "http://any.where")
+    assert client.post("/predict", json=[{"column 1": 0.9}]).json()["predictions"] == [True]
+    assert "numbers only" in client.post("/predict", json=[{"column 1": "x"}]).json()["error"]
+
+
+def test_a_port_in_use(model, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(main, ["serve", model.path, "--port", str(port)])
+    assert result.exit_code == 2
+    assert "choose another --port" in result.stderr

@@ -1,0 +1,142 @@
+"""Numbers, dates and times as people write them: read rightly, or not at all."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maxmargin.data.forms import (
+    date_form,
+    find_form,
+    form_parts,
+    is_ambiguous,
+    is_form,
+    is_gap,
+    number_form,
+    numbers_of,
+    parse_number,
+)
+
+
+def read(words, form):
+    return numbers_of(np.array(words, object), form)[:, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "form", "values"),
+    [
+        (["1", "2.5", "-3e4"], "number", [1, 2.5, -3e4]),
+        (["$1,234", "$5"], "number .", [1234, 5]),
+        (["-$5.20", "$3"], "number .", [-5.2, 3]),
+        (["1,234.50", "7"], "number .", [1234.5, 7]),
+        (["12 %", "3%"], "number .", [12, 3]),
+        (["(1,200)", "30"], "number .", [-1200, 30]),
+        (["1'234'567", "5"], "number .", [1234567, 5]),
+        (["1 234", "5"], "number .", [1234, 5]),
+        (["1,5", "2,25"], "number ,", [1.5, 2.25]),
+        (["0,123", "1"], "number ,", [0.123, 1]),
+        (["1.234,5 €", "7 €"], "number ,", [1234.5, 7]),
+        (["1.234.567", "12"], "number ,", [1234567, 12]),
+        (["10:30", "1:02:03"], "time", [10.5, 1 + 2 / 60 + 3 / 3600]),
+    ],
+)
+def test_numbers(words, form, values):
+    assert find_form(dict.fromkeys(words, 1)) == form
+    assert read(words, form) == pytest.approx(values)
+
+
+@pytest.mark.parametrize(
+    "words", [["1,23", "1.5"], ["$5", "3 %"], ["12 %", "0.3"], ["1,2345,6"], ["1.2.3"], ["a", "1"], ["12 kg", "3 kg"]]
+)
+def test_what_fits_no_form_is_not_guessed(words):
+    assert number_form(words) is None
+    assert find_form(dict.fromkeys(words, 1)) == "category"
+
+
+def test_a_comma_that_may_be_either():
+    words = ["1,234", "567"]
+    assert is_ambiguous(words)
+    assert number_form(words) == "number ."
+    assert number_form(words, ",") == "number ,"
+    assert not is_ambiguous(["1,5"])
+    assert not is_ambiguous(["1,234,567"])
+    assert not is_ambiguous(["12 %"])
+
+
+@given(st.floats(-1e9, 1e9).map(lambda x: round(x, 2)))
+def test_formatted_numbers_come_back(value):
+    english = f"{value:,.2f}"
+    assert parse_number(english, ".") == value
+    german = english.replace(",", "_").replace(".", ",").replace("_", ".")
+    assert parse_number(german, ",") == value
+
+
+@given(st.text(max_size=8), st.sampled_from([".", ","]))
+def test_any_word_is_a_number_or_nothing(word, mark):
+    value = parse_number(word, mark)
+    assert isinstance(value, float)
+    for form in ("number", "number .", "time", "date %Y-%m-%d > day month"):
+        assert numbers_of(np.array([word], object), form).shape == (1, len(form_parts(form)))
+
+
+@pytest.mark.parametrize(
+    ("words", "format"),
+    [
+        (["2020-01-31", "2021-12-01"], "%Y-%m-%d"),
+        (["2020/01/31"], "%Y/%m/%d"),
+        (["31.01.2020", "1.2.2021"], "%d.%m.%Y"),
+        (["01/13/2020", "02/03/2020"], "%m/%d/%Y"),
+        (["13/01/2020", "02/03/2020"], "%d/%m/%Y"),
+        (["1949-01", "1950-12"], "%Y-%m"),
+        (["Jan 5 2020", "Mar 30 2021"], "%b %d %Y"),
+        (["5-Jan-20"], "%d-%b-%y"),
+        (["2020-01-31 10:30", "2020-01-31 11:00"], "%Y-%m-%d %H:%M"),
+        (["2020-01-31T10:30:00Z"], "%Y-%m-%dT%H:%M:%S"),
+        (["2020-01-31T10:30:00+02:00"], "%Y-%m-%dT%H:%M:%S"),
+    ],
+)
+def test_dates(words, format):
+    form = date_form(words)
+    assert form.startswith(f"date {format} > day")
+    assert is_form(form)
+
+
+def test_days_and_parts():
+    form = date_form([f"20{k:02d}-{1 + k % 12:02d}-{1 + k:02d}" for k in range(24)])
+    assert form == "date %Y-%m-%d > day month weekday"
+    assert form_parts(form) == ["", " month", " weekday"]
+    days, month, weekday = numbers_of(np.array(["2024-02-29"], object), form)[0]
+    date = datetime.date(2024, 2, 29)
+    assert days == (date - datetime.date(1970, 1, 1)).days
+    assert month == 2 + 28 / 31
+    assert weekday == date.weekday()
+    assert np.isnan(numbers_of(np.array(["never", None], object), form)).all()
+
+
+def test_mixed_columns():
+    assert find_form({"3": 5, "4": 5, "5+": 2}) == "category"
+    many = dict.fromkeys(map(str, range(100)), 1)
+    assert find_form(many | {"unclear": 3}) == "number"
+    assert find_form(many | {"unclear": 30}) == "category"
+    assert read(["7", "unclear", None], "number")[0] == 7
+    assert np.isnan(read(["7", "unclear", None], "number")[1:]).all()
+
+
+def test_gaps():
+    for word in ("", "?", "NaN", "n/a", "NULL", "-", "none", "."):
+        assert is_gap(word, "number")
+    assert is_gap("NA", "category")
+    assert not is_gap("NA", "category NA")
+    for word in ("none", "None", "-", "nil"):
+        assert not is_gap(word, "category")
+
+
+def test_forms_of_files_are_checked():
+    for form in ("number", "number .", "number ,", "time", "category", "category NA", "text", "date %Y > day"):
+        assert is_form(form)
+    for form in ("numbers", "date", "date %Y", "date %Y > month", "date %Y > day second", 7, None):
+        assert not is_form(form)

@@ -1,0 +1,311 @@
+"""A hundred typical mistakes, and what the message about each must contain.
+
+A message names the parameter or the column, the value, the cause and the remedy. Each line below is one mistake: what
+a user writes, the error, and words that its text must contain. No text may name another library's estimator as the
+only remedy, or print an object's address.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+import maxmargin
+from maxmargin import (
+    SVC,
+    SVCCV,
+    SVR,
+    KernelDiscriminantAnalysis,
+    KernelKMeans,
+    KernelKNeighborsClassifier,
+    KernelPCA,
+    KernelRidge,
+    LinearOneClassSVM,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    Nystroem,
+    NystroemSVC,
+    NystroemSVR,
+    OneClassSVM,
+    Perceptron,
+    RandomFeatures,
+    TableEncoder,
+)
+from maxmargin.kernels import RBF
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(30, 3))
+Y = np.arange(30) % 2
+VALUES = X[:, 0] + 0.1 * rng.normal(size=30)
+TABLE = pd.DataFrame({"age": X[:, 0], "sex": ["m", "f"] * 15, "fare": X[:, 2]})
+
+
+def changed(array, place, value, dtype=None):
+    """A copy with one other value."""
+    copy = np.array(array, dtype=dtype)
+    copy[place] = value
+    return copy
+
+
+HOLES = changed(X, (4, 2), np.nan)
+NAMED = pd.DataFrame(HOLES, columns=["age", "height", "fare"])
+K = X @ X.T
+
+# id: (what is written, the error, words of its message)
+MISTAKES = {
+    # constructors
+    "positional C": (lambda: SVC(1.0), TypeError, "by name", "SVC(C=1.0)"),
+    "positional kernel": (lambda: SVC("linear"), TypeError, "SVC(kernel='linear')"),
+    "positional alpha": (lambda: KernelRidge(1.0, "rbf"), TypeError, "KernelRidge(1.0, kernel='rbf')"),
+    "positional tol": (lambda: LinearSVC("l2", "hinge", 0.1), TypeError, "by name", "'hinge', "),
+    "gama": (lambda: SVC(gama=1.0), TypeError, "SVC has no parameter 'gama'", "Did you mean 'gamma'?"),
+    "kernal": (lambda: SVC(kernal="rbf"), TypeError, "Did you mean 'kernel'?"),
+    "cost": (lambda: SVC(cost=1.0), TypeError, "Did you mean 'C'?"),
+    "lower-case c": (lambda: NuSVR(c=1.0), TypeError, "NuSVR has no parameter 'c'", "'C'"),
+    "probability of a linear model": (lambda: LinearSVC(probability=True), TypeError, "Did you mean 'calibration'?"),
+    "nu of SVC": (lambda: SVC(nu=0.5), TypeError, "SVC has no parameter 'nu'", "Its parameters are C, kernel"),
+    "wrong name of a kernel's parameter": (lambda: RBF(gama=1.0), TypeError, "RBF has no parameter 'gama'", "gamma"),
+    "n_landmark": (lambda: NystroemSVC(n_component=5), TypeError, "Did you mean 'n_components'?"),
+    "set_params": (lambda: SVC().set_params(gama=1.0), ValueError, "Invalid parameter 'gama'", "Did you mean 'gamma'?"),
+    # numbers and choices
+    "C is zero": (lambda: SVC(C=0).fit(X, Y), ValueError, "C must be > 0", "C=0"),
+    "C is negative": (lambda: LinearSVC(C=-1).fit(X, Y), ValueError, "C must be > 0", "C=-1"),
+    "C is text": (lambda: SVC(C="1").fit(X, Y), TypeError, "C must be a number", "'1'", "str"),
+    "C is None": (lambda: SVR(C=None).fit(X, VALUES), TypeError, "C must be a number", "None"),
+    "C is NaN": (lambda: SVC(C=np.nan).fit(X, Y), ValueError, "C must be > 0", "nan"),
+    "C is a list": (lambda: SVC(C=[1, 10]).fit(X, Y), TypeError, "C must be a number", "[1, 10]"),
+    "gamma is zero": (lambda: SVC(gamma=0).fit(X, Y), ValueError, "gamma must be > 0", "gamma=0"),
+    "gamma is zero, regression": (lambda: SVR(gamma=0.0).fit(X, VALUES), ValueError, "gamma must be > 0"),
+    "gamma is negative": (lambda: SVC(gamma=-1).fit(X, Y), ValueError, "gamma must be > 0", "gamma=-1"),
+    "gamma is a wrong word": (lambda: SVC(gamma="scaled").fit(X, Y), ValueError, "gamma", "'scale'", "'scaled'"),
+    "gamma is NaN": (lambda: OneClassSVM(gamma=np.nan).fit(X), ValueError, "gamma", "nan"),
+    "nu is two": (lambda: NuSVC(nu=2).fit(X, Y), ValueError, "nu must be > 0 and <= 1", "nu=2"),
+    "nu is zero": (lambda: OneClassSVM(nu=0).fit(X), ValueError, "nu must be > 0 and <= 1", "nu=0"),
+    "nu is infeasible": (lambda: NuSVC(nu=0.9).fit(X, np.arange(30) < 5), ValueError, "nu is infeasible", "0.333333"),
+    "epsilon is negative": (lambda: SVR(epsilon=-0.1).fit(X, VALUES), ValueError, "epsilon must be >= 0", "-0.1"),
+    "epsilon is negative, linear": (lambda: LinearSVR(epsilon=-1).fit(X, VALUES), ValueError, "epsilon must be >= 0"),
+    "tol is zero": (lambda: SVC(tol=0).fit(X, Y), ValueError, "tol must be > 0", "tol=0"),
+    "degree is negative": (lambda: SVC(kernel="poly", degree=-2).fit(X, Y), ValueError, "degree", "-2"),
+    "max_iter is a float": (lambda: SVC(max_iter=1.5).fit(X, Y), TypeError, "max_iter must be an integer", "1.5"),
+    "max_iter is -2": (lambda: SVC(max_iter=-2).fit(X, Y), ValueError, "max_iter must be >= -1", "no limit"),
+    "n_jobs is zero": (lambda: SVC(n_jobs=0).fit(X, Y), ValueError, "n_jobs must not be 0", "None or -1"),
+    "cache_size is zero": (lambda: SVC(cache_size=0).fit(X, Y), ValueError, "cache_size must be > 0"),
+    "random_state": (lambda: SVC(random_state="a").fit(X, Y), ValueError, "random_state must be", "'a'"),
+    "alpha is negative": (lambda: KernelRidge(alpha=-1).fit(X, VALUES), ValueError, "alpha", "-1"),
+    "too many clusters": (lambda: KernelKMeans(n_clusters=50).fit(X), ValueError, "n_clusters", "50", "30"),
+    "too many neighbours": (lambda: KernelKNeighborsClassifier(n_neighbors=50).fit(X, Y).predict(X), ValueError, "50"),
+    "no components": (lambda: KernelPCA(n_components=0).fit(X), ValueError, "n_components", "0"),
+    "no landmarks": (lambda: NystroemSVC(n_components=0).fit(X, Y), ValueError, "n_components", "0"),
+    "no features": (lambda: RandomFeatures(n_components=-1).fit(X), ValueError, "n_components", "-1"),
+    "kernel='gaussian'": (lambda: SVC(kernel="gaussian").fit(X, Y), ValueError, "'gaussian'", "'rbf'"),
+    "kernel='RBF'": (lambda: SVC(kernel="RBF").fit(X, Y), ValueError, "Did you mean 'rbf'?"),
+    "kernel='polynomial'": (lambda: SVR(kernel="polynomial").fit(X, VALUES), ValueError, "Did you mean 'poly'?"),
+    "kernel='radial'": (lambda: KernelPCA(kernel="radial").fit(X), ValueError, "'radial'", "'rbf'"),
+    "kernel=2": (lambda: SVC(kernel=2).fit(X, Y), (TypeError, ValueError), "kernel", "2"),
+    "a kernel class, not an object": (lambda: SVC(kernel=RBF).fit(X, Y), (TypeError, ValueError), "RBF()"),
+    "a kernel function of a wrong shape": (
+        lambda: SVC(kernel=lambda a, b: np.ones(3)).fit(X, Y),
+        ValueError,
+        "shape (3,)",
+        "it must return the matrix",
+    ),
+    "solver": (lambda: SVC(solver="smoo").fit(X, Y), ValueError, "solver must be one of", "Did you mean 'smo'?"),
+    "multiclass": (lambda: SVC(multiclass="ova").fit(X, Y), ValueError, "multiclass must be one of", "'ova'"),
+    "decision_function_shape": (lambda: SVC(decision_function_shape="x").fit(X, Y), ValueError, "'ovo', 'ovr'", "'x'"),
+    "penalty": (lambda: LinearSVC("l3").fit(X, Y), ValueError, "penalty must be one of", "'l3'"),
+    "loss": (lambda: LinearSVC(loss="log").fit(X, Y), ValueError, "loss must be one of", "'hinge'", "'log'"),
+    "l1 with hinge": (
+        lambda: LinearSVC(penalty="l1", loss="hinge", dual=True).fit(X, Y),
+        ValueError,
+        "Unsupported set of arguments",
+        "penalty='l1'",
+        "loss='squared_hinge'",
+    ),
+    "calibration": (lambda: SVC(calibration="platt").fit(X, Y), ValueError, "calibration must be one of", "'sigmoid'"),
+    "calibration=True": (lambda: SVC(calibration=True).fit(X, Y), ValueError, "calibration must be one of", "True"),
+    "probability='yes'": (lambda: SVC(probability="yes").fit(X, Y), ValueError, "probability must be True or False"),
+    "inseparable hard margin": (
+        lambda: SVC(C=np.inf, kernel="linear").fit([[0.0], [1.0], [2.0]], [0, 1, 0]),
+        ValueError,
+        "cannot be separated",
+        "finite C",
+    ),
+    # X
+    "text in a column": (
+        lambda: SVC().fit(TABLE, Y),
+        ValueError,
+        "X contains text in column 'sex' (first value 'm')",
+        "TableEncoder",
+    ),
+    "text in a column, linear": (lambda: LinearSVC().fit(TABLE, Y), ValueError, "column 'sex'", "TableEncoder"),
+    "text in a column, ridge": (lambda: KernelRidge().fit(TABLE, VALUES), ValueError, "column 'sex'", "TableEncoder"),
+    "text in a column, landmarks": (lambda: NystroemSVC().fit(TABLE, Y), ValueError, "column 'sex'", "TableEncoder"),
+    "text in a list": (lambda: SVC().fit([[1.0, "a"], [2.0, "b"]], [0, 1]), ValueError, "column 1", "'a'"),
+    "categories": (
+        lambda: SVC().fit(TABLE.astype({"sex": "category"}), Y),
+        ValueError,
+        "categories in column 'sex'",
+        "TableEncoder",
+    ),
+    "dates": (
+        lambda: SVC().fit(TABLE.assign(sex=pd.date_range("2020-01-01", periods=30)), Y),
+        ValueError,
+        "dates in column 'sex'",
+        "days since",
+    ),
+    "NaN": (lambda: SVC().fit(HOLES, Y), ValueError, "NaN in row 4, column 2", "impute"),
+    "NaN in a named column": (lambda: SVC().fit(NAMED, Y), ValueError, "NaN in row 4, column 'fare'", "impute"),
+    "NaN, linear": (lambda: LinearSVR().fit(NAMED, VALUES), ValueError, "NaN in row 4, column 'fare'"),
+    "NaN, one-class": (lambda: OneClassSVM().fit(NAMED), ValueError, "NaN in row 4, column 'fare'"),
+    "NaN, kernel PCA": (lambda: KernelPCA().fit(NAMED), ValueError, "NaN in row 4, column 'fare'"),
+    "NaN, landmarks": (lambda: NystroemSVR().fit(NAMED, VALUES), ValueError, "NaN in row 4, column 'fare'"),
+    "NaN, search": (lambda: SVCCV().fit(NAMED, Y), ValueError, "NaN in row 4, column 'fare'"),
+    "NaN, sparse": (lambda: SVC().fit(sp.csr_array(HOLES), Y), ValueError, "NaN in row 4, column 2"),
+    "NaN to predict for": (lambda: SVC().fit(X, Y).predict(HOLES), ValueError, "NaN in row 4, column 2", "impute"),
+    "infinity": (lambda: SVC().fit(changed(X, (2, 1), np.inf), Y), ValueError, "infinity in row 2, column 1"),
+    "missing values of pandas": (
+        lambda: SVC().fit(NAMED.convert_dtypes(), Y),
+        ValueError,
+        "NaN in row 4, column 'fare'",
+    ),
+    "complex numbers": (lambda: SVC().fit(X + 1j, Y), ValueError, "Complex data not supported"),
+    "one dimension": (lambda: SVC().fit(X[:, 0], Y), ValueError, "Expected 2D array, got 1D array", "reshape(-1, 1)"),
+    "three dimensions": (lambda: SVC().fit(X[None], Y), ValueError, "X has 3 dimensions", "reshape(len(X), -1)"),
+    "no rows": (lambda: SVC().fit(X[:0], Y[:0]), ValueError, "0 sample(s)"),
+    "no columns": (lambda: SVC().fit(X[:, :0], Y), ValueError, "0 feature(s)"),
+    "X is None": (lambda: SVC().fit(None, Y), (TypeError, ValueError), "X"),
+    "X is a file name": (lambda: SVC().fit("data.csv", Y), (TypeError, ValueError), "read_data"),
+    "X and y swapped": (lambda: SVC().fit(Y, X), ValueError, "Expected 2D array, got 1D array"),
+    "other columns": (lambda: SVC().fit(X, Y).predict(X[:, :2]), ValueError, "X has 2 features", "3 features"),
+    "columns renamed": (
+        lambda: SVC().fit(pd.DataFrame(X, columns=list("abc")), Y).predict(pd.DataFrame(X, columns=list("abd"))),
+        ValueError,
+        "feature names",
+        "d",
+    ),
+    "a single point to predict for": (lambda: SVC().fit(X, Y).predict(X[0]), ValueError, "reshape(1, -1)"),
+    "precomputed, not square": (lambda: SVC(kernel="precomputed").fit(X, Y), ValueError, "square", "30x3", "k(X, X)"),
+    "precomputed, not symmetric": (
+        lambda: SVC(kernel="precomputed").fit(changed(K, (0, 1), 9.0), Y),
+        ValueError,
+        "not symmetric",
+        "(K + K.T) / 2",
+    ),
+    "precomputed, features to predict for": (
+        lambda: SVC(kernel="precomputed").fit(K, Y).predict(X),
+        ValueError,
+        "similarities to the training points",
+        "30",
+    ),
+    "values that overflow": (lambda: SVC().fit(X * 1e300, Y), ValueError, "scale", "not finite"),
+    "negative histogram": (lambda: SVC(kernel="chi2").fit(X, Y), ValueError, "negative"),
+    # y
+    "continuous y": (lambda: SVC().fit(X, VALUES), ValueError, "continuous", "SVR"),
+    "continuous y, linear": (lambda: LinearSVC().fit(X, VALUES), ValueError, "continuous", "LinearSVR"),
+    "continuous y, landmarks": (lambda: NystroemSVC().fit(X, VALUES), ValueError, "continuous", "NystroemSVR"),
+    "text as regression target": (lambda: SVR().fit(X, TABLE["sex"]), ValueError, "y contains text", "'m'", "SVC"),
+    "one class": (lambda: SVC().fit(X, np.zeros(30)), ValueError, "greater than one", "OneClassSVM"),
+    "mixed labels": (
+        lambda: SVC().fit(X, np.array([1, "a"] * 15, dtype=object)),
+        ValueError,
+        "y mixes labels of type int and str",
+    ),
+    "None among labels": (
+        lambda: SVC().fit(X, changed(Y, 3, None, dtype=object)),
+        ValueError,
+        "y[3] is None",
+        "drop the rows",
+    ),
+    "None among texts": (
+        lambda: LinearSVC().fit(X, changed(np.array(["a", "b"] * 15), 3, None, dtype=object)),
+        ValueError,
+        "y[3] is None",
+    ),
+    "NaN among labels": (lambda: SVC().fit(X, changed(Y, 5, np.nan, dtype=float)), ValueError, "NaN", "y[5]"),
+    "NaN among values": (lambda: SVR().fit(X, changed(VALUES, 5, np.nan)), ValueError, "NaN", "y[5]"),
+    "infinity among values": (lambda: LinearSVR().fit(X, changed(VALUES, 5, np.inf)), ValueError, "infinity", "y[5]"),
+    "y too short": (lambda: SVC().fit(X, Y[:-1]), ValueError, "30", "29"),
+    "no y": (lambda: SVC().fit(X, None), ValueError, "requires y"),
+    "no y at all": (lambda: SVC().fit(X), TypeError, "y"),
+    "two columns of labels": (lambda: SVC().fit(X, np.c_[Y, Y]), ValueError, "2", "y"),
+    "one-hot labels": (lambda: SVC().fit(X, np.eye(2)[Y]), ValueError, "argmax"),
+    # weights
+    "class_weight of an unknown label": (
+        lambda: SVC(class_weight={0: 1.0, 7: 2.0}).fit(X, Y),
+        ValueError,
+        "class_weight",
+        "7",
+        "not in y",
+    ),
+    "class_weight by a wrong word": (lambda: SVC(class_weight="auto").fit(X, Y), ValueError, "'balanced'", "'auto'"),
+    "negative class_weight": (lambda: SVC(class_weight={0: -1}).fit(X, Y), ValueError, "class_weight[0] is -1"),
+    "sample_weight too short": (lambda: SVC().fit(X, Y, np.ones(3)), ValueError, "sample_weight", "(3,)", "(30,)"),
+    "NaN in sample_weight": (lambda: SVC().fit(X, Y, changed(np.ones(30), 2, np.nan)), ValueError, "sample_weight[2]"),
+    "all weights zero": (lambda: SVC().fit(X, Y, np.zeros(30)), ValueError, "all samples have zero or negative"),
+    "weights of one class": (lambda: SVC().fit(X, Y, 2.0 * Y - 1), ValueError, "belong to the same class, 1"),
+    # order of calls
+    "predict before fit": (lambda: SVC().predict(X), NotFittedError, "SVC", "not fitted yet"),
+    "decision_function before fit": (lambda: LinearSVC().decision_function(X), NotFittedError, "not fitted yet"),
+    "report_ before fit": (lambda: SVC().report_, NotFittedError, "no report_ yet", "call fit first"),
+    "classes_ before fit": (lambda: LinearSVC().classes_, NotFittedError, "no classes_ yet", "call fit first"),
+    "support_ before fit": (lambda: OneClassSVM().support_, NotFittedError, "no support_ yet"),
+    "transform before fit": (lambda: Nystroem().transform(X), NotFittedError, "not fitted yet"),
+    "coef_ of an rbf kernel": (lambda: SVC().fit(X, Y).coef_, AttributeError, "only available", "linear kernel"),
+    "predict_proba without calibration": (
+        lambda: SVC().fit(X, Y).predict_proba(X),
+        AttributeError,
+        "calibration='sigmoid'",
+        "decision_function",
+    ),
+    "predict_proba of LinearSVC": (lambda: LinearSVC().fit(X, Y).predict_proba, AttributeError, "calibration="),
+    "a wrong attribute": (lambda: SVC().fit(X, Y).support_vectors, AttributeError, "support_vectors"),
+    "an unfitted model saved": (lambda: maxmargin.save(SVC(), "x.mm"), ValueError, "not fitted", "fit"),
+    "a list saved": (lambda: maxmargin.save([1], "x.mm"), ValueError, "An estimator is needed", "[1]"),
+    "margins of an unfitted model": (lambda: maxmargin.margin_report(SVC(), X, Y), NotFittedError, "not fitted"),
+    "explain before fit": (lambda: maxmargin.explain(SVC(), X[:1]), NotFittedError, "not fitted"),
+    "compress before fit": (lambda: maxmargin.compress(SVC(), X), NotFittedError, "not fitted"),
+    "patch of a wrong name": (lambda: maxmargin.patch_sklearn("SvC"), ValueError, "must be one of", "Did you mean"),
+    "partial_fit of unknown classes": (
+        lambda: LinearSVC().partial_fit(X, Y, classes=[0, 5]),
+        ValueError,
+        "classes",
+        "1",
+    ),
+    "perceptron with one class": (lambda: Perceptron().fit(X, np.ones(30)), ValueError, "greater than one"),
+    "discriminant of numbers": (lambda: KernelDiscriminantAnalysis().fit(X, VALUES), ValueError, "continuous"),
+    "linear one-class of text": (lambda: LinearOneClassSVM().fit(TABLE), ValueError, "column 'sex'", "TableEncoder"),
+    "encoder before fit": (lambda: TableEncoder().transform(TABLE), NotFittedError, "not fitted yet"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_message(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mistake, error, *words = MISTAKES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(error) as caught:
+            mistake()
+    text = str(caught.value)
+    assert [word for word in words if word not in text] == [], text
+    assert not re.search(r"HistGradient|0x[0-9a-f]{6}|np\.float64|__init__", text), text
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", bytes(range(256)) * 10])
+def test_a_file_that_is_no_model(tmp_path, content):
+    path = tmp_path / "something.mm"
+    path.write_bytes(content)
+    with pytest.raises(maxmargin.ModelFileError, match="not a maxmargin model file"):
+        maxmargin.load(path)
+
+
+def test_there_are_a_hundred():
+    assert len(MISTAKES) >= 100
