@@ -13,9 +13,6 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #define INLINE inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
@@ -71,20 +68,26 @@ template <class T> INLINE Ints<T> splat_integer(int64_t x) {
 // ---- minimum, maximum (the second operand where one is NaN, as x86 does), absolute value; vectors and scalars
 template <class V> INLINE V minimum(V a, V b) { return a < b ? a : b; }
 template <class V> INLINE V maximum(V a, V b) { return a > b ? a : b; }
-#if defined(__x86_64__) && !defined(__clang__)  // GCC would need -ffinite-math-only to see one instruction in a < b ? a : b
-#define MINIMUM_AND_MAXIMUM(Scalar, bytes, least, most)                                         \
-  typedef Scalar Scalar##bytes __attribute__((vector_size(bytes)));                              \
-  template <> INLINE Scalar##bytes minimum(Scalar##bytes a, Scalar##bytes b) { return least; }   \
-  template <> INLINE Scalar##bytes maximum(Scalar##bytes a, Scalar##bytes b) { return most; }
-MINIMUM_AND_MAXIMUM(float, 16, _mm_min_ps(a, b), _mm_max_ps(a, b))
-MINIMUM_AND_MAXIMUM(double, 16, _mm_min_pd(a, b), _mm_max_pd(a, b))
+// GCC would need -ffinite-math-only to see one instruction in a < b ? a : b. Its builtins, not <immintrin.h>: that header
+// takes most of the time that a small source takes to compile.
+#if defined(__x86_64__) && !defined(__clang__)
+#define MINIMUM_AND_MAXIMUM(Scalar, bytes, name, ...)                                                     \
+  typedef Scalar Scalar##bytes __attribute__((vector_size(bytes)));                                        \
+  template <> INLINE Scalar##bytes minimum(Scalar##bytes a, Scalar##bytes b) {                             \
+    return __builtin_ia32_min##name(a, b __VA_OPT__(, ) __VA_ARGS__);                                      \
+  }                                                                                                        \
+  template <> INLINE Scalar##bytes maximum(Scalar##bytes a, Scalar##bytes b) {                             \
+    return __builtin_ia32_max##name(a, b __VA_OPT__(, ) __VA_ARGS__);                                      \
+  }
+MINIMUM_AND_MAXIMUM(float, 16, ps)
+MINIMUM_AND_MAXIMUM(double, 16, pd)
 #if defined(__AVX__)
-MINIMUM_AND_MAXIMUM(float, 32, _mm256_min_ps(a, b), _mm256_max_ps(a, b))
-MINIMUM_AND_MAXIMUM(double, 32, _mm256_min_pd(a, b), _mm256_max_pd(a, b))
+MINIMUM_AND_MAXIMUM(float, 32, ps256)
+MINIMUM_AND_MAXIMUM(double, 32, pd256)
 #endif
-#if defined(__AVX512F__)  // with a full mask: GCC 12 warns of an uninitialised operand in its header otherwise
-MINIMUM_AND_MAXIMUM(float, 64, _mm512_mask_min_ps(a, __mmask16(-1), a, b), _mm512_mask_max_ps(a, __mmask16(-1), a, b))
-MINIMUM_AND_MAXIMUM(double, 64, _mm512_mask_min_pd(a, __mmask8(-1), a, b), _mm512_mask_max_pd(a, __mmask8(-1), a, b))
+#if defined(__AVX512F__)  // lanes that the mask leaves out are a's: none; 4 is the rounding in force
+MINIMUM_AND_MAXIMUM(float, 64, ps512_mask, a, uint16_t(-1), 4)
+MINIMUM_AND_MAXIMUM(double, 64, pd512_mask, a, uint8_t(-1), 4)
 #endif
 #undef MINIMUM_AND_MAXIMUM
 #endif
