@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
-from scipy.optimize import lsq_linear
+from scipy.optimize import linprog, lsq_linear
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -245,3 +245,34 @@ def test_targets_far_from_zero_are_learnt_as_well():
     X, y = waves()
     shifted = SVR(tol=1e-6).fit(X, y + 1e6).predict(X) - 1e6
     np.testing.assert_allclose(shifted, SVR(tol=1e-6).fit(X, y).predict(X), atol=1e-4)
+
+
+def chebyshev(X, y):
+    """The least largest error of a linear function, by linear programming."""
+    n, d = X.shape
+    ones = np.ones((n, 1))
+    rows = np.block([[X, ones, -ones], [-X, -ones, -ones]])
+    found = linprog(
+        [0.0] * (d + 1) + [1.0], rows, np.concatenate((y, -y)), bounds=[(None, None)] * (d + 1) + [(0, None)]
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tube_that_holds_all_points_is_found_or_proved_empty(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(25, 2)), rng.normal(size=25)
+    least = chebyshev(X, y)
+    inside = SVR(kernel="linear", C=np.inf, epsilon=1.05 * least).fit(X, y)
+    assert np.abs(inside.predict(X) - y).max() <= 1.05 * least + inside.tol
+    with pytest.raises(ValueError, match=r"no function of this kernel comes closer than .* larger epsilon"):
+        SVR(kernel="linear", C=np.inf, epsilon=0.9 * least).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly"])
+def test_equal_points_with_different_targets_leave_no_hard_tube(kernel):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    X[1], y[:2] = X[0], (1.0, 2.0)
+    with pytest.raises(ValueError, match="every point lies inside the tube"):
+        SVR(kernel=kernel, C=np.inf, epsilon=0.4).fit(X, y)

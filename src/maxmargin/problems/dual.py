@@ -92,7 +92,16 @@ class DualProblem:
 
     @property
     def hard_margin(self) -> bool:
-        return self.kind == "c_svc" and bool(np.isinf(self.upper).any() or np.isinf(self.lower).any())
+        return self.kind == "c_svc" and self._unbounded
+
+    @property
+    def hard_tube(self) -> bool:
+        """Whether every point must lie inside the tube of a regression."""
+        return self.kind == "eps_svr" and self._unbounded
+
+    @property
+    def _unbounded(self) -> bool:
+        return bool(np.isinf(self.upper).any() or np.isinf(self.lower).any())
 
     def coefficients(self, a: Array) -> Array:
         """Coefficient of each row in the fitted function."""

@@ -1,4 +1,12 @@
-"""The hard margin, C = inf: a model without errors, or the proof that there is none."""
+"""The hard margin, C = inf: a model without errors, or the proof that there is none.
+
+A regression with C = inf demands |y_i - f(x_i) - b| <= epsilon of every point. Of any such f, and any s with
+sum_i s_i = 0 and sum_i |s_i| = 1, it is true that
+
+    s'y - epsilon  <=  sum_i s_i (f(x_i) + b)  =  <f, sum_i s_i phi(x_i)>  <=  |f| sqrt(s'K s),
+
+so that s'K s = 0 with s'y > epsilon proves that there is none. The dual then grows along such an s without bound.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +26,10 @@ from maxmargin.solvers.hulls import InseparableError, nearest_points
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.subproblems import Subproblem
 
+PROOF_MAX_ROWS = 5_000  # support vectors whose kernel matrix a proof may take
 LARGEST_VARIABLE = 1e100  # no dual variable of a hard margin is as large in numbers that differ in float64
+EMPTY_TUBE_SQUARE = 1e-12  # s'K s, relative to the largest k(x, x): f would have to grow a million times its size
+EMPTY_TUBE_EXCESS = 1e-9  # s'y - epsilon, relative to the targets: more than rounding
 FIRST_ATTEMPT_STEPS, FIRST_ATTEMPT_STEPS_PER_VARIABLE = 20_000, 20  # separable classes need fewer
 
 
@@ -60,6 +71,46 @@ def solve_hard_margin(
         )
     bounded = np.abs(solution.a).max() < LARGEST_VARIABLE
     return _bounded(solver.solve(problem, gram, tol=tol, control=control, start=solution.a) if bounded else solution)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # the dual of an empty tube has no maximum
+def solve_hard_tube(sub: Subproblem, solver: Solver, gram: Gram, tol: float, control: Control) -> Solution:
+    """A regression with all points inside the tube: in longer and longer attempts, until one has converged or proves
+    that there is no such function."""
+    problem, start, n_iter = sub.problem, sub.start, 0
+    limit = FIRST_ATTEMPT_STEPS + FIRST_ATTEMPT_STEPS_PER_VARIABLE * problem.n_variables
+    while True:
+        last = 0 <= control.max_iter <= n_iter + limit
+        attempt = replace(control, max_iter=control.max_iter - n_iter if last else limit)
+        solution = solver.solve(problem, gram, tol=tol, control=attempt, start=start)
+        n_iter += solution.n_iter
+        if solution.status in (Status.OPTIMAL, Status.DEADLINE, Status.INTERRUPTED):
+            return replace(solution, n_iter=n_iter)
+        _refuse_empty_tube(problem, solution, gram)
+        if last or solution.status is not Status.MAX_ITER:
+            return replace(solution, n_iter=n_iter)
+        start, limit = solution.a, 4 * limit
+
+
+def _refuse_empty_tube(problem: DualProblem, solution: Solution, gram: Gram) -> None:
+    """Raise an error if the variables, divided by their size, prove that no function stays inside the tube."""
+    coef = problem.coefficients(solution.a)
+    size = float(np.abs(coef).sum())
+    if not 0 < size < LARGEST_VARIABLE:
+        return
+    s = coef / size
+    used = np.flatnonzero(s)
+    square = (
+        float(s[used] @ gram.block(used, used).astype(np.float64) @ s[used]) if len(used) <= PROOF_MAX_ROWS else np.inf
+    )
+    excess = float(s @ problem.target) - problem.epsilon
+    scale = float(np.abs(problem.target).max()) + problem.epsilon
+    if excess > EMPTY_TUBE_EXCESS * scale and square <= EMPTY_TUBE_SQUARE * float(gram.diagonal().max()):
+        raise ValueError(
+            f"C=inf demands that every point lies inside the tube, but no function of this kernel comes closer than "
+            f"{problem.epsilon + excess:.3g} to all targets (epsilon={problem.epsilon:g}). Use a finite C, a larger "
+            "epsilon, or another kernel."
+        )
 
 
 def _bounded(solution: Solution) -> Solution:

@@ -26,7 +26,7 @@ from maxmargin.solvers import Solution, Solver, choose_solver
 from maxmargin.svm.kernel import batch
 from maxmargin.svm.kernel.batch import KernelValues, Solved
 from maxmargin.svm.kernel.context import CONCURRENT_PROBLEMS, FitContext
-from maxmargin.svm.kernel.hard_margin import solve_hard_margin
+from maxmargin.svm.kernel.hard_margin import solve_hard_margin, solve_hard_tube
 from maxmargin.svm.kernel.subproblems import BinaryModel, SolvedProblems, SolverUsed, Subproblem
 
 SERIAL_MAX_ROWS = 500  # rows of a problem up to which threads cost more than they bring
@@ -154,6 +154,8 @@ def solve_one(context: FitContext, sub: Subproblem, solver: Solver, gram: Gram, 
     for attempt in range(CERTIFICATE_ATTEMPTS):
         if problem.hard_margin:
             solution = solve_hard_margin(context, replace(sub, start=start), solver, gram, tol, control)
+        elif problem.hard_tube:
+            solution = solve_hard_tube(replace(sub, start=start), solver, gram, tol, control)
         else:
             solution = solver.solve(problem, gram, tol=tol, control=control, start=start)
         n_iter += solution.n_iter
