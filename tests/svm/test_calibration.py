@@ -476,7 +476,7 @@ def test_without_calibration_there_are_no_probabilities(machine):
     assert not hasattr(machine, "predict_log_proba")
     with pytest.raises(AttributeError) as error:
         machine.predict_proba([[0.0]])
-    assert "calibration='sigmoid'" in str(error.value.__cause__)
+    assert "calibration='sigmoid'" in str(error.value)
 
 
 @pytest.mark.parametrize("value", ["platt", "", 1, True])
