@@ -29,24 +29,24 @@ class FitReport:
     """The account of one fit.
 
     A fit may solve several problems (one-vs-one, one-vs-rest). Then objectives, evaluations and iterations are sums,
-    and so is the gap; the violation is the worst, and ``margins`` has one entry a problem; ``margin`` is the smallest.
+    and so is the gap; the violation is the worst, and ``margins`` has one entry per problem; ``margin`` is the smallest.
 
     Attributes
     ----------
     machine : str
-        What was fitted, e.g. ``"SVC, one-vs-one, 45 machines"``.
+        What was fitted, e.g. ``"SVC, 10 classes, one-vs-one, 45 binary problems"``.
     solver, solver_reason : str
         The solver and why it was chosen.
     kernel : Kernel
         The kernel with its resolved parameters.
     parameters : str
-        C, nu, epsilon: what the machine has.
+        C, nu, epsilon: what the estimator has.
     status : Status
         How the fit ended; ``status.value`` says it in words.
     n_iter, kernel_evaluations, n_support : int
     n_samples, n_features : int
     margins : array
-        2 / |w| of each machine.
+        2 / |w| of each binary problem.
     training_error : float
         Share of training samples that are misclassified (or, one-class, outside); for regression the root mean
         squared error. NaN if a large fit was stopped before this was known.

@@ -74,7 +74,7 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         by the shape of X; ``report_`` says what, and why.
     {n_jobs, max_seconds, warm_start}
     calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
-        How decision values become probabilities, as in :class:`SVC`; None means no ``predict_proba``.
+        How decision values become probabilities, as in :class:`maxmargin.SVC`; None means no ``predict_proba``.
 
     Attributes
     ----------
