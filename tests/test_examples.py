@@ -17,12 +17,13 @@ EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("plot_*.py"))
 
 @pytest.fixture
 def plt(monkeypatch):
-    """pyplot without windows; what a script changes or leaves open ends with its test."""
+    """pyplot without windows and without figures of others; what a script changes or leaves open ends with its test."""
     import matplotlib
 
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
+    plt.close("all")
     monkeypatch.setattr(plt, "show", lambda: None)
     with matplotlib.rc_context():
         yield plt

@@ -4,5 +4,8 @@ import sklearn.svm
 
 import maxmargin
 
-for name in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR"):
-    setattr(sklearn.svm, name, getattr(maxmargin, name))
+
+def pytest_configure():
+    """In a run that has this plugin: where doctests are looked for, modules are imported, and nothing may change."""
+    for name in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR"):
+        setattr(sklearn.svm, name, getattr(maxmargin, name))

@@ -2,4 +2,7 @@
 
 import maxmargin
 
-maxmargin.patch_sklearn()
+
+def pytest_configure():
+    """In a run that has this plugin: where doctests are looked for, modules are imported, and nothing may change."""
+    maxmargin.patch_sklearn()

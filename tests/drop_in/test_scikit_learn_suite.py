@@ -30,6 +30,7 @@ DIFFERENCES = {
     "test_sparse_precomputed[csr_matrix]": "sparse precomputed matrices",
     "test_sparse_precomputed[csr_array]": "sparse precomputed matrices",
     "test_dense_liblinear_intercept_handling": "intercept of `LinearSVC`",
+    "test_linearsvc_parameters[False-l2-hinge]": '`LinearSVC(loss="hinge", dual=False)`',
     "test_libsvm_convergence_warnings": "`max_iter=2` on a problem",
     "test_linear_svm_convergence_warnings": "`max_iter=2` on a problem",
     "test_custom_kernel_not_array_input[SVC]": "callables as kernels",

@@ -269,7 +269,6 @@ def test_a_label_that_does_not_fit():
         to_onnx(SVC().fit(X, y))
 
 
-@pytest.mark.filterwarnings("ignore:all samples with positive weights belong to the same class:UserWarning")
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize(("n_classes", "absent"), [(2, 0), (2, 1), (3, 1), (4, 0)])
 def test_a_class_without_weight_is_never_predicted(scheme, n_classes, absent):

@@ -156,7 +156,7 @@ def test_a_matrix_that_is_not_held_gives_the_same_components(solver, monkeypatch
     X = cloud(2100, 3)
     parameters = {"n_components": 2, "kernel": "rbf", "eigen_solver": solver, "random_state": 0}
     held = KernelPCA(**parameters).fit(X)
-    monkeypatch.setattr(eigen, "HELD_BYTES", 0.0)
+    monkeypatch.setattr(eigen, "KERNEL_MATRIX_BYTES", 0.0)
     computed = KernelPCA(**parameters).fit(X)
     np.testing.assert_allclose(computed.eigenvalues_, held.eigenvalues_, rtol=1e-9)
     np.testing.assert_allclose(computed.eigenvectors_, held.eigenvectors_, atol=1e-7)

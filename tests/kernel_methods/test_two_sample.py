@@ -263,7 +263,7 @@ def test_bad_samples_are_named():
         mmd_test(X, Y[:, :1])
     with pytest.raises(ValueError, match="Y has 1 sample"):
         mmd_test(X, Y[:1])
-    with pytest.raises(ValueError, match="Input Y contains NaN"):
+    with pytest.raises(ValueError, match="Input Y contains NaN in row 0, column 0"):
         mmd_test(X, np.full((3, 2), np.nan))
     with pytest.raises(ValueError, match="overflow"):
         mmd_test(X, 1e200 * Y, kernel="poly", gamma=1.0)

@@ -72,7 +72,7 @@ CASES: dict[str, tuple[Kernel, object]] = {
     "poly degree 40": (Polynomial(degree=40.0, gamma=0.1, coef0=-0.5), slow.polynomial(0.1, -0.5, 40)),
     "poly degree 2.5": (Polynomial(degree=2.5, gamma="auto"), slow.polynomial(0.2, 0.0, 2.5)),
     "rbf sigma": (RBF(sigma=0.7), slow.rbf(1 / (2 * 0.7**2))),
-    "rbf gamma 0": (RBF(gamma=0), lambda x, z: 1.0),
+    "rbf tiny gamma": (RBF(gamma=1e-300), lambda x, z: 1.0),
     "sigmoid coef0": (Sigmoid(gamma="auto", coef0=-1.0), slow.sigmoid(0.2, -1.0)),
     "chi2 gamma": (ChiSquared(gamma=0.3), slow.chi_squared(0.3)),
     "callable": (Callable(affinity), lambda x, z: slow.linear(x, z) + 1.0),
@@ -300,7 +300,12 @@ def test_scale_of_constant_data_is_one(value):
     ("kernel", "error", "message"),
     [
         (RBF("scal"), ValueError, "Did you mean 'scale'"),
-        (RBF(-1.0), ValueError, "gamma must be >= 0"),
+        (RBF(-1.0), ValueError, "gamma must be > 0 and finite; got gamma=-1.0"),
+        (RBF(0), ValueError, "gamma must be > 0 and finite; got gamma=0"),
+        (Laplacian(0.0), ValueError, "gamma must be > 0 and finite; got gamma=0.0"),
+        (Polynomial(gamma=0.0), ValueError, "gamma must be > 0 and finite; got gamma=0.0"),
+        (Sigmoid(gamma=0.0), ValueError, "gamma must be > 0 and finite; got gamma=0.0"),
+        (ChiSquared(gamma=0.0), ValueError, "gamma must be > 0 and finite; got gamma=0.0"),
         (RBF(np.inf), ValueError, "finite"),
         (RBF(None), TypeError, "gamma must be a number"),
         (RBF(0.5, sigma=1.0), ValueError, "not both"),
@@ -358,13 +363,13 @@ def test_overflow_is_an_error(kernel):
         kernel.resolve(A * 1e160)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.5, 1e10])
+@pytest.mark.parametrize("gamma", [1e-300, 0.5, 1e10])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_new_points_out_of_range_are_far_from_all(gamma, container):
     huge = container(np.full((2, 5), 1e200))
     kernel = RBF(gamma).resolve(container(A))
-    np.testing.assert_array_equal(kernel.matrix(huge, container(A)), float(gamma == 0))
-    np.testing.assert_array_equal(kernel.matrix(container(A), huge), float(gamma == 0))
+    np.testing.assert_array_equal(kernel.matrix(huge, container(A)), 0.0)
+    np.testing.assert_array_equal(kernel.matrix(container(A), huge), 0.0)
 
 
 def test_overflow_names_kernel_and_remedy():

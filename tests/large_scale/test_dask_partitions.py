@@ -181,7 +181,9 @@ def bad(row, value):
             r"X has 60 rows \(blocks of 25, 25, 10\) and y has 50 \(blocks of 20",
         ),
         ((blocks(), Y, np.ones(3)), r"X has 60 rows and sample_weight has shape \(3,\)"),
-        ((blocks(), Y, np.where(np.arange(60) == 30, -1.0, 1.0)), r"Partition 1 of X: sample_weight\[5\] is -1"),
+        ((blocks(), Y, np.where(np.arange(60) == 30, np.inf, 1.0)), r"Partition 1 of X: sample_weight\[5\] is inf"),
+        ((blocks(), Y, np.where(np.arange(60) == 30, -np.inf, 1.0)), r"Partition 1 of X: sample_weight\[5\] is -inf"),
+        ((blocks(), Y, np.full(60, -1.0)), "all samples have zero or negative weights. sample_weight leaves nothing"),
         ((blocks(), Y, np.zeros(60)), "all samples have zero"),
         ((blocks(), None), "requires y"),
         ((blocks(), np.zeros(60)), "got 1 class"),
@@ -199,22 +201,37 @@ def bad(row, value):
             "Partition 0 of X: it has 30 rows, and the same partition of y has 29",
         ),
     ],
-    ids=range(26),
+    ids=range(28),
 )
 def test_errors_name_the_cause(given, message):
     with pytest.raises((ValueError, TypeError), match=message):
         LinearSVC().fit(*given)
 
 
+@pytest.mark.parametrize("left_out", [[30], range(25, 50), [30, 55]], ids=["a row", "a partition", "of two partitions"])
+def test_rows_of_negative_weight_are_left_out_and_named_by_the_client(left_out):
+    weights = np.ones(60)
+    weights[left_out] = -1.0
+    rows = rf"^Partition 1 of X: sample_weight\[{left_out[0] - 25}\] is -1: .* left out, {len(left_out)} of 60\.$"
+    with pytest.warns(UserWarning, match=rows) as caught:
+        model = LinearSVC(tol=1e-8).fit(blocks(), Y, weights)
+    assert [one.filename for one in caught] == [__file__]
+    zero = LinearSVC(tol=1e-8).fit(blocks(), Y, np.maximum(weights, 0.0))
+    np.testing.assert_array_equal(model.coef_, zero.coef_)
+
+
 def test_text_columns_are_refused_by_name():
     frame = pd.DataFrame({"age": np.arange(60.0), "city": ["Rome", "Oslo"] * 30})
-    for rows in (dd.from_pandas(frame, npartitions=3), frame):
-        with pytest.raises(ValueError, match=r"Column 'city' of X has dtype .*TableEncoder"):
-            LinearSVC().fit(rows, Y)
+    with pytest.raises(ValueError, match=r"Column 'city' of X has dtype .*TableEncoder"):
+        LinearSVC().fit(dd.from_pandas(frame, npartitions=3), Y)
+    with pytest.raises(ValueError, match=r"X contains text in column 'city' \(first value 'Rome'\).*TableEncoder"):
+        LinearSVC().fit(frame, Y)
 
 
 def test_targets_of_a_regression_are_numbers():
-    with pytest.raises(ValueError, match=r"Partition 0 of X: .*could not convert string to float"):
+    with pytest.raises(
+        ValueError, match=r"Partition 0 of X: y contains text \(first value 'a'\).*regression needs numbers"
+    ):
         NystroemSVR(n_components=5).fit(blocks(), np.array(["a", "b"] * 30))
     with pytest.raises(ValueError, match="one dimension"):
         NystroemSVR(n_components=5).fit(blocks(), blocks())

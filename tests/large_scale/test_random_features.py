@@ -227,8 +227,8 @@ def test_the_error_of_the_kernel_is_that_of_its_matrix():
     assert model.kernel_error(sp.csr_matrix(X)).entry == pytest.approx(error.entry, rel=1e-9)
 
 
-def test_a_kernel_without_width_is_constant():
-    Z = RandomFeatures(6, gamma=0.0).fit_transform(cloud())
+def test_a_kernel_of_endless_width_is_constant():
+    Z = RandomFeatures(6, gamma=1e-300).fit_transform(cloud())
     np.testing.assert_allclose(Z @ Z.T, 1.0)
 
 
@@ -244,7 +244,8 @@ def test_a_kernel_without_width_is_constant():
         ({"kernel": RBF() + Linear()}, "no kernel of x - z"),
         ({"kernel": RBF() ** 0.5}, "no kernel of x - z"),
         ({"kernel": RBF(), "gamma": 1.0}, "Don't pass gamma"),
-        ({"gamma": -1.0}, "gamma must be >= 0"),
+        ({"gamma": -1.0}, "gamma must be > 0 and finite; got gamma=-1.0"),
+        ({"gamma": 0.0}, "gamma must be > 0 and finite; got gamma=0.0"),
         ({"method": "orthogonl"}, "Did you mean 'orthogonal'"),
         ({"method": "orthogonal", "kernel": "laplacian"}, "same in all directions"),
         ({"dtype": "float16"}, "dtype must be one of"),

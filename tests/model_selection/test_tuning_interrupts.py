@@ -174,7 +174,7 @@ def test_before_any_score_it_is_an_interrupt():
 def test_a_machine_that_solves_its_own_problem_is_stopped(kind, monkeypatch):
     """The machine inside does not hear Ctrl-C itself, for the search listens."""
     X, y = data()
-    machine = type(kind()._machine())
+    machine = type(kind()._estimator())
     fitted = []
     original = machine.fit
 

@@ -358,7 +358,7 @@ def test_any_two_labels(labels):
         ([[1.0], [2.0]], [0, 1, 0], "2 samples and y has 3"),
         (np.empty((0, 2)), [], "0 sample"),
         ([1.0, 2.0], [0, 1], "2D"),
-        ([["x"], ["y"]], [0, 1], "could not convert"),
+        ([["x"], ["y"]], [0, 1], r"X contains text in column 0 \(first value 'x'\)"),
         (1e-320 * np.array([[1.0], [2.0], [3.0]]), [0, 0, 1], "Column 0 of X varies by .* multiply it"),
     ],
 )

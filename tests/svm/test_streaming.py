@@ -381,7 +381,7 @@ REFUSED = {
     "other columns": (lambda X, y: (X[:, :4], y), ValueError, "X has 4 features, but .* is expecting 5 features"),
     "other names": (lambda X, y: (pd.DataFrame(X, columns=list("abcdx")), y), ValueError, r"unseen at fit time:\n- x"),
     "NaN": (lambda X, y: (np.where(X > 2, np.nan, X), y), ValueError, "NaN"),
-    "text": (lambda X, y: ([["a"] * 5] * len(y), y), ValueError, "could not convert string to float"),
+    "text": (lambda X, y: ([["a"] * 5] * len(y), y), ValueError, r"X contains text in column 0 \(first value 'a'\)"),
     "huge": (lambda X, y: (X * 1e150, y), ValueError, "scale the columns"),
     "unknown class": (
         lambda X, y: (X, np.where(y == 1, 7, y)),

@@ -77,7 +77,7 @@ def survey(
     >>> from maxmargin.data.table import Table
     >>> prices = np.array(["$1,200", "$900", None], object)
     >>> survey(Table(["price", "shop"], [prices, np.array(["here"] * 3, object)]))[0].note
-    "number, '$1,200' read as 1200"
+    "number, '$1,200' read as 1200; write --decimal if not"
     """
     counted = {name: _words(array) for name, array in zip(table.columns, table.arrays, strict=True)}
     decimal = decimal or table.decimal

@@ -18,7 +18,8 @@ class ModelFileError(ValueError):
     ...     load(path)
     Traceback (most recent call last):
         ...
-    maxmargin.io.ModelFileError: ...model.mm is a model of LIBSVM: read it with read_libsvm_model.
+    maxmargin.io.ModelFileError: ...model.mm is not a maxmargin model file but a model of LIBSVM: read it with
+    read_libsvm_model.
     """
 
     __module__ = "maxmargin.io"

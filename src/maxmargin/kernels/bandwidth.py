@@ -2,7 +2,7 @@
 
     "scale"   gamma = 1 / (d v),  v = sum_i w_i sum_k (x_ik - m)^2 / (d sum_i w_i),  m the weighted mean of all entries
     "auto"    gamma = 1 / d
-    a number  gamma >= 0
+    a number  gamma > 0
 
 with d features and sample weights w. Zeros of a sparse matrix are entries like any other. When all entries are equal,
 v = 0 and "scale" gives 1. These are scikit-learn's definitions, where they hold for w = 1.
@@ -27,7 +27,7 @@ def resolve_gamma(gamma: Any, X: Points, weights: Array | None = None) -> float:
     Parameters
     ----------
     gamma : {"scale", "auto"} or float
-        The rule, or a number >= 0, which is returned as it is.
+        The rule, or a number > 0, which is returned as it is.
     X : ndarray or CSR matrix of shape (n_samples, n_features)
         The points that "scale" and "auto" look at.
     weights : ndarray of shape (n_samples,), optional

@@ -29,7 +29,7 @@ def comment(machine: SVC, errors: int, n: int, live: bool = False) -> list[str]:
     margin 2/|w|          2
     |w|                   1
     training errors       0 of 2 points (0.0 %)
-    iterations            ... (active_set)
+    iterations            ... (batch)
     duality gap           ...
     seconds               ...
     """

@@ -32,9 +32,9 @@ def is_missing(thing: Any) -> bool:
 def explained(error: Exception, X: Any, y: Any = None, *, name: str = "X", numeric: bool = False) -> Exception:
     """The error to raise instead of one of scikit-learn's about X and y; that error itself if nothing is known."""
     text = str(error)
-    if text.endswith(NUMBER_DATES):
+    if text.endswith(NUMBER_DATES) or "damaged sparse matrix" in text:  # whose entries must not be read
         return error
-    if "input y " in text.lower() or text.startswith("y should be"):
+    if y is not None and ("input y " in text.lower() or text.startswith("y should be")):
         message = _about_targets(text, y)
     else:
         message = _about_points(text, X, name) or (_about_text_targets(y) if numeric and y is not None else None)

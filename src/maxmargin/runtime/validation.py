@@ -7,6 +7,7 @@ Every error names the parameter, the value and the remedy.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 import numbers
@@ -52,27 +53,42 @@ HINT_MIN_ROWS = 100
 
 def _sorted_csr(X: Points) -> Points:
     """CSR with sorted indices and no duplicates; the user's own matrix is never changed."""
-    if sp.issparse(X):
-        _check_indices(X)
+    _check_indices(X)  # again: X may have been converted from a format that has none
     if sp.issparse(X) and not (X.has_sorted_indices and X.has_canonical_format):
         X = X.copy()
         X.sum_duplicates()
     return X
 
 
-def _check_indices(X: Points) -> None:
-    """Refuse indices of CSR or CSC that point outside the matrix: compiled loops would follow them."""
-    n, d = X.shape if X.format == "csr" else X.shape[::-1]
+def _check_indices(X: Any) -> None:
+    """Refuse a sparse matrix whose indices point outside it: compiled loops, scipy's among them, would follow them.
+    Called before anything else reads the matrix."""
+    if not sp.issparse(X) or X.ndim != 2:
+        return
+    if X.format == "coo":
+        for indices, extent in zip((X.row, X.col), X.shape, strict=True):
+            if len(indices) != len(X.data):
+                raise ValueError("X is a damaged sparse matrix: an entry lacks its value or an index. Build it anew.")
+            _check_range(indices, extent)
+    if X.format not in ("csr", "csc", "bsr"):
+        return
+    height, width = X.blocksize if X.format == "bsr" else (1, 1)
+    n, d = X.shape[0] // height, X.shape[1] // width
+    if X.format == "csc":
+        n, d = d, n
     pointers = X.indptr
-    count = int(pointers[-1])
-    if len(pointers) != n + 1 or pointers[0] != 0 or (np.diff(pointers) < 0).any():
+    if len(pointers) != n + 1 or pointers[0] != 0 or (pointers[1:] < pointers[:-1]).any():
         raise ValueError("X is a damaged sparse matrix: its pointers (indptr) do not rise from 0. Build it anew.")
+    count = int(pointers[-1])
     if count > min(len(X.indices), len(X.data)):
         raise ValueError("X is a damaged sparse matrix: it has fewer entries than its pointers (indptr) say.")
-    indices = X.indices[:count]
-    if count and (indices.min() < 0 or indices.max() >= d):
-        wrong = indices[(indices < 0) | (indices >= d)][0]
-        raise ValueError(f"X is a damaged sparse matrix: an entry has the index {wrong}, of {d}. Build it anew.")
+    _check_range(X.indices[:count], d)
+
+
+def _check_range(indices: Array, extent: int) -> None:
+    if len(indices) and (indices.min() < 0 or indices.max() >= extent):
+        wrong = indices[(indices < 0) | (indices >= extent)][0]
+        raise ValueError(f"X is a damaged sparse matrix: an entry has the index {wrong}, of {extent}. Build it anew.")
 
 
 def as_numpy(X: Any) -> Any:
@@ -85,6 +101,7 @@ def as_numpy(X: Any) -> Any:
 def check_points(X: Any, name: str = "X") -> Points:
     """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
     X = as_numpy(X)
+    _check_indices(X)
     try:
         check_columns(X, name)
         return _sorted_csr(check_array(X, input_name=name, **_POINTS))
@@ -149,6 +166,7 @@ def check_training_points(estimator: Any, X: Any) -> Points:
     if _ready(X):
         return _seen(estimator, X)
     X = as_numpy(X)
+    _check_indices(X)
     try:
         check_columns(X)
         return _sorted_csr(validate_data(estimator, X, **_POINTS))
@@ -170,6 +188,7 @@ def check_training(
     accepted = "csr" if order is not None else ["csr", "csc"]
     options = {**_POINTS, "order": order, "accept_sparse": accepted}
     X, y = as_numpy(X), as_numpy(y)
+    _check_indices(X)
     try:
         check_columns(X)
         points, targets = validate_data(estimator, X, y, y_numeric=numeric, **options)
@@ -210,14 +229,15 @@ def check_new_points(estimator: Any, X: Any) -> Points:
     if _ready(X) and not hasattr(estimator, "feature_names_in_") and X.shape[1] == estimator.n_features_in_:
         return X
     X = as_numpy(X)
+    _check_indices(X)
     try:
         check_columns(X)
         return _sorted_csr(validate_data(estimator, X, reset=False, **_POINTS))
     except (TypeError, ValueError) as error:
         if " features, but " in str(error) and estimator.__sklearn_tags__().input_tags.pairwise:
             raise ValueError(
-                "With a precomputed kernel X holds similarities to the training points, one column per training point: "
-                f"{estimator.n_features_in_} columns; got {X.shape[1]}. Give k(X_new, X_training)."
+                f"{str(error).rstrip('. ')}. With a precomputed kernel X holds similarities to the training points, "
+                f"one column per training point: {estimator.n_features_in_} columns. Give k(X_new, X_training)."
             ) from None
         raise explained(error, X) from None
 
@@ -283,7 +303,8 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
         )
     if not np.isfinite(weights).all():
         where = int(np.flatnonzero(~np.isfinite(weights))[0])
-        raise ValueError(f"sample_weight[{where}] is {weights[where]}: weights must be finite.")
+        value = "NaN" if np.isnan(weights[where]) else weights[where]
+        raise ValueError(f"sample_weight[{where}] is {value}: weights must be finite.")
     negative = np.flatnonzero(weights < 0)
     if 0 < len(negative) < n_samples:
         warnings.warn(
@@ -297,29 +318,24 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
     weights = np.maximum(weights, 0.0) + 0.0  # -0.0 is 0
     if not weights.any():
         raise ValueError(
-            "Invalid input - all samples have zero or negative weights. There is nothing to fit: "
+            "Invalid input - all samples have zero or negative weights. sample_weight leaves nothing to fit: "
             "give at least one positive weight."
         )
     return weights
 
 
 def check_weighted_classes(classes: Array, codes: Array, weights: Array, sample_weight: Any) -> None:
-    """Warn about sample weights that leave rows of a single class: the model is constant. Where it was negative weights
-    that did so, refuse them: weights of a wrong sign are a mistake."""
-    if sample_weight is None:
+    """Refuse negative sample weights that leave rows of a single class: weights of a wrong sign are a mistake. Zero
+    weights may do so; the model is then constant."""
+    if sample_weight is None or not np.asarray(as_numpy(sample_weight)).min() < 0:
         return
     weighted = codes[weights > 0]
-    if (weighted != weighted[0]).any():
-        return
-    message = (
-        "all samples with positive weights belong to the same class, "
-        f"{shown(classes[weighted[0]])}: there is nothing to separate"
-    )
-    if np.min(sample_weight) < 0:
+    if (weighted == weighted[0]).all():
         raise ValueError(
-            f"Invalid input - {message}, and a specified nu is infeasible. Check the signs of sample_weight."
+            "Invalid input - all samples with positive weights belong to the same class, "
+            f"{shown(classes[weighted[0]])}: there is nothing to separate, and a specified nu is infeasible. Check the "
+            "signs of sample_weight."
         )
-    warnings.warn(f"{message}, and this class is always predicted.", UserWarning, stacklevel=callers_level())
 
 
 def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights: Array) -> Array:
@@ -452,9 +468,12 @@ def scaling_hint(X: Points, names: Any) -> str:
 
 def callers_level() -> int:
     """The ``stacklevel`` of a warning that should point at the line outside this package that led to it."""
-    here = os.path.dirname(os.path.dirname(__file__))  # of the package
+    inside = (
+        os.path.dirname(os.path.dirname(__file__)),
+        contextlib.__file__,
+    )  # of the package, and its ``with`` blocks
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
         frame = frame.f_back
         level += 1
     return level

@@ -29,7 +29,7 @@ class FitReport:
     """The account of one fit.
 
     A fit may solve several problems (one-vs-one, one-vs-rest). Then objectives, evaluations and iterations are sums,
-    and so is the gap; the violation is the worst, and ``margins`` has one entry per problem; ``margin`` is the smallest.
+    as is the gap; the violation is the worst; ``margins`` has one entry per problem, and ``margin`` is the smallest.
 
     Attributes
     ----------

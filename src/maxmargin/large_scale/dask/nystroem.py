@@ -146,8 +146,10 @@ class NystroemSVC(ClusterClassifier, LandmarksOnCluster, large_scale.NystroemSVC
         return self._pose(totals, self.classes_)
 
 
-class RegressionOnCluster(LandmarksOnCluster):
-    """What the regressions share."""
+class RegressionSummaries:
+    """What the regressions share; no estimator by itself."""
+
+    _pose: Any  # that of the local estimator
 
     def _pose_summaries(self, summaries: list[Summary]) -> Problem:
         weight = sum(one.weight for one in summaries)
@@ -157,7 +159,7 @@ class RegressionOnCluster(LandmarksOnCluster):
 
 
 @with_client(large_scale.NystroemSVR, "maxmargin.large_scale.NystroemSVR")
-class NystroemSVR(RegressionOnCluster, large_scale.NystroemSVR):
+class NystroemSVR(RegressionSummaries, LandmarksOnCluster, large_scale.NystroemSVR):
     """Support vector regression with a kernel, of rows that lie on many computers.
 
     The model is that of :class:`maxmargin.large_scale.NystroemSVR`, with the same parameters and attributes, over the
@@ -183,7 +185,7 @@ class NystroemSVR(RegressionOnCluster, large_scale.NystroemSVR):
 
 
 @with_client(large_scale.NystroemRidge, "maxmargin.large_scale.NystroemRidge")
-class NystroemRidge(RegressionOnCluster, large_scale.NystroemRidge):
+class NystroemRidge(RegressionSummaries, LandmarksOnCluster, large_scale.NystroemRidge):
     """Kernel ridge regression on landmarks, of rows that lie on many computers.
 
     The model is that of :class:`maxmargin.large_scale.NystroemRidge`, with the same parameters and attributes, over

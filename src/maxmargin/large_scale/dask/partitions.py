@@ -13,7 +13,7 @@ import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask
 import dask.array as da
@@ -32,6 +32,14 @@ LAZY = (Delayed, distributed.Future)
 Lengths = Callable[[Sequence[Delayed]], list[int]]
 
 
+class Negative(NamedTuple):
+    """Negative weights of a partition: how many, and the first."""
+
+    rows: int
+    first: int
+    weight: float
+
+
 @dataclass
 class Partition:
     """Rows that lie on one worker.
@@ -45,6 +53,8 @@ class Partition:
     weights : array of shape (n,)
     names : tuple of str or None
         Of the columns, where it came as a table.
+    negative : Negative or None
+        Where weights were negative, which are zero in ``weights``.
     """
 
     index: int
@@ -52,6 +62,7 @@ class Partition:
     y: Array
     weights: Array
     names: tuple[str, ...] | None = None
+    negative: Negative | None = None
 
     @property
     def n(self) -> int:
@@ -97,10 +108,20 @@ def _checked(index: int, X: Any, y: Any, weights: Any, d: int, numeric: bool) ->
     _check_present(y)
     if not (numeric and y.ndim == 2):
         y = check_targets(y, n, numeric=numeric)
-    w = np.array(weights, dtype=np.float64) if weights is not None else None
-    # A partition may have no weight at all, which check_weights would refuse.
-    checked = np.zeros(n) if w is not None and not w.any() else check_weights(w if w is None or w.ndim else float(w), n)
-    return Partition(index, X, y, checked, names)
+    checked, negative = _without_negative(weights, n)
+    return Partition(index, X, y, checked, names, negative)
+
+
+def _without_negative(weights: Any, n: int) -> tuple[Array, Negative | None]:
+    """The weights, zero where they are negative. Unlike those of all rows, they may all be zero."""
+    if weights is None:
+        return np.ones(n), None
+    w = np.array(weights, dtype=np.float64)
+    w = np.full(n, w) if w.ndim == 0 else w
+    rows = np.flatnonzero(np.isfinite(w) & (w < 0)) if w.ndim == 1 else np.empty(0, dtype=np.intp)
+    negative = Negative(len(rows), int(rows[0]), float(w[rows[0]])) if len(rows) else None
+    w[rows] = 0.0
+    return w if w.ndim == 1 and not w.any() else check_weights(w, n), negative
 
 
 def _check_present(y: Array) -> None:

@@ -8,6 +8,7 @@ is held on workers already, each group goes to the worker that holds most of it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import numpy as np
 from maxmargin import _native
 from maxmargin.large_scale.dask.cluster import Pulse, connected
 from maxmargin.large_scale.dask.partitions import (
+    Negative,
     Partition,
     blocks_of,
     check_columns,
@@ -40,7 +42,7 @@ from maxmargin.large_scale.dask.shards import Shards, Traffic
 from maxmargin.large_scale.rows.oracle import Halted
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
-from maxmargin.runtime.validation import Array, check_training_points
+from maxmargin.runtime.validation import Array, callers_level, check_training_points
 
 FAR_DEVIATIONS = 10.0  # of a column's mean from zero, beyond which products with it lose digits
 SUMS_MAX_ENTRIES = 2**22  # per call: a few milliseconds, so that a cancelled task ends soon
@@ -71,6 +73,8 @@ class Summary:
         Of w_i (x_ij - m_j)^2, with the partition's own means m.
     names : tuple of str or None
         Of the columns, where it came as a table.
+    negative : Negative or None
+        Weights that leave rows out.
     """
 
     n: int
@@ -86,6 +90,7 @@ class Summary:
     sums: Array
     squares: Array
     names: tuple[str, ...] | None = None
+    negative: Negative | None = None
 
 
 def weighted_sums(X: Array, w: Array, mean: Array | None) -> Array:
@@ -136,7 +141,19 @@ def summary(part: Partition, numeric: bool) -> Summary:
     ends = (float(positive.min(initial=np.inf)), float(positive.max(initial=0.0)))
     size = part.__sizeof__()
     return Summary(
-        part.n, len(positive), *ends, X.dtype, sparse, size, total, labels, totals, sums, squares, part.names
+        part.n,
+        len(positive),
+        *ends,
+        X.dtype,
+        sparse,
+        size,
+        total,
+        labels,
+        totals,
+        sums,
+        squares,
+        part.names,
+        part.negative,
     )
 
 
@@ -222,8 +239,21 @@ class Training:
             raise ValueError(f"Found array with 0 sample(s) (shape=(0, {width})) while a minimum of 1 is required.")
         if not sum(one.weight for one in self.summaries) > 0:
             raise ValueError(
-                "Invalid input - all samples have zero or negative weights. There is nothing to fit: "
+                "Invalid input - all samples have zero or negative weights. sample_weight leaves nothing to fit: "
                 "give at least one positive weight."
+            )
+        self._warn_of_negative_weights()
+
+    def _warn_of_negative_weights(self) -> None:
+        """Here, as the warnings of a worker end in its log."""
+        found = [(i, one.negative) for i, one in enumerate(self.summaries) if one.negative is not None]
+        if found:
+            i, negative = found[0]
+            warnings.warn(
+                f"Partition {i} of X: sample_weight[{negative.first}] is {negative.weight:g}: rows with a negative weight are "
+                f"left out, {sum(one.rows for _, one in found):,} of {self.n:,}.",
+                UserWarning,
+                stacklevel=callers_level(),
             )
 
     def computed(self, tasks: Sequence[Any]) -> list[Any]:
@@ -298,12 +328,7 @@ def training(
     y = y if numeric else one_column(y)
     if not is_collection(X):
         check_rows(X)
-        try:
-            X = check_training_points(estimator, X)
-        except ValueError as error:
-            if "could not convert" in str(error) and hasattr(X, "iloc"):
-                check_columns(X)  # says which
-            raise
+        X = check_training_points(estimator, X)
     if is_frame(X):
         check_columns(X)
 

@@ -23,11 +23,6 @@ def check_linear_parameters(estimator: Any) -> None:
     _check_solver(estimator)
     if estimator.penalty == "l1":
         _check_l1(estimator)
-    elif estimator.loss == "hinge" and estimator.dual is False:
-        raise ValueError(
-            "Unsupported set of arguments: penalty='l2', loss='hinge', dual=False. The hinge loss has no second "
-            "derivative, and is solved by its dual: give dual='auto' or True, or loss='squared_hinge'."
-        )
 
 
 def check_dual_and_intercept(estimator: Any) -> None:
