@@ -1077,7 +1077,7 @@ def test_a_damaged_sparse_matrix_is_refused(machine, fault):
 
 
 @pytest.mark.parametrize("kind", ["csc", "coo", "bsr", "lil"])
-def test_a_damaged_sparse_matrix_of_any_format_is_refused_before_it_is_converted(kind):
+def test_a_damaged_sparse_matrix_of_another_format_is_refused(kind):
     X, y = sp.random(60, 8, 0.4, format="csr", random_state=0).asformat(kind), np.arange(60) % 2
     fitted = SVC().fit(X, y)
     if kind == "lil":

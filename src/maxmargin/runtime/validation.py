@@ -53,7 +53,7 @@ HINT_MIN_ROWS = 100
 
 def _sorted_csr(X: Points) -> Points:
     """CSR with sorted indices and no duplicates; the user's own matrix is never changed."""
-    _check_indices(X)  # again: X may have been converted from a format that has none
+    _check_indices(X)  # again: X may come from a format that is checked only now (lil)
     if sp.issparse(X) and not (X.has_sorted_indices and X.has_canonical_format):
         X = X.copy()
         X.sum_duplicates()

@@ -250,8 +250,8 @@ class Training:
         if found:
             i, negative = found[0]
             warnings.warn(
-                f"Partition {i} of X: sample_weight[{negative.first}] is {negative.weight:g}: rows with a negative weight are "
-                f"left out, {sum(one.rows for _, one in found):,} of {self.n:,}.",
+                f"Partition {i} of X: sample_weight[{negative.first}] is {negative.weight:g}: rows with a negative "
+                f"weight are left out, {sum(one.rows for _, one in found):,} of {self.n:,}.",
                 UserWarning,
                 stacklevel=callers_level(),
             )
