@@ -173,7 +173,10 @@ class ForeignArray:
 
 @pytest.mark.parametrize(
     "dispatch",
-    [False, pytest.param(True, marks=pytest.mark.skipif("SCIPY_ARRAY_API" not in os.environ, reason="needs SciPy's"))],
+    [
+        False,
+        pytest.param(True, marks=pytest.mark.skipif("SCIPY_ARRAY_API" not in os.environ, reason="SciPy has it off")),
+    ],
 )
 def test_arrays_of_other_libraries(dispatch):
     points, labels = ForeignArray(X), ForeignArray(Y)

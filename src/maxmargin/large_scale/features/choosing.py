@@ -99,7 +99,7 @@ def choose_landmarks(
     m = int(check_number("n_components", m, least=1, integer=True))
     rng = np.random.default_rng() if rng is None else rng
     weights = np.ones(X.shape[0]) if weights is None else weights
-    stop = _never if stop is None else stop
+    stop = _no_stop_requested if stop is None else stop
     if method == "kmeans":
         _check_vectors(kernel, X)
     rows, share = _distinct(kernel, X, weights, sample_size(m), rng)
@@ -131,7 +131,7 @@ def choose_landmarks(
         ) from error
 
 
-def _never() -> None:
+def _no_stop_requested() -> None:
     """Nothing to stop for."""
 
 
