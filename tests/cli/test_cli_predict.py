@@ -97,7 +97,7 @@ class TestPredict:
         for name, extra in (("p.txt", []), ("p.csv", ["--values"]), ("p.npy", []), ("p.npz", ["--values"])):
             result = call("predict", folder / "iris.mm", folder / "iris.csv", "-o", tmp_path / name, *extra)
             assert result.exit_code == 0, result.output
-            assert f"wrote {tmp_path / name}: 150 predictions" in result.stdout
+            assert f"wrote {tmp_path / name}: 150 predictions" in " ".join(result.stdout.split())  # lines are folded
         assert (tmp_path / "p.txt").read_text().splitlines() == expected.tolist()
         np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), expected)
         with np.load(tmp_path / "p.npz") as arrays:

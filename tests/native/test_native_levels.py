@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import maxmargin
 from maxmargin import _native
 
 
@@ -44,7 +45,7 @@ def test_a_missing_extension_says_what_to_do(tmp_path):
     package = tmp_path / "maxmargin"
     package.mkdir()
     for name in ("__init__.py", "__init__.pyi"):
-        shutil.copy(Path(_native.__file__).with_name(name), package / name)
+        shutil.copy(Path(maxmargin.__file__).with_name(name), package / name)
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import maxmargin"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
