@@ -272,7 +272,7 @@ class TestMachine:
         same = ("train", moons, "--kernel", "linear", "--test-size", "0")
         linear = found(*same, "--tol", "1e-9")["report"]
         kernel = found(*same, "--tol", "1e-6", "--estimator", "kernel")["report"]
-        assert linear["machine"].startswith("LinearSVC")
+        assert linear["model"].startswith("LinearSVC")
         assert linear["primal_objective"] == pytest.approx(kernel["primal_objective"], rel=1e-6)
 
     @pytest.mark.parametrize(
