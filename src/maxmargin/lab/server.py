@@ -12,6 +12,7 @@ import asyncio
 import functools
 import hashlib
 import importlib
+import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -139,7 +140,7 @@ def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = Fal
 
 
 def launch(port: int | None = None, *, browser: bool = True, say: Callable[[str], None] = print) -> None:
-    """Start the lab on this machine and serve until Ctrl-C.
+    """Start the lab on this computer and serve until Ctrl-C.
 
     Parameters
     ----------
@@ -214,6 +215,8 @@ def _preferred() -> socket.socket:
 def _listener(port: int) -> socket.socket:
     # The protocol is named because asyncio sends small packets at once (TCP_NODELAY) only where it is.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    if os.name == "posix":  # at once after a stop, while its last connections linger; Windows would share the port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
     except OSError as error:

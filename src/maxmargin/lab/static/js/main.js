@@ -27,7 +27,8 @@
  *                              with the label "" no step (defaults that came late from the server)
  *     ctx.touch()              the state changed but there is nothing to undo (a slider on its way): only saves it
  *     ctx.palette()            colours for canvases (theme.js), other ones after onSettings
- *     ctx.settings             { dark, still, size, rem }; ctx.onSettings(callback) after each change
+ *     ctx.settings             { dark, still, size, width, rem }; ctx.onSettings(callback) after each change
+ *     ctx.setWidth(width)      Gaussians are given by "sigma" or by "gamma", in all tabs
  *     ctx.exportName(suffix)   a file name for what the tab saves
  *     ctx.record(canvas)       a film of a canvas (record.js)
  *     ctx.active()             whether the tab is the one on the screen
@@ -145,6 +146,7 @@ function contextOf(id) {
     palette: theme.palette,
     settings: theme.settings,
     onSettings: theme.onSettings,
+    setWidth: theme.setWidth,
     record,
     exportName: (suffix) => `maxmargin-${id}${suffix}`,
     active: () => active === id,

@@ -6,7 +6,7 @@
 
 import { store, stored } from "./state.js";
 
-/** @typedef {{theme: "auto"|"light"|"dark", size: number, dark: boolean, still: boolean, rem: number}} Settings */
+/** @typedef {{theme: "auto"|"light"|"dark", size: number, width: "sigma"|"gamma", dark: boolean, still: boolean, rem: number}} Settings */
 /** @typedef {{classes: string[], plane: string, ink: string, muted: string, gridline: string, line: string,
  *             accent: string, warn: string, surface: string, dark: boolean}} Palette */
 
@@ -20,6 +20,7 @@ export function createTheme() {
   const settings = {
     theme: THEMES.includes(kept.theme) ? kept.theme : "auto",
     size: SIZES.includes(kept.size) ? kept.size : 1,
+    width: kept.width === "gamma" ? "gamma" : "sigma", // how the width of Gaussians is given
     dark: false, // what auto means just now
     still: false, // the user asked for less motion
     rem: 15, // pixels of one rem, for text on a canvas
@@ -42,7 +43,7 @@ export function createTheme() {
 
   function change(values) {
     Object.assign(settings, values);
-    store("settings", { theme: settings.theme, size: settings.size });
+    store("settings", { theme: settings.theme, size: settings.size, width: settings.width });
     apply();
   }
 
@@ -65,6 +66,10 @@ export function createTheme() {
     resize(step) {
       const at = SIZES.indexOf(settings.size) + step;
       change({ size: step === 0 ? 1 : SIZES[Math.max(0, Math.min(SIZES.length - 1, at))] });
+    },
+    /** The width of Gaussians is given as "sigma" or "gamma". */
+    setWidth(width) {
+      change({ width });
     },
     /** @returns {Palette} */
     palette() {
