@@ -466,7 +466,9 @@ def test_first_visit_shows_an_example_and_invites(opened: Callable[..., Any], la
     expect(page.get_by_text("Drag a point with a ring")).to_be_hidden()
 
 
-def test_the_example_and_its_hint_are_in_the_link(classify: Classify, opened: Callable[..., Any]) -> None:
+def test_the_example_and_its_hint_are_in_the_link(
+    classify: Classify, opened: Callable[..., Any], lab: SimpleNamespace
+) -> None:
     classify.example("moons")
     note = classify.page.locator(".comment .note")
     expect(note).to_contain_text("Two half moons")
@@ -478,7 +480,7 @@ def test_the_example_and_its_hint_are_in_the_link(classify: Classify, opened: Ca
     expect(note).to_contain_text("Two half moons")
     expect(classify.page.locator("[data-example=moons]")).to_have_attribute("aria-pressed", "true")
     saved(classify.page)
-    other = opened(classify.page.url)
+    other = opened(lab.link + classify.page.evaluate("location.hash"))
     expect(other.locator(".comment .note")).to_contain_text("Two half moons")
 
 
@@ -671,3 +673,34 @@ def test_numbers_as_people_write_them(modules: Any) -> None:
     assert modules.evaluate(
         "import('/static/js/controls.js').then(({ parseNumber }) => parseNumber(' ∞ ', true) === Infinity)"
     )
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080), (3840, 2160)])
+def test_present_mode_fills_the_screen_at_the_largest_font(opened: Callable[..., Any], width: int, height: int) -> None:
+    page = opened(width=width, height=height)
+    classify = Classify(page)
+    for _ in range(4):
+        page.get_by_role("button", name="Larger text").click()
+    classify.example("moons")
+    classify.says("support vectors", "of 80")
+    page.keyboard.press("f")
+    chips = page.locator("#chips .menu > button")
+    expect(chips).to_have_text(["Gaussian (RBF)", "σ = 0.3162", "C = 10"])
+    expect(page.locator(".large b").first).to_have_text(re.compile(r"^\d+$"))
+    rem = page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
+    assert rem == pytest.approx(0.021 * 1.25 * height, rel=0.01)
+    beyond = """() => [...document.querySelectorAll("main *, #chips *")].filter((node) => {
+        const box = node.getBoundingClientRect();
+        const seen = node.checkVisibility() && box.width > 1 && !node.closest("svg, .hint, [aria-hidden] canvas");
+        return seen && (box.right > innerWidth + 1 || box.bottom > innerHeight + 1 || box.left < -1 || box.top < -1);
+    }).map((node) => node.outerHTML.slice(0, 120))"""
+    assert page.evaluate(beyond) == []
+    page.get_by_role("tab", name="Step by step", include_hidden=True).evaluate("(tab) => tab.click()")
+    expect(page.locator("#panel-step .place").first).to_contain_text("step 0")
+    assert page.evaluate(beyond) == []
+    assert page.locator("#panel-step canvas.charts").first.is_visible()
+    chips.nth(1 if chips.count() > 2 else chips.count() - 1).click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    expect(page.locator("#chips")).to_be_hidden()
+    expect(page.locator("#panel-step").get_by_label("Kernel")).to_be_visible()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,7 @@ MULTICLASS_WORDS = {
     "ovr": "one-vs-rest, highest score",
     "crammer_singer": "jointly (Crammer and Singer)",
 }
+TOURS = ("margin", "kernels", "solvers")
 UNIT = {"x0": -1.0, "x1": 1.0, "y0": -1.0, "y1": 1.0}
 
 
@@ -155,6 +158,19 @@ def presets() -> list[dict[str, Any]]:
             10.0,
         ),
     ]
+
+
+def tours() -> list[dict[str, Any]]:
+    """The guided tours of the lab: what ``static/tours`` holds, in the order of a course.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.presets import tours
+    >>> [tour["title"] for tour in tours()]
+    ['The margin', 'From lines to kernels', 'How solvers think']
+    """
+    folder = Path(__file__).parent / "static" / "tours"
+    return [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in TOURS]
 
 
 def _preset(

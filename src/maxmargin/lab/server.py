@@ -4,6 +4,7 @@ GET    /                       the page                     GET  /static/...    
 POST   /api/<name>             computes, see ``ENDPOINTS``  GET  /api/presets     data sets to begin with
 POST   /api/fits               begins a fit that is watched GET  /api/options     what can be chosen
 GET    /api/fits/<id>/events   server-sent events of it     DELETE /api/fits/<id> cancels it
+GET    /api/tours              guided tours
 """
 
 from __future__ import annotations
@@ -115,11 +116,15 @@ def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = Fal
     async def options(request: Request) -> Response:
         return _json(await asyncio.to_thread(lambda: encode(_named("maxmargin.lab.presets:options")())))
 
+    async def tours(request: Request) -> Response:
+        return _json(await asyncio.to_thread(lambda: encode(_named("maxmargin.lab.presets:tours")())))
+
     app = Starlette(
         routes=[
             Route("/", index),
             Route("/api/presets", presets),
             Route("/api/options", options),
+            Route("/api/tours", tours),
             Route("/api/fits", start, methods=["POST"]),
             Route("/api/fits/{id}/events", events),
             Route("/api/fits/{id}", cancel, methods=["DELETE"]),

@@ -94,6 +94,7 @@ export function createModelControls({ ctx, model, options, changed }) {
     return [key, slider({ label: PARAMETERS[key], min: least, max: most, log: scale === "log", whole: step === 1, onchange: setter(key) })];
   });
   const price = priceSlider(model, changed);
+  for (const control of [kernel, width, price]) control.root.dataset.chip = "";
 
   function tellFormula() {
     setText(formula, FORMULAS[model.kernel.name](ctx.settings.width));

@@ -6,7 +6,7 @@
 
 import { store, stored } from "./state.js";
 
-/** @typedef {{theme: "auto"|"light"|"dark", size: number, width: "sigma"|"gamma", dark: boolean, still: boolean, rem: number}} Settings */
+/** @typedef {{theme: "auto"|"light"|"dark", size: number, width: "sigma"|"gamma", dark: boolean, still: boolean, present: boolean, rem: number}} Settings */
 /** @typedef {{classes: string[], plane: string, ink: string, muted: string, gridline: string, line: string,
  *             accent: string, warn: string, surface: string, dark: boolean}} Palette */
 
@@ -24,6 +24,7 @@ export function createTheme() {
     dark: false, // what auto means just now
     still: false, // the user asked for less motion
     rem: 15, // pixels of one rem, for text on a canvas
+    present: false, // the page fills a projector
   };
   const listeners = new Set();
   const prefersDark = matchMedia("(prefers-color-scheme: dark)");
@@ -35,6 +36,7 @@ export function createTheme() {
     settings.still = prefersStill.matches;
     const root = document.documentElement;
     root.dataset.theme = settings.dark ? "dark" : "light";
+    root.toggleAttribute("data-present", settings.present);
     root.style.setProperty("--scale", String(settings.size));
     settings.rem = parseFloat(getComputedStyle(root).fontSize);
     colours = null;
@@ -47,6 +49,7 @@ export function createTheme() {
     apply();
   }
 
+  window.addEventListener("resize", () => settings.present && apply()); // type follows the height
   prefersDark.addEventListener("change", apply);
   prefersStill.addEventListener("change", apply);
   apply();
@@ -66,6 +69,10 @@ export function createTheme() {
     resize(step) {
       const at = SIZES.indexOf(settings.size) + step;
       change({ size: step === 0 ? 1 : SIZES[Math.max(0, Math.min(SIZES.length - 1, at))] });
+    },
+    /** Present mode on or off. */
+    setPresent(present) {
+      change({ present });
     },
     /** The width of Gaussians is given as "sigma" or "gamma". */
     setWidth(width) {

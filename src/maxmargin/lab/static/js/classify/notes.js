@@ -133,6 +133,18 @@ function write(list, rows) {
   else list.replaceChildren(...rows.map(([tag, kind, text]) => el(tag, { class: kind }, text)));
 }
 
+/** Four numbers on the plane itself, in present mode. */
+export function createFigures() {
+  const cells = ["support vectors", "margin", "errors", "C"].map((name) => ({ value: el("b", {}, "–"), name }));
+  return {
+    root: el("div", { class: "large", "aria-hidden": "true" }, ...cells.map(({ value, name }) => el("span", {}, value, name))),
+    /** @param {(number|null)[]} numbers in this order; null for none */
+    show(numbers) {
+      cells.forEach(({ value }, k) => setText(value, short(numbers[k] ?? NaN)));
+    },
+  };
+}
+
 /** What to do next, on the plane itself: how to begin, in the middle, and then, at the lower edge, what is missing. */
 export function createHints() {
   const touch = matchMedia("(pointer: coarse)").matches; // no keys then

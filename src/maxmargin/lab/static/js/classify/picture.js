@@ -86,9 +86,8 @@ function contours(g, frame, palette, { fit, show }) {
   if (!fit || !show.contours || fit.answer.kind === "inseparable") return;
   g.strokeStyle = palette.ink;
   g.lineCap = "round";
-  const unit = frame.rem / 15;
   for (const [name, lines] of Object.entries(fit.lines)) {
-    g.lineWidth = (name === "-1" || name === "1" ? 1.6 : 2.8) * unit;
+    g.lineWidth = frame.pen(name === "-1" || name === "1" ? 1.6 : 2.8);
     g.setLineDash([]);
     g.globalAlpha = name === "-1" || name === "1" ? 0.75 : 1;
     strokeLines(g, frame, lines);
@@ -98,7 +97,7 @@ function contours(g, frame, palette, { fit, show }) {
 function slacks(g, frame, palette, { fit, show, points }) {
   if (!fit || fit.planes.length !== 1 || !show.slacks || fit.answer.kind === "inseparable") return;
   g.strokeStyle = palette.ink;
-  g.lineWidth = (1.4 * frame.rem) / 15;
+  g.lineWidth = frame.pen(1.4);
   g.setLineDash([4, 3]);
   let drawn = 0;
   for (const point of points()) {

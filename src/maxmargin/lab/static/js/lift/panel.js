@@ -24,6 +24,7 @@ export function createPanel({ ctx, model, presets, on }) {
   const tellFormula = () => setText(formula, mapOf(model.map).formula[ctx.settings.width]);
   const gamma = widthSlider({ ctx, min: 0.01, max: 100, onchange: setGamma, switched: tellFormula });
   const price = priceSlider(model, on.changed);
+  for (const control of [map, gamma, price]) control.root.dataset.chip = "";
   const shows = ticks(SHOWN, model.show, on.shown);
   shows.root.classList.add("two");
 

@@ -14,8 +14,9 @@ export const MOST = 300; // points of a run
 const FIRST = SMALL[1]; // what there is to see before anything was chosen
 
 /** Everything that the tab remembers, out of anything. */
-export function stateOf(given, options) {
-  const state = Array.isArray(given.points) ? given : { ...FIRST, example: FIRST.id, ...given, points: FIRST.points };
+export function stateOf(given, options, examples) {
+  const first = examples.find((example) => example.id === given.example) ?? FIRST;
+  const state = Array.isArray(given.points) ? given : { ...first, ...given, points: first.points, example: first.id };
   const whole = (value, most) => (Number.isInteger(value) && value >= 0 && value <= most ? value : 0);
   const { kernel, C } = modelOf(state, options);
   return {

@@ -8,7 +8,7 @@ import { floats } from "../api.js";
 import { createBoard } from "../board.js";
 import { prepared } from "../classify/answer.js";
 import { savedPicture } from "../classify/export.js";
-import { createComment, createHints, createLegend, createReadout } from "../classify/notes.js";
+import { createComment, createFigures, createHints, createLegend, createReadout } from "../classify/notes.js";
 import { createPanel } from "../classify/panel.js";
 import { layersOf } from "../classify/picture.js";
 import { fitting } from "../classify/request.js";
@@ -38,7 +38,7 @@ const model = {
 };
 
 let ctx, board, panel, fits, options, presets;
-let readout, legend, comment, hints;
+let readout, legend, comment, figures, hints;
 let fit = /** @type {any} */ (null); // the last answer, ready to paint
 let pending = /** @type {any} */ (null); // a state given before the options were there
 
@@ -51,11 +51,12 @@ function mount(root, context) {
     comment.alarm("The fit was cancelled, and the picture is the one before. Any change starts a new fit.");
   });
   hints = createHints();
+  figures = createFigures();
   board = createBoard(ctx, {
     model,
     data,
     label: "Plane of points",
-    hints: hints.roots,
+    hints: [...hints.roots, figures.root],
     layers: layersOf,
     picture: { get fit() { return fit; } },
     brush: () => model.brush,
@@ -160,6 +161,7 @@ function answered(answer, { ids, view, nodes, live }) {
   if (!live && fit) {
     ctx.announce(answer.proof?.sentence ?? `${answer.n_support} support vectors, margin ${short(answer.margin ?? Infinity, 3)}, ${counts.misclassified} on the wrong side`);
   }
+  figures.show(fit && answer.kind !== "inseparable" ? [answer.n_support, answer.margin, answer.report.errors, model.C] : []);
   hovered(lastHover);
   board.plane.redraw();
 }
@@ -193,11 +195,12 @@ function hovered(at) {
 
 const getState = () => (options ? { ...board.state(), ...settings(), ...(model.example ? { example: model.example } : {}) } : (pending ?? {}));
 
-/** Without points, as a first visit is: the first example. */
+/** Without points: those of its example; of a first visit, the first. */
 function setState(given) {
   pending = given;
   if (!options) return;
-  const state = Array.isArray(given.points) ? given : { ...presets[0], example: presets[0].id, ...given };
+  const first = presets.find((preset) => preset.id === given.example) ?? presets[0];
+  const state = Array.isArray(given.points) ? given : { ...first, ...given, points: first.points, example: first.id };
   Object.assign(model, modelOf(state, options));
   panel.refresh();
   board.restore(state);

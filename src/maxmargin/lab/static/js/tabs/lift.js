@@ -257,7 +257,7 @@ function setState(state) {
   pending = state;
   if (!panel) return;
   const between = (value, low, high, other) => (isNumber(value) && value >= low && value <= high ? value : other);
-  const first = presets.find((preset) => preset.id === "circles");
+  const first = presets.find((preset) => preset.id === state.example) ?? presets.find((preset) => preset.id === "circles");
   const given = Array.isArray(state.points) ? state.points : first?.points;
   model.map = mapOf(state.map).name;
   model.gamma = between(state.gamma, 1e-6, 1e6, 2);

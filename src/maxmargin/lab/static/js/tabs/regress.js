@@ -200,10 +200,10 @@ function showStrip() {
 
 const getState = () => ({ ...settingsRequest(model), ...board.state(), ...(model.example ? { example: model.example } : {}) });
 
-/** Without points, as a first visit is: the first example. */
+/** Without points: those of its example; of a first visit, the first. */
 function setState(given) {
-  const [first] = EXAMPLES;
-  const state = Array.isArray(given.points) ? given : { ...first.settings, points: first.points, example: first.id, ...given };
+  const first = EXAMPLES.find((example) => example.id === given.example) ?? EXAMPLES[0];
+  const state = Array.isArray(given.points) ? given : { ...first.settings, ...given, points: first.points, example: first.id };
   Object.assign(model, settingsOf(state));
   panel.refresh();
   board.restore(state);

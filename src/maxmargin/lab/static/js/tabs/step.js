@@ -217,7 +217,7 @@ function getState() {
 function setState(state) {
   pending = state;
   if (!options) return;
-  const { points, box, at, speed, example, ...rest } = stateOf(state, options);
+  const { points, box, at, speed, example, ...rest } = stateOf(state, options, examples);
   Object.assign(model, rest);
   setPoints(points, box);
   tellExample(example);
