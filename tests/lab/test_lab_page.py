@@ -686,7 +686,7 @@ def test_present_mode_fills_the_screen_at_the_largest_font(opened: Callable[...,
     page.keyboard.press("f")
     chips = page.locator("#chips .menu > button")
     expect(chips).to_have_text(["Gaussian (RBF)", "σ = 0.3162", "C = 10"])
-    expect(page.locator(".large b").first).to_have_text(re.compile(r"^\d+$"))
+    expect(page.locator(".overlay b").first).to_have_text(re.compile(r"^\d+$"))
     rem = page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
     assert rem == pytest.approx(0.021 * 1.25 * height, rel=0.01)
     beyond = """() => [...document.querySelectorAll("main *, #chips *")].filter((node) => {

@@ -137,7 +137,7 @@ function write(list, rows) {
 export function createFigures() {
   const cells = ["support vectors", "margin", "errors", "C"].map((name) => ({ value: el("b", {}, "–"), name }));
   return {
-    root: el("div", { class: "large", "aria-hidden": "true" }, ...cells.map(({ value, name }) => el("span", {}, value, name))),
+    root: el("div", { class: "overlay", "aria-hidden": "true" }, ...cells.map(({ value, name }) => el("span", {}, value, name))),
     /** @param {(number|null)[]} numbers in this order; null for none */
     show(numbers) {
       cells.forEach(({ value }, k) => setText(value, short(numbers[k] ?? NaN)));
