@@ -240,7 +240,8 @@ def _points(model: Model, rows: list[dict[str, Any]]) -> tuple[Any, dict[str, in
                 raise Refused(400, f"Column {name!r}: the model takes numbers only, and none may be missing.")
         return np.column_stack(table.arrays), {}
     unknown = {} if model.encoder.handle_unknown != "ignore" else model.encoder.unknown_categories(table)
-    return table, {name: words.total() for name, words in unknown.items()}
+    unreadable = {name: words for name, (words, _) in model.encoder.unreadable_values(table).items()}
+    return table, {name: words.total() for name, words in (unreadable | unknown).items()}
 
 
 def _column(values: list[Any]) -> Any:

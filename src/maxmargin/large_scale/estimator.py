@@ -208,7 +208,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
             way = "all distinct rows: nothing is approximated"
         what, parameters = self._summary()
         return ApproximateReport(
-            machine=what,
+            model=what,
             solver=f"newton, {solution.method}",
             solver_reason=(
                 f"a {trained.factor.rank:,} x {trained.factor.rank:,} system a step"

@@ -33,7 +33,7 @@ class FitReport:
 
     Attributes
     ----------
-    machine : str
+    model : str
         What was fitted, e.g. ``"SVC, 10 classes, one-vs-one, 45 binary problems"``.
     solver, solver_reason : str
         The solver and why it was chosen.
@@ -61,7 +61,7 @@ class FitReport:
     threads : int
     """
 
-    machine: str
+    model: str
     solver: str
     solver_reason: str
     kernel: Kernel
@@ -136,7 +136,7 @@ class FitReport:
             gap = "proves nothing: the kernel is indefinite (not positive semidefinite)"
         many = len(self.margins) > 1
         return [
-            ("machine", self.machine),
+            ("model", self.model),
             ("kernel", " ".join(str(self.kernel).split())),
             ("parameters", self.parameters),
             ("solver", f"{self.solver} ({self.solver_reason})"),
@@ -226,7 +226,7 @@ def report_fit(
 
     def fields() -> dict[str, Any]:
         return {
-            "machine": title,
+            "model": title,
             "solver": used.name,
             "solver_reason": used.reason,
             "kernel": kernel,
