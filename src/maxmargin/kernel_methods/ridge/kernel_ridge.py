@@ -87,13 +87,14 @@ class RidgeMethod(MultiOutputMixin, RegressorMixin, SklearnKernelMethod):
                 values = check_finite(self.kernel_.matrix(X, self.X_fit_[used]))
         system = self._system()
         blends = []
-        for alpha in np.unique(self._alphas):
+        alphas, places = np.unique(self._alphas, return_inverse=True)
+        for alpha in alphas:
             B = np.zeros((X.shape[0], n))
             B[:, used] = system.blend(values, float(alpha))
             blends.append(B)
         if len(blends) == 1:
             return blends[0]
-        return np.stack([blends[i] for i in np.searchsorted(np.unique(self._alphas), self._alphas)])
+        return np.stack([blends[i] for i in places])
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Points, Array, Array]:
         """Training points, targets and weights; sets ``X_fit_`` and ``kernel_``."""
@@ -223,7 +224,8 @@ class KernelRidge(RidgeMethod):
         system = self._system()
         coefficients = np.zeros(Y.shape)
         coefficients[used], intercept = _by_alpha(system.dual, Y[used], self._alphas)
-        for alpha in np.unique(self._alphas):
+        alphas, places = np.unique(self._alphas, return_inverse=True)
+        for alpha in alphas:
             system.warn(float(alpha))
         self._publish(coefficients, intercept, expansion_of(self.kernel_, self.X_fit_, coefficients, intercept))
         return self
