@@ -224,8 +224,7 @@ class KernelRidge(RidgeMethod):
         system = self._system()
         coefficients = np.zeros(Y.shape)
         coefficients[used], intercept = _by_alpha(system.dual, Y[used], self._alphas)
-        alphas, places = np.unique(self._alphas, return_inverse=True)
-        for alpha in alphas:
+        for alpha in np.unique(self._alphas):
             system.warn(float(alpha))
         self._publish(coefficients, intercept, expansion_of(self.kernel_, self.X_fit_, coefficients, intercept))
         return self
