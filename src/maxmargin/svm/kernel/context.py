@@ -17,7 +17,8 @@ from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.validation import Array, Points, check_memory
 
-SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring
+SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring, unless they are long:
+SERIAL_MAX_PRODUCTS = 2e7  # multiplications of all kernel values, 2 ms
 STORED_MATRIX_CHECK_BYTES = 5e5  # matrices up to this size are allocated without a check of the free memory
 CONCURRENT_PROBLEMS = 8  # problems solved at a time, each with an equal part of the memory, whatever the threads
 
@@ -126,7 +127,9 @@ def prepare(
     """Canonical rows and the resolved kernel, with the estimator's options."""
     control = Control.of(estimator)
     X, budget = given.X, min(float(estimator.cache_size), 2**40) * 1e6
-    threads = effective_threads(estimator.n_jobs) if X.shape[0] > SERIAL_MAX_ROWS or X.dtype == object else 1
+    long = X.ndim > 1 and X.shape[0] ** 2 * float(X.shape[1]) > SERIAL_MAX_PRODUCTS
+    large = X.shape[0] > SERIAL_MAX_ROWS or X.dtype == object or long
+    threads = effective_threads(estimator.n_jobs) if large else 1
     precomputed = isinstance(kernel, Precomputed)
     if not precomputed:
         kernel.check_points(X)  # here, where an error can still name the user's rows
