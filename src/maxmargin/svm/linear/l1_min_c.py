@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import l1_min_c as penalised_intercept_min_c
-from sklearn.utils import check_array
 
-from maxmargin.runtime.validation import check_choice
+from maxmargin.runtime.validation import check_choice, check_points
 
 __all__ = ["l1_min_c"]
 
@@ -51,11 +50,6 @@ def l1_min_c(
     C : float
         With any larger C the model has at least one weight.
 
-    See Also
-    --------
-    LinearSVC : With ``penalty="l1"``.
-    sklearn.svm.l1_min_c : The same for a penalised intercept.
-
     Examples
     --------
     >>> from maxmargin.svm import LinearSVC, l1_min_c
@@ -69,7 +63,7 @@ def l1_min_c(
         scaling = 1.0 if intercept_scaling is None else intercept_scaling
         found = penalised_intercept_min_c(X, y, loss=loss, fit_intercept=fit_intercept, intercept_scaling=scaling)
         return float(found)
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = check_points(X)
     Y = LabelBinarizer(neg_label=-1).fit_transform(y)  # one column per class against the rest, or one for two classes
     slopes = -2 * (1 - Y * Y.mean(axis=0)) * Y
     steepest = float(np.abs(np.asarray(X.T @ slopes)).max())
