@@ -16,11 +16,13 @@ from .inspection import (
     CompressionReport,
     Explanation,
     MarginReport,
+    ShapleyValues,
     compare_map_and_kernel,
     compare_solvers,
     compress,
     explain,
     margin_report,
+    shapley_values,
 )
 from .io import DataFileError, ModelFileError, load, read_batches, read_data, save
 from .kernel_methods import (
@@ -94,6 +96,7 @@ __all__ = [
     "PerceptronReport",
     "RandomFeatures",
     "Separability",
+    "ShapleyValues",
     "StreamReport",
     "TableEncoder",
     "compare_map_and_kernel",
@@ -120,6 +123,7 @@ __all__ = [
     "save",
     "separability",
     "set_interrupts",
+    "shapley_values",
     "sklearn_is_patched",
     "solvers",
     "svm",
