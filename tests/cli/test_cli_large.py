@@ -42,7 +42,7 @@ def told(*arguments):
 
 def test_an_approximate_machine_is_named_so(folder):
     out = told("train", folder / "train.csv", "--test", folder / "test.csv", "--approximate", "--components", 60)
-    assert "approximate" in out["report"]["machine"]
+    assert "approximate" in out["report"]["model"]
     assert out["test"]["accuracy"] > 0.6
 
 

@@ -189,8 +189,8 @@ def test_many_classes_are_regions(multiclass):
 )
 def test_one_machine_of_many(multiclass, machine):
     fitted = SVC(multiclass=multiclass, kernel="linear", decision_function_shape="ovr").fit(BLOBS, NAMES)
-    display = made(fitted, BLOBS, NAMES, machine=machine).plot()
-    report = margin_report(fitted, BLOBS, NAMES, machine=machine)
+    display = made(fitted, BLOBS, NAMES, classes=machine).plot()
+    report = margin_report(fitted, BLOBS, NAMES, classes=machine)
     assert len(display.X) == len(report.rows)
     assert list(display.contours_.levels) == [-1, 0, 1]
     assert len(rings(display)) == np.count_nonzero(report.alpha)
@@ -222,8 +222,8 @@ def test_classifiers_without_a_hyperplane_are_regions():
     display = made(machine).plot()
     assert display.regions
     assert set(display.values.ravel()) == {0, 1}
-    with pytest.raises(ValueError, match="no machines"):
-        made(machine, machine=1)
+    with pytest.raises(ValueError, match="no binary problems"):
+        made(machine, classes=1)
 
 
 def test_the_last_step_of_a_pipeline():
@@ -311,11 +311,11 @@ def test_kernels_are_short():
 # HistoryDisplay
 
 
-def history(gaps, machine=0, seconds=True):
+def history(gaps, problem=0, seconds=True):
     made = History()
     for i, gap in enumerate(gaps):
         dual = 10.0 - gap
-        made.append(iteration=i, objective=10.0, dual=dual, seconds=0.1 * i if seconds else np.nan, machine=machine)
+        made.append(iteration=i, objective=10.0, dual=dual, seconds=0.1 * i if seconds else np.nan, problem=problem)
     return made
 
 

@@ -157,7 +157,7 @@ def test_more_classes_weights_sparse_data_and_a_hard_margin():
         sp.csr_matrix(X), THREE, solvers=["barrier", "coordinate_descent"], C=0.01, sample_weight=weight
     )
     assert found["barrier"].coef.shape == (3, 2)
-    assert set(found["barrier"].history.machine) == {0, 1, 2}
+    assert set(found["barrier"].history.problem) == {0, 1, 2}
     assert found["barrier"].objective == pytest.approx(found["coordinate_descent"].objective, rel=1e-3)
     apart, labels = np.array([[0.0, 0.0], [1.0, 0.0], [4.0, 0.0], [5.0, 1.0]]), [0, 0, 1, 1]
     hard = compare_solvers(apart, labels, C=math.inf, solvers=["barrier", "smo", "pegasos"])

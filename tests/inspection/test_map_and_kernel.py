@@ -33,7 +33,7 @@ def test_both_ways_are_one_classifier(degree, coef0, classes):
     assert result.kernel_objective == pytest.approx(result.map_objective, rel=1e-5)
     new = blobs(classes, seed=1)[0]
     mapped = result.feature_map.transform(new)
-    values = result.kernel_machine.decision_function(new), result.map_machine.decision_function(mapped)
+    values = result.kernel_model.decision_function(new), result.map_model.decision_function(mapped)
     np.testing.assert_allclose(*values, atol=1e-3 * np.abs(values[0]).max())
 
 

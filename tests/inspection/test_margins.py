@@ -182,7 +182,7 @@ def pair_values(model, X):
 )
 def test_one_vs_one(machine, column, sign):
     model = SVC(gamma=0.5, tol=1e-6).fit(IRIS, NAMES)
-    report = margin_report(model, IRIS, NAMES, machine=machine)
+    report = margin_report(model, IRIS, NAMES, classes=machine)
     rows = np.flatnonzero(np.isin(NAMES, machine))
     np.testing.assert_array_equal(report.rows, rows)
     np.testing.assert_array_equal(report.labels, NAMES[rows])
@@ -190,7 +190,7 @@ def test_one_vs_one(machine, column, sign):
     check(report, sign * pair_values(model, IRIS)[rows, column], y, 2 / model.report_.margins[column])
     # The same machine, fitted alone.
     alone = SVC(gamma=0.5, tol=1e-6).fit(IRIS[rows], NAMES[rows])
-    other = margin_report(alone, IRIS[rows], NAMES[rows], machine=machine)
+    other = margin_report(alone, IRIS[rows], NAMES[rows], classes=machine)
     np.testing.assert_allclose(report.alpha, other.alpha, atol=1e-3)
     np.testing.assert_allclose(report.decision, other.decision, atol=1e-4)
 
@@ -198,7 +198,7 @@ def test_one_vs_one(machine, column, sign):
 @pytest.mark.parametrize("label", ["setosa", "versicolor", "virginica"])
 def test_one_vs_rest(label):
     model = SVC(gamma=0.5, multiclass="ovr", tol=1e-6).fit(IRIS, NAMES)
-    report = margin_report(model, IRIS, NAMES, machine=label)
+    report = margin_report(model, IRIS, NAMES, classes=label)
     k = model.classes_.tolist().index(label)
     y = np.where(label == NAMES, 1.0, -1.0)
     check(report, model.decision_function(IRIS)[:, k], y, 2 / model.report_.margins[k])
@@ -210,7 +210,7 @@ def test_one_vs_rest(label):
 
 def test_a_pair_of_the_joint_machine():
     model = SVC(kernel="linear", multiclass="crammer_singer", tol=1e-6).fit(IRIS, NAMES)
-    report = margin_report(model, IRIS, NAMES, machine=("virginica", "versicolor"))
+    report = margin_report(model, IRIS, NAMES, classes=("virginica", "versicolor"))
     values = model.decision_function(IRIS)
     w = model.coef_[2] - model.coef_[1]
     check(report, (values[:, 2] - values[:, 1])[50:], SIGNS, np.linalg.norm(w))
@@ -218,7 +218,7 @@ def test_a_pair_of_the_joint_machine():
     assert (report.alpha <= 1 + 1e-9).all()
     assert (report.alpha[report.category == "outside"] <= 1e-6).all()
     # Every class's weights are the sum over its own pairs.
-    other = margin_report(model, IRIS, NAMES, machine=("virginica", "setosa"))
+    other = margin_report(model, IRIS, NAMES, classes=("virginica", "setosa"))
     w_2 = np.zeros(4)
     for pair in (report, other):
         signed = np.where(pair.labels == "virginica", 1.0, -1.0) * pair.alpha
@@ -238,7 +238,7 @@ def test_which_side_is_positive_can_be_chosen():
     model = SVC().fit(TWO, LABELS)
     plain = margin_report(model, TWO, LABELS)
     for machine in ("versicolor", ("versicolor", "virginica"), ["versicolor", "virginica"]):
-        turned = margin_report(model, TWO, LABELS, machine=machine)
+        turned = margin_report(model, TWO, LABELS, classes=machine)
         assert turned.positive == "versicolor"
         np.testing.assert_array_equal(turned.decision, -plain.decision)
         np.testing.assert_array_equal(turned.functional_margin, plain.functional_margin)
@@ -324,7 +324,7 @@ def test_the_page_has_the_same_lines():
 
 def test_the_frame_has_every_point():
     model = SVC().fit(IRIS, NAMES)
-    report = margin_report(model, IRIS, NAMES, machine=("virginica", "setosa"))
+    report = margin_report(model, IRIS, NAMES, classes=("virginica", "setosa"))
     frame = report.to_frame()
     assert list(frame.columns) == [
         "label", "decision", "functional_margin", "distance", "slack", "category", "alpha",
@@ -332,7 +332,7 @@ def test_the_frame_has_every_point():
     np.testing.assert_array_equal(frame.index, report.rows)
     np.testing.assert_array_equal(frame["slack"], report.slack)
     assert frame.groupby("category").size().to_dict() == {k: v for k, v in report.counts.items() if v}
-    assert "alpha" not in margin_report(model, IRIS[:9], NAMES[:9], machine=("virginica", "setosa")).to_frame()
+    assert "alpha" not in margin_report(model, IRIS[:9], NAMES[:9], classes=("virginica", "setosa")).to_frame()
 
 
 def test_the_report_cannot_be_changed():
@@ -345,12 +345,12 @@ def test_the_report_cannot_be_changed():
 @pytest.mark.parametrize(
     ("parameters", "machine", "message"),
     [
-        ({}, None, r"one for each pair of classes: give machine=\('setosa', 'versicolor'\)"),
+        ({}, None, r"one for each pair of classes: give classes=\('setosa', 'versicolor'\)"),
         ({}, "setosa", "pair of classes"),
         ({}, ("setosa", "setosa"), "pair of classes"),
         ({}, ("setosa", "virginica", "versicolor"), "pair of classes"),
         ({}, ("setosa", "rose"), "no class 'rose'"),
-        ({"multiclass": "ovr"}, None, "class against the rest: give machine='setosa'"),
+        ({"multiclass": "ovr"}, None, "class against the rest: give classes='setosa'"),
         ({"multiclass": "ovr"}, ("setosa", "virginica"), "class against the rest"),
         ({"multiclass": "crammer_singer"}, "setosa", "pair of classes"),
     ],
@@ -359,7 +359,7 @@ def test_the_report_cannot_be_changed():
 def test_a_machine_that_is_none_is_refused(parameters, machine, message):
     model = SVC(**parameters).fit(IRIS, NAMES)
     with pytest.raises(ValueError, match=message):
-        margin_report(model, IRIS, NAMES, machine=machine)
+        margin_report(model, IRIS, NAMES, classes=machine)
 
 
 def test_bad_input_is_refused():

@@ -46,5 +46,15 @@ def test_an_earlier_table_keeps_the_names_of_its_columns():
         model.predict(frame[["weight", "colour", "size"]])
 
 
+def test_names_of_earlier_versions_become_the_present_ones():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert load(FOLDER / "svc.mm").report_.model.startswith("SVC, ")
+        assert load(FOLDER / "svc.mm").history_.problem[0] == 0
+        assert load(FOLDER / "linear_svc.mm").report_.model.startswith("LinearSVC, ")
+        assert load(FOLDER / "nystroem_svc.mm").report_.model.startswith("NystroemSVC, ")
+        assert list(load(FOLDER / "perceptron.mm").history_) == ["problem", "epoch", "mistakes", "errors", "objective"]
+
+
 def test_the_fixtures_are_small():
     assert all(path.stat().st_size < 20_000 for path in FOLDER.iterdir())

@@ -14,7 +14,7 @@ import pytest
 from maxmargin.runtime.history import History, Record
 
 
-def filled(n, machine=0):
+def filled(n, problem=0):
     history = History()
     for t in range(n):
         history.append(
@@ -24,7 +24,7 @@ def filled(n, machine=0):
             margin=0.5 * t,
             n_support=n - t,
             seconds=0.1 * t,
-            machine=machine,
+            problem=problem,
         )
     return history
 
@@ -44,7 +44,7 @@ def test_columns_are_what_was_appended():
 
 
 def test_the_required_columns_are_there():
-    assert {"objective", "gap", "margin", "n_support", "seconds", "iteration", "machine"} <= set(History().names)
+    assert {"objective", "gap", "margin", "n_support", "seconds", "iteration", "problem"} <= set(History().names)
 
 
 def test_gap_is_the_difference_of_the_objectives_and_relative_to_the_larger():
@@ -95,7 +95,7 @@ def test_records_slices_and_iteration():
 
 def test_unknown_columns_are_named():
     history = filled(1)
-    with pytest.raises(KeyError, match="no column 'loss'; there are machine, iteration"):
+    with pytest.raises(KeyError, match="no column 'loss'; there are problem, iteration"):
         history["loss"]
     with pytest.raises(AttributeError, match="its columns are"):
         _ = history.loss
@@ -103,9 +103,9 @@ def test_unknown_columns_are_named():
 
 def test_machines_are_joined_in_order():
     joined = History.joined([filled(2), History(), filled(3)])
-    np.testing.assert_array_equal(joined.machine, [0, 0, 2, 2, 2])
-    assert joined.of_machine(2) == filled(3, machine=2)
-    assert len(joined.of_machine(1)) == 0
+    np.testing.assert_array_equal(joined.problem, [0, 0, 2, 2, 2])
+    assert joined.of_problem(2) == filled(3, problem=2)
+    assert len(joined.of_problem(1)) == 0
 
 
 def test_equality_compares_the_records():
@@ -154,4 +154,4 @@ def test_text_of_few_records_shows_all_and_machines_where_there_are_several():
     assert repr(History()) == "History of 0 records"
     assert repr(filled(1)).startswith("History of 1 record\n")
     assert "..." not in repr(filled(7))
-    assert repr(History.joined([filled(1), filled(1)])).splitlines()[1].split()[0] == "machine"
+    assert repr(History.joined([filled(1), filled(1)])).splitlines()[1].split()[0] == "problem"

@@ -109,7 +109,7 @@ def test_more_digits_than_single_precision_has():
     X, y = text(classes=3)
     machine = LinearSVC(loss="hinge", solver="coordinate_descent", tol=1e-9, max_iter=10_000).fit(X, y)
     assert machine.report_.relative_gap <= 1e-9
-    iterations = machine.history_.of_machine(0).iteration
+    iterations = machine.history_.of_problem(0).iteration
     assert (np.diff(iterations) >= 0).all()
 
 

@@ -177,9 +177,9 @@ def test_histories_of_all_machines():
     model = LinearSVC().fit(IRIS, SPECIES)
     history = model.history_
     assert isinstance(history, History)
-    assert set(history.machine) == {0, 1, 2}
+    assert set(history.problem) == {0, 1, 2}
     assert model.n_iter_ == history.iteration.max()
-    assert sum(history.of_machine(k).objective[-1] for k in range(3)) == pytest.approx(
+    assert sum(history.of_problem(k).objective[-1] for k in range(3)) == pytest.approx(
         model.report_.primal_objective, rel=1e-3
     )
 

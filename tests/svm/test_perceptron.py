@@ -184,7 +184,7 @@ def test_inseparable_data_is_reported_with_advice():
 def test_the_worst_class_is_named():
     with pytest.warns(ConvergenceWarning, match=r"separability\(X, y == 'versicolor'\)"):
         model = Perceptron(max_iter=50).fit(IRIS, NAMES)
-    assert model.history_["errors"][model.history_["machine"] == 0][-1] == 0
+    assert model.history_["errors"][model.history_["problem"] == 0][-1] == 0
     assert not model.converged_
 
 
@@ -254,7 +254,7 @@ def test_more_classes_are_one_against_the_rest():
         alone = Perceptron(max_iter=60, shuffle=False).fit(IRIS, label == NAMES)
         np.testing.assert_array_equal(model.coef_[k], alone.coef_[0])
         assert model.mistakes_[k] == alone.mistakes_[0]
-        mine = model.history_["machine"] == k
+        mine = model.history_["problem"] == k
         np.testing.assert_array_equal(model.history_["epoch"][mine], np.arange(1, mine.sum() + 1))
     assert model.n_iter_ == 60
 

@@ -60,7 +60,7 @@ class Table(HTMLParser):
 def test_text_says_what_was_fitted_and_how_it_ended(binary):
     assert isinstance(binary, FitReport)
     assert binary.converged
-    assert value(binary, "machine").startswith("SVC, 2 classes")
+    assert value(binary, "model").startswith("SVC, 2 classes")
     assert value(binary, "kernel").startswith("RBF(")
     assert value(binary, "parameters") == "C = 1"
     assert value(binary, "status") == "optimal within the tolerance"
@@ -112,7 +112,7 @@ def test_one_machine_has_a_margin_and_several_have_a_smallest(binary):
     assert several.margin == several.margins.min()
     assert "smallest margin" in lines(several)
     assert "margin" not in lines(several)
-    assert "3 classes, one-vs-one, 3 binary problems" in value(several, "machine")
+    assert "3 classes, one-vs-one, 3 binary problems" in value(several, "model")
 
 
 def test_margin_is_two_over_the_norm():

@@ -897,8 +897,8 @@ def test_the_history_leads_to_the_report(solver, n):
 def test_the_history_tells_machines_apart():
     X, y = load_iris(return_X_y=True)
     model = SVC(solver="smo").fit(X, y)
-    assert set(model.history_.machine) == {0, 1, 2}
-    last = [model.history_.of_machine(k)[-1] for k in range(3)]
+    assert set(model.history_.problem) == {0, 1, 2}
+    last = [model.history_.of_problem(k)[-1] for k in range(3)]
     assert sum(record.objective for record in last) == pytest.approx(model.report_.primal_objective)
     joint = SVC(multiclass="crammer_singer").fit(X, y)
     assert joint.history_.objective[-1] == joint.report_.primal_objective

@@ -83,31 +83,29 @@ def _colour(code: int) -> str:
     return CLASSES[code % len(CLASSES)]
 
 
-def one_hyperplane(estimator: Any, X: Any, y: Any, grid: Any, support: Array, machine: Any) -> dict[str, Any]:
-    """One hyperplane: of two classes, or of a machine of more."""
+def one_hyperplane(estimator: Any, X: Any, y: Any, grid: Any, support: Array, classes: Any) -> dict[str, Any]:
+    """One hyperplane: of two classes, or of one binary problem of more."""
     last, inner = last_step(estimator), transformed(estimator, X)
     if not has_hyperplane(last):
-        raise ValueError(
-            f"machine={machine!r}: {type(last).__name__} has no machines that separate classes; leave it out."
-        )
-    report = margin_report(last, inner, y, machine=machine)
-    classes = last.classes_.tolist()
-    positive = classes.index(report.positive)
-    # On the grid every label is as good as another; with the positive one all rows belong to the machine.
+        raise ValueError(f"classes={classes!r}: {type(last).__name__} has no binary problems; leave it out.")
+    report = margin_report(last, inner, y, classes=classes)
+    labelled = last.classes_.tolist()
+    positive = labelled.index(report.positive)
+    # On the grid every label is as good as another; with the positive one all rows belong to the problem.
     n_grid = len(grid)
     labels = np.repeat(last.classes_[positive : positive + 1], n_grid)
-    values = margin_report(last, transformed(estimator, grid), labels, machine=machine).decision
+    values = margin_report(last, transformed(estimator, grid), labels, classes=classes).decision
     by_margin = isinstance(getattr(last, "report_", None), FitReport)
     category = report.category if by_margin else np.where(report.category == "misclassified", "misclassified", "")
     points = dense(check_points(X))[report.rows]
     if report.alpha is not None:
         support = points[report.alpha > 0]
-    elif by_margin and not hasattr(last, "support_vectors_"):  # a linear machine: where its loss is not flat
-        training = len(points) == last.report_.n_samples  # a pair of the joint machine has no loss of its own
+    elif by_margin and not hasattr(last, "support_vectors_"):  # a linear model: where its loss is not flat
+        training = len(points) == last.report_.n_samples  # a pair of the joint problem has no loss of its own
         support = points[category != "outside"] if training else points[:0]
-    elif len(classes) > 2:
+    elif len(labelled) > 2:
         support = points[:0]
-    one: dict[str, Any] = {} if len(classes) == 2 else {"margin": report.margin, "n_support": len(support)}
+    one: dict[str, Any] = {} if len(labelled) == 2 else {"margin": report.margin, "n_support": len(support)}
     rest = report.negative is None
     return {
         "rows": report.rows,
@@ -115,7 +113,7 @@ def one_hyperplane(estimator: Any, X: Any, y: Any, grid: Any, support: Array, ma
         "codes": (report.labels == last.classes_[positive]).astype(np.int64),
         "names": ("the rest" if rest else str(report.negative), str(report.positive)),
         "colours": (
-            REST_COLOUR if rest else _colour(classes.index(report.negative)),
+            REST_COLOUR if rest else _colour(labelled.index(report.negative)),
             _colour(positive),
         ),
         "regions": False,

@@ -144,7 +144,7 @@ class HistoryDisplay(Display):
         histories = self._named()
         bounds = _best_bounds(histories)
         curves = {
-            name: [_curve(history.of_machine(k), x, y, bounds[k]) for k in np.unique(history.machine)]
+            name: [_curve(history.of_problem(k), x, y, bounds[k]) for k in np.unique(history.problem)]
             for name, history in histories.items()
         }
         drawn = [curve for some in curves.values() for curve in some[:max_problems] if len(curve)]
@@ -198,7 +198,7 @@ def _best_bounds(histories: Mapping[str, History]) -> dict[int, float]:
     bounds: dict[int, float] = {}
     for record in (record for history in histories.values() for record in history):
         dual = record.dual if np.isfinite(record.dual) else -np.inf
-        bounds[record.machine] = max(bounds.get(record.machine, -np.inf), dual)
+        bounds[record.problem] = max(bounds.get(record.problem, -np.inf), dual)
     return bounds
 
 

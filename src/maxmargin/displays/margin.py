@@ -128,7 +128,7 @@ class MarginDisplay(Display):
         X: Any,
         y: Any = None,
         *,
-        machine: Any = None,
+        classes: Any = None,
         grid_resolution: int = 200,
         pad: float = 0.1,
         ax: Any = None,
@@ -143,8 +143,8 @@ class MarginDisplay(Display):
             The points to show: the training points or others.
         y : array-like of shape (n_samples,)
             Their labels. A one-class model has none: its points are coloured by the side they are on.
-        machine : label or pair of labels, optional
-            Show one machine of a classifier of more than two classes, as in :func:`maxmargin.margin_report`.
+        classes : label or pair of labels, optional
+            Show one binary problem of a classifier of more than two classes, as in :func:`maxmargin.margin_report`.
         grid_resolution : int, default=200
             Points of the grid along either side.
         pad : float, default=0.1
@@ -176,10 +176,10 @@ class MarginDisplay(Display):
             )
         elif y is None:
             raise ValueError("y is None: give the labels of the points.")
-        elif machine is None and (len(last.classes_) > 2 or not has_hyperplane(last)):
+        elif classes is None and (len(last.classes_) > 2 or not has_hyperplane(last)):
             shown = regions(estimator, X, y, grid, support)
         else:
-            shown = one_hyperplane(estimator, X, y, grid, support, machine)
+            shown = one_hyperplane(estimator, X, y, grid, support, classes)
         values = np.asarray(shown.pop("values")).reshape(len(sides[1]), len(sides[0]))
         kept = shown.pop("rows", slice(None))
         named: dict[str, Any] = {} if columns is None else {"axis_names": tuple(map(str, columns))}

@@ -59,7 +59,7 @@ class MapAndKernel:
         The largest difference of the decision values of the training points.
     agreement : float
         The share of training points that both give the same label.
-    kernel_machine, map_machine : SVC
+    kernel_model, map_model : SVC
         The fitted machines; the second one takes ``feature_map.transform(X)``.
     feature_map : PolynomialMap
 
@@ -96,8 +96,8 @@ class MapAndKernel:
     gram_difference: float
     decision_difference: float
     agreement: float
-    kernel_machine: SVC = field(repr=False)
-    map_machine: SVC = field(repr=False)
+    kernel_model: SVC = field(repr=False)
+    map_model: SVC = field(repr=False)
     feature_map: PolynomialMap = field(repr=False)
 
     def _table(self) -> list[tuple[str, str, str]]:
@@ -234,8 +234,8 @@ def compare_map_and_kernel(
         gram_difference=gram_difference,
         decision_difference=float(np.abs(by_kernel.decision_function(X) - by_map.decision_function(Z)).max()),
         agreement=float(np.mean(by_kernel.predict(X) == by_map.predict(Z))),
-        kernel_machine=by_kernel,
-        map_machine=by_map,
+        kernel_model=by_kernel,
+        map_model=by_map,
         feature_map=feature_map,
     )
 

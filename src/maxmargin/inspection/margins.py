@@ -45,7 +45,7 @@ class MarginReport:
     positive, negative : object
         The labels of the two sides; ``negative`` is None where that side is all other classes.
     rows : array of int
-        The rows of X that this machine is about: all, or those of two classes.
+        The rows of X that this binary problem is about: all, or those of two classes.
     labels : array
         Their labels.
     decision, functional_margin, distance, slack : arrays
@@ -122,7 +122,7 @@ class MarginReport:
     def _totals(self) -> list[tuple[str, str]]:
         other = "the rest" if self.negative is None else repr(self.negative)
         return [
-            ("machine", f"{self.positive!r} (+1) against {other} (-1), {len(self.rows):,} points"),
+            ("classes", f"{self.positive!r} (+1) against {other} (-1), {len(self.rows):,} points"),
             ("margin", f"{self.margin:.6g} (2 / |w|, |w| = {self.norm:.6g})"),
             ("categories", ", ".join(f"{count:,} {name}" for name, count in self.counts.items())),
             ("sum of slacks", f"{self.total_slack:.6g} >= {self.n_errors:,} misclassified"),
@@ -168,7 +168,7 @@ class MarginReport:
 
 
 def margin_report(
-    estimator: Any, X: Any, y: Any, *, machine: Any = None, tolerance: float | None = None
+    estimator: Any, X: Any, y: Any, *, classes: Any = None, tolerance: float | None = None
 ) -> MarginReport:
     """The margin, slack and category of every point for a fitted classifier.
 
@@ -180,13 +180,13 @@ def margin_report(
         Points as for ``predict``: the training points or others.
     y : array-like of shape (n_samples,)
         Their labels.
-    machine : label or pair of labels, optional
+    classes : label or pair of labels, optional
         Which side is positive; with two classes the second of ``classes_`` unless said otherwise. With more classes,
-        which machine to look at: a pair ``(a, b)`` for one-vs-one and the joint machine (only rows of these two classes
-        are reported; for the joint machine f is the difference of the two classes' values), a label for one-vs-rest.
+        which binary problem: a pair ``(a, b)`` for one-vs-one and the joint problem (only rows of these two classes
+        are reported; for the joint problem f is the difference of the two classes' values), a label for one-vs-rest.
     tolerance : float, optional
         How far from 1 a functional margin may be and still count as on the margin. The default is the estimator's own
-        ``tol`` for kernel machines, which is what their stopping rule leaves open (divided by rho for ``NuSVC``, as its
+        ``tol`` for kernel models, which is what their stopping rule leaves open (divided by rho for ``NuSVC``, as its
         decision values are), and 1e-3 for others.
 
     Returns
@@ -197,7 +197,7 @@ def margin_report(
     Raises
     ------
     ValueError
-        If a label is unknown, or with more than two classes no machine of the estimator is named.
+        If a label is unknown, or with more than two classes no binary problem of the estimator is named.
 
     Notes
     -----
@@ -210,7 +210,7 @@ def margin_report(
     >>> X, y = [[-2.0], [-1.0], [0.5], [1.0], [3.0]], ["a", "a", "a", "b", "b"]
     >>> report = margin_report(SVC(kernel="linear", C=1.0, tol=1e-8).fit(X, y), X, y)
     >>> print(report)
-    machine        'b' (+1) against 'a' (-1), 5 points
+    classes        'b' (+1) against 'a' (-1), 5 points
     margin         4 (2 / |w|, |w| = 0.5)
     categories     1 outside, 2 on, 2 inside, 0 misclassified
     sum of slacks  1.75 >= 0 misclassified
@@ -227,10 +227,10 @@ def margin_report(
         raise TypeError(f"margin_report is about classifiers; {type(estimator).__name__} has no classes_.")
     if tolerance is not None:
         check_number("tolerance", tolerance, least=0)
-    a, b = _sides(estimator, machine)
-    kernel_machine = hasattr(estimator, "_expansion")
-    X = estimator._new_points(X) if kernel_machine else X
-    values = estimator._decision(X) if kernel_machine else np.asarray(estimator.decision_function(X), np.float64)
+    a, b = _sides(estimator, classes)
+    has_kernel = hasattr(estimator, "_expansion")
+    X = estimator._new_points(X) if has_kernel else X
+    values = estimator._decision(X) if has_kernel else np.asarray(estimator.decision_function(X), np.float64)
     values = values.reshape(len(values), -1)
     labels = check_targets(y, len(values))
     codes = _codes(labels, estimator.classes_)
@@ -238,9 +238,9 @@ def margin_report(
     signs = np.where(codes == a, 1.0, -1.0)
     mixture = _mixture(estimator, a, b, values.shape[1])
     norm = _norm(estimator, X, values, mixture)
-    alpha = _alpha(estimator, X, codes, signs, a, b) if kernel_machine else None
+    alpha = _alpha(estimator, X, codes, signs, a, b) if has_kernel else None
     if tolerance is None:
-        tolerance = _tolerance(estimator) if kernel_machine else 1e-3
+        tolerance = _tolerance(estimator) if has_kernel else 1e-3
     part = np.flatnonzero(mixture)  # the value of a class without training rows is -inf
     f = (values[:, part] @ mixture[part])[rows]
     margin = signs[rows] * f
@@ -249,10 +249,10 @@ def margin_report(
     category = np.select(
         [np.abs(margin - 1.0) <= tolerance, margin > 1.0, margin >= 0.0], ["on", "outside", "inside"], "misclassified"
     )
-    classes = estimator.classes_.tolist()
+    labels_of = estimator.classes_.tolist()
     return MarginReport(
-        positive=classes[a],
-        negative=None if b is None else classes[b],
+        positive=labels_of[a],
+        negative=None if b is None else labels_of[b],
         rows=rows,
         labels=labels[rows],
         decision=f,
@@ -281,31 +281,31 @@ def _scheme(estimator: Any) -> str:
     return getattr(estimator, "_scheme", getattr(estimator, "multi_class", "ovr"))
 
 
-def _sides(estimator: Any, machine: Any) -> tuple[int, int | None]:
+def _sides(estimator: Any, asked: Any) -> tuple[int, int | None]:
     """The codes of the positive and the negative class; None for all others."""
     classes = estimator.classes_.tolist()
-    chosen = list(machine) if isinstance(machine, (tuple, list)) else [] if machine is None else [machine]
+    chosen = list(asked) if isinstance(asked, (tuple, list)) else [] if asked is None else [asked]
     for label in chosen:
         if label not in classes:
             raise ValueError(
-                f"machine={shown(machine)}: there is no class {shown(label)}; the classes are {classes[:10]}."
+                f"classes={shown(asked)}: there is no class {shown(label)}; the classes are {classes[:10]}."
             )
     codes = [classes.index(label) for label in chosen]
     if len(classes) == 2 and len(codes) <= 2 and len(set(codes)) == len(codes):
         a = codes[0] if codes else 1
         return a, 1 - a
     pairwise = _scheme(estimator) in ("ovo", "crammer_singer")
-    wanted = f"machine=({classes[0]!r}, {classes[1]!r})" if pairwise else f"machine={classes[0]!r}"
+    wanted = f"classes=({classes[0]!r}, {classes[1]!r})" if pairwise else f"classes={classes[0]!r}"
     if len(codes) != (2 if pairwise else 1) or len(set(codes)) != len(codes):
         raise ValueError(
-            f"machine={machine!r} names no machine of this classifier of {len(classes)} classes, which has one for "
-            f"each {'pair of classes' if pairwise else 'class against the rest'}: give {wanted} for instance."
+            f"classes={asked!r} names no binary problem of this classifier of {len(classes)} classes, which has one "
+            f"for each {'pair of classes' if pairwise else 'class against the rest'}: give {wanted} for instance."
         )
     return codes[0], codes[1] if pairwise else None
 
 
 def _mixture(estimator: Any, a: int, b: int | None, outputs: int) -> Array:
-    """The machine's value as a mixture of the classifier's outputs."""
+    """The binary problem's value as a mixture of the classifier's outputs."""
     mixture = np.zeros(outputs)
     if outputs == 1:
         mixture[0] = 1.0 if a == 1 else -1.0
@@ -319,7 +319,7 @@ def _mixture(estimator: Any, a: int, b: int | None, outputs: int) -> Array:
 
 
 def _norm(estimator: Any, X: Points, values: Array, mixture: Array) -> float:
-    """|w|: of the coefficients if the machine is linear, else |w|^2 = sum c_i (f(x_i) - b) over the support vectors."""
+    """|w|: of the coefficients if the model is linear, else |w|^2 = sum c_i (f(x_i) - b) over the support vectors."""
     expansion = getattr(estimator, "_expansion", None)
     if expansion is None:
         coef = estimator.coef_.toarray() if sp.issparse(estimator.coef_) else np.atleast_2d(estimator.coef_)
@@ -333,8 +333,8 @@ def _norm(estimator: Any, X: Points, values: Array, mixture: Array) -> float:
     elif X.shape == estimator.shape_fit_:
         at_support = values[expansion.anchors]
     else:  # kernel values among the support vectors are not here; the fit has seen them
-        machine, margins = np.flatnonzero(mixture), estimator.report_.margins
-        return 2.0 / float(margins[machine[0]]) if len(margins) == len(mixture) and len(machine) == 1 else np.nan
+        problem, margins = np.flatnonzero(mixture), estimator.report_.margins
+        return 2.0 / float(margins[problem[0]]) if len(margins) == len(mixture) and len(problem) == 1 else np.nan
     square = (expansion.coefficients @ mixture) @ ((at_support - expansion.intercept) @ mixture)
     return float(np.sqrt(max(0.0, square)))
 

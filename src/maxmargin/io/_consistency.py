@@ -149,8 +149,8 @@ def linear(parameters: Values, state: Values, lengths: Lengths) -> None:
     _require(lengths["t"] == lengths["k"] or (lengths["t"] == 1 and lengths["k"] == 2), "coef_ does not suit classes_")
     stream = state.get("_stream")
     if stream is not None:
-        machines = stream.n_machines(lengths["k"], stream.is_open, stream.intercept)
-        suits = stream.U.shape == stream.Z.shape == (lengths["d"] + 1, machines) and len(stream.totals) == lengths["k"]
+        columns = stream.n_problems(lengths["k"], stream.is_open, stream.intercept)
+        suits = stream.U.shape == stream.Z.shape == (lengths["d"] + 1, columns) and len(stream.totals) == lengths["k"]
         _require(suits, "the stream does not suit coef_")
     if "_present" in state:
         _calibrated(state, lengths)
@@ -228,12 +228,15 @@ def prepare_encoder(encoder: Any, allowance: Allowance) -> None:
 
 
 def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
-    """Perceptron: a run for each machine, ready to go on."""
+    """Perceptron: a run for each binary problem, ready to go on."""
     linear(parameters, state, lengths)
     runs = state["_runs"]
-    _require(len(runs) == lengths["t"], "there is not one run for each machine")
+    _require(len(runs) == lengths["t"], "there is not one run for each binary problem")
     for run in runs:
         _require(type(run).__name__ == "PerceptronRun" and len(run.v) == lengths["d"] + 1, "a run does not suit coef_")
+    history = state.get("history_", {})
+    if "machine" in history:  # the name of this column in earlier versions
+        state["history_"] = {"problem": history["machine"], **{k: v for k, v in history.items() if k != "machine"}}
 
 
 def _landmarks(points: Any, state: Values, lengths: Lengths) -> None:

@@ -9,7 +9,7 @@ from maxmargin.io import _consistency as consistency
 from maxmargin.io._schema import Entry, check_expansion
 
 _REPORT = {
-    "machine": "text",
+    "model": "text",
     "solver": "text",
     "solver_reason": "text",
     "kernel": "kernel",
@@ -24,6 +24,7 @@ _REPORT = {
     **dict.fromkeys(("stationarity", "primal_infeasibility", "dual_infeasibility", "complementarity"), "float"),
     **dict.fromkeys(("tol", "seconds"), "float"),
 }
+_REPORT_RENAMED = {"machine": "model"}
 
 RECORDS: dict[str, Entry] = {
     "KernelExpansion": Entry(
@@ -36,8 +37,8 @@ RECORDS: dict[str, Entry] = {
         },
         lambda parameters, state, lengths: check_expansion(state),
     ),
-    "FitReport": Entry("maxmargin.svm.report", _REPORT),
-    "LinearReport": Entry("maxmargin.svm.linear.report", _REPORT),
+    "FitReport": Entry("maxmargin.svm.report", _REPORT, renamed=_REPORT_RENAMED),
+    "LinearReport": Entry("maxmargin.svm.linear.report", _REPORT, renamed=_REPORT_RENAMED),
     "ApproximateReport": Entry(
         "maxmargin.large_scale.report",
         {
@@ -50,6 +51,7 @@ RECORDS: dict[str, Entry] = {
             "trials": "any",
         },
         consistency.trials,
+        renamed=_REPORT_RENAMED,
     ),
     "KernelError": Entry(
         "maxmargin.large_scale.features.kernel_error",
@@ -62,13 +64,14 @@ RECORDS: dict[str, Entry] = {
     "StreamReport": Entry(
         "maxmargin.svm.streaming.report",
         {
-            **dict.fromkeys(("machine", "parameters", "ended", "advice"), "text"),
+            **dict.fromkeys(("model", "parameters", "ended", "advice"), "text"),
             "complete": "bool",
             **dict.fromkeys(("rows", "held_out"), "count"),
             "size": "number",
             **dict.fromkeys(("objectives", "standard_errors", "error_rates"), "float64* (e)"),
             "seconds": "float",
         },
+        renamed=_REPORT_RENAMED,
     ),
     "PerceptronReport": Entry(
         "maxmargin.svm.perceptron",
@@ -93,9 +96,10 @@ RECORDS: dict[str, Entry] = {
     "History": Entry(
         "maxmargin.runtime.history",
         {
-            **dict.fromkeys(("machine", "iteration"), "int64 (n)"),
+            **dict.fromkeys(("problem", "iteration"), "int64 (n)"),
             **dict.fromkeys(("objective", "dual", "gap", "margin", "n_support", "seconds"), "float64* (n)"),
         },
+        renamed={"machine": "problem"},
     ),
     "Stream": Entry(
         "maxmargin.svm.streaming.learner",

@@ -49,12 +49,14 @@ RANGES: dict[str, Callable[[Any], bool]] = {  # of the parameters of resolved ke
 
 @dataclass(frozen=True)
 class Entry:
-    """A class: its module, what its state must be, what its attributes must agree on, and what is computed again."""
+    """A class: its module, what its state must be, what its attributes must agree on, what is computed again, and
+    the names that attributes had in earlier versions (earlier name -> name)."""
 
     module: str
     state: dict[str, str] = field(default_factory=dict)
     agree: Callable[[dict[str, Any], dict[str, Any], Lengths], None] | None = None
     finish: Callable[[Any, Any], None] | None = None
+    renamed: dict[str, str] = field(default_factory=dict)
 
 
 def check_state(name: str, schema: dict[str, str], state: dict[str, Any]) -> Lengths:

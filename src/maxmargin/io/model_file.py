@@ -250,6 +250,7 @@ def _build(name: str, parameters: dict[str, Any], state: dict[str, Any], allowan
     if name not in ENTRIES:
         raise ModelFileError(f"is damaged, or written by a newer maxmargin: the class {name[:40]!r} is unknown.")
     entry, kind = ENTRIES[name], class_of(name)
+    state = {entry.renamed.get(key, key): value for key, value in state.items()}
     if not is_estimator(kind):
         if parameters:
             raise ModelFileError(f"is damaged: {name} has no parameters.")

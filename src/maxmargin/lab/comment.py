@@ -106,7 +106,7 @@ def numbers(machine: SVC, errors: int, n: int) -> dict[str, Any]:
     """The report for programs."""
     report = machine.report_
     return {
-        "machine": report.machine,
+        "model": report.model,
         "kernel": kernel_text(machine),
         "parameters": report.parameters,
         "solver": report.solver,

@@ -53,7 +53,7 @@ class ApproximateReport(FitReport):
     >>> from sklearn.datasets import load_iris
     >>> from maxmargin.large_scale import NystroemSVC
     >>> print(NystroemSVC(n_components=20, random_state=0).fit(*load_iris(return_X_y=True)).report_)
-    machine           NystroemSVC, approximate, 3 classes, one-vs-rest, 3 binary problems
+    model             NystroemSVC, approximate, 3 classes, one-vs-rest, 3 binary problems
     kernel            RBF(gamma=0.0...)
     landmarks         20 (uniform), rank 20
     ...

@@ -21,7 +21,7 @@ PRINTED_RECORDS = 3  # at either end of a printed history: what a terminal shows
 class Record(NamedTuple):
     """The state of a run; see :class:`History` for the meaning of the fields."""
 
-    machine: int
+    problem: int
     iteration: int
     objective: float
     dual: float
@@ -39,7 +39,7 @@ class History:
 
     Attributes
     ----------
-    machine : array of int
+    problem : array of int
         Which of several binary problems (one-vs-rest has one per class); 0 where there is one.
     iteration : array of int
         Iterations, or epochs of a method that goes through the rows one by one, done so far.
@@ -107,11 +107,11 @@ class History:
         margin: float = math.nan,
         n_support: float = math.nan,
         seconds: float = math.nan,
-        machine: int = 0,
+        problem: int = 0,
     ) -> None:
         """Add a record; the gap follows from the objectives. Of many records some are dropped."""
         gap = objective - dual
-        self._records.append(Record(machine, iteration, objective, dual, gap, margin, n_support, seconds))
+        self._records.append(Record(problem, iteration, objective, dual, gap, margin, n_support, seconds))
         self._columns.clear()
 
     @classmethod
@@ -126,7 +126,7 @@ class History:
         -------
         History
         """
-        return cls(record._replace(machine=k) for k, history in enumerate(histories) for record in history)
+        return cls(record._replace(problem=k) for k, history in enumerate(histories) for record in history)
 
     def continued(self, other: History, after: int) -> History:
         """This history, and then another whose iterations began after so many of this one.
@@ -142,18 +142,18 @@ class History:
         """
         return History([*self, *(record._replace(iteration=record.iteration + after) for record in other)])
 
-    def of_machine(self, machine: int) -> History:
+    def of_problem(self, problem: int) -> History:
         """The records of one binary problem.
 
         Parameters
         ----------
-        machine : int
+        problem : int
 
         Returns
         -------
         History
         """
-        return History(record for record in self._records if record.machine == machine)
+        return History(record for record in self._records if record.problem == problem)
 
     @property
     def relative_gap(self) -> Array:
@@ -163,7 +163,7 @@ class History:
     def _column(self, name: str) -> Array:
         if name not in self._columns:
             at = self.names.index(name)
-            kind = np.int64 if name in ("machine", "iteration") else np.float64
+            kind = np.int64 if name in ("problem", "iteration") else np.float64
             self._columns[name] = np.array([record[at] for record in self._records], dtype=kind)
         return self._columns[name]
 
@@ -223,7 +223,7 @@ class History:
 
     def __repr__(self) -> str:
         head = f"History of {len(self)} record{'' if len(self) == 1 else 's'}"
-        names = [name for name in self.names if name != "machine" or len({r.machine for r in self._records}) > 1]
+        names = [name for name in self.names if name != "problem" or len({r.problem for r in self._records}) > 1]
         shown: list[Record | None] = list(self._records)
         if len(shown) > 2 * PRINTED_RECORDS + 1:
             shown = [*shown[:PRINTED_RECORDS], None, *shown[-PRINTED_RECORDS:]]

@@ -42,13 +42,13 @@ class PerceptronReport:
     Attributes
     ----------
     converged : bool
-        Whether no training point is on the wrong side of any machine.
+        Whether no training point is on the wrong side of any binary problem.
     ended : str
         How the fit ended, in words.
     n_iter : int
-        Epochs of the machine that took longest.
+        Epochs of the binary problem that took longest.
     mistakes, errors : arrays
-        Updates made by each machine, and points on its wrong side at the end.
+        Updates made for each binary problem, and points on its wrong side at the end.
     n_samples : int
     seconds : float
 
@@ -68,13 +68,16 @@ class PerceptronReport:
     seconds: float
 
     def _lines(self) -> list[tuple[str, str]]:
-        machines = len(self.mistakes)
+        problems = len(self.mistakes)
         return [
-            ("machine", "Perceptron" + (f", one-vs-rest, {machines} machines" if machines > 1 else "")),
+            ("model", "Perceptron" + (f", one-vs-rest, {problems} binary problems" if problems > 1 else "")),
             ("status", self.ended),
             ("epochs", f"{self.n_iter:,}"),
             ("mistakes", f"{self.mistakes.sum():,} updates"),
-            ("wrong side", f"{self.errors.sum():,} of {self.n_samples:,} points" + (" x machines" * (machines > 1))),
+            (
+                "wrong side",
+                f"{self.errors.sum():,} of {self.n_samples:,} points" + (" x binary problems" * (problems > 1)),
+            ),
             ("time", f"{self.seconds:.3g} s"),
         ]
 
@@ -128,16 +131,16 @@ class Perceptron(ClassifierMixin, Estimator):
     ----------
     classes_ : array of shape (n_classes,)
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        w; more than two classes have one machine each, one-vs-rest.
+        w; more than two classes have one each, one-vs-rest.
     intercept_ : array of shape (1,) or (n_classes,)
     converged_ : bool
         Whether no training point is on the wrong side.
     n_iter_ : int
-        Epochs, of the machine that took longest.
+        Epochs, of the binary problem that took longest.
     mistakes_ : array of shape (1,) or (n_classes,)
-        Updates of each machine.
+        Updates for each binary problem.
     history_ : dict of arrays
-        An entry for each epoch of each binary problem, of many epochs some hundred: ``machine`` (its number),
+        An entry for each epoch of each binary problem, of many epochs some hundred: ``problem`` (its number),
         ``epoch``, ``mistakes`` (its updates), ``errors`` (points on the wrong side at its end) and ``objective`` (the
         mean of max(0, -y f) then).
     report_ : PerceptronReport
@@ -152,11 +155,11 @@ class Perceptron(ClassifierMixin, Estimator):
     --------
     >>> from maxmargin import Perceptron
     >>> X, y = [[-2.0, 0.0], [-1.0, 1.0], [1.0, 1.0], [2.0, 0.0]], ["left", "left", "right", "right"]
-    >>> machine = Perceptron().fit(X, y)
-    >>> machine.converged_, machine.predict([[3.0, 5.0]])
+    >>> model = Perceptron().fit(X, y)
+    >>> model.converged_, model.predict([[3.0, 5.0]])
     (True, array(['right'], dtype='<U5'))
-    >>> print(machine.report_)
-    machine     Perceptron
+    >>> print(model.report_)
+    model       Perceptron
     status      converged: no point is on the wrong side
     epochs      ...
     """
@@ -254,7 +257,7 @@ class Perceptron(ClassifierMixin, Estimator):
 
     def _learn(
         self,
-        machine: int,
+        problem: int,
         run: PerceptronRun,
         X: Points,
         y: Array,
@@ -262,16 +265,16 @@ class Perceptron(ClassifierMixin, Estimator):
         control: Control,
         history: list[Row],
     ) -> str:
-        """All epochs of one machine; why they ended, empty if there are no errors."""
+        """All epochs of one binary problem; why they ended, empty if there are no errors."""
         lowest, without_change = np.inf, 0
         order = random if self.shuffle else None
         run_epochs = epochs(run, X, y, order, int(self.max_iter), lambda: control.stop() is not None)
         for number, epoch in enumerate(run_epochs, start=1):
-            history.append((machine, number, epoch.mistakes, epoch.errors, epoch.objective))
-            self.mistakes_[machine] += epoch.mistakes
+            history.append((problem, number, epoch.mistakes, epoch.errors, epoch.objective))
+            self.mistakes_[problem] += epoch.mistakes
             if self.verbose:
                 print_note(
-                    f"{control.seconds:8.2f} s  machine {machine}  epoch {number:>6,}  mistakes {epoch.mistakes:,}  "
+                    f"{control.seconds:8.2f} s  problem {problem}  epoch {number:>6,}  mistakes {epoch.mistakes:,}  "
                     f"errors {epoch.errors:,}"
                 )
             if epoch.errors == 0:
@@ -301,7 +304,7 @@ class Perceptron(ClassifierMixin, Estimator):
         control: Control,
     ) -> None:
         """What the fit did, and the warning if it has not converged."""
-        names = ("machine", "epoch", "mistakes", "errors", "objective")
+        names = ("problem", "epoch", "mistakes", "errors", "objective")
         columns = zip(*(row for of_one in history for row in of_one), strict=True)
         self.history_ = {name: np.array(column) for name, column in zip(names, columns, strict=True)}
         self.n_iter_ = int(self.history_["epoch"].max())
@@ -348,9 +351,9 @@ class Perceptron(ClassifierMixin, Estimator):
                 raise ValueError("classes must be given in the first call to partial_fit: y may not have all of them.")
             X, y = check_training(self, X, y)
             self.classes_ = check_labels(np.asarray(classes))[0]
-            machines = 1 if len(self.classes_) == 2 else len(self.classes_)
-            self._runs = [self._run(np.zeros(X.shape[1] + 1)) for _ in range(machines)]
-            self.n_iter_, self.mistakes_ = 0, np.zeros(machines, np.int64)
+            problems = 1 if len(self.classes_) == 2 else len(self.classes_)
+            self._runs = [self._run(np.zeros(X.shape[1] + 1)) for _ in range(problems)]
+            self.n_iter_, self.mistakes_ = 0, np.zeros(problems, np.int64)
         else:
             X = check_new_points(self, X)
             y = check_targets(y, X.shape[0])

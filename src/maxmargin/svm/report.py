@@ -33,7 +33,7 @@ class FitReport:
 
     Attributes
     ----------
-    machine : str
+    model : str
         What was fitted, e.g. ``"SVC, 10 classes, one-vs-one, 45 binary problems"``.
     solver, solver_reason : str
         The solver and why it was chosen.
@@ -51,7 +51,9 @@ class FitReport:
         Share of training samples that are misclassified (or, one-class, outside); for regression the root mean
         squared error. NaN if a large fit was stopped before this was known.
     primal_objective, dual_objective, duality_gap, relative_gap, kkt_violation : float
-        The certificate, computed in float64 apart from the solver.
+        The certificate, computed apart from the solver: the violation, which decides ``status``, in float64 by
+        definition. Objectives of a problem of more than 256 rows may be sums of float32 kernel values, with a
+        relative error of about 1e-7.
     stationarity, primal_infeasibility, dual_infeasibility, complementarity : float
         The KKT conditions one by one; 0 is perfect.
     kernel_valid : bool or None
@@ -61,7 +63,7 @@ class FitReport:
     threads : int
     """
 
-    machine: str
+    model: str
     solver: str
     solver_reason: str
     kernel: Kernel
@@ -136,7 +138,7 @@ class FitReport:
             gap = "proves nothing: the kernel is indefinite (not positive semidefinite)"
         many = len(self.margins) > 1
         return [
-            ("machine", self.machine),
+            ("model", self.model),
             ("kernel", " ".join(str(self.kernel).split())),
             ("parameters", self.parameters),
             ("solver", f"{self.solver} ({self.solver_reason})"),
@@ -226,7 +228,7 @@ def report_fit(
 
     def fields() -> dict[str, Any]:
         return {
-            "machine": title,
+            "model": title,
             "solver": used.name,
             "solver_reason": used.reason,
             "kernel": kernel,

@@ -229,7 +229,7 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
         intercept = "penalised" if self.intercept_scaling is not None else "free intercept"
         intercept = intercept if self.fit_intercept else "no intercept"
         return LinearReport(
-            machine=f"LinearSVC, {n_classes} classes{several}",
+            model=f"LinearSVC, {n_classes} classes{several}",
             solver="none" if solution is None else f"newton, {solution.method}",
             solver_reason=counted_workers(self.traffic_),
             kernel=Linear(),

@@ -142,7 +142,7 @@ class FitOutcome:
             for progress in reported:
                 norm = self.scale[k] * progress.norm
                 history.append(
-                    machine=k,
+                    problem=k,
                     iteration=progress.iteration,
                     objective=progress.primal,
                     dual=progress.dual,
@@ -151,7 +151,7 @@ class FitOutcome:
                     seconds=progress.seconds,
                 )
             history.append(
-                machine=k,
+                problem=k,
                 iteration=int(self.n_iter[k]),
                 objective=certificate.primal,
                 dual=certificate.dual,

@@ -210,7 +210,7 @@ def linear_report(
         if len(certificates) == 1:  # an objective that cannot be told from zero has a gap of its own measure
             combined["relative_gap"] = certificates[0].relative_gap
         return {
-            "machine": title,
+            "model": title,
             "solver": solver,
             "solver_reason": reason,
             "kernel": Linear(),

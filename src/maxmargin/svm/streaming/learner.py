@@ -116,7 +116,7 @@ class Stream:
         size: float | None = None,
     ) -> Stream:
         """Nothing learnt yet; ``size`` is n, None where it grows."""
-        machines = cls.n_machines(n_classes, is_open, intercept)
+        machines = cls.n_problems(n_classes, is_open, intercept)
         U, numbers = np.zeros((n_features + 1, machines)), np.zeros(11)
         numbers[[GROWS, SCALE]] = 1.0
         stream = cls(U, np.zeros_like(U), np.zeros(n_classes), numbers, is_open, intercept, scaling)
@@ -145,7 +145,7 @@ class Stream:
         return stream
 
     @staticmethod
-    def n_machines(n_classes: int, is_open: bool, intercept: str) -> int:
+    def n_problems(n_classes: int, is_open: bool, intercept: str) -> int:
         """Columns of U and Z; one class only has that of a class that nobody has met."""
         unmet = is_open and intercept != "free" and n_classes > 1
         return (1 if n_classes <= 2 else n_classes) + unmet

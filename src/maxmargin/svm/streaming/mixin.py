@@ -359,7 +359,7 @@ class StreamingMixin:
         dense = run.held and not sp.issparse(run.held[0][0])  # rare columns of sparse rows are not badly scaled
         self.history_ = run.history
         self.stream_report_ = StreamReport(
-            machine=f"{self._title()}, from a stream",
+            model=f"{self._title()}, from a stream",
             parameters=self._parameters(),
             ended=f"the stream ended after {epochs}" if status is None else f"{status.value} (in epoch {run.epoch})",
             complete=status is None,

@@ -82,7 +82,7 @@ class StreamReport:
 
     Attributes
     ----------
-    machine, parameters : str
+    model, parameters : str
     ended : str
         How the run ended, in words.
     complete : bool
@@ -105,7 +105,7 @@ class StreamReport:
     >>> from maxmargin import LinearSVC
     >>> batches = [([[-2.0], [2.0]], [0, 1]), ([[-1.0], [1.0]], [0, 1])]
     >>> print(LinearSVC().fit_stream(batches, epochs=2).stream_report_)
-    machine             LinearSVC, 2 classes, from a stream
+    model               LinearSVC, 2 classes, from a stream
     parameters          C = 1, squared hinge loss, free intercept
     method              Pegasos with implicit steps; averaged weights (polynomial decay)
     status              the stream ended after 2 epochs
@@ -113,7 +113,7 @@ class StreamReport:
     ...
     """
 
-    machine: str
+    model: str
     parameters: str
     ended: str
     complete: bool
@@ -147,7 +147,7 @@ class StreamReport:
 
     def _lines(self) -> list[tuple[str, str]]:
         lines = [
-            ("machine", self.machine),
+            ("model", self.model),
             ("parameters", self.parameters),
             ("method", "Pegasos with implicit steps; averaged weights (polynomial decay)"),
             ("status", self.ended),
