@@ -28,6 +28,7 @@ GROUPS = (
     "separability Separability InseparabilityProof InseparableError Perceptron",
     "margin_report MarginReport displays.MarginDisplay explain",
     "explain Explanation displays.ExplanationDisplay margin_report shapley_values",
+    "robustness Robustness margin_report",
     "shapley_values ShapleyValues displays.ShapleyDisplay explain",
     "compress CompressionReport io.to_onnx save",
     "compare_solvers History displays.HistoryDisplay compare_map_and_kernel",

@@ -103,3 +103,23 @@ def dense_points(estimator: Any, X: Any) -> Array:
 
 def dense(X: Points) -> Array:
     return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, np.float64)
+
+
+def winning(estimator: Any, functions: FittedFunctions, code: int) -> FittedFunctions:
+    """Functions that are all positive where a class is predicted, from the ``functions`` of a classifier by pair.
+
+    One-vs-one may predict a class also where it loses against some other one.
+    """
+    count, classes = len(functions.intercept), estimator.classes_.tolist()
+    others = [j for j in range(len(classes)) if j != code]
+    mixture = np.zeros((count, len(others)))
+    if count == 1:
+        mixture[0, 0] = 1.0 if code == 1 else -1.0
+    elif getattr(estimator, "_scheme", "ovr") == "ovo":
+        table = pairs(len(classes))
+        for at, j in enumerate(others):
+            mixture[table.index((min(code, j), max(code, j))), at] = 1.0 if code < j else -1.0
+    else:
+        mixture[code] = 1.0
+        mixture[others, range(len(others))] = -1.0
+    return functions.mixed(mixture, [f"{classes[code]} against {classes[j]}" for j in others])
