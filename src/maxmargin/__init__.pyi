@@ -14,6 +14,7 @@ from . import (
 from .data.table_encoder import TableEncoder
 from .inspection import (
     CompressionReport,
+    Counterfactual,
     Explanation,
     MarginReport,
     Robustness,
@@ -21,6 +22,7 @@ from .inspection import (
     compare_map_and_kernel,
     compare_solvers,
     compress,
+    counterfactual,
     explain,
     margin_report,
     robustness,
@@ -63,6 +65,7 @@ __all__ = [
     "SVRCV",
     "BasisRegression",
     "CompressionReport",
+    "Counterfactual",
     "DataFileError",
     "Explanation",
     "FitInterrupted",
@@ -106,6 +109,7 @@ __all__ = [
     "compare_solvers",
     "compress",
     "convert_regularization",
+    "counterfactual",
     "digits",
     "displays",
     "explain",

@@ -1,5 +1,6 @@
 from .comparisons import compare_solvers
 from .compression import CompressionReport, compress
+from .counterfactual import Counterfactual, counterfactual
 from .explanations import Explanation, explain
 from .map_and_kernel import compare_map_and_kernel
 from .margin_table import MarginReport
@@ -9,6 +10,7 @@ from .shapley import ShapleyValues, shapley_values
 
 __all__ = [
     "CompressionReport",
+    "Counterfactual",
     "Explanation",
     "MarginReport",
     "Robustness",
@@ -16,6 +18,7 @@ __all__ = [
     "compare_map_and_kernel",
     "compare_solvers",
     "compress",
+    "counterfactual",
     "explain",
     "margin_report",
     "robustness",
