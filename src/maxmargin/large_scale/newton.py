@@ -61,32 +61,17 @@ DEFAULT_MAX_STEPS = 1000  # steps, if the user sets no limit
 
 @dataclass(frozen=True)
 class NewtonSolution:
-    """What a run found.
+    """What a run found."""
 
-    Attributes
-    ----------
-    w, b : arrays of shape (r, k) and (k,)
-    certificates : list of Certificate
-        One an output, from the last pass over all rows.
-    status : Status
-    n_iter : int
-        Newton steps.
-    products : int
-        Passes of conjugate gradients.
-    support : int
-        Rows with a multiplier.
-    method : {"exact", "cg"}
-    history : History
-    """
-
+    # w, b: (r, k) and (k,)
     w: Array
     b: Array
-    certificates: list[Certificate]
+    certificates: list[Certificate]  # one per output, from the last pass over all rows
     status: Status
-    n_iter: int
-    products: int
-    support: int
-    method: str
+    n_iter: int  # Newton steps
+    products: int  # passes of conjugate gradients
+    support: int  # rows with a multiplier
+    method: str  # {"exact", "cg"}
     history: History = field(default_factory=History)
 
 
@@ -104,29 +89,22 @@ class _Best:
         nothing = Certificate(math.inf, -math.inf, math.inf, math.inf, 0.0, 0.0, math.inf, 0.0)
         return cls(w.copy(), b.copy(), [nothing] * len(b), np.zeros(len(b), bool))
 
-    def update(self, w: Array, b: Array, seen: list[Certificate]) -> None:
+    def update(self, w: Array, b: Array, new: list[Certificate]) -> None:
         self.found = list(self.found)
-        for k, (old, new) in enumerate(zip(self.found, seen, strict=True)):
-            dual = max(old.dual, new.dual)
-            self.current[k] = new.primal <= old.primal or np.array_equal(w[:, k], self.w[:, k])
+        for k, (old, found) in enumerate(zip(self.found, new, strict=True)):
+            dual = max(old.dual, found.dual)
+            self.current[k] = found.primal <= old.primal or np.array_equal(w[:, k], self.w[:, k])
             if self.current[k]:
                 self.w[:, k], self.b[k] = w[:, k], b[k]
-            self.found[k] = replace(new if self.current[k] else old, dual=dual)
+            self.found[k] = replace(found if self.current[k] else old, dual=dual)
 
 
 class Newton:
     """One run.
 
-    Parameters
-    ----------
-    T : array of shape (m, r), or None for the identity
-    loss : Loss
-    intercept : bool
-    tol : float
-        Relative duality gap of each output.
-    control : Control
-    scale : float
-        Typical size of the targets; 1 for classifiers.
+    T: (m, r), or None for the identity
+    tol: relative duality gap of each output
+    scale: typical size of the targets; 1 for classifiers
     """
 
     def __init__(

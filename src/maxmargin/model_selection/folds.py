@@ -23,32 +23,19 @@ from maxmargin.runtime.validation import Array, callers_level, shown
 
 @dataclass(frozen=True)
 class Fold:
-    """One split.
+    """One split."""
 
-    Attributes
-    ----------
-    weight : array
-        Of each canonical row in the training part.
-    test : array
-        The samples left out that have a weight.
-    place : array
-        Their canonical rows.
-    points, target : as the user gave them
-        X and y of ``test``, for the scorer; y may be None.
-    sample_weight : array or None
-        Their weights, if the user gave any.
-    """
-
-    weight: Array
-    test: Array
-    place: Array
+    weight: Array  # of each canonical row in the training part
+    test: Array  # the samples left out that have a weight
+    place: Array  # their canonical rows
+    # points, target: X and y of ``test``, for the scorer; y may be None
     points: Any
     target: Any
-    sample_weight: Array | None
+    sample_weight: Array | None  # their weights, if the user gave any
 
 
 def check_groups(groups: Any, n_samples: int) -> Any:
-    """Groups, one a sample."""
+    """Groups, one per sample."""
     if groups is None:
         return None
     if not hasattr(groups, "__len__") or len(groups) != n_samples:
@@ -85,7 +72,7 @@ def splits_of(cv: Any, X: Any, y: Any, groups: Any, *, classifier: bool) -> list
     if count:
         warnings.warn(
             f"{count} of the test samples of split {k} are training samples of it too: scores of samples that a "
-            "estimator has learnt from say little about new ones.",
+            "model has learnt from say little about new ones.",
             UserWarning,
             stacklevel=callers_level(),
         )

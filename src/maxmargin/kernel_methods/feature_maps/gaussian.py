@@ -28,13 +28,15 @@ from maxmargin.kernel_methods.feature_maps.base import FeatureMap, empty_feature
 from maxmargin.kernel_methods.feature_maps.monomials import names_of_monomials, weighted_monomials
 from maxmargin.kernels import RBF, Linear
 from maxmargin.runtime.canonical_rows import canonical_rows
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_memory, check_new_points, check_number, check_points
 
-HIGHEST_ORDER = 1000  # up to it, features of points so far away that exp(-|u|^2 / 2) is 0 in float64 are 0 as well
-STRIP = 256  # rows at a time
+MAX_ORDER = 1000  # up to it, features of points so far away that exp(-|u|^2 / 2) is 0 in float64 are 0 as well
+STRIP_ROWS = 256  # rows at a time
 
 
+@parameters
 class GaussianSeriesMap(FeatureMap):
     """The Gaussian kernel's power series up to some order: Phi(x)'Phi(z) -> exp(-\\|x - z\\|^2 / (2 sigma^2)).
 
@@ -69,9 +71,8 @@ class GaussianSeriesMap(FeatureMap):
     1.00e-08, at most 1.00e-08
     """
 
-    def __init__(self, order: int = 10, sigma: float = 1.0) -> None:
-        self.order = order
-        self.sigma = sigma
+    order: int = 10
+    sigma: float = 1.0
 
     def truncation_error(self, X: Any) -> float:
         """The largest \\|exp(-\\|x - z\\|^2 / (2 sigma^2)) - Phi(x)'Phi(z)\\| over any two of the given rows, a row
@@ -80,7 +81,7 @@ class GaussianSeriesMap(FeatureMap):
         Parameters
         ----------
         X : array-like, table or sparse matrix of shape (n_samples, n_features)
-            Points, one a row.
+            Points, one per row.
 
         Returns
         -------
@@ -94,7 +95,7 @@ class GaussianSeriesMap(FeatureMap):
         return float(gammainc(int(self.order) + 1, longest)) if math.isfinite(longest) else 1.0
 
     def _check(self, X: Points) -> None:
-        check_number("order", self.order, least=0, most=HIGHEST_ORDER, integer=True)
+        check_number("order", self.order, least=0, most=MAX_ORDER, integer=True)
         check_number("sigma", self.sigma, above=0)
         d, n = X.shape[1], int(self.order)
         self.n_output_features_ = math.comb(d + n, n)
@@ -124,6 +125,7 @@ class GaussianSeriesMap(FeatureMap):
         return names_of_monomials(columns, self._steps(), self._factors(), prefix="g")
 
 
+@parameters
 class GaussianBasis(FeatureMap):
     """Gaussian bumps around centres: one feature exp(-\\|x - c\\|^2 / sigma^2) for each centre c.
 
@@ -156,9 +158,8 @@ class GaussianBasis(FeatureMap):
            [0.018, 0.   ]])
     """
 
-    def __init__(self, sigma: float = 1.0, centers: Any = None) -> None:
-        self.sigma = sigma
-        self.centers = centers
+    sigma: float = 1.0
+    centers: Any = None
 
     def _check(self, X: Points) -> None:
         sigma = check_number("sigma", self.sigma, above=0)
@@ -183,8 +184,8 @@ class GaussianBasis(FeatureMap):
     def _features(self, X: Points) -> Any:
         out = empty_features(X.shape[0], self.centers_.shape[0], X.dtype, "A GaussianBasis")
         with single_threaded_blas():
-            for first in range(0, X.shape[0], STRIP):
-                out[first : first + STRIP] = self._kernel.matrix(X[first : first + STRIP], self.centers_)
+            for first in range(0, X.shape[0], STRIP_ROWS):
+                out[first : first + STRIP_ROWS] = self._kernel.matrix(X[first : first + STRIP_ROWS], self.centers_)
         return out
 
     def _names(self, columns: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from maxmargin.kernel_methods.feature_maps import GaussianBasis, MonomialMap
 from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
-from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -38,10 +38,11 @@ from maxmargin.runtime.validation import (
     shown,
 )
 
-STRIP = 1 << 22  # features at a time when predicting
+STRIP_FEATURES = 1 << 22  # features at a time when predicting
 NAMES = ("gaussian", "polynomial")
 
 
+@parameters
 class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     """Regression on basis functions, f(x) = w'Phi(x): least squares, or ridge regression with ``alpha`` > 0.
 
@@ -53,7 +54,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         bump on every training point, both of :mod:`maxmargin.kernel_methods.feature_maps`. None takes the columns as
         they are.
     alpha : float, default=0.0
-        The price of the squared weights, >= 0; 0 is least squares.
+        The penalty of the squared weights, >= 0; 0 is least squares.
     fit_intercept : bool, default=False
         Whether to add a constant that costs nothing. By default a constant is part of Phi where it is wanted, and is
         penalised like the other weights, as in w = (Phi'Phi + alpha I)^-1 Phi'y.
@@ -92,10 +93,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     (array([[ 0.75, -1.25, -0.75,  2.25]]), array([17.]))
     """
 
-    def __init__(self, basis: Any = None, alpha: float = 0.0, fit_intercept: bool = False) -> None:
-        self.basis = basis
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
+    basis: Any = None
+    alpha: float = 0.0
+    fit_intercept: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -158,7 +158,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         X = check_new_points(self, X)
         W = np.atleast_2d(self.coef_).T
         values = np.empty((X.shape[0], W.shape[1]))
-        rows_each = max(1, STRIP // max(1, len(W)))
+        rows_each = max(1, STRIP_FEATURES // max(1, len(W)))
         with single_threaded_blas():
             for start in range(0, X.shape[0], rows_each):
                 values[start : start + rows_each] = self._features(X[start : start + rows_each]) @ W

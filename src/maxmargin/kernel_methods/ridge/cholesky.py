@@ -19,26 +19,18 @@ from scipy.linalg.lapack import dpotrf
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
 
-BLOCK = 256
+BLOCK_ROWS = 256
 
 
 def _blocks(n: int, first: int = 0) -> list[slice]:
-    return [slice(start, min(start + BLOCK, n)) for start in range(first, n, BLOCK)]
+    return [slice(start, min(start + BLOCK_ROWS, n)) for start in range(first, n, BLOCK_ROWS)]
 
 
 def cholesky(A: Array, threads: int = 1) -> bool:
     """Overwrite the lower triangle of A with L; False, with A half done, if A is not positive definite.
 
-    Parameters
-    ----------
-    A : array of shape (n, n)
-        float64; symmetric, or at least its lower triangle is meant.
-    threads : int
-
-    Returns
-    -------
-    bool
-        Whether all pivots were positive.
+    A: (n, n); float64; symmetric, or at least its lower triangle is meant
+    Returns Whether all pivots were positive.
     """
     n = len(A)
     with single_threaded_blas():

@@ -41,24 +41,12 @@ MAX_ASYMMETRY = 1e-6  # of a precomputed matrix, relative to its entries
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the client chose.
+    """What the client chose."""
 
-    Attributes
-    ----------
-    kernel : Kernel
-        Resolved.
-    landmarks : Landmarks
-        Their indices are positions in X.
-    sample : array or CSR matrix
-        The rows that they were chosen from.
-    inside : array or None
-        Which of them are landmarks, where that is known.
-    """
-
-    kernel: Kernel
-    landmarks: Landmarks
-    sample: Points
-    inside: Array | None
+    kernel: Kernel  # resolved
+    landmarks: Landmarks  # their indices are positions in X
+    sample: Points  # array or CSR matrix; the rows that they were chosen from
+    inside: Array | None  # which of them are landmarks, where that is known
 
     def error(self, factor: Factor, rng: np.random.Generator) -> KernelError:
         """How much of the kernel the landmarks miss."""
@@ -80,18 +68,11 @@ class OwnMatrix(Landmarks):
 class ChosenColumns(Chosen):
     """What the client chose of a precomputed matrix.
 
-    Attributes
-    ----------
-    sample : array of shape (s, s)
-        Entries of rows drawn at random.
-    between : array of shape (s, m)
-        Their entries in the columns of the landmarks.
-    population : int
-        What they were drawn from.
+    sample: (s, s); entries of rows drawn at random
     """
 
-    between: Array
-    population: int
+    between: Array  # (s, m); their entries in the columns of the landmarks
+    population: int  # what they were drawn from
 
     def error(self, factor: Factor, rng: np.random.Generator) -> KernelError:
         return error_of(self.sample, self.between @ factor.T, self.population)
@@ -242,7 +223,7 @@ def _sampled(data: Training, m: int, rng: np.random.Generator) -> tuple[Points, 
 
 
 def _scaled(kernel: Kernel, moments: Moments, d: int) -> Kernel:
-    """The kernel with gamma = "scale" made a number by all rows; the rules of other parameters look at the sample."""
+    """The kernel with gamma = "scale" made a number by all rows; the rules of other parameters use the sample."""
     if getattr(kernel, "gamma", None) != "scale" or not moments.variance > 0:
         return kernel
     return kernel.__class__(**{**kernel.get_params(deep=False), "gamma": 1.0 / (d * moments.variance)})
@@ -269,7 +250,7 @@ def _columns(estimator: Any, data: Training, m: int, rng: np.random.Generator) -
             "training points, in chunks of rows."
         )
     weights = np.concatenate(data.each(_weights))
-    K = sp.csr_matrix((n, n))  # for methods that look at its shape only
+    K = sp.csr_matrix((n, n))  # for methods that use its shape only
     if isinstance(method, str) and method in ("leverage", "rpcholesky"):
         if 8.0 * n**2 > FETCH_MAX_BYTES:
             raise ValueError(

@@ -68,29 +68,17 @@ def choose_landmarks(
 ) -> Landmarks:
     """Landmarks for the rows of X.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel.
-    X : ndarray, memmap or CSR matrix of shape (n, d), or array of n objects
-        Validated points; for a precomputed kernel, its matrix. X is never copied as a whole.
-    m : int
-        How many. With m or fewer distinct rows of positive weight, all of them; where the kernel has fewer
-        dimensions than m, ``"rpcholesky"`` stops when nothing is left to explain.
-    method : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-        How to choose; or the landmarks themselves, as points or as indices of rows, and then m does not matter.
-    weights : ndarray of shape (n,), optional
-        Sample weights; two equals a repetition, and zero is absent.
-    rng : numpy.random.Generator, optional
-        Where random numbers come from.
-    threads : int, default=1
-        Threads that compute kernel values; the result does not depend on it.
-    stop : callable, optional
-        Asked now and then: anything but None, and the choice ends with what it has.
-
-    Returns
-    -------
-    Landmarks
+    kernel: a resolved kernel
+    X: array, memmap or CSR matrix of shape (n, d), or array of n objects; validated points; for a precomputed kernel,
+        its matrix. X is never copied.
+    m: how many. With m or fewer distinct rows of positive weight, all of them; where the kernel has fewer dimensions
+        than m, ``"rpcholesky"`` stops when nothing is left to explain.
+    method: {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like; how to choose; or the landmarks themselves,
+        as points or as indices of rows, and then m does not matter
+    weights: (n,); sample weights; two equals a repetition, and zero is absent
+    rng: where random numbers come from
+    threads: threads that compute kernel values; the result does not depend on it
+    stop: asked now and then: anything but None, and the choice ends with what it has
     """
     X = X if sp.issparse(X) else np.asarray(X)  # a memmap's own memory, as a plain array
     if not isinstance(method, str):
@@ -221,8 +209,8 @@ def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: 
     F, chosen = np.empty((m, n)), np.empty(0, np.int64)
     for _ in range(m):  # a block accepts its first row at least
         mass = np.where(d > flat, weights * d, 0.0)
-        total, room = mass.sum(), m - len(chosen)
-        if total <= 0 or room == 0 or (len(chosen) and stop() is not None):
+        total, missing = mass.sum(), m - len(chosen)
+        if total <= 0 or missing == 0 or (len(chosen) and stop() is not None):
             break
         S = rng.choice(n, PROPOSED_PIVOTS, p=mass / total)
         done = F[: len(chosen)]
@@ -230,7 +218,7 @@ def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: 
         accepted: list[int] = []
         luck = rng.random(PROPOSED_PIVOTS)
         for i, s in enumerate(S):
-            if len(accepted) == room:
+            if len(accepted) == missing:
                 break
             if H[i, i] > flat and luck[i] * d[s] < H[i, i]:
                 accepted.append(i)

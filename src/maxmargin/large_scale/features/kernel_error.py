@@ -9,7 +9,7 @@ For rows x_1..x_s, drawn at random, with kernel matrix K_s and features Phi_s (o
     entry        root mean square of E_ij, i != j, relative to the mean of k(x_i, x_i)
 
 For features of landmarks E is positive semidefinite, and its diagonal says it all: |E_ij| <= sqrt(E_ii E_jj). Rows that
-are landmarks have E_ii = 0 and would make the rest look better than it is; they are left out. Random features have
+are landmarks have E_ii = 0 and would hide the error of the rest; they are left out. Random features have
 E_ii = 0 everywhere by construction, and show their errors off the diagonal.
 """
 
@@ -93,24 +93,13 @@ def estimate_kernel_error(
 ) -> KernelError:
     """The error of the features of landmarks.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel.
-    X : ndarray or CSR matrix of shape (n, d), or array of n objects
-        Validated points to draw from; for a precomputed kernel, its square matrix.
-    landmarks : Landmarks
-        Where their indices are known, they are rows of X, and left out (unless there are no others).
-    factor : Factor
-        Of the kernel matrix of the landmarks.
-    rng : numpy.random.Generator, optional
-        Draws the rows.
-    rows : int, default=1000
-        How many; all, if there are no more. Time and memory grow with its square.
-
-    Returns
-    -------
-    KernelError
+    kernel: a resolved kernel
+    X: array or CSR matrix of shape (n, d), or array of n objects; validated points to draw from; for a precomputed
+        kernel, its square matrix
+    landmarks: where their indices are known, they are rows of X, and left out (unless there are no others)
+    factor: of the kernel matrix of the landmarks
+    rng: draws the rows
+    rows: how many; all, if there are no more. Time and memory grow with its square.
     """
     rng = np.random.default_rng() if rng is None else rng
     others = np.arange(X.shape[0])

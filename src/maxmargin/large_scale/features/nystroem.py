@@ -4,7 +4,7 @@
     transform   phi(x) = T'(k(x, z_1), ..., k(x, z_m))
 
 and then phi(x)'phi(z) ~ k(x, z), exactly so where x or z is a landmark. A linear method on phi is a kernel method at
-the price of a linear one. The other roots of K_mm^+ than T, like scikit-learn's symmetric one, only rotate phi.
+the cost of a linear one. The other roots of K_mm^+ than T, like scikit-learn's symmetric one, only rotate phi.
 
 k_m(x) and T are float64 even where phi is float32: T divides by sqrt(lambda), and would blow up the rounding of float32
 by as much as 1e6. Rows are computed in tiles, so that no more than a tile of kernel values is held by each thread.
@@ -12,6 +12,7 @@ by as much as 1e6. Rows are computed in tiles, so that no more than a tile of ke
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,17 @@ from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.features.kernel_error import KernelError, estimate_kernel_error
 from maxmargin.large_scale.features.landmarks import Landmarks, check_landmark_columns, generator_of
 from maxmargin.runtime.canonical_rows import object_hashes, row_hashes
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_memory, check_number, check_weights
 from maxmargin.svm.kernel_input import KernelInput, check_finite, kernel_of
 
 TILE_VALUES = 1 << 18  # kernel values of a tile, 2 MB
-NAMED = {"gamma": "auto", "degree": 3, "coef0": 1.0}  # where a kernel given by name is told nothing, as scikit-learn
+NAMED = {"gamma": "auto", "degree": 3, "coef0": 1.0}  # of a kernel given by name, by default, as in scikit-learn
 
 
+@parameters
 class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
     """Features of landmarks, whose inner products are about the kernel's.
 
@@ -94,30 +97,17 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
     the 200 features miss ... % ± ... % of the kernel's trace, ...
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = None,
-        coef0: float | None = None,
-        degree: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        n_components: int = 100,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        landmarks: Any = "uniform",
-        dtype: str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.kernel_params = kernel_params
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.landmarks = landmarks
-        self.dtype = dtype
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: Any = None
+    coef0: float | None = None
+    degree: float | None = None
+    kernel_params: dict[str, Any] | None = None
+    n_components: int = 100
+    random_state: Any = None
+    n_jobs: int | None = None
+    landmarks: Any = "uniform"
+    dtype: str | None = None
 
     def _kernel(self) -> Kernel:
         given = {name: getattr(self, name) for name in NAMED if getattr(self, name) is not None}
@@ -219,7 +209,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
             Points, like the training points, or better others; for a precomputed kernel, its training matrix.
         rows : int, default=1000
-            How many of them to look at.
+            How many of them to use.
         random_state : int, RandomState or Generator, default=0
             Draws the rows.
 
@@ -249,7 +239,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
 
 def _copies(X: Points, landmarks: Points) -> Array | None:
-    """The rows of X that are landmarks, by their content; None if that cannot be told."""
+    """The rows of X that are landmarks, by their content; None if that cannot be known."""
     if X.dtype == object:
         keys, marks = object_hashes(X), object_hashes(landmarks)
     else:

@@ -27,6 +27,7 @@ and its variance shrinks, nearly to nothing for close points and as many frequen
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +36,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from maxmargin.kernels import RBF, Columns, Kernel, Laplacian, Normalized, Power, Product, Scaled, Sum
 from maxmargin.large_scale.features.kernel_error import KernelError, draw_rows, error_of
 from maxmargin.large_scale.features.landmarks import generator_of
-from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -53,10 +54,11 @@ TILE_VALUES = 1 << 17  # angles of a tile, 1 MB
 TURN = 2.0 * np.pi
 
 
+@parameters
 class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Random waves, whose inner products are about the kernel's.
 
-    Cheaper than :class:`Nystroem` for each feature, and it looks at no data; but it takes more features for the same
+    Cheaper than :class:`Nystroem` for each feature, and it needs no data; but it takes more features for the same
     error, and only kernels of x - z.
 
     Parameters
@@ -64,7 +66,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     n_components : int, default=100
         Number of features.
     kernel : {"rbf", "laplacian"} or Kernel, default="rbf"
-        The kernel; also sums, products, whole powers and multiples of such kernels, and of
+        The kernel; also sums, products, integer powers and multiples of such kernels, and of
         :class:`~maxmargin.kernels.Columns`.
     gamma : float, "scale" or "auto", optional
         Parameter of a kernel given by name; 1 / n_features when not given.
@@ -80,7 +82,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     Attributes
     ----------
     frequencies_ : ndarray of shape (ceil(n_components / 2), n_features)
-        w, one a row.
+        w, one per row.
     phase_ : float
         Of the last frequency if n_components is odd.
     scale_ : float
@@ -99,24 +101,14 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = None,
-        method: str = "fourier",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        dtype: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.method = method
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.dtype = dtype
+    n_components: int = 100
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = None
+    method: str = "fourier"
+    random_state: Any = None
+    n_jobs: int | None = None
+    dtype: str | None = None
 
     def _kernel(self) -> Kernel:
         if isinstance(self.kernel, Kernel):
@@ -168,7 +160,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Points, one a row.
+            Points, one per row.
 
         Returns
         -------
@@ -194,7 +186,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             angles = X[rows].astype(np.float64, copy=False) @ W
             if count % 2:
                 angles[:, -1] += self.phase_
-            if dtype == np.float32:  # a frequency may be large: whole turns leave before digits do
+            if dtype == np.float32:  # a frequency may be large: full turns are subtracted in float64
                 angles -= TURN * np.rint(angles / TURN)
                 angles = angles.astype(np.float32)
             part = out[rows]
@@ -215,7 +207,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Points.
         rows : int, default=1000
-            How many of them to look at.
+            How many of them to use.
         random_state : int, RandomState or Generator, default=0
             Draws the rows.
 
@@ -253,20 +245,11 @@ def size_at_zero(kernel: Kernel) -> float:
 def draw_frequencies(kernel: Kernel, count: int, d: int, rng: np.random.Generator, orthogonal: bool = False) -> Array:
     """Frequencies from the spectral measure of a kernel of x - z.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel.
-    count, d : int
-        How many, and the number of columns.
-    rng : numpy.random.Generator
-        Where random numbers come from.
-    orthogonal : bool, default=False
-        Whether those of an RBF kernel are orthogonal in groups of d.
-
-    Returns
-    -------
-    ndarray of shape (count, d), float64
+    kernel: a resolved kernel
+    count, d: how many, and the number of columns
+    rng: where random numbers come from
+    orthogonal: whether those of an RBF kernel are orthogonal in groups of d
+    Returns ndarray of shape (count, d), float64
     """
     if isinstance(kernel, RBF):
         normal = _orthogonal(count, d, rng) if orthogonal else rng.standard_normal((count, d))
@@ -300,7 +283,7 @@ def draw_frequencies(kernel: Kernel, count: int, d: int, rng: np.random.Generato
         return W
     raise ValueError(
         f"{kernel!r} is no kernel of x - z with a known spectral measure: RandomFeatures takes RBF, Laplacian, and "
-        "their sums, products, whole powers and multiples. Nystroem takes any kernel."
+        "their sums, products, integer powers and multiples. Nystroem takes any kernel."
     )
 
 

@@ -1,31 +1,32 @@
-"""The problem of a linear model, partition by partition: its targets, and the columns of X as they are used."""
+"""What turns partitions into problems: targets and columns of linear models, kernel values of models on landmarks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from maxmargin.kernels import Kernel
 from maxmargin.large_scale.dask.hinges import HingeOracle
 from maxmargin.large_scale.dask.partitions import Partition
 from maxmargin.large_scale.dask.training import Summary
 from maxmargin.large_scale.rows.linear import LinearRows
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Labels
+from maxmargin.large_scale.rows.tasks import Task
+from maxmargin.large_scale.rows.tiles import KernelRows, stored
+from maxmargin.large_scale.training import budget_of
 from maxmargin.runtime.threads import effective_threads
-from maxmargin.runtime.validation import Array, check_labels
+from maxmargin.runtime.validation import Array, Points, check_labels
 
 
 @dataclass(frozen=True)
 class Sides(Labels):
     """One-vs-rest where some classes have no binary problem of their own, because they have no weight.
 
-    Attributes
-    ----------
-    solved : array of int
-        The classes whose binary problems these outputs are.
-    constant : array of shape (classes,)
-        The decision of the others.
+    solved: the classes whose binary problems these outputs are
+    constant: (classes,); the decision of the others
     """
 
     solved: Array = None  # type: ignore[assignment]
@@ -42,28 +43,18 @@ class Sides(Labels):
 
 @dataclass(frozen=True)
 class LinearSetup:
-    """What turns a partition into a linear problem.
-
-    Attributes
-    ----------
-    classes, class_weight : arrays
-    C : float
-    shift, constant
-        As in :class:`~maxmargin.large_scale.rows.linear.LinearRows`.
-    solved, constants : arrays
-        As in :class:`Sides`.
-    n_jobs : int or None
-        Threads of a worker; None for all it has.
-    """
+    """What turns a partition into a linear problem."""
 
     classes: Array
     class_weight: Array
     C: float
+    # shift, constant: as in :class:`~maxmargin.large_scale.rows.linear.LinearRows`
     shift: Array | None
     constant: float | None
+    # solved, constants: as in :class:`Sides`
     solved: Array
     constants: Array
-    n_jobs: int | None = None
+    n_jobs: int | None = None  # threads of a worker; None for all it has
     T: None = None
 
     def problems(self, parts: list[Partition], threads: int) -> list[LocalOracle]:
@@ -90,6 +81,33 @@ class LinearSetup:
         signs, factors = (np.ascontiguousarray(table[:, columns]) for table in (every.signs, every.factors))
         targets = Sides(codes, part.weights, signs, factors, columns, self.constants)
         return HingeOracle(LinearRows(part.X, self.shift, self.constant), targets, threads=threads)
+
+
+@dataclass(frozen=True)
+class LandmarkSetup:
+    """What turns partitions into problems over kernel values."""
+
+    kernel: Kernel
+    points: Points  # array or CSR matrix; the landmarks
+    T: Array  # (m, r); from kernel values to features
+    dtype: Any  # of the kernel values
+    task: Task
+    cache_size: Any  # megabytes of a worker for kernel values
+    n_jobs: int | None  # threads of a worker; None for all it has
+
+    def problems(self, parts: list[Partition], threads: int) -> list[LocalOracle]:
+        left = budget_of(self.cache_size)
+        threads = threads if self.n_jobs is None else effective_threads(self.n_jobs)
+        made = []
+        for part in parts:
+            at, targets = self.task.targets(part.y, part.weights)
+            X = part.X if len(at) == part.n else part.X[at]
+            computed = KernelRows(self.kernel, X, self.points, dtype=self.dtype)
+            size = float(computed.n) * computed.columns * np.dtype(self.dtype).itemsize
+            fits = size <= left
+            left -= size if fits else 0.0
+            made.append(LocalOracle(stored(computed, threads) if fits else computed, targets, threads=threads))
+        return made
 
 
 def classes_of(summaries: list[Summary]) -> tuple[Array, Array]:
