@@ -30,7 +30,7 @@ class Classify(Tab):
 
     def comment(self, name: str) -> str:
         """A line of the comment window."""
-        return self.page.locator(f".comment dt:text-is('{name}') + dd").inner_text()
+        return self.panel.locator(f".comment dt:text-is('{name}') + dd").text_content()
 
     def says(self, name: str, pattern: str) -> None:
         line = self.page.locator(f".comment dt:text-is('{name}') + dd")
@@ -513,9 +513,9 @@ def test_one_switch_between_sigma_and_gamma(opened: Callable[..., Any], lab: Sim
 
 def test_ties_are_hatched_and_named(classify: Classify) -> None:
     classify.example("three")
-    expect(classify.page.locator(".legend")).to_contain_text("tie: as many votes")
+    expect(classify.page.locator(".legend")).to_contain_text("tie of votes")
     classify.choose("Classes", "ovr")
-    expect(classify.page.get_by_text("tie: as many votes")).to_be_hidden()
+    expect(classify.page.get_by_text("tie of votes")).to_be_hidden()
 
 
 # ---- the modules' mathematics ---------------------------------------------------------------------------------------
