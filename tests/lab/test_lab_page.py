@@ -704,3 +704,39 @@ def test_present_mode_fills_the_screen_at_the_largest_font(opened: Callable[...,
     page.keyboard.press("f")
     expect(page.locator("#chips")).to_be_hidden()
     expect(page.locator("#panel-step").get_by_label("Kernel")).to_be_visible()
+
+
+def test_losses_of_the_points(classify: Classify) -> None:
+    """Every point stands on the hinge at its y f; the chart is hidden where there are more than two classes."""
+    page = classify.page
+    page.evaluate("""() => {
+        window.dots = [];
+        const arc = CanvasRenderingContext2D.prototype.arc;
+        CanvasRenderingContext2D.prototype.arc = function (x, y, ...rest) {
+            if (this.canvas.closest(".losses")) window.dots.push([x, y]);
+            arc.call(this, x, y, ...rest);
+        };
+    }""")
+    classify.example("overlapping")
+    classify.says("support vectors", "of 80")
+    page.get_by_text("Losses of the points").click()
+    until(page, lambda: page.evaluate("dots.length") >= 40)  # circles are of class 1, which has 40 points
+    classify.example("three")
+    expect(page.locator(".losses")).to_be_hidden()
+
+
+def test_sweep_moves_a_slider_from_end_to_end(classify: Classify) -> None:
+    classify.example("overlapping")
+    classify.says("C", "^1$")
+    requests = Requests(classify.page, "/api/classify")
+    sweep = classify.panel.get_by_role("button", name="Sweep C")
+    sweep.click()
+    until(classify.page, lambda: len({asked["C"] for asked in requests.asked}) > 3)
+    sweep.click()
+    expect(sweep).to_have_attribute("aria-pressed", "false")
+    requests.rest(lambda: requests.asked[-1]["live"] is False)
+    steps = [asked["C"] for asked in requests.asked if asked["live"]]
+    assert steps == sorted(steps)
+    assert steps[0] < 0.1
+    classify.page.keyboard.press("Control+z")
+    assert classify.state["C"] == 1
