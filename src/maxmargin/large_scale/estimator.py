@@ -29,7 +29,8 @@ from maxmargin.problems.losses import Loss
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.batches import batch_weights, named, opened, passes
 from maxmargin.runtime.callbacks import CallbackSupport
-from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.control import Control, Status, check_run_options
+from maxmargin.runtime.convergence import scaling_hint
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import (
     Array,
@@ -38,9 +39,7 @@ from maxmargin.runtime.validation import (
     check_memory,
     check_new_points,
     check_number,
-    check_run_options,
     check_training_points,
-    scaling_hint,
 )
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion

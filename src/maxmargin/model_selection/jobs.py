@@ -28,10 +28,11 @@ from maxmargin.model_selection.grid import Cell
 from maxmargin.model_selection.path import MATRIX_MAX_ROWS, ray
 from maxmargin.model_selection.store import MaskedGram
 from maxmargin.problems import optimality
+from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Progress, Status, watching
 from maxmargin.runtime.threads import Scratch
-from maxmargin.runtime.validation import Array, Points, check_class_weights
-from maxmargin.solvers import SOLVERS
+from maxmargin.runtime.validation import Array, Points
+from maxmargin.solvers import ActiveSet
 from maxmargin.svm.kernel.forecast import unannounced
 from maxmargin.svm.models.known_values import KnownValues
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs
@@ -253,9 +254,7 @@ class TubeJob:
                 curvature = float(problem.coefficients(a) @ f)
                 theta = -float(problem.linear @ a) / curvature if curvature > 0 else 1.0
                 start = min(max(theta, 1.0), C / last) * a
-            solution = SOLVERS["active_set"].solve(
-                problem, self.gram, tol=self.estimator.tol, control=control, start=start
-            )
+            solution = ActiveSet().solve(problem, self.gram, tol=self.estimator.tol, control=control, start=start)
             a, f, last = solution.a, solution.f, C
             if solution.status in (Status.DEADLINE, Status.INTERRUPTED):
                 self.found[c] = Answer(reason=why(self.control))

@@ -28,7 +28,7 @@ from maxmargin.problems import optimality
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers import SOLVERS
+from maxmargin.solvers import ActiveSet
 from maxmargin.svm.models.expansion import KernelExpansion
 
 
@@ -85,9 +85,7 @@ class RegionJob:
             control.max_iter, control.callback, control.watchers = self.estimator.max_iter, None, ()
             problem = problems.one_class(weight, nu)
             start = None if a is None else problem.feasible(nu / last * a)
-            solution = SOLVERS["active_set"].solve(
-                problem, self.gram, tol=self.estimator.tol, control=control, start=start
-            )
+            solution = ActiveSet().solve(problem, self.gram, tol=self.estimator.tol, control=control, start=start)
             if solution.status in (Status.DEADLINE, Status.INTERRUPTED):
                 return
             a, last = solution.a, nu
