@@ -27,6 +27,7 @@ using nb::literals::operator""_a;
   DO(losses)          \
   DO(moments)         \
   DO(nearest)         \
+  DO(one_vs_one)      \
   DO(pair_steps)      \
   DO(pair_sums)       \
   DO(path)            \

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "bindings/pair_coefficients.h"
 #include "core/border.h"
 
 using nb::literals::operator""_a;
@@ -22,17 +23,19 @@ enum Rule {
 };
 constexpr int MAX_DEGREE = 1024;      // as of the tiles
 constexpr int STACK_DOUBLES = 1024;   // scratch memory and values of one row that need no allocation
+constexpr int64_t CHUNK_ROWS = 16;    // rows whose kernel values are kept at a time
 
 class Predictor {
  public:
-  Predictor(int kind, double g, double coef0, int degree, nb::handle Z_, nb::handle coefficients_, nb::handle intercept_,
-            int rule, nb::handle present_)
+  Predictor(int kind, double g, double coef0, int degree, nb::handle Z_, nb::handle coefficients_, nb::handle counts_,
+            nb::handle intercept_, int rule, nb::handle present_)
       : table_(predictor_table()), rule_(rule) {
     border::check_scalar(kind >= PREDICT_LINEAR && kind <= PREDICT_SIGMOID, "kind", "a kind of kernel, 0 to 4", kind);
     border::check_scalar(degree >= 1 && degree <= MAX_DEGREE, "degree", "from 1 to 1024", degree);
     border::check_scalar(rule >= RULE_NONE && rule <= RULE_CONFIDENCE, "rule", "a rule, 0 to 5", rule);
     const border::Input Z_in(Z_, "Z"), coefficients_in(coefficients_, "coefficients", border::OPTIONAL),
-        intercept_in(intercept_, "intercept"), present_in(present_, "present");
+        counts_in(counts_, "counts", border::OPTIONAL), intercept_in(intercept_, "intercept"),
+        present_in(present_, "present");
     const auto Z = Z_in.array<double, 2>();
     const auto b = intercept_in.array<double, 1>();
     const auto present = present_in.array<bool, 1>();
@@ -54,8 +57,18 @@ class Predictor {
     } else {
       const auto c = coefficients_in.array<double, 2>();
       border::check_length(c, 0, Z.shape[0], "rows of Z");
-      border::check_length(c, 1, f_.outputs, "outputs");
-      pack(Z.data, c.data, Z.shape[0]);
+      pack(Z.data, Z.shape[0]);
+      if (counts_in.given()) {
+        const auto counts = counts_in.array<int64_t, 1>();
+        pairs_ = checked_pair_coefficients(c, counts);
+        border::check_length(b, 0, pairs_.classes * (pairs_.classes - 1) / 2, "pairs of classes");
+        coefficients_of_.assign(c.data, c.data + c.shape[0] * c.shape[1]);
+        counts_of_.assign(counts.data, counts.data + counts.shape[0]);
+        pairs_.rows = coefficients_of_.data(), pairs_.counts = counts_of_.data();
+      } else {
+        border::check_length(c, 1, f_.outputs, "outputs");
+        pack_coefficients(c.data, Z.shape[0]);
+      }
     }
     f_.Z = anchors_.data(), f_.coef = coefficients_of_.data(), f_.intercept = intercepts_.data();
   }
@@ -114,20 +127,42 @@ class Predictor {
     return {x.data, x.shape[0], false};
   }
 
-  void pack(const double* Z, const double* c, int64_t n) {
+  void pack(const double* Z, int64_t n) {
     const int64_t width = table_.width;
     f_.panels = (n + width - 1) / width;
     anchors_.assign(size_t(f_.panels * f_.d * width), 0.0);
-    coefficients_of_.assign(size_t(f_.outputs * f_.panels * width), 0.0);
     for (int64_t i = 0; i < n; i++) {
       const int64_t panel = i / width, column = i % width;
       for (int64_t k = 0; k < f_.d; k++) anchors_[size_t((panel * f_.d + k) * width + column)] = Z[i * f_.d + k];
-      for (int64_t t = 0; t < f_.outputs; t++)
-        coefficients_of_[size_t((t * f_.panels + panel) * width + column)] = c[i * f_.outputs + t];
+    }
+  }
+
+  void pack_coefficients(const double* c, int64_t n) {
+    const int64_t padded = f_.panels * table_.width;
+    coefficients_of_.assign(size_t(f_.outputs * padded), 0.0);
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t t = 0; t < f_.outputs; t++) coefficients_of_[size_t(t * padded + i)] = c[i * f_.outputs + t];
+  }
+
+  void evaluate_pairs(const Rows& rows, double* out) const {
+    const int64_t padded = f_.panels * table_.width;
+    const int64_t chunk = rows.count < CHUNK_ROWS ? rows.count : CHUNK_ROWS;
+    std::vector<double> K(size_t(chunk * padded)), sums(size_t(4 * pairs_.classes * pairs_.stride));
+    for (int64_t first = 0; first < rows.count; first += chunk) {
+      const int64_t count = rows.count - first < chunk ? rows.count - first : chunk;
+      double* values = out + first * f_.outputs;
+      table_.kernel_values(f_, rows.data + first * f_.d, count, K.data());
+      one_vs_one_table().pairs.twice.values(pairs_, K.data(), padded, count, sums.data(), values);
+      for (int64_t r = 0; r < count; r++)
+        for (int64_t t = 0; t < f_.outputs; t++) values[r * f_.outputs + t] += f_.intercept[t];
     }
   }
 
   void evaluate(const Rows& rows, double* out) const {
+    if (pairs_.classes > 0) {
+      nb::gil_scoped_release released;
+      return evaluate_pairs(rows, out);
+    }
     const int64_t need = f_.outputs * table_.sum_lanes;
     double small[STACK_DOUBLES];
     std::vector<double> large(need > STACK_DOUBLES ? size_t(need) : 0);
@@ -144,20 +179,15 @@ class Predictor {
       case RULE_REGION: return values[0] >= 0 ? 1 : -1;
       case RULE_HIGHEST: return highest(values, k);
     }
-    std::vector<double> votes(size_t(k), 0.0), confidence(size_t(k), 0.0);
     const bool by_confidence = rule_ == RULE_CONFIDENCE;
-    for (int64_t i = 0, pair = 0; i < k; i++)
-      for (int64_t j = i + 1; j < k; j++, pair++) {
-        const double value = values[pair];
-        const bool first = by_confidence ? value >= 0 : value > 0;  // as LIBSVM and scikit-learn take a zero
-        if (first ? present_of_[size_t(i)] : present_of_[size_t(j)]) votes[size_t(first ? i : j)] += 1;
-        confidence[size_t(i)] += value, confidence[size_t(j)] -= value;
-      }
-    if (by_confidence)
-      for (size_t c = 0; c < size_t(k); c++) {
-        const double size = confidence[c] < 0 ? -confidence[c] : confidence[c];
-        votes[c] += confidence[c] / (3 * (size + 1));
-      }
+    std::vector<double> votes(static_cast<size_t>(k)), confidence(static_cast<size_t>(k));
+    one_vs_one_table().votes(values, 1, k, by_confidence, votes.data());  // as LIBSVM and scikit-learn take a zero
+    one_vs_one_table().confidence(values, 1, k, confidence.data());
+    for (size_t c = 0; c < size_t(k); c++) {
+      if (!present_of_[c]) votes[c] = 0;
+      const double size = confidence[c] < 0 ? -confidence[c] : confidence[c];
+      if (by_confidence) votes[c] += confidence[c] / (3 * (size + 1));
+    }
     int64_t best = 0;
     for (int64_t c = 1; c < k; c++)
       if (votes[size_t(c)] > votes[size_t(best)]) best = c;
@@ -173,8 +203,10 @@ class Predictor {
 
   const PredictorTable& table_;
   FittedFunction f_{};
+  PairCoefficients pairs_{};  // of one-vs-one; no classes otherwise
   int rule_;
   std::vector<double> anchors_, coefficients_of_, intercepts_;
+  std::vector<int64_t> counts_of_;
   std::vector<bool> present_of_;
 };
 
@@ -182,8 +214,9 @@ class Predictor {
 
 void bind_predictor(nb::module_& m) {
   nb::class_<Predictor>(m, "Predictor")
-      .def(nb::init<int, double, double, int, nb::handle, nb::handle, nb::handle, int, nb::handle>(), "kind"_a, "g"_a,
-           "coef0"_a, "degree"_a, "Z"_a, "coefficients"_a.none(), "intercept"_a, "rule"_a, "present"_a)
+      .def(nb::init<int, double, double, int, nb::handle, nb::handle, nb::handle, nb::handle, int, nb::handle>(),
+           "kind"_a, "g"_a, "coef0"_a, "degree"_a, "Z"_a, "coefficients"_a.none(), "counts"_a.none(), "intercept"_a,
+           "rule"_a, "present"_a)
       .def("decision", &Predictor::decision, "X"_a)
       .def("codes", &Predictor::codes, "X"_a)
       .def_prop_ro("n_features", &Predictor::n_features);

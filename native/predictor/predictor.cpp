@@ -65,6 +65,24 @@ template <int KIND> static void evaluate_kernel(const FittedFunction& f, const d
   }
 }
 
+template <int KIND> static void store_kernel(const FittedFunction& f, const double* X, int64_t rows, double* K) {
+  for (int64_t i = 0; i < rows; i++, X += f.d)
+    for (int64_t p = 0; p < f.panels; p++, K += WIDTH) {
+      V values[VECTORS];
+      panel_values<KIND>(f, X, f.Z + p * f.d * WIDTH, values);
+      unrolled<VECTORS>([&](auto v) { store(K + v * LANES<double>, values[v]); });
+    }
+}
+
+static void kernel_values(const FittedFunction& f, const double* X, int64_t rows, double* K) {
+  switch (f.kind) {
+    case PREDICT_RBF: return store_kernel<PREDICT_RBF>(f, X, rows, K);
+    case PREDICT_LAPLACIAN: return store_kernel<PREDICT_LAPLACIAN>(f, X, rows, K);
+    case PREDICT_POLYNOMIAL: return store_kernel<PREDICT_POLYNOMIAL>(f, X, rows, K);
+    case PREDICT_SIGMOID: return store_kernel<PREDICT_SIGMOID>(f, X, rows, K);
+  }
+}
+
 static void evaluate(const FittedFunction& f, const double* X, int64_t rows, double* scratch, double* out) {
   switch (f.kind) {
     case PREDICT_RBF: return evaluate_kernel<PREDICT_RBF>(f, X, rows, scratch, out);
@@ -77,6 +95,6 @@ static void evaluate(const FittedFunction& f, const double* X, int64_t rows, dou
       out[i * f.outputs + t] = dot(f.Z + t * f.d, X + i * f.d, f.d) + f.intercept[t];
 }
 
-const PredictorTable predictor_table = {WIDTH, LANES<double>, evaluate};
+const PredictorTable predictor_table = {WIDTH, LANES<double>, evaluate, kernel_values};
 
 }  // namespace LEVEL

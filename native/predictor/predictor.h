@@ -11,6 +11,9 @@
 // Distances are sums of differences of coordinates: no row is far from a centre, and no digit cancels. A row's values do
 // not depend on the other rows of a batch.
 //
+// The coefficients of one-vs-one are kept as one_vs_one.h has them, k - 1 for each support vector instead of k (k - 1) / 2:
+// kernel values first, then the values of all pairs.
+//
 // The support vectors z_i lie in panels of `width` columns, as in tiles.h; the last panel repeats zeros, and coefficients
 // beyond the last support vector are zero.
 #pragma once
@@ -32,5 +35,7 @@ struct PredictorTable {
   int64_t sum_lanes;   // doubles of scratch memory that an output needs
   // out[i, t] = f_t(X[i]); `scratch` has outputs * sum_lanes values.
   void (*evaluate)(const FittedFunction& f, const double* X, int64_t rows, double* scratch, double* out);
+  // K[i, s] = k(z_s, X[i]), panels * width values a row; not for LINEAR.
+  void (*kernel_values)(const FittedFunction& f, const double* X, int64_t rows, double* K);
 };
 LEVEL_TABLE(PredictorTable, predictor_table)

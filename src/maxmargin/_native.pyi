@@ -279,6 +279,14 @@ def keep_nearest(
     indices: NDArray[Any],
 ) -> None: ...
 
+# one_vs_one; K is float32 or float64, counts int64, all else float64
+PAIR_COEFFICIENTS_UNIT: int
+
+def pair_values(K: NDArray[Any], coefficients: Array, counts: NDArray[Any], out: Array) -> None: ...
+def pair_votes(f: Array, zero_for_first: bool, votes: Array) -> None: ...
+def pair_vote_range(f: Array, bound: Array, fewest: Array, most: Array) -> None: ...
+def pair_confidence(f: Array, sums: Array) -> None: ...
+
 # pair_steps
 SLOT_UNIT: int
 PAIR_BARRIER: float
@@ -366,6 +374,7 @@ class Predictor:
         degree: int,
         Z: NDArray[Any],
         coefficients: NDArray[Any] | None,
+        counts: NDArray[Any] | None,
         intercept: NDArray[Any],
         rule: int,
         present: NDArray[Any],

@@ -7,28 +7,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from command_runner import call, refused
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, KernelPCA, LinearSVC, load, save
-from maxmargin.cli import main
 from maxmargin.io import read_libsvm_model
 
 X, y = load_iris(return_X_y=True)
 UNFITTED = Path(__file__).parents[1] / "io" / "format_1" / "unfitted.mm"  # earlier versions saved such models
-
-
-def call(*arguments):
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
-def refused(*arguments):
-    result = call(*arguments)
-    assert result.exit_code == 2, result.output
-    assert len(result.stderr.splitlines()) == 1
-    return result.stderr
 
 
 @pytest.fixture

@@ -4,22 +4,17 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_runner import call, refused
 from sklearn.datasets import load_iris, make_moons
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, SVR, LinearSVC, OneClassSVM, save
-from maxmargin.cli import main
 from maxmargin.cli._model import Model
 
 pytest.importorskip("matplotlib")
 
 MOONS, SIDES = make_moons(60, noise=0.2, random_state=0)
-
-
-def call(*arguments):
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def write(path, X, y):
@@ -73,8 +68,5 @@ def test_refusals(tmp_path):
         ((unlabelled, "-o", tmp_path / "none" / "m.png"), "no folder"),
         ((unlabelled, "-o", tmp_path / "m.png"), "2 are needed"),
     ]:
-        result = call("plot", tmp_path / "m.mm", *arguments)
-        assert result.exit_code == 2
-        assert words in result.stderr
-        assert len(result.stderr.splitlines()) == 1
+        assert words in refused("plot", tmp_path / "m.mm", *arguments)
     assert not list(tmp_path.glob("m.p*"))

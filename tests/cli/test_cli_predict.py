@@ -7,28 +7,16 @@ import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_runner import call, refused
 from sklearn.datasets import load_iris
 from sklearn.metrics import accuracy_score, r2_score
 
 from maxmargin import SVC, SVR, OneClassSVM, load, save
-from maxmargin.cli import main
 from maxmargin.cli._findings import ClassFindings, NumberFindings, OutlierFindings
 from maxmargin.io import write_svmlight
 
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 KINDS = np.array(["setosa", "versicolor", "virginica"])
-
-
-def call(*arguments, **options):
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], **options)
-
-
-def refused(*arguments):
-    result = call(*arguments)
-    assert result.exit_code == 2, result.output
-    assert len(result.stderr.splitlines()) == 1
-    return result.stderr
 
 
 def write_table(path, columns, rows):

@@ -1,31 +1,12 @@
 """Tables as analysts have them: what train does to each column, and predict with what training did not have."""
 
 import csv
-import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_runner import call, found, refused
 
 from maxmargin import load
-from maxmargin.cli import main
-
-
-def call(*arguments):
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
-def found(*arguments):
-    result = call(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-def refused(*arguments):
-    result = call(*arguments)
-    assert result.exit_code == 2, result.output
-    return result.stderr.splitlines()[-1]
-
 
 HEAD = ["customer_id", "age", "city", "joined", "income", "share", "comment", "same", "churn"]
 
@@ -154,6 +135,35 @@ class TestPredict:
         n = text.count(",Paris,")
         assert f"column 'city': {n} values unknown to the model ignored ('Paris')" in " ".join(result.stderr.split())
         assert len(result.stdout.splitlines()) == 200
+
+    def test_words_for_numbers_are_counted(self, customers, model, tmp_path):
+        head, *rows = customers.read_text().splitlines()
+        rows[1] = rows[1].replace(rows[1].split(",")[1], "old", 1)
+        rows[2] = rows[2].replace(rows[2].split(",")[3], "yesterday")
+        (tmp_path / "new.csv").write_text("\n".join([head, *rows]))
+        expected = [
+            "Note: column 'age': 1 value is not a number and counts as missing ('old').",
+            "Note: column 'joined': 1 value is not a date and counts as missing ('yesterday').",
+        ]
+        assert found("predict", model, tmp_path / "new.csv")["notes"] == expected
+        assert found("evaluate", model, tmp_path / "new.csv")["notes"] == expected
+        assert found("train", customers, "--test", tmp_path / "new.csv")["notes"] == expected
+
+    def test_the_order_of_day_and_month(self, tmp_path):
+        lines = ["when,y", *(f"{k % 12 + 1:02d}/{k % 9 + 1:02d}/20{k % 20:02d},{k % 2}" for k in range(80))]
+        (tmp_path / "t.csv").write_text("\n".join(lines))
+        text = " ".join(call("train", tmp_path / "t.csv").stdout.split())
+        assert "'01/01/2000' read as 2000-01-01, the month first, which the values leave open" in text
+        assert "--dates day-first if not" in text
+        column = found("train", tmp_path / "t.csv", "--dates", "day-first")["columns"][0]
+        assert column["form"].startswith("date %d/%m/%Y >")
+
+    def test_a_test_file_with_gaps_in_the_target(self, tmp_path):
+        (tmp_path / "new.csv").write_text('a,y\n1,$100\n2,\n3,"$1,300"\n')
+        (tmp_path / "t.csv").write_text("\n".join(["a,y", *(f'{k},"${k * 100:,}"' for k in range(60))]))
+        result = found("train", tmp_path / "t.csv", "--test", tmp_path / "new.csv")
+        assert result["test"]["n"] == 2
+        assert result["notes"] == [f"Note: 1 row of {tmp_path / 'new.csv'} without a target left out."]
 
     def test_beside_the_columns_of_the_data(self, customers, model, tmp_path):
         out = tmp_path / "p.csv"

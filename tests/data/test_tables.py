@@ -163,12 +163,12 @@ class TestReading:
 
 
 class TestSurvey:
-    def plans(self, **columns):
+    def plans(self, day_first=None, **columns):
         arrays = [
             np.array(column, object if any(isinstance(v, str) for v in column) else float)
             for column in columns.values()
         ]
-        return {plan.name: plan for plan in survey(Table(list(columns), arrays))}
+        return {plan.name: plan for plan in survey(Table(list(columns), arrays), day_first=day_first)}
 
     def test_ids_and_constants(self):
         n = 30
@@ -202,7 +202,37 @@ class TestSurvey:
         plan = self.plans(c=[*map(str, range(50)), "unclear", "?"])["c"]
         assert plan.form == "number"
         assert plan.n_missing == 2
-        assert "1 values are none and count as missing ('unclear')" in plan.note
+        assert "1 value is not a number and counts as missing ('unclear')" in plan.note
+
+    def test_days_and_months_that_the_values_leave_open_are_reported(self):
+        plan = self.plans(c=["01/02/2020", "03/04/2021", "03/04/2021"])["c"]
+        assert plan.form.startswith("date %m/%d/%Y >")
+        assert "'01/02/2020' read as 2020-01-02, the month first, which the values leave open" in plan.note
+        assert "--dates day-first if not" in plan.note
+        plan = self.plans(day_first=True, c=["01/02/2020", "03/04/2021"])["c"]
+        assert plan.form.startswith("date %d/%m/%Y >")
+        assert plan.note.startswith("date as days, '01/02/2020' read as 2020-02-01")
+        assert "--dates" not in plan.note
+        plan = self.plans(day_first=False, c=["01-02-2020", "03-04-2021"])["c"]
+        assert plan.form.startswith("date %m-%d-%Y >")
+
+    def test_one_value_decides_for_its_column_and_then_for_the_table(self):
+        found = self.plans(a=["01/02/2020", "13/04/2021"], b=["01/02/2020", "03/04/2021"])
+        assert found["a"].form.startswith("date %d/%m/%Y >")
+        assert found["b"].form.startswith("date %d/%m/%Y >")
+        assert not any("--dates" in plan.note for plan in found.values())
+        found = self.plans(day_first=True, a=["01/02/2020", "04/13/2021"])
+        assert found["a"].form.startswith("date %m/%d/%Y >")  # what the values show comes first
+        found = self.plans(
+            a=["01/02/2020", "13/04/2021"], b=["01/02/2020", "04/13/2021"], c=["01/02/2020", "03/04/2021"]
+        )
+        assert "--dates day-first if not" in found["c"].note  # the others contradict each other
+
+    def test_a_few_words_among_dates(self):
+        plan = self.plans(c=[*(f"{d:02d}/05/2020" for d in range(1, 29)), "00/00/0000", "soon"])["c"]
+        assert plan.form.startswith("date %d/%m/%Y >")
+        assert plan.n_missing == 2
+        assert "2 values are not dates and count as missing ('00/00/0000', 'soon')" in plan.note
 
 
 class TestEncoder:
@@ -256,6 +286,17 @@ class TestEncoder:
         assert Z.sum(axis=0).tolist() == [5, 4, 2]
         assert encoder.transform(np.array([["new"]], object)).tolist() == [[0, 0, 1]]
         assert encoder.unknown_categories(np.array([["new"], ["a"]], object)) == {"w": {"new": 1}}
+
+    def test_words_for_numbers_are_counted(self):
+        encoder = TableEncoder(["n", "when", "kind", "text"], forms=list(self.FORMS), missing="median").fit(self.TABLE)
+        new = np.array(
+            [["many", "2024-01-01", "a", "x"], ["2", "tomorrow", "a", "x"], ["many", "?", "b", None]], object
+        )
+        assert encoder.unreadable_values(new) == {
+            "n": ({"many": 2}, "number"),
+            "when": ({"tomorrow": 1}, "date %Y-%m-%d > day"),
+        }
+        assert encoder.unreadable_values(self.TABLE) == {}
 
     def test_scale_leaves_zeros_and_ones(self):
         rng = np.random.default_rng(0)

@@ -174,7 +174,7 @@ def test_rough_values_are_within_their_bound(sparse):
     if sparse:
         anchors, X = sp.csr_matrix(anchors), sp.csr_matrix(X)
     function = KernelExpansion(RBF(gamma=0.05).resolve(anchors), anchors, coef, np.zeros(3))
-    values, bound = function.rough_decision(X, threads=2)
+    values, bound = function.rough_decision(X, n_jobs=2)
     exact = function.decision(X, threads=2)
     assert np.all(np.abs(values - exact) <= bound)
     assert np.all(bound < 0.1)

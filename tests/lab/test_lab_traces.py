@@ -21,7 +21,7 @@ from maxmargin.lab.recording import recording
 from maxmargin.lab.requests import RequestError
 from maxmargin.lab.traces import SOLVERS, script, trace, trace_values
 from maxmargin.lab.traces.answers import encoded, listed, significant
-from maxmargin.lab.traces.lesson import Lesson, Step, Thinned
+from maxmargin.lab.traces.lesson import FIRST_STEPS, STRIDE_FRAMES, Lesson, Step, Thinned
 from maxmargin.lab.traces.subgradient import slackest
 
 EXACT = ("smo", "coordinate_descent", "active_set", "barrier", "newton")
@@ -242,24 +242,23 @@ def test_methods_agree_on_random_points(points, solver, kernel):
     assert answer["frames"][-1]["primal"] == pytest.approx(best, rel=1e-3, abs=1e-4)
 
 
-def test_thinning_keeps_both_ends_and_spreads():
-    thinned = Thinned(10)
-    for k in range(1000):
+@pytest.mark.parametrize("count", [1, 100, 1000, 50_000])
+def test_thinning_keeps_the_first_steps_and_then_every_second_fourth_eighth(count):
+    thinned = Thinned()
+    for k in range(count):
         thinned.add(Step(np.full(2, float(k)), np.zeros(2), ""))
     found = [at for at, _ in thinned]
-    assert found[0] == 0
-    assert found[-1] == 999
-    assert len(found) == 10
-    assert np.ptp(np.diff(found)) <= 0.5 * np.mean(np.diff(found))
+    assert found[: FIRST_STEPS + 1] == list(range(min(count, FIRST_STEPS + 1)))
+    assert found[-1] == count - 1
+    assert len(found) < 340
+    strides = np.diff(found[FIRST_STEPS:-1]).tolist()
+    assert strides == [2 ** (k // STRIDE_FRAMES + 1) for k in range(len(strides))]
     assert all(step.a[0] == at for at, step in thinned)
 
 
 def test_small_runs_keep_every_step():
     answer = trace({"points": cloud(), "C": 1, "solver": "smo"})
     assert answer["curves"]["iteration"] == list(range(answer["steps"] + 1))
-    short = trace({"points": cloud(), "C": 1, "solver": "smo", "max_frames": 5})
-    assert len(short["frames"]) == 5
-    assert short["frames"][-1] == answer["frames"][-1]
 
 
 def test_a_lesson_has_the_dual_of_the_library():
@@ -317,8 +316,6 @@ def test_the_script_reproduces_the_run(solver, capsys):
         ({"C": "inf", "points": [[0, 0, 0], [0, 0, 1]]}, "C"),
         ({"kernel": {"name": "poly", "degree": 20}, "points": [[1e6, 0, 0], [0, 1e6, 1]]}, "kernel"),
         ({"kernel": "sigmoid", "points": cloud(), "solver": "barrier"}, "kernel"),
-        ({"max_frames": 1}, "max_frames"),
-        ({"max_frames": 301}, "max_frames"),
         ({"max_iterations": 10**9}, "max_iterations"),
         ({"tol": "small"}, "tol"),
         ({"seed": -1}, "seed"),
@@ -389,7 +386,7 @@ JUNK = st.one_of(
 )
 # fmt: off
 FIELDS = [
-    "points", "solver", "map", "model", "kernel", "C", "gamma", "view", "grid", "tol", "seed", "max_frames",
+    "points", "solver", "map", "model", "kernel", "C", "gamma", "view", "grid", "tol", "seed",
     "max_iterations", "alphas", "intercept", "degree", "centres", "sigma", "lambda", "epsilon", "samples", "at",
     "strokes", "image", "machine", "state", "tab", "title", "height",
 ]

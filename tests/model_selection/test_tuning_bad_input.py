@@ -81,8 +81,8 @@ def test_nu_is_a_share(name, values):
     ("options", "message"),
     [
         ({"gammas": []}, "gammas is empty"),
-        ({"gammas": [np.nan]}, r"gammas\[0\] must be >= 0"),
-        ({"gammas": [np.inf]}, r"gammas\[0\] must be >= 0"),
+        ({"gammas": [np.nan]}, r"gammas\[0\] must be > 0"),
+        ({"gammas": [np.inf]}, r"gammas\[0\] must be > 0"),
         ({"gammas": ["wide"]}, r"gammas\[0\] must be a number"),
         ({"gammas": "scale"}, r"write gammas=\['scale'\]"),
         ({"gammas": Range(1.0, 0.1)}, "gammas: high must be"),

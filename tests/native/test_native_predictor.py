@@ -18,7 +18,7 @@ def drawn(kind, seed, rule=NO_LABEL, classes=1):
     Z = rng.standard_normal((outputs if kind == twin.LINEAR else n, d))
     coefficients = None if kind == twin.LINEAR else rng.standard_normal((n, outputs))
     g, coef0, degree = float(rng.uniform(0.01, 1)), float(rng.uniform(-1, 1)), int(rng.integers(1, 5))
-    given = (kind, g, coef0, degree, Z, coefficients, rng.standard_normal(outputs))
+    given = (kind, g, coef0, degree, Z, coefficients, None, rng.standard_normal(outputs))
     return given, _native.Predictor(*given, rule, np.ones(classes, bool)), rng.standard_normal((7, d))
 
 
@@ -36,7 +36,7 @@ def test_values_are_the_twin_s(level, kind, seed):
 
 def test_a_distant_row_takes_no_digits_of_others(level):
     Z, X = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[0.1, 0.2], [1e12, 1e12]])
-    given = (twin.RBF, 1.0, 0.0, 1, Z, np.ones((2, 1)), np.zeros(1))
+    given = (twin.RBF, 1.0, 0.0, 1, Z, np.ones((2, 1)), None, np.zeros(1))
     values = _native.Predictor(*given, NO_LABEL, np.ones(1, bool)).decision(X)
     np.testing.assert_allclose(values, twin.decision(*given, X), rtol=1e-14, atol=1e-290)
 
@@ -44,7 +44,7 @@ def test_a_distant_row_takes_no_digits_of_others(level):
 def pairs_predictor(values, rule, present=(True, True, True)):
     """A predictor of three classes whose pair values are constants."""
     zeros = np.zeros((3, 1))
-    return _native.Predictor(0, 1.0, 0.0, 1, zeros, None, np.asarray(values, float), rule, np.array(present))
+    return _native.Predictor(0, 1.0, 0.0, 1, zeros, None, None, np.asarray(values, float), rule, np.array(present))
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_wrong_arguments():
         predictor.codes(X)
     ones = np.ones(1, bool)
     with pytest.raises(ValueError, match="kind must be"):
-        _native.Predictor(7, 1.0, 0.0, 1, X, np.ones((7, 1)), np.zeros(1), NO_LABEL, ones)
+        _native.Predictor(7, 1.0, 0.0, 1, X, np.ones((7, 1)), None, np.zeros(1), NO_LABEL, ones)
     with pytest.raises(ValueError, match="coefficients"):
-        _native.Predictor(1, 1.0, 0.0, 1, X, np.ones((3, 1)), np.zeros(1), NO_LABEL, ones)
+        _native.Predictor(1, 1.0, 0.0, 1, X, np.ones((3, 1)), None, np.zeros(1), NO_LABEL, ones)
     with pytest.raises(TypeError, match="coefficients"):
-        _native.Predictor(1, 1.0, 0.0, 1, X, None, np.zeros(1), NO_LABEL, ones)
+        _native.Predictor(1, 1.0, 0.0, 1, X, None, None, np.zeros(1), NO_LABEL, ones)
     with pytest.raises(ValueError, match="pairs of classes"):
         pairs_predictor([1, 2], VOTES)

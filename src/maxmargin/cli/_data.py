@@ -26,7 +26,7 @@ from maxmargin.data.formats import format_of
 from maxmargin.data.forms import find_form, is_gap, numbers_of
 from maxmargin.data.layout import lay_out
 from maxmargin.data.source import Source
-from maxmargin.data.survey import ColumnPlan, check_names, complete_rows, na_is_a_word, survey
+from maxmargin.data.survey import ColumnPlan, check_names, complete_rows, na_is_a_word, survey, unreadable_note
 from maxmargin.data.table import Table, missing_values, read_table
 from maxmargin.io import Data, DataFileError, read_data
 from maxmargin.runtime.validation import Array
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ARRAYS = ("svmlight", "npz")  # formats without columns of their own
-TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "missing")
+TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "dates", "missing")
 NAMELESS = re.compile(r"column \d+")
 LABELS_MAX = 1000  # classes of one-vs-one: half a million problems
 LABELS_MAX_SHARE = 0.5  # of the rows: more different labels than that are no classes
@@ -101,7 +101,8 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
     features = table.select([name for name in table.columns if name != target])
     dropped = [*lists["drop"], *lists["id"]]
     decimal = {"comma": ",", "point": ".", None: None}[options["decimal"]]
-    plans = survey(features, drop=dropped, keep=lists["keep"], text=lists["text"], decimal=decimal)
+    day_first = None if options["dates"] is None else options["dates"] == "day-first"
+    plans = survey(features, drop=dropped, keep=lists["keep"], text=lists["text"], decimal=decimal, day_first=day_first)
     used = [plan.name for plan in plans if plan.form is not None]
     if not used:
         raise UserError(f"{file.name}: no column is left to learn from: keep one with --keep NAME, or --text NAME.")
@@ -201,17 +202,10 @@ def _read(
     else:
         table = read_table(file, format=kind, header=reading["header"])
         data = rows_like(file, table, model.columns, model.n_features, target, labels, model.encoder is not None)
-        if labels and data.y is not None:
-            known = _known_targets(data.y)
-            if not known.all():
-                if voice is not None:
-                    voice.note(f"Note: {counted(int((~known).sum()), 'row')} without a target left out.")
-                rows = np.flatnonzero(known)
-                data = Rows(take(data.X, rows), data.y[rows], data.columns, data.target, data.source)
-            assert data.y is not None
-            data.y = _target_values(data.y, str(data.target), data.source, model.task, None)
+        if labels:
+            data = with_targets(data, model.task, voice)
     if voice is not None:
-        note_unknown(model, data.X, voice)
+        note_unknown(model.encoder, data.X, voice)
     data.y = _matching_targets(model, data, voice if labels else None)
     return data
 
@@ -241,6 +235,23 @@ def rows_like(
     return Rows(X, y, None if columns is None else list(columns), goal, file.name, [], table)
 
 
+def with_targets(data: Rows, task: str, voice: Voice | None) -> Rows:
+    """The rows that have a target, and their targets as numbers or labels."""
+    if data.y is None:
+        return data
+    known = _known_targets(data.y)
+    if not known.any():
+        raise UserError(f"{data.source}: the target {data.target!r} is empty: choose another column with --target.")
+    if not known.all():
+        if voice is not None:
+            voice.note(f"Note: {counted(int((~known).sum()), 'row')} of {data.source} without a target left out.")
+        rows = np.flatnonzero(known)
+        data = Rows(take(data.X, rows), data.y[rows], data.columns, data.target, data.source)
+    assert data.y is not None
+    data.y = _target_values(data.y, str(data.target), data.source, task, None)
+    return data
+
+
 def _all_numbers(table: Table) -> Array:
     """A table as points, for a model that was trained on numbers only."""
     for name, array in zip(table.columns, table.arrays, strict=True):
@@ -254,11 +265,15 @@ def _all_numbers(table: Table) -> Array:
     return np.column_stack(table.arrays)
 
 
-def note_unknown(model: Model, X: Any, voice: Voice) -> None:
-    """How many values of the rows the model has no column for, and ignores."""
-    if model.encoder is None or model.encoder.handle_unknown != "ignore" or not isinstance(X, Table):
+def note_unknown(encoder: Any, X: Any, voice: Voice) -> None:
+    """How many values of the rows the model cannot use: categories that it has no column for, and words for numbers."""
+    if encoder is None or not isinstance(X, Table):
         return
-    for name, words in model.encoder.unknown_categories(X).items():
+    for name, (words, form) in encoder.unreadable_values(X).items():
+        voice.note(f"Note: column {name!r}: {unreadable_note(words, form)}.")
+    if encoder.handle_unknown != "ignore":
+        return
+    for name, words in encoder.unknown_categories(X).items():
         shown = ", ".join(repr(word) for word, _ in words.most_common(3)) + (", ..." if len(words) > 3 else "")
         voice.note(f"Note: column {name!r}: {counted(words.total(), 'value')} unknown to the model ignored ({shown}).")
 

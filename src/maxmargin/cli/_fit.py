@@ -11,7 +11,16 @@ import scipy.sparse as sp
 
 from maxmargin.cli import UserError
 from maxmargin.cli._cluster import check_cluster, fit_on_cluster
-from maxmargin.cli._data import Rows, make_encoder, matching_labels, read_for_training, rows_like, take
+from maxmargin.cli._data import (
+    Rows,
+    make_encoder,
+    matching_labels,
+    note_unknown,
+    read_for_training,
+    rows_like,
+    take,
+    with_targets,
+)
 from maxmargin.cli._estimator import (
     WORDS,
     as_labels,
@@ -56,6 +65,7 @@ class Work:
     max_seconds: float | None
     description: str
     plans: list[ColumnPlan]
+    test_file: bool = False
     dask: str | None = None
     target_spread: float = 1.0
     target: str | None = None
@@ -94,6 +104,7 @@ def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], vo
         *(task, reason, X, y, X_test, y_test, encoder, scaler, estimator, parameters["max_seconds"]),
         "\n".join([*lines, split]),
         data.plans,
+        options["test"] is not None,
         address,
         spread,
         data.target,
@@ -131,7 +142,8 @@ def read_test(data: Any, task: str, y: Array | None, options: dict[str, Any], vo
     else:
         table = read_table(file, format=kind, header=options["header"])
         other = rows_like(file, table, data.columns, data.X.shape[1], goal, data.y is not None, encoded)
-    y_test = other.y if other.y is None or other.y.dtype != object else other.y.astype(str)
+        other = with_targets(other, task, voice)
+    y_test = other.y
     if task == "classify" and y is not None and y_test is not None:
         y_test = matching_labels(y_test, np.unique(y), other.source, voice)
     elif y_test is not None:
@@ -139,7 +151,7 @@ def read_test(data: Any, task: str, y: Array | None, options: dict[str, Any], vo
     return other.X, y_test, f"{counted(other.n, 'row')} of {other.source}"
 
 
-def fit(work: Work) -> Model:
+def fit(work: Work, voice: Voice) -> Model:
     """Fit what is done to the columns, then the estimator, with a bar."""
     from sklearn.pipeline import Pipeline
 
@@ -152,6 +164,8 @@ def fit(work: Work) -> Model:
             steps.append((name, step))
     if work.encoder is not None and work.X_test is not None:
         work.encoder.transform(work.X_test)  # what cannot be tested shows before the fit
+        if work.test_file:
+            note_unknown(work.encoder, work.X_test, voice)
     n_classes = 2 if work.y is None or work.task != "classify" else len(np.unique(work.y))
     estimator = work.estimator
     with showing_progress(estimator.tol, count_problems(estimator, n_classes), work.max_seconds):

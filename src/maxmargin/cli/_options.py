@@ -88,6 +88,11 @@ def learning_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., 
             help="Whether 1,234 is a thousand (point) or 1.234 (comma), where the data leave it open.",
         ),
         click.option(
+            "--dates",
+            type=click.Choice(["day-first", "month-first"]),
+            help="Whether 01/02/2024 is in February or in January, where the data leave it open.",
+        ),
+        click.option(
             "--unknown",
             type=click.Choice(["error", "ignore"]),
             help="What predict does with a category that training did not have.  [default: ignore, and count]",

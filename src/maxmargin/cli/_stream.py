@@ -38,7 +38,7 @@ EPOCHS = 10  # passes of an estimator that learns row by row
 REFUSED = {
     "test_size": "give the test a file of its own with --test",
     **dict.fromkeys(
-        ("text", "drop", "keep", "id", "missing", "decimal"), "it reads tables of numbers only, leave it out"
+        ("text", "drop", "keep", "id", "missing", "decimal", "dates"), "it reads tables of numbers only, leave it out"
     ),
     "dask": "leave out one of them",
 }

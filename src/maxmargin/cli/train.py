@@ -181,7 +181,7 @@ def command(
             work = prepare(data, options, parameters, voice)
     voice.say(work.description)
     with voice.repeating_warnings():
-        model = fit_streamed(work) if options["stream"] else fit(work)
+        model = fit_streamed(work) if options["stream"] else fit(work, voice)
         found = conclude(work, model, voice, output)
     if page is not None:
         from maxmargin.cli._page import write_page

@@ -96,7 +96,7 @@ def command(data: str, output: str | None, page: str | None, as_json: bool, **op
         work.estimator = _search(work, options)
     voice.say(work.description)
     with voice.repeating_warnings():
-        model = fit(work)
+        model = fit(work, voice)
         search = model.svm
         if options["picture"] is not None:  # of the grid, before cells beyond it
             from maxmargin.displays import SearchDisplay

@@ -9,13 +9,14 @@
     text               a sentence                     its words count, see TableEncoder
 
 A form is found from all values of a column and stays the same from then on, so that the same word is never read in two
-ways. "1,234" alone may be 1234 or 1.234: other values of the column decide, then those of other columns, and a word
-that does not fit the form is missing, not guessed.
+ways. "1,234" alone may be 1234 or 1.234, and 01/02/2024 the first of February or the second of January: other values
+of the column decide, then those of other columns, and a word that does not fit the form is missing, not guessed.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
@@ -118,21 +119,32 @@ def is_ambiguous(words: Iterable[str]) -> bool:
     return any(parse_number(word, ".") != parse_number(word, ",") for word in words)
 
 
-def date_form(words: Iterable[str]) -> str | None:
-    """The format of words that are all dates, and the parts that vary; or "time"."""
+def date_form(words: Iterable[str], day_first: bool | None = None, share: float = 1.0) -> str | None:
+    """The format of words of which at least this share are dates, and the parts that vary; or "time". ``day_first``
+    settles what the words leave open."""
     words = list(words)
     sample = words[:FORM_SAMPLE_WORDS]
-    if not all(map(DATE_LIKE.fullmatch, sample)):
+    if not sample or not all(map(DATE_LIKE.fullmatch, sample)):
         return None
     if all(map(TIME.fullmatch, words)):
         return "time"
-    for date in DATES:
+    for date in sorted(DATES, key=lambda date: day_first is not None and _is_day_first(date) is not day_first):
         for time in TIMES:
-            if all(parse_date(word, date + time) for word in sample):
-                found = [parse_date(word, date + time) for word in words]
-                if all(found):
-                    return f"date {date + time} > {' '.join(_varying([when for when in found if when]))}"
+            if _share(sample, date + time, share) and _share(words, date + time, share):
+                dates = [when for word in words if (when := parse_date(word, date + time))]
+                return f"date {date + time} > {' '.join(_varying(dates))}"
     return None
+
+
+def _share(words: list[str], format: str, least: float) -> bool:
+    """Whether at least this share of the words are dates of a format; stops at the first word too many that is none."""
+    allowed = (1 - least) * len(words)
+    for word in words:
+        if parse_date(word, format) is None:
+            allowed -= 1
+            if allowed < 0:
+                return False
+    return True
 
 
 def _varying(dates: list[datetime]) -> list[str]:
@@ -148,13 +160,30 @@ def _varying(dates: list[datetime]) -> list[str]:
     return parts
 
 
-def find_form(words: dict[str, int], decimal: str | None = None) -> str:
+def _is_day_first(format: str) -> bool | None:
+    """Whether a format has the day before the month; None where it cannot be taken for the other order."""
+    order = re.match(r"%([dm])([/.-])%([dm])", format)
+    return None if order is None else order[1] == "d"
+
+
+def day_order(words: Iterable[str], form: str) -> tuple[bool, bool] | None:
+    """Whether dates of this form have the day first, and whether the words show it, or could be read in either order;
+    None where there is no question."""
+    first = _is_day_first(form[5:]) if form.startswith("date ") else None
+    if first is None:
+        return None
+    format = form[5:].partition(" > ")[0]
+    swapped = re.sub(r"%([dm])(.)%([dm])", r"%\3\2%\1", format)
+    dates = [(parse_date(word, format), parse_date(word, swapped)) for word in words]
+    return first, any(one is not None and other is None for one, other in dates)
+
+
+def find_form(words: dict[str, int], decimal: str | None = None, day_first: bool | None = None) -> str:
     """The form of a column by its words, which are not gaps, and how often each occurs; "category" where none fits."""
     total = sum(words.values())
-    for of in (lambda words: number_form(words, decimal), date_form):
-        found = of(words)
-        if found is not None:
-            return found
+    found = number_form(words, decimal) or date_form(words, day_first)
+    if found is not None:
+        return found
     numbers = {word: n for word, n in words.items() if not np.isnan(parse_number(word, decimal or "."))}
     if len(numbers) > MIXED_MIN_DISTINCT and sum(numbers.values()) >= MOSTLY * total:
         return number_form(numbers, decimal) or "category"
@@ -162,7 +191,7 @@ def find_form(words: dict[str, int], decimal: str | None = None) -> str:
     if DATE_LIKE.fullmatch(first):
         likely = [word for word in words if DATE_LIKE.fullmatch(word)]
         if sum(words[word] for word in likely) >= MOSTLY * total:
-            return date_form(likely) or "category"
+            return date_form(likely, day_first, MOSTLY) or "category"
     return "category"
 
 
@@ -181,6 +210,16 @@ def is_form(form: object) -> bool:
         parts = form.partition(" > ")[2].split()
         return bool(parts) and parts[0] == "day" and set(parts) <= set(PARTS)
     return form in ("number", "number .", "number ,", "time", "category", "category NA", "text")
+
+
+def unreadable_words(column: Array, form: str) -> Counter[str]:
+    """The words of a column of numbers, dates or times that are neither of this form nor gaps, and so count as missing;
+    and how often each occurs."""
+    if column.dtype != object:
+        return Counter()
+    words = Counter(word.strip() for word in column.tolist() if isinstance(word, str))
+    parts = len(form_parts(form))
+    return Counter({w: n for w, n in words.items() if not is_gap(w, form) and np.isnan(_read(w, form, parts)[0])})
 
 
 def numbers_of(column: Array, form: str) -> Array:

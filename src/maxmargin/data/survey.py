@@ -18,7 +18,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin.data.forms import find_form, form_parts, is_ambiguous, is_gap, numbers_of, parse_number
+from maxmargin.data.forms import (
+    day_order,
+    find_form,
+    form_parts,
+    is_ambiguous,
+    is_gap,
+    numbers_of,
+    parse_date,
+    parse_number,
+    parse_time,
+    unreadable_words,
+)
 from maxmargin.data.table import Table
 from maxmargin.runtime.validation import Array
 
@@ -50,6 +61,7 @@ def survey(
     keep: Collection[str] = (),
     text: Collection[str] = (),
     decimal: str | None = None,
+    day_first: bool | None = None,
 ) -> list[ColumnPlan]:
     """A plan for every column of a table.
 
@@ -64,6 +76,8 @@ def survey(
         Columns of which the words count, or whose numbers are codes.
     decimal : {".", ","}, optional
         The decimal mark, where the values leave it open.
+    day_first : bool, optional
+        Whether 01/02/2024 is a day of February, where the values of all date columns leave it open.
 
     Returns
     -------
@@ -83,12 +97,18 @@ def survey(
     decimal = decimal or table.decimal
     if decimal is None and any(_comma(words) for words in counted.values() if words is not None):
         decimal = ","
-    plans = []
-    for name, array in zip(table.columns, table.arrays, strict=True):
+
+    def plan(name: str, array: Array, day_first: bool | None) -> ColumnPlan:
         if name in drop:
-            plans.append(ColumnPlan(name, None, "left out, as --drop says"))
-        else:
-            plans.append(_plan(name, array, counted[name], name in keep, name in text, decimal))
+            return ColumnPlan(name, None, "left out, as --drop says")
+        return _plan(name, array, counted[name], name in keep, name in text, decimal, day_first)
+
+    plans = [plan(name, array, day_first) for name, array in zip(table.columns, table.arrays, strict=True)]
+    orders = {p.name: order for p in plans if (order := day_order(counted[p.name] or (), p.form or ""))}
+    shown = {first for first, is_shown in orders.values() if is_shown}
+    if day_first is None and len(shown) == 1:  # other columns decide
+        known = shown.pop()
+        plans = [plan(p.name, table[p.name], known) if p.name in orders else p for p in plans]
     if not any(plan.form for plan in plans):
         plans = [_as_text(plan, table[plan.name]) for plan in plans]
     return plans
@@ -104,14 +124,21 @@ def _comma(words: Counter[str]) -> bool:
 
 
 def _plan(
-    name: str, array: Array, words: Counter[str] | None, keep: bool, text: bool, decimal: str | None
+    name: str,
+    array: Array,
+    words: Counter[str] | None,
+    keep: bool,
+    text: bool,
+    decimal: str | None,
+    day_first: bool | None,
 ) -> ColumnPlan:
     if words is None:
         if text:
             return _category(name, _of_numbers(array), len(array), True)
         return _number(name, array, keep)
     n = len(array)
-    form = "category" if text else find_form({w: k for w, k in words.items() if not is_gap(w, "number")}, decimal)
+    values_of = {word: count for word, count in words.items() if not is_gap(word, "number")}
+    form = "category" if text else find_form(values_of, decimal, day_first)
     if text and _is_long(words):
         return ColumnPlan(name, "text", "words, each a column (TF-IDF)", n - words.total(), len(words))
     if not words:
@@ -123,34 +150,49 @@ def _plan(
     distinct = len(np.unique(values[~np.isnan(values)]))
     if distinct < 2 and not keep:
         return ColumnPlan(name, None, "left out: it has one value only", missing, distinct)
-    return ColumnPlan(name, form, _reading(words, form), missing, distinct)
+    return ColumnPlan(name, form, _reading(array, words, form, day_first), missing, distinct)
 
 
-def _reading(words: Counter[str], form: str) -> str:
+def _reading(array: Array, words: Counter[str], form: str, day_first: bool | None) -> str:
     """How words are read as numbers, by an example."""
-    strange = {w: n for w, n in words.items() if not is_gap(w, form) and np.isnan(numbers_of(_one(w), form)[0, 0])}
-    rest = ""
-    if strange:
-        shown = ", ".join(repr(word) for word in list(strange)[:3]) + (", ..." if len(strange) > 3 else "")
-        rest = f"; {sum(strange.values())} values are none and count as missing ({shown})"
-    example = next(word for word in words if word not in strange and not is_gap(word, form))
+    strange = unreadable_words(array, form)
+    rest = f"; {unreadable_note(strange, form)}" if strange else ""
+    readable = [word for word in words if word not in strange and not is_gap(word, form)]
+    example = readable[0]
     if form.startswith("date "):
         parts = [part.strip() for part in form_parts(form)[1:]]
         beside = f", with {' and '.join(parts)} beside" if parts else ""
-        return f"date as days, {example!r} read as {form[5:].partition(' > ')[0]}{beside}{rest}"
+        order, unsure = day_order(readable, form), ""
+        if order is not None and order == (order[0], False) and day_first is None:
+            first, other = ("day", "month") if order[0] else ("month", "day")
+            unsure = f", the {first} first, which the values leave open; --dates {other}-first if not"
+        return f"date as days, {example!r} read as {_in_iso(example, form)}{unsure}{beside}{rest}"
     if form == "time":
-        return f"time in hours, {example!r} read as {numbers_of(_one(example), form)[0, 0]:.4g}{rest}"
+        return f"time in hours, {example!r} read as {parse_time(example):.4g}{rest}"
     if form == "number":
         return f"number{rest}"
-    example = max(
-        (word for word in words if word not in strange), key=lambda word: (sum(map(word.count, ",.")), len(word))
-    )
-    unsure = "; write --decimal if not" if is_ambiguous([word for word in words if word not in strange]) else ""
+    example = max(readable, key=lambda word: (sum(map(word.count, ",.")), len(word)))
+    unsure = "; write --decimal if not" if is_ambiguous(readable) else ""
     return f"number, {example!r} read as {parse_number(example, form[-1]):.10g}{unsure}{rest}"
 
 
-def _one(word: str) -> Array:
-    return np.array([word], object)
+def _in_iso(word: str, form: str) -> str:
+    """A date as 2024-05-31 14:35, as far as its form goes."""
+    format = form[5:].partition(" > ")[0]
+    when = parse_date(word, format)
+    assert when is not None
+    if "%d" not in format:
+        return when.strftime("%Y-%m")
+    return when.isoformat(" ") if "%H" in format or "%I" in format else when.strftime("%Y-%m-%d")
+
+
+def unreadable_note(words: Counter[str], form: str) -> str:
+    """A sentence about the words of a column that are not of its form."""
+    kind = "dates" if form.startswith("date ") else "times" if form == "time" else "numbers"
+    shown = ", ".join(repr(word[:40]) for word in list(words)[:3]) + (", ..." if len(words) > 3 else "")
+    n = words.total()
+    verb = f"1 value is not a {kind[:-1]} and counts" if n == 1 else f"{n:,} values are not {kind} and count"
+    return f"{verb} as missing ({shown})"
 
 
 def _number(name: str, array: Array, keep: bool) -> ColumnPlan:

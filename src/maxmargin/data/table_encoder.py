@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _get_feature_names, check_is_fitted
 
 from maxmargin.data.columns import Columns, checked_numbers, columns_of, text_categories, texts
-from maxmargin.data.forms import form_parts, is_form, is_gap, numbers_of
+from maxmargin.data.forms import form_parts, is_form, is_gap, numbers_of, unreadable_words
 from maxmargin.data.table import Table
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
@@ -344,6 +344,29 @@ class TableEncoder(TransformerMixin, Estimator):
                 strange = Counter({word: n for word, n in words.items() if word not in known and word != MISSING})
                 if strange:
                     found[self._names()[j]] = strange
+        return found
+
+    def unreadable_values(self, X: Any) -> dict[str, tuple[Counter[str], str]]:
+        """Words of a table in columns of numbers, dates and times that are none, and count as missing.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_columns)
+
+        Returns
+        -------
+        unreadable : dict
+            By the name of the column its words with their counts, and the column's form; empty if all can be read.
+        """
+        check_is_fitted(self)
+        table = columns_of(X, True)
+        found = {}
+        for j, column in enumerate([] if table is None else table.columns):
+            if self.categories_[j] is None:
+                form = "number" if self.forms is None else self.forms[j]
+                words = unreadable_words(column, form)
+                if words:
+                    found[self._names()[j]] = words, form
         return found
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
+from maxmargin.kernels import Callable, Kernel
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import entries
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.svm.kernel_input import KernelInput, gram_of
+from maxmargin.svm.kernel_input import KernelInput, gram_of, kernel_of
 from maxmargin.svm.models.expansion import KernelExpansion
 
 KERNEL_ENTRIES = entries(
@@ -51,7 +54,19 @@ kernel_params : dict or None, default=None
 }
 
 
-class KernelMethod(KernelInput):
+@parameters
+class KernelParameters(KernelInput):
+    """The parameters that say which kernel."""
+
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: float = 3
+    coef0: float = 0.0
+    n_jobs: int | None = None
+
+
+class KernelMethod(KernelParameters):
     """An estimator whose fitted function is an expansion over training points, ``_expansion``."""
 
     _expansion: KernelExpansion
@@ -69,3 +84,23 @@ class KernelMethod(KernelInput):
         points = computing_form(X[rows])  # a copy: the user may change X
         self.kernel_ = self._resolved(points, weights)
         return gram_of(self.kernel_, points, self._threads(len(rows))), points
+
+
+@parameters
+class SklearnKernelMethod(KernelMethod):
+    """With the kernels and defaults of scikit-learn's ``KernelRidge`` and ``KernelPCA``."""
+
+    _: KW_ONLY
+    kernel: Any = "linear"
+    gamma: Any = None
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+
+    def _kernel(self) -> Kernel:
+        spec = "poly" if isinstance(self.kernel, str) and self.kernel == "polynomial" else self.kernel
+        if isinstance(spec, str) and spec == "additive_chi2":
+            from sklearn.metrics.pairwise import additive_chi2_kernel
+
+            spec = Callable(additive_chi2_kernel)
+        gamma = "auto" if self.gamma is None else self.gamma
+        return kernel_of(spec, gamma=gamma, degree=self.degree, coef0=self.coef0, params=self.kernel_params)

@@ -25,6 +25,7 @@ classified by the distance from the class means, with the log of the prior added
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from maxmargin.kernel_methods.base import KERNEL_ENTRIES, KernelMethod
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_labels, check_memory, check_number, check_weights
@@ -42,6 +44,7 @@ MIN_RHO_SHARE = 1e-10  # of the largest rho: below it a direction does not separ
 
 
 @documented(KERNEL_ENTRIES)
+@parameters
 class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, KernelMethod):
     """Directions in feature space that tell classes apart, and the classifier they give.
 
@@ -85,26 +88,10 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     (24, 1)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        alpha: float = 1e-3,
-        priors: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.alpha = alpha
-        self.priors = priors
-        self.n_jobs = n_jobs
+    n_components: int | None = None
+    _: KW_ONLY
+    alpha: float = 1e-3
+    priors: Any = None
 
     fit_transform = all_or_nothing(TransformerMixin.fit_transform)
 
@@ -112,17 +99,12 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Find the directions.
 
-        Parameters
-        ----------
-        {X_train}
+        {Parameters, X_train}
         y : array-like of shape (n_samples,)
             Class labels: numbers, strings or booleans.
         {sample_weight}
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
         """
         self._threads(0)  # refuses a bad n_jobs
         check_number("alpha", self.alpha, above=0, remedy="The scatter within classes is singular in feature space.")
@@ -181,9 +163,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def transform(self, X: Any) -> Array:
         """Project points on the directions.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------
@@ -200,9 +180,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def decision_function(self, X: Any) -> Array:
         """Log posterior of each class, up to the same number for all; for two classes, of the second minus the first.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------
@@ -214,9 +192,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def predict(self, X: Any) -> Array:
         """The class of largest posterior.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------
@@ -228,9 +204,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def predict_proba(self, X: Any) -> Array:
         """Posterior of each class, for features that are Gaussian within classes.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------
@@ -241,9 +215,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def predict_log_proba(self, X: Any) -> Array:
         """Its logarithm.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from sklearn.utils import check_random_state
 from maxmargin.kernel_methods.base import KERNEL_ENTRIES, KernelMethod
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, callers_level, check_choice, check_number, check_weights
@@ -37,6 +38,7 @@ from maxmargin.svm.models.expansion import KernelExpansion
 
 
 @documented(KERNEL_ENTRIES)
+@parameters
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelMethod):
     """Clusters whose points are near to their mean in feature space; with the linear kernel, the ordinary k-means.
 
@@ -83,32 +85,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     array([1], dtype=int32)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        init: Any = "k-means++",
-        n_init: int = 10,
-        max_iter: int = 300,
-        tol: float = 1e-6,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int = 8
+    _: KW_ONLY
+    init: Any = "k-means++"
+    n_init: int = 10
+    max_iter: int = 300
+    tol: float = 1e-6
+    random_state: Any = None
 
     fit_transform = all_or_nothing(TransformerMixin.fit_transform)
     fit_predict = all_or_nothing(ClusterMixin.fit_predict)
@@ -117,15 +100,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the clusters.
 
-        Parameters
-        ----------
-        {X_train, y_ignored}
-        {sample_weight}
+        {Parameters, X_train, y_ignored, sample_weight}
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
         """
         self._threads(0)  # refuses a bad n_jobs
         for name in ("n_clusters", "n_init", "max_iter"):
@@ -196,9 +173,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def predict(self, X: Any) -> Array:
         """The cluster whose centre is nearest in feature space.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------

@@ -63,18 +63,10 @@ def pieces(cost: Array, most: float) -> list[slice]:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of some strings.
+    """The words of some strings."""
 
-    Attributes
-    ----------
-    counts : CSR array of shape (n_strings, n_words)
-        How often each word occurs in each string.
-    letters : array of shape (n_words, k)
-        The letters of each distinct word, as code points.
-    """
-
-    counts: sp.csr_array
-    letters: Array
+    counts: sp.csr_array  # CSR (n_strings, n_words); how often each word occurs in each string
+    letters: Array  # (n_words, k); the letters of each distinct word, as code points
 
 
 def words_of(strings: Array, k: int) -> Words:

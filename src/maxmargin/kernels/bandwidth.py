@@ -24,18 +24,9 @@ from maxmargin.runtime.validation import Array, Points, check_choice, check_numb
 def resolve_gamma(gamma: Any, X: Points, weights: Array | None = None) -> float:
     """Gamma as a number.
 
-    Parameters
-    ----------
-    gamma : {"scale", "auto"} or float
-        The rule, or a number > 0, which is returned as it is.
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        The points that "scale" and "auto" look at.
-    weights : ndarray of shape (n_samples,), optional
-        Sample weights; a weight of two equals a repetition.
-
-    Returns
-    -------
-    float
+    gamma: {"scale", "auto"} or float; the rule, or a number > 0, which is returned as it is
+    X: array or CSR matrix of shape (n_samples, n_features); the points that "scale" and "auto" look at
+    weights: (n_samples,); sample weights; a weight of two equals a repetition
 
     Examples
     --------

@@ -69,17 +69,12 @@ class Kernel(Estimator, ABC):
     def __call__(self, A: Any, B: Any = None) -> Array:
         """The kernel matrix of the rows of A with the rows of B.
 
-        Parameters
-        ----------
-        A : array-like, table or sparse matrix of shape (n, d)
-            Points, one a row; for kernels on other things, a list or column of n of them.
-        B : array-like, table or sparse matrix of shape (m, d), optional
-            Points to compare with; A itself when not given, and the matrix is then exactly symmetric.
-
-        Returns
-        -------
-        ndarray of shape (n, m), float64
-            Whatever depends on data, like ``gamma="scale"``, is taken from all rows given, those of A and B together.
+        A: array-like, table or sparse matrix of shape (n, d); points, one a row; for kernels on other things, a list or
+            column of n of them
+        B: array-like, table or sparse matrix of shape (m, d); points to compare with; A itself when not given, and the
+            matrix is then exactly symmetric
+        Returns ndarray of shape (n, m), float64; Whatever depends on data, like ``gamma="scale"``, is taken from all
+            rows given, those of A and B together.
         """
         names = _column_names(A)
         A = self._points(A, "A")

@@ -105,19 +105,10 @@ class Columns(Kernel):
 def column_indices(columns: Any, n_features: int, names: Sequence[str] | None = None) -> npt.NDArray[np.int64]:
     """The positions of some columns.
 
-    Parameters
-    ----------
-    columns : int, str, slice, list of int, list of str or boolean mask
-        Which columns.
-    n_features : int
-        How many there are.
-    names : sequence of str, optional
-        Their names.
-
-    Returns
-    -------
-    ndarray of int
-        Positions from 0 to n_features - 1, in the order given.
+    columns: which columns
+    n_features: how many there are
+    names: their names
+    Returns Positions from 0 to n_features - 1, in the order given.
 
     Examples
     --------

@@ -145,21 +145,11 @@ _RULES: dict[type, Function[[Any, Pairs], Array]] = {
 
 @dataclass(frozen=True)
 class DefinedValues:
-    """The fitted values f of a problem's rows, by definition.
+    """The fitted values f of a problem's rows, by definition."""
 
-    Attributes
-    ----------
-    kernel : Kernel
-        Resolved; for ``Precomputed`` X is the kernel matrix itself.
-    X : array, CSR matrix or array of objects
-    at : array or None
-        The rows of X that the problem's rows are; all by default.
-    threads : int
-    """
-
-    kernel: Kernel
-    X: Points
-    at: Array | None = None
+    kernel: Kernel  # resolved; for ``Precomputed`` X is the kernel matrix itself
+    X: Points  # array, CSR matrix or array of objects
+    at: Array | None = None  # the rows of X that the problem's rows are; all by default
     threads: int = 1
 
     @property

@@ -29,36 +29,20 @@ HOLD_OUT_MIN_ROWS = 20  # with fewer nothing is held out
 
 @dataclass(frozen=True)
 class Trial:
-    """One size that was tried.
-
-    Attributes
-    ----------
-    n_components : int
-    score : float
-        On the rows held out, as the estimator's ``score``.
-    seconds : float
-    """
+    """One size that was tried."""
 
     n_components: int
-    score: float
+    score: float  # on the rows held out, as the estimator's ``score``
     seconds: float
 
 
 @dataclass(frozen=True)
 class Search:
-    """What came of a search.
-
-    Attributes
-    ----------
-    n_components : int
-    trials : tuple of Trial
-    ended : str
-        Why it ended.
-    """
+    """What came of a search."""
 
     n_components: int
     trials: tuple[Trial, ...]
-    ended: str
+    ended: str  # why it ended
 
 
 def held_out(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -74,17 +58,10 @@ def search(
 ) -> Search:
     """Search for the number of landmarks.
 
-    Parameters
-    ----------
-    attempt : callable
-        ``attempt(m)`` fits with m landmarks and returns the losses and the score of the rows held out.
-    n : int
-        Rows learnt from: more landmarks there cannot be.
-    control : Control
-    most : float
-        Landmarks that memory allows.
-    weights : array
-        Of the rows held out.
+    attempt: ``attempt(m)`` fits with m landmarks and returns the losses and the score of the rows held out
+    n: rows learnt from: more landmarks there cannot be
+    most: landmarks that memory allows
+    weights: of the rows held out
     """
     trials: list[Trial] = []
     best, losses, m = min(FIRST_COMPONENTS, n), np.empty(0), min(FIRST_COMPONENTS, n)

@@ -29,21 +29,12 @@ from maxmargin.runtime.validation import Array
 def certify(w: Array, sums: Sums, T: Array | None, loss: SmoothedLoss, intercept: bool) -> list[Certificate]:
     """The certificates of the outputs.
 
-    Parameters
-    ----------
-    w : array of shape (r, k)
-    sums : Sums
-        Of the rows at (w, b), with sides if there is an intercept.
-    T : array of shape (m, r), or None for the identity
-    loss : SmoothedLoss
-    intercept : bool
-        Whether there is a free intercept.
-
-    Returns
-    -------
-    list of Certificate
-        ``complementarity`` is the rows' part of the gap, and ``violation`` |w - v| as a share of sqrt(2 P), which |w|
-        cannot exceed at the optimum.
+    w: (r, k)
+    sums: of the rows at (w, b), with sides if there is an intercept
+    T: (m, r), or None for the identity
+    intercept: whether there is a free intercept
+    Returns ``complementarity`` is the rows' part of the gap, and ``violation`` |w - v| as a share of sqrt(2 P), which
+        |w| cannot exceed at the optimum.
     """
     whitened = sums.gradient if T is None else T.T @ sums.gradient
     found = []

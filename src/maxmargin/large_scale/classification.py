@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from maxmargin.runtime.batches import labels, places
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_labels, check_number, check_weights
@@ -25,6 +27,7 @@ HINGE_LOSSES = ("hinge", "squared_hinge")
 
 
 @documented(LANDMARK_ENTRIES)
+@parameters
 class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     """Support vector classification with a kernel, for up to millions of rows.
 
@@ -70,44 +73,10 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        n_components: Any = 1000,
-        landmarks: Any = "uniform",
-        loss: str = "squared_hinge",
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        tol: float = 1e-3,
-        cache_size: Any = "auto",
-        max_iter: int = 200,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: Any = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "squared_hinge"
+    class_weight: Any = None
 
     def _check_parameters(self) -> None:
         check_number("C", self.C, above=0, remedy="A hard margin is the business of SVC(C=inf).")
@@ -136,19 +105,12 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to training data.
 
-        Parameters
-        ----------
-        X : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
-            With ``kernel="precomputed"`` the square kernel matrix.
+        {Parameters, X_train}
         y : array-like of shape (n_samples,)
             Class labels: numbers, strings or booleans.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
+        {sample_weight}
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
         """
         self._check_parameters()
         control = Control.of(self)
@@ -173,10 +135,7 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
         classes : array-like, optional
             All labels there may be; others are refused, and those that are not met have a place in ``classes_``.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
 
         Examples
         --------
@@ -236,9 +195,7 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     def decision_function(self, X: Any) -> Array:
         """Decision values of new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
+        {Parameters, X_new}
 
         Returns
         -------
@@ -252,9 +209,7 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     def predict(self, X: Any) -> Array:
         """Labels of new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
+        {Parameters, X_new}
 
         Returns
         -------

@@ -10,7 +10,7 @@ import abc
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +31,7 @@ from maxmargin.runtime.batches import batch_weights, named, opened, passes
 from maxmargin.runtime.callbacks import CallbackSupport
 from maxmargin.runtime.control import Control, Status, check_run_options
 from maxmargin.runtime.convergence import scaling_hint
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import (
     Array,
@@ -51,32 +52,17 @@ FACTOR_BYTES = 48.0  # that an entry of K_mm takes while it is factorised and us
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit found.
-
-    Attributes
-    ----------
-    trained : Trained
-    error : KernelError or None
-    found : Search or None
-        Of ``n_components="auto"``.
-    n_rows : int
-        Distinct rows that have weight.
-    shape, dtype
-        Of X.
-    source : str
-        Where the rows came from, if not from memory.
-    hint : str
-        What may help where the fit does not converge.
-    """
+    """What a fit found."""
 
     trained: Trained
     error: KernelError | None
-    found: Search | None
-    n_rows: int
+    found: Search | None  # of ``n_components="auto"``
+    n_rows: int  # distinct rows that have weight
+    # shape, dtype: of X
     shape: tuple[int, ...]
     dtype: str
-    source: str
-    hint: str = ""
+    source: str  # where the rows came from, if not from memory
+    hint: str = ""  # what may help where the fit does not converge
 
 
 def _check_unless_auto(name: str, value: Any, wanted: str, **bounds: Any) -> None:
@@ -86,8 +72,25 @@ def _check_unless_auto(name: str, value: Any, wanted: str, **bounds: Any) -> Non
         raise ValueError(f"{name} must be {wanted} or 'auto'; got {str(value)!r}.")
 
 
+@parameters
 class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
     """The base of the estimators. A subclass says what the problem is, and what the fitted function means."""
+
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: float = 3
+    coef0: float = 0.0
+    n_components: Any = 1000
+    landmarks: Any = "uniform"
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    cache_size: Any = "auto"
+    max_iter: int = 200
+    max_seconds: float | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: Any = False
 
     _objective_unit = 1.0  # what objectives are multiplied by in the report
     _error_name = "training error"

@@ -27,14 +27,9 @@ BRACKET_SLOPE = 0.3  # share that the slopes on both sides may have for a step b
 def best_steps(slopes_at: Callable[[Array], Array], slope: Array, wanted: Array) -> Array:
     """The steps of k functions.
 
-    Parameters
-    ----------
-    slopes_at : callable
-        The slopes (q, k) at steps (q, k).
-    slope : array of shape (k,)
-        At 0; where it is not negative, the step is 0.
-    wanted : array of bool of shape (k,)
-        Functions that matter; the others get 0.
+    slopes_at: the slopes (q, k) at steps (q, k)
+    slope: (k,); at 0; where it is not negative, the step is 0
+    wanted: array of bool of shape (k,); functions that matter; the others get 0
     """
     every = np.arange(len(slope))
     low, at_low = np.zeros(len(slope)), slope.copy()

@@ -61,32 +61,17 @@ DEFAULT_MAX_STEPS = 1000  # steps, if the user sets no limit
 
 @dataclass(frozen=True)
 class NewtonSolution:
-    """What a run found.
+    """What a run found."""
 
-    Attributes
-    ----------
-    w, b : arrays of shape (r, k) and (k,)
-    certificates : list of Certificate
-        One an output, from the last pass over all rows.
-    status : Status
-    n_iter : int
-        Newton steps.
-    products : int
-        Passes of conjugate gradients.
-    support : int
-        Rows with a multiplier.
-    method : {"exact", "cg"}
-    history : History
-    """
-
+    # w, b: (r, k) and (k,)
     w: Array
     b: Array
-    certificates: list[Certificate]
+    certificates: list[Certificate]  # one an output, from the last pass over all rows
     status: Status
-    n_iter: int
-    products: int
-    support: int
-    method: str
+    n_iter: int  # Newton steps
+    products: int  # passes of conjugate gradients
+    support: int  # rows with a multiplier
+    method: str  # {"exact", "cg"}
     history: History = field(default_factory=History)
 
 
@@ -117,16 +102,9 @@ class _Best:
 class Newton:
     """One run.
 
-    Parameters
-    ----------
-    T : array of shape (m, r), or None for the identity
-    loss : Loss
-    intercept : bool
-    tol : float
-        Relative duality gap of each output.
-    control : Control
-    scale : float
-        Typical size of the targets; 1 for classifiers.
+    T: (m, r), or None for the identity
+    tol: relative duality gap of each output
+    scale: typical size of the targets; 1 for classifiers
     """
 
     def __init__(

@@ -26,9 +26,16 @@ landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array 
     For a precomputed kernel, their indices.
 landmark_indices_ : array of int or None
     Which rows they are; None if they are none.
+X_train : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
+    With ``kernel="precomputed"`` the square kernel matrix.
+X_new : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
+sample_weight : array-like of shape (n_samples,), default=None
+    Weights; a weight of two is the same as giving the sample twice.
 n_components_, n_iter_ : int
     Landmarks and Newton steps.
 report_ : ApproximateReport
     What the fit did, how much of the kernel the landmarks miss, and the certificate of the approximated problem.
 """
 )
+for _role in ("X_train", "X_new"):  # roles of X in several methods
+    LANDMARK_ENTRIES[_role] = LANDMARK_ENTRIES[_role].replace(_role, "X", 1)

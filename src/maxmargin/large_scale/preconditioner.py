@@ -30,13 +30,9 @@ FACTORS_MAX_BYTES = 1e9  # of all outputs
 class Preconditioner:
     """The Hessian of a sample of the rows, factorised for each output.
 
-    Parameters
-    ----------
-    oracle : RowOracle
-        Rows to draw the sample from; a part of all rows will do.
-    T : array of shape (m, r), or None for the identity
-    intercept : bool
-        Whether there is one; it is the last unknown then.
+    oracle: rows to draw the sample from; a part of all rows will do
+    T: (m, r), or None for the identity
+    intercept: whether there is one; it is the last unknown then
     """
 
     def __init__(self, oracle: RowOracle, T: Array | None, intercept: bool) -> None:
@@ -107,10 +103,7 @@ class Preconditioner:
 class Diagonal:
     """The diagonal of the Hessian of all rows, for linear models with many columns.
 
-    Parameters
-    ----------
-    intercept : bool
-        Whether there is one; it is the last unknown then.
+    intercept: whether there is one; it is the last unknown then
     """
 
     def __init__(self, intercept: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from maxmargin.large_scale.training import Problem, budget_of
 from maxmargin.problems.losses import Loss, make_loss
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_number, check_targets, check_weights
@@ -24,6 +26,7 @@ from maxmargin.runtime.validation import Array, Points, check_choice, check_numb
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
+@documented(LANDMARK_ENTRIES)
 class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
     """What regressions on landmarks share: real targets of one or several outputs."""
 
@@ -52,19 +55,12 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to training data.
 
-        Parameters
-        ----------
-        X : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
-            With ``kernel="precomputed"`` the square kernel matrix.
+        {Parameters, X_train}
         y : array-like of shape (n_samples,)
             Target values; for NystroemRidge also of shape (n_samples, n_targets).
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
+        {sample_weight}
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
         """
         self._check_parameters()
         control = Control.of(self)
@@ -87,10 +83,7 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
         target : str or int, optional
             The column of the file that holds the targets.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
 
         Examples
         --------
@@ -127,9 +120,7 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
     def predict(self, X: Any) -> Array:
         """Values at new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
+        {Parameters, X_new}
 
         Returns
         -------
@@ -164,6 +155,7 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
 
 
 @documented(LANDMARK_ENTRIES)
+@parameters
 class NystroemSVR(LandmarkRegressor):
     """Support vector regression with a kernel, for up to millions of rows.
 
@@ -204,44 +196,10 @@ class NystroemSVR(LandmarkRegressor):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        epsilon: float = 0.1,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        n_components: Any = 1000,
-        landmarks: Any = "uniform",
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        cache_size: Any = "auto",
-        max_iter: int = 200,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: Any = False,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    epsilon: float = 0.1
+    loss: str = "epsilon_insensitive"
 
     def _check_parameters(self) -> None:
         check_number("C", self.C, above=0, remedy="A tube without exceptions is the business of SVR(C=inf).")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 from sklearn.base import MultiOutputMixin
@@ -9,11 +10,13 @@ from sklearn.base import MultiOutputMixin
 from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
 from maxmargin.large_scale.regression import LandmarkRegressor
 from maxmargin.problems.losses import Loss, make_loss
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, Points, check_number, check_outputs
 
 
 @documented(LANDMARK_ENTRIES)
+@parameters
 class NystroemRidge(MultiOutputMixin, LandmarkRegressor):
     """Kernel ridge regression for up to millions of rows.
 
@@ -52,40 +55,9 @@ class NystroemRidge(MultiOutputMixin, LandmarkRegressor):
     True
     """
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        n_components: Any = 1000,
-        landmarks: Any = "uniform",
-        fit_intercept: bool = True,
-        tol: float = 1e-5,
-        cache_size: Any = "auto",
-        max_iter: int = 200,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: Any = False,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    alpha: float = 1.0
+    _: KW_ONLY
+    tol: float = 1e-5
 
     _has_margin = False
 

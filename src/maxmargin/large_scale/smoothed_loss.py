@@ -41,18 +41,10 @@ class SmoothedLoss:
     """A loss, rounded at its kink.
 
     F, targets y, weights c and centres are C-contiguous float64 arrays of shape (rows, outputs); without centres they
-    are all 1/2.
+    are all 1/2."""
 
-    Attributes
-    ----------
-    loss : Loss
-        A hinge or a tube, squared or not.
-    width : float
-        d of the parabola; squared losses need none.
-    """
-
-    loss: Loss
-    width: float = 0.0
+    loss: Loss  # a hinge or a tube, squared or not
+    width: float = 0.0  # d of the parabola; squared losses need none
 
     @property
     def squared(self) -> bool:

@@ -38,40 +38,20 @@ SINGLE_CUT = 1e-8  # the same of single precision
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be learnt.
+    """What is to be learnt."""
 
-    Attributes
-    ----------
-    task : Task
-        From y and weights of some rows to targets.
-    loss : Loss
-    scale : float
-        Typical size of the targets.
-    first_b : array of shape (outputs,)
-        Where the intercept may begin.
-    """
-
-    task: Task
+    task: Task  # from y and weights of some rows to targets
     loss: Loss
-    scale: float
-    first_b: Array
+    scale: float  # typical size of the targets
+    first_b: Array  # (outputs,); where the intercept may begin
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows that have weight.
+    """The rows that have weight."""
 
-    Attributes
-    ----------
-    X : array or CSR matrix
-        For a precomputed kernel, these rows of the matrix with all of its columns.
-    at : array
-        Their places in the input.
-    weights : array
-    """
-
-    X: Points
-    at: Array
+    X: Points  # array or CSR matrix; for a precomputed kernel, these rows of the matrix with all of its columns
+    at: Array  # their places in the input
     weights: Array
 
 
@@ -111,24 +91,12 @@ def factor_of(
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves behind.
+    """What training leaves behind."""
 
-    Attributes
-    ----------
-    landmarks : Landmarks
-        With places in the input.
-    factor : Factor
-    solution : NewtonSolution
-    coefficients : array of shape (m, k)
-        B = T w.
-    oracle : RowOracle
-    stored : bool
-    """
-
-    landmarks: Landmarks
+    landmarks: Landmarks  # with places in the input
     factor: Factor
     solution: NewtonSolution
-    coefficients: Array
+    coefficients: Array  # (m, k); B = T w
     oracle: RowOracle
     stored: bool
 
@@ -145,18 +113,9 @@ def train(
 ) -> Trained:
     """Choose landmarks and solve.
 
-    Parameters
-    ----------
-    estimator : LandmarkEstimator
-        Its parameters, and ``kernel_``.
-    X, y : arrays
-        All points of the input, which landmarks given as indices refer to, and their targets.
-    rows : Rows
-        Those to learn from.
-    problem : Problem
-    n_components : int
-    rng : numpy.random.Generator
-    control : Control
+    estimator: its parameters, and ``kernel_``
+    X, y: all points of the input, which landmarks given as indices refer to, and their targets
+    rows: those to learn from
     """
     kernel, landmarks, n = estimator.kernel_, estimator.landmarks, rows.X.shape[0]
     threads, budget = estimator._threads(n), budget_of(estimator.cache_size)

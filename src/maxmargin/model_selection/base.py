@@ -11,8 +11,8 @@ import abc
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,15 +23,17 @@ from maxmargin.kernels import KERNELS, Kernel, Precomputed
 from maxmargin.kernels.bandwidth import resolve_gamma
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.model_selection.folds import check_groups, make_folds, splits_of
-from maxmargin.model_selection.grid import BY_RATIO, Cell, Variant, cells, finer, kernel_axes, variants
+from maxmargin.model_selection.grid import BY_RATIO, Axis, Cell, Variant, cells, finer, kernel_axes, variants
+from maxmargin.model_selection.jobs import Job, Setting
 from maxmargin.model_selection.scoring import scorer_of
 from maxmargin.model_selection.search import Search
 from maxmargin.model_selection.store import Store
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
-from maxmargin.runtime.interrupts import catching_anew, interrupt_pending
-from maxmargin.runtime.threads import Scratch, effective_threads
+from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.interrupts import KEPT_MODEL, catching_anew, interrupt_pending
+from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -45,46 +47,36 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.svm.kernel_input import KernelInput, kernel_of
 
-NAMED = ("gamma", "degree", "coef0")  # parameters that a estimator passes on to a kernel given by name
+NAMED = ("gamma", "degree", "coef0")  # parameters that an estimator passes on to a kernel given by name
 AROUND = (0.01, 0.1, 1.0, 10.0, 100.0)  # gammas that are tried if none are given, times "scale"
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What all jobs of a search share."""
-
-    estimator: Any  # with the parameters that are not searched
-    points: Points
-    target: Array | None  # labels or values of the canonical rows
-    codes: Array  # class codes; empty for regression
-    classes: Array
-    control: Control
-    scratch: Scratch
-
-
+@parameters
 class GridSearch(CallbackSupport, KernelInput, abc.ABC):
     """The searches' common part."""
 
-    scorer_: Any
+    _: KW_ONLY
+    cv: Any = None
+    scoring: Any = None
+    refit: bool = True
+    refine: int = False
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    verbose: bool = False
+
+    _searched: ClassVar[Any]  # the class of estimators
+    _axes: ClassVar[tuple[Axis, ...]]  # of its hyperparameters
     _classifies = False
-    _refined: tuple[str, ...] = BY_RATIO  # axes that a finer search divides
+    _refined: ClassVar[tuple[str, ...]] = BY_RATIO  # axes that a finer search divides
 
     @abc.abstractmethod
-    def _estimator(self) -> Any:
-        """The estimator, with the parameters that are not searched."""
-
-    @abc.abstractmethod
-    def _axes(self) -> dict[str, list[Any]]:
-        """The estimator's own axes, checked."""
-
-    @abc.abstractmethod
-    def _job(self, setting: Setting, kernel: Kernel, K: Array | None, fold: Any, cells: Any) -> Any:
+    def _job(self, setting: Setting, kernel: Kernel, K: Array | None, fold: Any, cells: Any) -> Job:
         """The job of a kernel and a fold."""
 
-    def _shared(self, kind: Any) -> dict[str, Any]:
-        """The parameters that this estimator has in common with a estimator."""
-        mine = self.get_params(deep=False)
-        return {name: mine[name] for name in kind._get_param_names() if name in mine and name != "kernel"}
+    def _estimator(self) -> Any:
+        """The estimator, with the parameters that are not searched."""
+        mine, theirs = self.get_params(deep=False), self._searched._get_param_names()
+        return self._searched(**{name: mine[name] for name in theirs if name in mine and name != "kernel"})
 
     def _kernel(self) -> Kernel:
         several = isinstance(self.kernel, (list, tuple))
@@ -124,7 +116,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         estimator._check_parameters()
         if self._is_precomputed() and isinstance(self.kernel, (list, tuple)) and len(self.kernel) > 1:
             raise ValueError("kernel='precomputed' stands alone: one matrix cannot be compared with other kernels.")
-        given, axes = X, self._axes()
+        given, axes = X, {axis.name: axis.values(self) for axis in self._axes}
         X, y, codes = self._read(X, y)
         weights = check_weights(sample_weight, X.shape[0])
         learnt = self._learnt(y, weights)
@@ -144,10 +136,10 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         resolved = self._resolved_all(X, points, share, made)
         budget = min(float(self.cache_size) * 1e6, 0.5 * available_memory())
         store = Store(points, [kernel for kernel in resolved if not isinstance(kernel, str)], threads, budget)
-        classes = self.classes_ if self._classifies else codes
+        classes = self.classes_ if self._classifies else np.empty(0)
         target, coded = (None if y is None else y[at]), codes[at] if len(codes) else codes
         setting = Setting(estimator, points, target, coded, classes, control, store.scratch)
-        self.scorer_ = self._scorer(points, share, y)
+        self.scorer_: Any = self._scorer(points, share, y)
 
         def job(kernel: Kernel, K: Array | None, fold: Any, some: Any) -> Any:
             return self._job(setting, kernel, K, fold, some)
@@ -347,6 +339,16 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         rest = {name: value for name, value in variant.params.items() if name != "kernel"}
         by_name = isinstance(spec, str) and all(name in NAMED for name in rest)
         return {"kernel": spec, **rest} if by_name else {"kernel": variant.kernel}
+
+    @property
+    def _kept_after_interrupt(self) -> str:
+        """What an interrupted search holds, for the message of the exception."""
+        if hasattr(self, "best_estimator_"):
+            return KEPT_MODEL
+        return (
+            "the search holds the scores so far (cv_results_, best_params_), and no model. Inside `with "
+            'maxmargin.interrupts("keep"):` fit also fits the best candidate so far, and returns.'
+        )
 
     def _best(self, method: str) -> Any:
         """The best model, fitted on all rows."""

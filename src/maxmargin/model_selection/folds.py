@@ -23,28 +23,15 @@ from maxmargin.runtime.validation import Array, callers_level, shown
 
 @dataclass(frozen=True)
 class Fold:
-    """One split.
+    """One split."""
 
-    Attributes
-    ----------
-    weight : array
-        Of each canonical row in the training part.
-    test : array
-        The samples left out that have a weight.
-    place : array
-        Their canonical rows.
-    points, target : as the user gave them
-        X and y of ``test``, for the scorer; y may be None.
-    sample_weight : array or None
-        Their weights, if the user gave any.
-    """
-
-    weight: Array
-    test: Array
-    place: Array
+    weight: Array  # of each canonical row in the training part
+    test: Array  # the samples left out that have a weight
+    place: Array  # their canonical rows
+    # points, target: X and y of ``test``, for the scorer; y may be None
     points: Any
     target: Any
-    sample_weight: Array | None
+    sample_weight: Array | None  # their weights, if the user gave any
 
 
 def check_groups(groups: Any, n_samples: int) -> Any:

@@ -1,8 +1,8 @@
 """What a grid search tries: axes of parameters, the kernels among them, cells, and a finer grid around the best cell.
 
 An axis is a parameter and its values. A cell is one choice from every axis; cells are listed as scikit-learn's
-``ParameterGrid`` lists them, with the last name of the alphabet running fastest. Prices and widths act by their ratios,
-so ranges are even on a logarithmic scale, and a finer grid divides the ratio of neighbouring values.
+``ParameterGrid`` lists them, with the last name of the alphabet running fastest. C and the widths of kernels act by
+their ratios, so ranges are even on a logarithmic scale, and a finer grid divides the ratio of neighbouring values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from maxmargin.kernels import Kernel
 from maxmargin.runtime.validation import check_number
 from maxmargin.svm.kernel_input import kernel_of
 
-FINER = 3  # parts into which a refinement divides the step between two values
+FINER_STEPS = 3  # parts into which a refinement divides the step between two values
 BY_RATIO = ("C", "gamma", "epsilon")  # axes that are refined
 
 
@@ -76,6 +76,24 @@ def axis(name: str, values: Any, *, strings: Sequence[str] = (), **limits: Any) 
 
 
 @dataclass(frozen=True)
+class Axis:
+    """A hyperparameter of the estimator: the search's parameter that lists its values, and what is tried by default."""
+
+    name: str
+    listed_by: str
+    default: tuple[float, ...]
+    limits: dict[str, Any]  # those of ``check_number``
+
+    def values(self, search: Any) -> list[Any]:
+        given = getattr(search, self.listed_by)
+        return list(self.default) if given is None else axis(self.listed_by, given, **self.limits)
+
+
+C_AXIS = Axis("C", "Cs", (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0), {"above": 0, "infinite": True})
+EPSILON_AXIS = Axis("epsilon", "epsilons", (0.1,), {"least": 0})
+
+
+@dataclass(frozen=True)
 class Variant:
     """One kernel of the search, and the values of the axes that made it."""
 
@@ -117,7 +135,7 @@ def kernel_axes(kernel: Any, gammas: Any, kernel_params: Any, default_gammas: li
     if gammas is not None:
         if "gamma" in axes:
             raise ValueError("gamma is given twice, by gammas and by kernel_params: give one of them.")
-        axes["gamma"] = axis("gammas", gammas, strings=("scale", "auto"), least=0)
+        axes["gamma"] = axis("gammas", gammas, strings=("scale", "auto"), above=0)
     elif default_gammas is not None and "gamma" not in axes and not several:
         axes["gamma"] = default_gammas
     return axes
@@ -193,7 +211,7 @@ def finer(values: Sequence[Any], best: float, most: float = math.inf) -> list[fl
     else:
         below = best / known[at - 1] if at > 0 else known[1] / best
         above = known[at + 1] / best if at < len(known) - 1 else below
-    steps = range(1, FINER)
-    made = [best * below ** (-k / FINER) for k in reversed(steps)] + [best]
-    made += [best * above ** (k / FINER) for k in steps]
+    steps = range(1, FINER_STEPS)
+    made = [best * below ** (-k / FINER_STEPS) for k in reversed(steps)] + [best]
+    made += [best * above ** (k / FINER_STEPS) for k in steps]
     return [value if value == best else float(f"{value:.6g}") for value in made if value <= most]

@@ -1,14 +1,15 @@
 """One kernel on one fold: the models of all cells that share them, solved one after the other.
 
-    PathJob        C-SVC on held kernel values, along C; one part a binary task, which may run side by side
-    TubeJob        epsilon-SVR on held kernel values, along C; one part an epsilon
-    EstimatorJob     any estimator, by its own ``fit``, with a warm start from one cell to the next
+    PathJob        C-SVC on held kernel values, along C; one part per binary problem, which may run side by side
+    HeldJob        regression and one-class problems on held kernel values (``held_jobs.py``)
+    EstimatorJob   any estimator, by its own ``fit``, with a warm start from one cell to the next
 
 A job's ``part(t)`` does the work, and ``answers()`` gives the decision values of the samples left out, cell by cell.
 """
 
 from __future__ import annotations
 
+import abc
 import copy
 import math
 import time
@@ -20,36 +21,47 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from maxmargin import _native, problems
+from maxmargin import _native
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.kernels.gram.tiled import whole_slots
 from maxmargin.model_selection.folds import Fold
 from maxmargin.model_selection.grid import Cell
 from maxmargin.model_selection.path import MATRIX_MAX_ROWS, ray
-from maxmargin.model_selection.store import MaskedGram
-from maxmargin.problems import optimality
+from maxmargin.model_selection.results import NOT_REACHED
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Progress, Status, watching
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers import ActiveSet
 from maxmargin.svm.kernel.forecast import unannounced
 from maxmargin.svm.models.known_values import KnownValues
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs
 
 MAX_VARIABLES_PER_CALL = 300_000_000  # variables touched between two checks of the clock: some hundredths of a second
 MAX_STEPS = 10_000_000  # for each problem, if the user sets no limit
-OWN_MATRIX_MAX_ROWS = 4000  # rows up to which a estimator gets a matrix of its own, in double precision
-ESTIMATOR_MAX_ROUNDING = 1e-4  # rounding of kernel values, relative to tol, up to which a estimator is given held ones,
-TUBE_MAX_ROUNDING = 0.1  # up to which a region or a tube is found on them,
-CLASSES_MAX_ROUNDING = 1.0  # and up to which classes are separated on them, as in LIBSVM
+OWN_MATRIX_MAX_ROWS = 4000  # rows up to which an estimator gets a matrix of its own, in double precision
+# Rounding of held kernel values, relative to tol, up to which they are used:
+ESTIMATOR_MAX_ROUNDING = 1e-4  # by an estimator's own fit
+TUBE_MAX_ROUNDING = 0.1  # for a region or a tube
+CLASSES_MAX_ROUNDING = 1.0  # for classes, as in LIBSVM
 SINGLE_MAX_ERROR = 1e-4  # error of a decision value that single precision may make
 
 
 @dataclass(frozen=True)
+class Setting:
+    """What all jobs of a search share."""
+
+    estimator: Any  # with the parameters that are not searched
+    points: Points
+    target: Array | None  # labels or values of the canonical rows
+    codes: Array  # class codes
+    classes: Array  # labels of a classifier, empty otherwise
+    control: Control
+    scratch: Scratch
+
+
+@dataclass(frozen=True)
 class Answer:
-    """What one cell says about the samples left out: a estimator that knows their decision values, or why there is
-    none."""
+    """What one cell says about the samples left out: a model that knows their decision values, or why there is none."""
 
     estimator: Any = None
     seconds: float = math.nan
@@ -69,37 +81,44 @@ def held_out_model(
     return model
 
 
-class PathJob:
-    """C-SVC along C.
+class Job(abc.ABC):
+    """The cells of one kernel on one fold, ``K`` its kernel values where they are held; cells are numbered."""
 
-    Parameters
-    ----------
-    estimator : SVC
-        Whose other parameters hold.
-    K : array
-        Held kernel values of all canonical rows.
-    codes, classes : arrays
-        The class of each canonical row, and the labels.
-    fold : Fold
-    cells : list of (int, Cell)
-        The cells and their numbers, smallest C first.
-    """
+    parts: int = 1  # that may run side by side
 
     def __init__(
-        self,
-        estimator: Any,
-        K: Array,
-        codes: Array,
-        classes: Array,
-        fold: Fold,
-        cells: Sequence[tuple[int, Cell]],
-        control: Control,
-        scratch: Scratch,
+        self, setting: Setting, kernel: Kernel, K: Array | None, fold: Fold, cells: Sequence[tuple[int, Cell]]
     ) -> None:
-        self.estimator, self.K, self.fold, self.cells = estimator, K, fold, cells
-        self.control, self.scratch, self.classes = control, scratch, classes
-        trained = np.flatnonzero(fold.weight)
-        check_two_classes(classes[np.unique(codes[trained])])
+        self.setting, self.kernel, self.K, self.fold, self.cells = setting, kernel, K, fold, cells
+        self.estimator, self.control = setting.estimator, setting.control
+        self.rows = np.flatnonzero(fold.weight)
+        if len(setting.classes):
+            check_two_classes(setting.classes[np.unique(setting.codes[self.rows])])
+        if len(self.rows) == 0:
+            raise ValueError("no sample of the training part has a weight")
+        self.found = [Answer()] * len(cells)
+
+    @abc.abstractmethod
+    def part(self, t: int) -> None:
+        """Solve one part."""
+
+    def answers(self) -> list[Answer]:
+        """What was found, cell by cell."""
+        return [answer if answer.estimator is not None or answer.reason else self._stopped() for answer in self.found]
+
+    def _stopped(self) -> Answer:
+        status = self.control.stop()
+        return Answer(reason=NOT_REACHED if status is None else status.value)
+
+
+class PathJob(Job):
+    """C-SVC along C, smallest first; one part per binary problem."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        assert self.K is not None
+        estimator, fold, cells, trained = self.estimator, self.fold, self.cells, self.rows
+        codes, classes = self.setting.codes, self.setting.classes
         factors = check_class_weights(estimator.class_weight, classes, codes[trained], fold.weight[trained])
         self.bound = fold.weight * factors[codes]
         self.rows = np.flatnonzero(self.bound)
@@ -120,20 +139,18 @@ class PathJob:
             self.coefficients = [np.zeros((len(rows), len(cells), others)) for rows in self.of_class]
         else:
             self.values = np.zeros((len(fold.place), *shape))
-
-    @property
-    def parts(self) -> int:
-        return len(self.tasks)
+        self.parts = len(tasks)
 
     def part(self, t: int) -> None:
-        """The models of one binary task, for all C."""
+        """The models of one binary problem, for all C."""
+        assert self.K is not None
         task = self.tasks[t]
         if task.constant is not None:
             self.offset[:, t], self.reached[t] = -task.constant, len(self.cells)
             return
         if self.paired:
             at, m = self.rows[task.rows], len(task.rows)
-            K: Array = self.scratch.take("pair", (m, whole_slots(m) + 16), np.float32)
+            K: Array = self.setting.scratch.take("pair", (m, whole_slots(m) + 16), np.float32)
             _native.gather(self.K, at, at, K[:, :m])
             K[:, m:] = 0.0
             y, bound = task.y, self.bound[at]
@@ -142,7 +159,7 @@ class PathJob:
             y[self.rows] = task.y
         n = len(y)
         wide = min(MATRIX_MAX_ROWS, whole_slots(n) + _native.SLOT_UNIT)
-        M = self.scratch.take("near", (wide, wide + 16), np.float32)
+        M = self.setting.scratch.take("near", (wide, wide + 16), np.float32)
         W, held = np.empty(wide, np.int64), np.zeros(1, np.int64)
         a, f, last = np.zeros(n), np.zeros(n), math.nan
         limit = self.estimator.max_iter if self.estimator.max_iter >= 0 else max(MAX_STEPS, 100 * n)
@@ -176,23 +193,22 @@ class PathJob:
 
     def answers(self) -> list[Answer]:
         values = self._pair_values() if self.paired else self.values
-        done = int(self.reached.min())
-        found = []
-        for c in range(done):
+        for c in range(int(self.reached.min())):
             model = held_out_model(
                 self.estimator,
                 self.fold.points,
                 values[:, c] - self.offset[c],
-                classes_=self.classes,
+                classes_=self.setting.classes,
                 _scheme=self.scheme,
                 _present=self.present,
             )
-            found.append(Answer(model, float(self.seconds[c].sum()), bool(self.converged[c].all())))
-        return found + [Answer(reason=why(self.control))] * (len(self.cells) - done)
+            self.found[c] = Answer(model, float(self.seconds[c].sum()), bool(self.converged[c].all()))
+        return super().answers()
 
     def _pair_values(self) -> Array:
         """f of the samples left out, for all C and pairs: a matrix product for each class with its own rows only; in
         double precision where single precision could matter."""
+        assert self.K is not None
         values = np.zeros((len(self.fold.place), *self.offset.shape))
         for k, (rows, coefficients) in enumerate(zip(self.of_class, self.coefficients, strict=True)):
             if len(rows) == 0:
@@ -207,100 +223,24 @@ class PathJob:
         return values
 
 
-class TubeJob:
-    """Epsilon-SVR along C, one part an epsilon; parameters as those of :class:`PathJob`, with the targets of the
-    canonical rows."""
+class EstimatorJob(Job):
+    """Any estimator by its own ``fit``."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        K: Array,
-        target: Array,
-        fold: Fold,
-        cells: Sequence[tuple[int, Cell]],
-        control: Control,
-        scratch: Scratch,
-    ) -> None:
-        self.estimator, self.fold, self.cells, self.control = estimator, fold, cells, control
-        self.rows = np.flatnonzero(fold.weight)
-        if len(self.rows) == 0:
-            raise ValueError("no sample of the training part has a weight")
-        self.gram = MaskedGram(K, self.rows, scratch)
-        self.target = target[self.rows]
-        self.widths = sorted({cell.hyperparameters["epsilon"] for _, cell in cells})
-        self.found: list[Answer] = [Answer(reason="not reached")] * len(cells)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.X = self.setting.points
+        if isinstance(self.kernel, Precomputed):
+            self.K = self.X
+        elif self.K is not None:
+            hard = any(math.isinf(cell.hyperparameters.get("C", 0.0)) for _, cell in self.cells)
+            rounded = not precise(self.K, ESTIMATOR_MAX_ROUNDING * self.estimator.tol)
+            if hard or len(self.rows) > OWN_MATRIX_MAX_ROWS or rounded:
+                self.K = None  # a hard margin hangs on the last digits of K, and so may a small tol
+        self.estimator = self._clone()
 
-    @property
-    def parts(self) -> int:
-        return len(self.widths)
-
-    def part(self, t: int) -> None:
-        a = f = None
-        last = math.nan
-        for c, (_, cell) in enumerate(self.cells):
-            if cell.hyperparameters["epsilon"] != self.widths[t]:
-                continue
-            began = time.perf_counter()
-            C, control = float(cell.hyperparameters["C"]), self.control.of_one()
-            control.max_iter, control.callback, control.watchers = self.estimator.max_iter, None, ()
-            problem = problems.eps_svr(
-                self.target,
-                C * self.fold.weight[self.rows],
-                float(self.widths[t]),
-                fit_intercept=self.estimator.fit_intercept,
-            )
-            start = None
-            if a is not None and f is not None:
-                curvature = float(problem.coefficients(a) @ f)
-                theta = -float(problem.linear @ a) / curvature if curvature > 0 else 1.0
-                start = min(max(theta, 1.0), C / last) * a
-            solution = ActiveSet().solve(problem, self.gram, tol=self.estimator.tol, control=control, start=start)
-            a, f, last = solution.a, solution.f, C
-            if solution.status in (Status.DEADLINE, Status.INTERRUPTED):
-                self.found[c] = Answer(reason=why(self.control))
-                continue
-            b = problem.scalars(optimality.offsets(problem, a, problem.gradient(f, a))).intercept
-            coef = problem.coefficients(a)
-            used = np.flatnonzero(coef)
-            values = self.gram.everywhere(used, coef[used])[self.fold.place] + b
-            model = held_out_model(self.estimator, self.fold.points, values[:, None], intercept_=np.array([b]))
-            self.found[c] = Answer(model, time.perf_counter() - began, solution.status.converged)
-
-    def answers(self) -> list[Answer]:
-        return self.found
-
-
-class EstimatorJob:
-    """Any estimator by its own ``fit``; parameters as those of :class:`PathJob`, and the points where K is not held."""
-
-    parts = 1
-
-    def __init__(
-        self,
-        estimator: Any,
-        kernel: Kernel,
-        X: Points,
-        K: Array | None,
-        target: Array | None,
-        fold: Fold,
-        cells: Sequence[tuple[int, Cell]],
-        control: Control,
-    ) -> None:
-        self.fold, self.cells, self.control, self.target = fold, cells, control, target
-        self.rows = np.flatnonzero(fold.weight)
-        if len(self.rows) == 0:
-            raise ValueError("no sample of the training part has a weight")
-        if isinstance(kernel, Precomputed):
-            K = X
-        elif K is not None:
-            hard = any(math.isinf(cell.hyperparameters.get("C", 0.0)) for _, cell in cells)
-            if hard or len(self.rows) > OWN_MATRIX_MAX_ROWS or not precise(K, ESTIMATOR_MAX_ROUNDING * estimator.tol):
-                K = None  # a hard margin hangs on the last digits of K, and so may a small tol
-        self.K, self.X = K, X
-        self.estimator = clone(estimator).set_params(
-            kernel="precomputed" if K is not None else kernel, warm_start=True, n_jobs=1, verbose=False
-        )
-        self.found: list[Answer] = []
+    def _clone(self) -> Any:
+        kernel = "precomputed" if self.K is not None else self.kernel
+        return clone(self.estimator).set_params(kernel=kernel, warm_start=True, n_jobs=1, verbose=False)
 
     def part(self, t: int) -> None:
         if self.K is None:
@@ -308,12 +248,12 @@ class EstimatorJob:
         else:
             train = self.K[np.ix_(self.rows, self.rows)].astype(np.float64)
             test = self.K[np.ix_(self.fold.place, self.rows)].astype(np.float64)
-        given = () if self.target is None else (self.target[self.rows],)
-        for _, cell in self.cells:
+        target = self.setting.target
+        given = () if target is None else (target[self.rows],)
+        for c, (_, cell) in enumerate(self.cells):
             began = time.perf_counter()
             if self.control.stop() is not None:
-                self.found.append(Answer(reason=why(self.control)))
-                continue
+                return
             if self.control.max_seconds is not None:
                 self.estimator.max_seconds = max(0.01, self.control.max_seconds - self.control.seconds)
             try:
@@ -323,13 +263,11 @@ class EstimatorJob:
                 model = self._scored_model(test)
             except Exception as error:
                 stopped = isinstance(error, InterruptedError) and self.control.stop() is not None
-                self.found.append(Answer(reason=why(self.control) if stopped else f"{type(error).__name__}: {error}"))
-                continue
-            if self.control.stop() is not None and not self.estimator.report_.status.converged:
-                self.found.append(Answer(reason=why(self.control)))
+                self.found[c] = self._stopped() if stopped else Answer(reason=f"{type(error).__name__}: {error}")
                 continue
             converged = self.estimator.report_.status.converged
-            self.found.append(Answer(model, time.perf_counter() - began, converged))
+            if converged or self.control.stop() is None:
+                self.found[c] = Answer(model, time.perf_counter() - began, converged)
 
     def _stop_if_interrupted(self, progress: Progress) -> None:
         """End a fit that the user has interrupted: the estimator itself listens to nobody while a search does."""
@@ -339,9 +277,6 @@ class EstimatorJob:
     def _scored_model(self, test: Points) -> Any:
         """The fitted model, as far as a scorer may ask it; ``test`` are the points left out, ready for it."""
         return held_out_model(self.estimator, self.fold.points, self.estimator._decision(test))
-
-    def answers(self) -> list[Answer]:
-        return self.found
 
 
 def precise(K: Array, error: float) -> bool:
@@ -354,9 +289,3 @@ def check_two_classes(found: Array) -> None:
     if len(found) < 2:
         only = f"only class {found.tolist()[0]!r}" if len(found) else "no sample"
         raise ValueError(f"the training part of this split holds {only}: use stratified folds, or fewer of them")
-
-
-def why(control: Control) -> str:
-    """Why a run ended early."""
-    status = control.stop()
-    return status.value if status is not None else "not reached"

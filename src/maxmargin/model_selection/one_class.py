@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from maxmargin.kernels import Precomputed
-from maxmargin.model_selection.base import GridSearch, Setting
-from maxmargin.model_selection.grid import BY_RATIO, axis
-from maxmargin.model_selection.jobs import TUBE_MAX_ROUNDING, precise
-from maxmargin.model_selection.one_class_jobs import RegionEstimatorJob, RegionJob
+from maxmargin.model_selection.estimators import KernelSearch
+from maxmargin.model_selection.grid import BY_RATIO, Axis
+from maxmargin.model_selection.held_jobs import RegionEstimatorJob, RegionJob
+from maxmargin.model_selection.jobs import TUBE_MAX_ROUNDING, Job, Setting, precise
 from maxmargin.model_selection.one_class_scores import BothSides, MassVolume, Rejection, reference_points
+from maxmargin.model_selection.parameter_docs import SEARCH_ENTRIES
 from maxmargin.model_selection.scoring import scorer_of
+from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_targets, shown
 from maxmargin.svm import OneClassSVM
 
-NUS = [0.01, 0.05, 0.1, 0.2, 0.5]
 LABEL_FREE = ("mass_volume", "rejection")
 
 
-class OneClassSVMCV(OutlierMixin, GridSearch):
+@documented(SEARCH_ENTRIES)
+@parameters
+class OneClassSVMCV(OutlierMixin, KernelSearch):
     """One-class support vector machine with nu and the kernel chosen by cross-validation, with or without labels.
 
     Models are trained without labels. If some rows are known to be outliers, y says which, and a score compares the
-    models' answers with it. If none are known, a estimator is good that holds the rows left out in a small volume.
+    models' answers with it. If none are known, a model is good that holds the rows left out in a small volume.
 
     Parameters
     ----------
     nus : list of float or Range, default=None
         Values of nu to try, in (0, 1]; None tries 0.01, 0.05, 0.1, 0.2, 0.5.
-    gammas, kernel, kernel_params, refit, degree, coef0, tol, max_iter, solver, cache_size, n_jobs, max_seconds, verbose
-        As in :class:`SVCCV`.
-    cv : int, splitter or list of splits, default=None
-        scikit-learn's; None means 5 folds, stratified where labels are scored.
+    {gammas, kernel, kernel_params, cv}
     scoring : str, callable or None, default=None
         One of scikit-learn's scorers, such as ``"roc_auc"``, ``"balanced_accuracy"`` or ``"f1"`` (of the inliers, which
         are +1), for labels; ``"mass_volume"`` or ``"rejection"``, which need none (see Notes); or a function
@@ -47,21 +48,21 @@ class OneClassSVMCV(OutlierMixin, GridSearch):
     train_on : {"all", "inliers"}, default="all"
         Whether models learn from all rows of a training part, as they will where labels are unknown, or from its
         inliers only (novelty detection). ``best_estimator_`` learns from the same kind of rows.
-    refine : bool or int, default=False
-        As in :class:`SVCCV`; nu is refined too.
+    {refit, refine, degree, coef0}
+    tol, max_iter, solver
+        As in :class:`OneClassSVM`.
     random_state : int, RandomState or None, default=None
         Of the points that measure volumes; None is one fixed seed.
+    {cache_size, n_jobs, max_seconds, verbose}
 
     Attributes
     ----------
-    nu_, gamma_ : float
-        The best nu, and the best kernel's gamma as a number, if it has one.
-    best_estimator_ : OneClassSVM
+    {best_params_, nu_, gamma_, best_estimator_}
     offset_ : array
         Of ``best_estimator_``.
-    best_params_, best_score_, best_index_, cv_results_, error_reasons_, status_, n_splits_, scorer_, refit_time_, \
-n_features_in_
-        As in :class:`SVCCV`.
+    {cv_results_, error_reasons_, status_}
+    n_splits_, scorer_, refit_time_, n_features_in_
+        As in ``GridSearchCV``.
 
     Notes
     -----
@@ -92,53 +93,15 @@ n_features_in_
     True
     """
 
+    _: KW_ONLY
+    nus: Any = None
+    inliers: Any = None
+    train_on: str = "all"
+    random_state: Any = None
+
+    _searched = OneClassSVM
+    _axes = (Axis("nu", "nus", (0.01, 0.05, 0.1, 0.2, 0.5), {"above": 0, "most": 1}),)
     _refined = (*BY_RATIO, "nu")
-
-    def __init__(
-        self,
-        *,
-        nus: Any = None,
-        gammas: Any = None,
-        kernel: Any = "rbf",
-        kernel_params: Any = None,
-        cv: Any = None,
-        scoring: Any = None,
-        inliers: Any = None,
-        train_on: str = "all",
-        refit: bool = True,
-        refine: int = False,
-        degree: float = 3,
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        random_state: Any = None,
-        solver: str = "auto",
-        cache_size: float = 1000,
-        n_jobs: int | None = None,
-        max_seconds: float | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.nus = nus
-        self.gammas = gammas
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.cv = cv
-        self.scoring = scoring
-        self.inliers = inliers
-        self.train_on = train_on
-        self.refit = refit
-        self.refine = refine
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.solver = solver
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
-        self.verbose = verbose
-
     fit_predict = all_or_nothing(OutlierMixin.fit_predict)
 
     @all_or_nothing
@@ -156,19 +119,13 @@ n_features_in_
         groups : array-like of shape (n_samples,), default=None
             Groups for splitters that keep them together, such as ``GroupKFold``.
 
-        Returns
-        -------
-        self : object
-            The fitted search.
+        {Returns, self}
         """
         return super().fit(X, y, sample_weight=sample_weight, groups=groups)
 
-    def _estimator(self) -> OneClassSVM:
+    def _estimator(self) -> Any:
         check_choice("train_on", self.train_on, ("all", "inliers"))
-        return OneClassSVM(**self._shared(OneClassSVM))
-
-    def _axes(self) -> dict[str, list[Any]]:
-        return {"nu": list(NUS) if self.nus is None else axis("nus", self.nus, above=0, most=1)}
+        return super()._estimator()
 
     def _read(self, X: Any, y: Any) -> tuple[Points, Array | None, Array]:
         X = self._training_points(X)
@@ -230,14 +187,13 @@ n_features_in_
             )
         return MassVolume(reference_points(points, weight, self.random_state))
 
-    def _job(self, setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> Any:
-        at, reference = setting, getattr(self.scorer_, "reference", None)
-        if K is not None and self.solver == "auto" and precise(K, TUBE_MAX_ROUNDING * self.tol):
-            return RegionJob(at.estimator, kernel, at.points, K, fold, cells, at.control, at.scratch, reference)
-        held = K if isinstance(kernel, Precomputed) else None
-        return RegionEstimatorJob(
-            at.estimator, kernel, at.points, held, None, fold, cells, at.control, reference=reference
-        )
+    def _job(self, setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> Job:
+        reference = getattr(self.scorer_, "reference", None)
+        held = K is not None and self.solver == "auto" and precise(K, TUBE_MAX_ROUNDING * self.tol)
+        setting = replace(setting, target=None)
+        if held:
+            return RegionJob(setting, kernel, K, fold, cells, reference=reference)
+        return RegionEstimatorJob(setting, kernel, None, fold, cells, reference=reference)
 
     @property
     def offset_(self) -> Array:
@@ -247,9 +203,7 @@ n_features_in_
     def decision_function(self, X: Any) -> Array:
         """Signed value of new points, by the best model: positive inside the region, negative outside.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {Parameters, X_new}
 
         Returns
         -------
@@ -260,9 +214,7 @@ n_features_in_
     def score_samples(self, X: Any) -> Array:
         """Unshifted values of new points: ``decision_function(X) + offset_``.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {Parameters, X_new}
 
         Returns
         -------

@@ -19,12 +19,13 @@ from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
 
 STOPS = {Status.DEADLINE.value, Status.INTERRUPTED.value}
-UNREACHED = STOPS | {"not reached"}
+NOT_REACHED = "not reached"
+UNREACHED = STOPS | {NOT_REACHED}
 
 
 @dataclass
 class Table:
-    """Scores as they come in, one row a cell, one column a split."""
+    """Scores as they come in, one row per cell, one column per split."""
 
     n_splits: int
     cells: list[Cell] = field(default_factory=list)
@@ -40,7 +41,7 @@ class Table:
         for _ in cells:
             for column in (self.scores, self.fit_times, self.score_times):
                 column.append(np.full(self.n_splits, np.nan))
-            self.reasons.append(["not reached"] * self.n_splits)
+            self.reasons.append([NOT_REACHED] * self.n_splits)
         return range(first, len(self.cells))
 
     def means(self) -> Array:

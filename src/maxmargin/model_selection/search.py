@@ -25,7 +25,7 @@ from maxmargin.kernels import Kernel
 from maxmargin.model_selection.folds import Fold
 from maxmargin.model_selection.grid import Cell
 from maxmargin.model_selection.jobs import Answer
-from maxmargin.model_selection.results import STOPS, Table
+from maxmargin.model_selection.results import NOT_REACHED, STOPS, Table
 from maxmargin.model_selection.scoring import takes_weights
 from maxmargin.model_selection.store import Store
 from maxmargin.runtime.control import Control, print_note
@@ -40,16 +40,8 @@ MakeJob = Callable[[Kernel, "Array | None", Fold, Sequence[tuple[int, Cell]]], A
 class Search:
     """A search under way.
 
-    Parameters
-    ----------
-    folds : list of Fold
-    make_job : callable
-        The job of a resolved kernel, its values if they are held, a fold, and numbered cells.
-    scorer : callable
-        ``scorer(estimator, X, y)`` as scikit-learn's.
-    control : Control
-    threads : int
-    verbose : bool
+    make_job: the job of a resolved kernel, its values if they are held, a fold, and numbered cells
+    scorer: ``scorer(estimator, X, y)`` as scikit-learn's
     """
 
     def __init__(
@@ -90,7 +82,7 @@ class Search:
             if status is not None:
                 for number, _ in numbered:
                     reasons = self.table.reasons[number]
-                    reasons[:] = [status.value if reason == "not reached" else reason for reason in reasons]
+                    reasons[:] = [status.value if reason == NOT_REACHED else reason for reason in reasons]
                     self.cut = self.cut or not STOPS.isdisjoint(reasons)
 
     def _batch(self, kernels: Sequence[tuple[Kernel, list[tuple[int, Cell]]]], store: Store) -> None:

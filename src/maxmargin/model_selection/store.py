@@ -34,15 +34,10 @@ LARGEST = 1e30  # and the largest kernel value
 class Store:
     """The points of a search, and room for kernel matrices.
 
-    Parameters
-    ----------
-    X : array or CSR matrix
-        Canonical rows in the form that kernels compute with; for a precomputed kernel, the matrix of these rows.
-    kernels : sequence of Kernel
-        All kernels, resolved, whose values will be asked for.
-    threads : int
-    budget : float
-        Bytes for kernel values.
+    X: array or CSR matrix; canonical rows in the form that kernels compute with; for a precomputed kernel, the matrix
+        of these rows
+    kernels: all kernels, resolved, whose values will be asked for
+    budget: bytes for kernel values
     """
 
     def __init__(self, X: Points, kernels: Sequence[Kernel], threads: int, budget: float) -> None:
@@ -148,12 +143,8 @@ class Store:
 class MaskedGram(Gram):
     """Some rows of a held matrix as an operator; values are float32, sums float64.
 
-    Parameters
-    ----------
-    K : array of shape (n, stride), float32
-    index : array of int
-        The rows meant.
-    scratch : Scratch
+    K: (n, stride), float32
+    index: the rows meant
     """
 
     held = True

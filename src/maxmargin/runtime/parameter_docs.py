@@ -9,6 +9,7 @@ A docstring names them in braces, on lines of their own, and :func:`documented` 
     {kernel, degree, gamma, coef0}
     {n_jobs, max_seconds}
 
+The headings of sections are entries, too: ``{Parameters, X, y}`` and ``{Returns, self}`` are sections of their own.
 Constructors stay explicit: only the text is shared. An entry that differs in one estimator is written out there; one
 that a package shares stands in a table of its own, made by :func:`entries` and given to ``documented``.
 """
@@ -91,6 +92,8 @@ def documented(table: Mapping[str, str] | None = None) -> Callable[[Documented],
 
 ENTRIES = entries(
     """
+self : object
+    The fitted estimator.
 kernel : str, Kernel or callable, default="rbf"
     ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"laplacian"``, ``"chi2"``, ``"intersection"``,
     ``"precomputed"``, an object of :mod:`maxmargin.kernels`, or a function of two arrays of points that returns
@@ -159,3 +162,4 @@ feature_names_in_ : array
     Names of the columns, where X has them.
 """
 )
+ENTRIES |= {"Parameters": "Parameters\n----------", "Returns": "Returns\n-------"}

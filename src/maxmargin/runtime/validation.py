@@ -183,9 +183,10 @@ def check_outputs(y: Any, n_samples: int) -> tuple[Array, bool]:
 
 def check_new_points(estimator: Any, X: Any) -> Points:
     """Points to predict for: the columns the estimator was fitted with."""
-    check_is_fitted(estimator)
-    if _ready(X) and not hasattr(estimator, "feature_names_in_") and X.shape[1] == estimator.n_features_in_:
+    own = vars(estimator)
+    if _ready(X) and own.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in own:
         return X
+    check_is_fitted(estimator)
     X = as_numpy(X)
     check_indices(X)
     try:

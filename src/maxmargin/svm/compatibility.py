@@ -124,7 +124,8 @@ class LibsvmAttributes:
 def check_unaltered(estimator: Any) -> None:
     """Refuse a model whose support vectors were changed by hand, as scikit-learn does. The stand-ins that a search
     scores have none."""
-    if hasattr(estimator, "_n_support") and sum(estimator._n_support) != len(estimator.support_):
+    counts = vars(estimator).get("_n_support")
+    if counts is not None and int(counts.sum()) != len(estimator.support_):
         raise ValueError(
             f"The internal representation of {type(estimator).__name__} was altered: it counts "
             f"{sum(estimator._n_support):,} support vectors and lists {len(estimator.support_):,}. Fit it again."

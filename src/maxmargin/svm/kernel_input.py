@@ -15,6 +15,7 @@ the same k(x_i, x_i): then the kernel is taken to be one that gives it to every 
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,9 +111,11 @@ class KernelInput(Estimator):
 
     def _expand(self, expansion: KernelExpansion, X: Points) -> Array:
         """The values of a fitted function on validated points, in bounded memory."""
+        few = expansion.decision_of_few(X)
+        if few is not None:
+            return check_finite(few)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = expansion.decision(X, self._threads(X.shape[0]))
-        return check_finite(values)
+            return check_finite(expansion.decision(X, self._threads(X.shape[0])))
 
 
 def threads_for(n: int, n_jobs: int | None) -> int:
@@ -211,6 +214,8 @@ def self_similarity(kernel: Kernel, X: Points, diagonal: Array) -> Array:
 
 def check_finite(values: Array) -> Array:
     """The values of a fitted function, or an error that names the first row where they overflow."""
+    if math.isfinite(float(values.sum())):  # true of nearly all, and found in a microsecond
+        return values
     finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
     if not finite.all():
         row = int(np.flatnonzero(~finite)[0])

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from reference.native import one_vs_one
+
 LINEAR, RBF, LAPLACIAN, POLYNOMIAL, SIGMOID = range(5)
 
 
-def decision(kind, g, coef0, degree, Z, coefficients, intercept, X):
+def decision(kind, g, coef0, degree, Z, coefficients, counts, intercept, X):
     X = np.atleast_2d(X)
     if kind == LINEAR:
         return X @ Z.T + intercept
@@ -16,4 +18,4 @@ def decision(kind, g, coef0, degree, Z, coefficients, intercept, X):
         POLYNOMIAL: lambda: (g * (X @ Z.T) + coef0) ** degree,
         SIGMOID: lambda: np.tanh(g * (X @ Z.T) + coef0),
     }[kind]()
-    return K @ coefficients + intercept
+    return (K @ coefficients if counts is None else one_vs_one.values(K, coefficients, counts)) + intercept

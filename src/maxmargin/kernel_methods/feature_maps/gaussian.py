@@ -28,6 +28,7 @@ from maxmargin.kernel_methods.feature_maps.base import FeatureMap, empty_feature
 from maxmargin.kernel_methods.feature_maps.monomials import names_of_monomials, weighted_monomials
 from maxmargin.kernels import RBF, Linear
 from maxmargin.runtime.canonical_rows import canonical_rows
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_memory, check_new_points, check_number, check_points
 
@@ -35,6 +36,7 @@ HIGHEST_ORDER = 1000  # up to it, features of points so far away that exp(-|u|^2
 STRIP = 256  # rows at a time
 
 
+@parameters
 class GaussianSeriesMap(FeatureMap):
     """The Gaussian kernel's power series up to some order: Phi(x)'Phi(z) -> exp(-\\|x - z\\|^2 / (2 sigma^2)).
 
@@ -69,9 +71,8 @@ class GaussianSeriesMap(FeatureMap):
     1.00e-08, at most 1.00e-08
     """
 
-    def __init__(self, order: int = 10, sigma: float = 1.0) -> None:
-        self.order = order
-        self.sigma = sigma
+    order: int = 10
+    sigma: float = 1.0
 
     def truncation_error(self, X: Any) -> float:
         """The largest \\|exp(-\\|x - z\\|^2 / (2 sigma^2)) - Phi(x)'Phi(z)\\| over any two of the given rows, a row
@@ -124,6 +125,7 @@ class GaussianSeriesMap(FeatureMap):
         return names_of_monomials(columns, self._steps(), self._factors(), prefix="g")
 
 
+@parameters
 class GaussianBasis(FeatureMap):
     """Gaussian bumps around centres: one feature exp(-\\|x - c\\|^2 / sigma^2) for each centre c.
 
@@ -156,9 +158,8 @@ class GaussianBasis(FeatureMap):
            [0.018, 0.   ]])
     """
 
-    def __init__(self, sigma: float = 1.0, centers: Any = None) -> None:
-        self.sigma = sigma
-        self.centers = centers
+    sigma: float = 1.0
+    centers: Any = None
 
     def _check(self, X: Points) -> None:
         sigma = check_number("sigma", self.sigma, above=0)

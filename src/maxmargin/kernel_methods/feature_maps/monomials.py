@@ -37,12 +37,7 @@ def count(d: int, m: int) -> int:
 
 
 class Monomials:
-    """The recursion for d columns, up to a degree.
-
-    Parameters
-    ----------
-    d, degree : int
-    """
+    """The recursion for d columns, up to a degree."""
 
     def __init__(self, d: int, degree: int) -> None:
         self.d, self.degree = d, degree
@@ -108,19 +103,11 @@ def weighted_monomials(
 ) -> Points:
     """The blocks B_0, B_1, ..., each times its factor, side by side; a degree whose factor is zero is left out.
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-    start : callable
-        s(x) of some of the rows.
-    steps, factors : sequences of float
-        t_m for m = 1, ..., and a factor for m = 0, 1, ...
-    name : str
-        What the features are, for a refusal.
-
-    Returns
-    -------
-    array or CSR matrix of the precision of X; what it is computed from is float64.
+    X: array or CSR matrix of shape (n, d)
+    start: s(x) of some of the rows
+    steps, factors: t_m for m = 1, ..., and a factor for m = 0, 1,
+    name: what the features are, for a refusal
+    Returns array or CSR matrix of the precision of X; what it is computed from is float64.
     """
     if sp.issparse(X):
         return _sparse_monomials(X, start(X), steps, factors, name)

@@ -21,9 +21,11 @@ import scipy.sparse as sp
 from maxmargin.kernel_methods.feature_maps.base import FeatureMap, empty_features
 from maxmargin.kernel_methods.feature_maps.monomials import count, names_of_monomials, weighted_monomials
 from maxmargin.kernels.bandwidth import resolve_gamma
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.validation import Array, Points, check_flag, check_memory, check_number
 
 
+@parameters
 class PolynomialMap(FeatureMap):
     """The map whose inner product is the polynomial kernel: Phi(x)'Phi(z) = (gamma x'z + coef0)^degree.
 
@@ -71,10 +73,9 @@ class PolynomialMap(FeatureMap):
            [144., 676.]])
     """
 
-    def __init__(self, degree: int = 2, gamma: str | float = 1.0, coef0: float = 0.0) -> None:
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
+    degree: int = 2
+    gamma: str | float = 1.0
+    coef0: float = 0.0
 
     def _check(self, X: Points) -> None:
         check_number("degree", self.degree, least=1, integer=True)
@@ -113,6 +114,7 @@ class PolynomialMap(FeatureMap):
         return names_of_monomials(columns, self._steps(), self._factors())
 
 
+@parameters
 class MonomialMap(FeatureMap):
     """The powers of every column, (x, x^2, ..., x^degree): first all columns, then all their squares, and so on.
 
@@ -139,9 +141,8 @@ class MonomialMap(FeatureMap):
            [ 1.,  3.,  9., 27.]])
     """
 
-    def __init__(self, degree: int = 2, include_bias: bool = False) -> None:
-        self.degree = degree
-        self.include_bias = include_bias
+    degree: int = 2
+    include_bias: bool = False
 
     def _check(self, X: Points) -> None:
         check_number("degree", self.degree, least=1, integer=True)

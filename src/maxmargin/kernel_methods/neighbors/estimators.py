@@ -8,14 +8,16 @@ the n_neighbors nearest training points,
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.kernel_methods.base import KERNEL_ENTRIES
+from maxmargin.kernel_methods.base import KERNEL_ENTRIES, KernelParameters
 from maxmargin.kernel_methods.neighbors.search import FeatureSpace
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -27,30 +29,15 @@ from maxmargin.runtime.validation import (
     check_points,
     check_targets,
 )
-from maxmargin.svm.kernel_input import KernelInput
 
 
-class _KernelNeighbors(KernelInput):
+@parameters
+class _KernelNeighbors(KernelParameters):
     """What classifier and regressor share: parameters, training points and the search."""
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: Any = "uniform",
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_jobs = n_jobs
+    n_neighbors: int = 5
+    _: KW_ONLY
+    weights: Any = "uniform"
 
     def _check_parameters(self) -> None:
         self._threads(0)  # refuses a bad n_jobs
@@ -170,16 +157,11 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     def fit(self, X: Any, y: Any) -> Any:
         """Keep the training points and their labels.
 
-        Parameters
-        ----------
-        {X_train}
+        {Parameters, X_train}
         y : array-like of shape (n_samples,)
             Class labels: numbers, strings or booleans.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
         """
         self._check_parameters()
         X, y = self._training_points(X, y, supervised=True)
@@ -190,9 +172,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     def predict_proba(self, X: Any) -> Array:
         """Shares of the votes.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------
@@ -208,9 +188,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     def predict(self, X: Any) -> Array:
         """The label with the most votes; of equal ones the first in ``classes_``.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------
@@ -251,16 +229,11 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
     def fit(self, X: Any, y: Any) -> Any:
         """Keep the training points and their targets.
 
-        Parameters
-        ----------
-        {X_train}
+        {Parameters, X_train}
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
         """
         self._check_parameters()
         X = self._training_points(X)
@@ -271,9 +244,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
     def predict(self, X: Any) -> Array:
         """The weighted mean of the neighbours' targets.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------

@@ -18,6 +18,7 @@ kernel between projections, learns the way back (Bakır, Weston & Schölkopf 200
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.kernel_methods.base import SKLEARN_ENTRIES, KernelMethod
+from maxmargin.kernel_methods.base import SKLEARN_ENTRIES, SklearnKernelMethod
 from maxmargin.kernel_methods.pca import eigen
 from maxmargin.kernel_methods.pca.preimages import dense_rows, fixed_points
-from maxmargin.kernels import RBF, Kernel
+from maxmargin.kernels import RBF
 from maxmargin.kernels.gram.operator import Gram
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -44,11 +46,12 @@ from maxmargin.runtime.validation import (
     check_points,
     shown,
 )
-from maxmargin.svm.kernel_input import expansion_of, gram_of, kernel_of
+from maxmargin.svm.kernel_input import expansion_of, gram_of
 
 
 @documented(SKLEARN_ENTRIES)
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMethod):
+@parameters
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernelMethod):
     """Principal components in feature space.
 
     A drop-in for ``sklearn.decomposition.KernelPCA`` that takes every kernel of this library, and finds pre-images
@@ -115,42 +118,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMethod)
     array([[-0. ,  1.1]])
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        alpha: float = 1.0,
-        fit_inverse_transform: bool = False,
-        eigen_solver: str = "auto",
-        tol: float = 0,
-        max_iter: int | None = None,
-        iterated_power: int | str = "auto",
-        remove_zero_eig: bool = False,
-        random_state: Any = None,
-        copy_X: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.alpha = alpha
-        self.fit_inverse_transform = fit_inverse_transform
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.iterated_power = iterated_power
-        self.remove_zero_eig = remove_zero_eig
-        self.random_state = random_state
-        self.copy_X = copy_X
-        self.n_jobs = n_jobs
+    n_components: int | None = None
+    _: KW_ONLY
+    alpha: float = 1.0
+    fit_inverse_transform: bool = False
+    eigen_solver: str = "auto"
+    tol: float = 0
+    max_iter: int | None = None
+    iterated_power: int | str = "auto"
+    remove_zero_eig: bool = False
+    random_state: Any = None
+    copy_X: bool = True
 
     def _check_parameters(self) -> None:
         if self.n_components is not None:
@@ -167,22 +145,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMethod)
         if self.fit_inverse_transform and self._is_precomputed():
             raise ValueError("fit_inverse_transform=True needs points to go back to; a precomputed kernel has none.")
 
-    def _kernel(self) -> Kernel:
-        gamma = "auto" if self.gamma is None else self.gamma
-        return kernel_of(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, params=self.kernel_params)
-
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find the components.
 
-        Parameters
-        ----------
-        {X_train, y_ignored}
+        {Parameters, X_train, y_ignored}
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
         """
         self._check_parameters()
         X = self._training_points(X)
@@ -252,9 +221,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMethod)
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Find the components and project the training points on them.
 
-        Parameters
-        ----------
-        {X_train, y_ignored}
+        {Parameters, X_train, y_ignored}
 
         Returns
         -------
@@ -266,9 +233,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMethod)
     def transform(self, X: Any) -> Array:
         """Project points on the components.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------

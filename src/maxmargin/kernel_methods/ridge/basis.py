@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from maxmargin.kernel_methods.feature_maps import GaussianBasis, MonomialMap
 from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
-from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -42,6 +42,7 @@ STRIP = 1 << 22  # features at a time when predicting
 NAMES = ("gaussian", "polynomial")
 
 
+@parameters
 class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     """Regression on basis functions, f(x) = w'Phi(x): least squares, or ridge regression with ``alpha`` > 0.
 
@@ -92,10 +93,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     (array([[ 0.75, -1.25, -0.75,  2.25]]), array([17.]))
     """
 
-    def __init__(self, basis: Any = None, alpha: float = 0.0, fit_intercept: bool = False) -> None:
-        self.basis = basis
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
+    basis: Any = None
+    alpha: float = 0.0
+    fit_intercept: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

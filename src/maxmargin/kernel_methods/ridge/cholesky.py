@@ -29,16 +29,8 @@ def _blocks(n: int, first: int = 0) -> list[slice]:
 def cholesky(A: Array, threads: int = 1) -> bool:
     """Overwrite the lower triangle of A with L; False, with A half done, if A is not positive definite.
 
-    Parameters
-    ----------
-    A : array of shape (n, n)
-        float64; symmetric, or at least its lower triangle is meant.
-    threads : int
-
-    Returns
-    -------
-    bool
-        Whether all pivots were positive.
+    A: (n, n); float64; symmetric, or at least its lower triangle is meant
+    Returns Whether all pivots were positive.
     """
     n = len(A)
     with single_threaded_blas():

@@ -11,18 +11,20 @@ regression, f(x) = v'x + b, and where the derivative of the sum above vanishes, 
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from maxmargin.kernel_methods.base import SKLEARN_ENTRIES, KernelMethod
+from maxmargin.kernel_methods.base import SKLEARN_ENTRIES, SklearnKernelMethod
 from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
 from maxmargin.kernel_methods.ridge.ridge_system import RidgeSystem
-from maxmargin.kernels import Callable, Kernel, Linear, Precomputed
+from maxmargin.kernels import Linear, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.kernels.gram.tiled import make_gram
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
@@ -35,119 +37,22 @@ from maxmargin.runtime.validation import (
     check_outputs,
     check_weights,
 )
-from maxmargin.svm.kernel_input import check_finite, expansion_of, kernel_of
+from maxmargin.svm.kernel_input import check_finite, expansion_of
 from maxmargin.svm.models.expansion import KernelExpansion
 
 
 @documented(SKLEARN_ENTRIES)
-class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMethod):
-    """Kernel ridge regression.
+@parameters
+class RidgeMethod(MultiOutputMixin, RegressorMixin, SklearnKernelMethod):
+    """What kernel ridge regression with a given alpha and with a chosen one share: all but ``fit``."""
 
-    Parameters
-    ----------
-    alpha : float or array-like of shape (n_targets,), default=1.0
-        Weight of the penalty |f|^2, >= 0, one for all targets or one each. 0 interpolates, where K allows.
-    {kernel, gamma, degree, coef0, kernel_params}
-    fit_intercept : bool, default=False
-        Whether to add a constant b that is not penalised. Without it, a kernel that has no constant of its own pulls
-        predictions to zero.
-    {n_jobs}
-
-    Attributes
-    ----------
-    dual_coef_ : array of shape (n_samples,) or (n_samples, n_targets)
-        The coefficients c.
-    intercept_ : float or array of shape (n_targets,)
-        The constant b; 0 without ``fit_intercept``.
-    {X_fit_, kernel_, n_features_in_}
-
-    See Also
-    --------
-    KernelRidgeCV : chooses alpha by leave-one-out.
-    maxmargin.SVR : the same function with a loss that forgives small errors, and fewer coefficients.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.kernel_methods.ridge import KernelRidge
-    >>> x = np.linspace(0, 6, 50)[:, None]
-    >>> model = KernelRidge(alpha=1e-3, kernel="rbf", gamma=1.0).fit(x, np.sin(x).ravel())
-    >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 1e-3)
-    True
-    >>> B = model.blend_weights([[1.0]])  # the prediction as a blend of the 50 targets
-    >>> B.shape, bool(np.isclose(B @ np.sin(x).ravel(), model.predict([[1.0]]))[0])
-    ((1, 50), True)
-    """
-
-    def __init__(
-        self,
-        alpha: Any = 1.0,
-        *,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        fit_intercept: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
-
-    def _kernel(self) -> Kernel:
-        gamma = "auto" if self.gamma is None else self.gamma
-        spec: Any = self.kernel
-        if isinstance(spec, str) and spec == "polynomial":
-            spec = "poly"
-        if isinstance(spec, str) and spec == "additive_chi2":
-            from sklearn.metrics.pairwise import additive_chi2_kernel
-
-            spec = Callable(additive_chi2_kernel)
-        return kernel_of(spec, gamma=gamma, degree=self.degree, coef0=self.coef0, params=self.kernel_params)
-
-    @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the function to training data.
-
-        Parameters
-        ----------
-        {X_train}
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target values.
-        {sample_weight}
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        check_flag("fit_intercept", self.fit_intercept)
-        X, Y, weights = self._checked(X, y, sample_weight)
-        self._alphas = _check_alphas(self.alpha, Y.shape[1])
-        used = np.flatnonzero(weights)
-        if self._is_narrow(len(used)) and self._alphas.min() > 0:
-            self._fit_linear(Y)
-            return self
-        system = self._system()
-        coefficients = np.zeros(Y.shape)
-        coefficients[used], intercept = _by_alpha(system.dual, Y[used], self._alphas)
-        for alpha in np.unique(self._alphas):
-            system.warn(float(alpha))
-        self._publish(coefficients, intercept, expansion_of(self.kernel_, self.X_fit_, coefficients, intercept))
-        return self
+    _: KW_ONLY
+    fit_intercept: bool = False
 
     def predict(self, X: Any) -> Array:
         """Values at new points.
 
-        Parameters
-        ----------
-        {X_new}
+        {Parameters, X_new}
 
         Returns
         -------
@@ -182,13 +87,14 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMethod):
                 values = check_finite(self.kernel_.matrix(X, self.X_fit_[used]))
         system = self._system()
         blends = []
-        for alpha in np.unique(self._alphas):
+        alphas, places = np.unique(self._alphas, return_inverse=True)
+        for alpha in alphas:
             B = np.zeros((X.shape[0], n))
             B[:, used] = system.blend(values, float(alpha))
             blends.append(B)
         if len(blends) == 1:
             return blends[0]
-        return np.stack([blends[i] for i in np.searchsorted(np.unique(self._alphas), self._alphas)])
+        return np.stack([blends[i] for i in places])
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Points, Array, Array]:
         """Training points, targets and weights; sets ``X_fit_`` and ``kernel_``."""
@@ -252,6 +158,76 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMethod):
         self._expansion = expansion
         self.dual_coef_ = coefficients.ravel() if self._single else coefficients
         self.intercept_: Any = float(intercept[0]) if self._single else intercept
+
+
+@documented(SKLEARN_ENTRIES)
+@parameters
+class KernelRidge(RidgeMethod):
+    """Kernel ridge regression.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_targets,), default=1.0
+        Weight of the penalty |f|^2, >= 0, one for all targets or one each. 0 interpolates, where K allows.
+    {kernel, gamma, degree, coef0, kernel_params}
+    fit_intercept : bool, default=False
+        Whether to add a constant b that is not penalised. Without it, a kernel that has no constant of its own pulls
+        predictions to zero.
+    {n_jobs}
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n_samples,) or (n_samples, n_targets)
+        The coefficients c.
+    intercept_ : float or array of shape (n_targets,)
+        The constant b; 0 without ``fit_intercept``.
+    {X_fit_, kernel_, n_features_in_}
+
+    See Also
+    --------
+    KernelRidgeCV : chooses alpha by leave-one-out.
+    maxmargin.SVR : the same function with a loss that forgives small errors, and fewer coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernel_methods.ridge import KernelRidge
+    >>> x = np.linspace(0, 6, 50)[:, None]
+    >>> model = KernelRidge(alpha=1e-3, kernel="rbf", gamma=1.0).fit(x, np.sin(x).ravel())
+    >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 1e-3)
+    True
+    >>> B = model.blend_weights([[1.0]])  # the prediction as a blend of the 50 targets
+    >>> B.shape, bool(np.isclose(B @ np.sin(x).ravel(), model.predict([[1.0]]))[0])
+    ((1, 50), True)
+    """
+
+    alpha: Any = 1.0
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the function to training data.
+
+        {Parameters, X_train}
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Target values.
+        {sample_weight}
+
+        {Returns, self}
+        """
+        check_flag("fit_intercept", self.fit_intercept)
+        X, Y, weights = self._checked(X, y, sample_weight)
+        self._alphas = _check_alphas(self.alpha, Y.shape[1])
+        used = np.flatnonzero(weights)
+        if self._is_narrow(len(used)) and self._alphas.min() > 0:
+            self._fit_linear(Y)
+            return self
+        system = self._system()
+        coefficients = np.zeros(Y.shape)
+        coefficients[used], intercept = _by_alpha(system.dual, Y[used], self._alphas)
+        for alpha in np.unique(self._alphas):
+            system.warn(float(alpha))
+        self._publish(coefficients, intercept, expansion_of(self.kernel_, self.X_fit_, coefficients, intercept))
+        return self
 
 
 def _check_alphas(alpha: Any, n_targets: int) -> Array:

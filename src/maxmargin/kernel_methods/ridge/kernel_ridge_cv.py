@@ -18,6 +18,7 @@ copy in the training set would not be left out at all.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -27,11 +28,11 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import check_scoring
 
 from maxmargin.kernel_methods.base import SKLEARN_ENTRIES
-from maxmargin.kernel_methods.ridge.kernel_ridge import KernelRidge
+from maxmargin.kernel_methods.ridge.kernel_ridge import RidgeMethod
 from maxmargin.kernel_methods.ridge.ridge_system import RidgeSystem
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.canonical_rows import canonical_rows
-from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
@@ -43,7 +44,8 @@ ERROR_ROWS = 512  # whose errors are computed at a time
 
 
 @documented(SKLEARN_ENTRIES)
-class KernelRidgeCV(KernelRidge):
+@parameters
+class KernelRidgeCV(RidgeMethod):
     """Kernel ridge regression that chooses alpha by leave-one-out.
 
     Parameters
@@ -91,46 +93,21 @@ class KernelRidgeCV(KernelRidge):
     0.1
     """
 
-    def __init__(
-        self,
-        alphas: Any = None,
-        *,
-        kernel: Any = "linear",
-        gamma: Any = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        fit_intercept: bool = False,
-        scoring: Any = None,
-        store_cv_results: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alphas = alphas
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.fit_intercept = fit_intercept
-        self.scoring = scoring
-        self.store_cv_results = store_cv_results
-        self.n_jobs = n_jobs
+    alphas: Any = None
+    _: KW_ONLY
+    scoring: Any = None
+    store_cv_results: bool = False
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose alpha, and fit the function to the training data with it.
 
-        Parameters
-        ----------
-        {X_train}
+        {Parameters, X_train}
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Target values.
         {sample_weight}
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
         """
         check_flag("fit_intercept", self.fit_intercept)
         check_flag("store_cv_results", self.store_cv_results)

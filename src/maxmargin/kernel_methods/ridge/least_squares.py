@@ -34,20 +34,11 @@ FEW_DIGITS = 1e-6  # reciprocal condition number of B'B, above which forming it 
 def ridge_weights(Phi: Array, Y: Array, alpha: float) -> tuple[Array, int]:
     """The weights W of least penalised squares, and the rank of the system.
 
-    Parameters
-    ----------
-    Phi : array of shape (n, m)
-        Features in float64.
-    Y : array of shape (n, t)
-        Targets, one problem a column.
-    alpha : float
-        The penalty, >= 0.
-
-    Returns
-    -------
-    W : array of shape (m, t)
-    rank : int
-        m, unless the features are linearly dependent to working precision and alpha does not make up for it.
+    Phi: (n, m); features in float64
+    Y: (n, t); targets, one problem a column
+    alpha: the penalty, >= 0
+    Returns W, array of shape (m, t)
+    Returns rank, m, unless the features are linearly dependent to working precision and alpha does not make up for it.
     """
     n, m = Phi.shape
     check_memory(

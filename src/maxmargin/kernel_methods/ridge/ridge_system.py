@@ -44,14 +44,8 @@ class Eigen(NamedTuple):
 class RidgeSystem:
     """The system of one training set, for any alpha.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        The kernel matrix in float64; it is overwritten.
-    weights : array of shape (n,)
-        All positive.
-    fit_intercept : bool
-    threads : int
+    K: (n, n); the kernel matrix in float64; it is overwritten
+    weights: (n,); all positive
     """
 
     def __init__(self, K: Array, weights: Array, fit_intercept: bool, threads: int = 1) -> None:

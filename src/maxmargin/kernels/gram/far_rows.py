@@ -32,18 +32,10 @@ STRIP_MAX_PAIRS = 1 << 20
 
 @dataclass(frozen=True)
 class FarRows:
-    """The far points among some rows.
+    """The far points among some rows."""
 
-    Attributes
-    ----------
-    index : array
-        Their places among the rows, ascending.
-    points : array or CSR matrix
-        The points themselves, as they came.
-    """
-
-    index: Array
-    points: Points
+    index: Array  # their places among the rows, ascending
+    points: Points  # array or CSR matrix; the points themselves, as they came
 
     def part(self, rows: Array) -> FarRows | None:
         """The far points among some of the rows, by their places among those."""

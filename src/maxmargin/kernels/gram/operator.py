@@ -31,20 +31,12 @@ def _tiles(count: int, size: int) -> list[slice]:
 class Gram(abc.ABC):
     """The kernel matrix of n rows.
 
-    Attributes
-    ----------
-    n : int
-        Number of rows.
-    evaluations : int
-        Kernel values computed so far.
-    budget : float
-        Bytes that a solver may use to hold kernel values.
-    single_is_exact : bool
-        Whether ``product(..., single=True)`` is computed in float64 all the same.
-    held : bool
-        Whether kernel values are read from memory rather than computed.
-    scratch : Scratch
-        Buffers to work in, shared by the operators of one fit.
+    n: number of rows
+    evaluations: kernel values computed so far
+    budget: bytes that a solver may use to hold kernel values
+    single_is_exact: whether ``product(..., single=True)`` is computed in float64 all the same
+    held: whether kernel values are read from memory rather than computed
+    scratch: buffers to work in, shared by the operators of one fit
     """
 
     n: int
@@ -86,13 +78,9 @@ class Gram(abc.ABC):
 class KernelGram(Gram):
     """Kernel values computed from the points on demand.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel.
-    X : array or CSR matrix of shape (n, d)
-    threads : int
-        Threads a block or product may use; the result does not depend on it.
+    kernel: a resolved kernel
+    X: array or CSR matrix of shape (n, d)
+    threads: threads a block or product may use; the result does not depend on it
     """
 
     def __init__(self, kernel: Kernel, X: Points, threads: int = 1) -> None:
@@ -145,16 +133,10 @@ def kernel_product(kernel: Kernel, A: Points, B: Points, coef: Array, threads: i
 class StoredGram(Gram):
     """A kernel matrix that is held in memory: the user's own, or a small one computed once and shared.
 
-    Parameters
-    ----------
-    K : array of shape (N, N)
-        Never copied as a whole.
-    index : array or None
-        The rows of K this operator stands for; all by default.
-    evaluations : int
-        Kernel values it took to fill K.
-    around : array, optional
-        The C-ordered float64 array whose first rows and columns are K, if it has room for whole vectors beyond them.
+    K: (N, N); never copied as a whole
+    index: the rows of K this operator stands for; all by default
+    evaluations: kernel values it took to fill K
+    around: the C-ordered float64 array whose first rows and columns are K, if it has room for whole vectors beyond them
     """
 
     def __init__(self, K: Array, index: Array | None = None, evaluations: int = 0, around: Array | None = None) -> None:

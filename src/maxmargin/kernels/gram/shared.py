@@ -87,12 +87,7 @@ class ClassBlocks:
 
     Small classes are held in float64, so that their machines need no second look; large ones in float32.
 
-    Parameters
-    ----------
-    gram : TiledGram
-    codes : array
-        Class of each row, -1 for rows that take no part.
-    n_classes : int
+    codes: class of each row, -1 for rows that take no part
     """
 
     def __init__(self, gram: TiledGram, codes: Array, n_classes: int) -> None:

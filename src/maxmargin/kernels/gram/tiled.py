@@ -281,12 +281,8 @@ def _many_products(left: Side, right: Panels, coef: Array, form: Form, threads: 
 class TiledGram(KernelGram):
     """Kernel values by fused tiles.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel with a tile form.
-    X : array or CSR matrix of shape (N, d)
-    threads : int
+    kernel: a resolved kernel with a tile form
+    X: array or CSR matrix of shape (N, d)
     """
 
     def __init__(self, kernel: Kernel, X: Points, threads: int = 1) -> None:

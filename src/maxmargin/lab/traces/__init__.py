@@ -2,7 +2,8 @@
 
 ``SOLVERS`` lists the methods; each is a file with the mathematics at its top and one generator of steps. ``trace`` runs
 one on the points of the page and answers with frames: the multipliers after a step, what can be said of them
-(:func:`~maxmargin.lab.traces.lesson.look`), and a sentence. Long runs are thinned evenly. ``trace_values`` gives the
+(:func:`~maxmargin.lab.traces.lesson.look`), and a sentence. Of long runs the first steps are all there, later ones
+thinned (:class:`~maxmargin.lab.traces.lesson.Thinned`). ``trace_values`` gives the
 decision function of any frame on a grid, so that frames themselves stay small.
 
 All methods solve the same problem as :class:`~maxmargin.SVC` and end at its solution, which is part of the answer;
@@ -33,7 +34,6 @@ from maxmargin.runtime.validation import Array
 __all__ = ["SOLVERS", "Method", "script", "trace", "trace_values"]
 
 MOST_POINTS = 300  # whose every multiplier is sent with every frame
-MOST_FRAMES = 300
 MOST_STEPS = 50_000
 MOST_SECONDS = 3.0  # for the steps; nobody waits longer for a film
 ROUNDING = 1e-9  # of the largest eigenvalue of K: a negative one beyond it is no rounding
@@ -86,7 +86,7 @@ def trace(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
     ----------
     request : mapping
         ``points`` [[x, y, class], ...] of two classes, ``kernel``, ``C``, ``solver`` (one of ``SOLVERS``), ``tol``,
-        ``seed``, ``max_frames`` <= 300, and ``max_iterations``, the step after which to stop.
+        ``seed``, and ``max_iterations``, the step after which to stop.
     control : Run, optional
         Says when to stop.
 
@@ -111,12 +111,11 @@ def trace(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
     control = control or Run()
     name = requests.choice(request, "solver", SOLVERS, "smo")
     method = SOLVERS[name]
-    most_frames = int(requests.number(request, "max_frames", MOST_FRAMES, least=2, most=MOST_FRAMES, integer=True))
     lesson, parameters = _lesson(request, name)
     limit = method.limit or min(10_000, max(1_000, 40 * lesson.n))
     limit = int(requests.number(request, "max_iterations", limit, least=1, most=MOST_STEPS, integer=True))
     final = _final(lesson, parameters, name, control)
-    thinned, stopped, began = Thinned(most_frames), "", control.seconds
+    thinned, stopped, began = Thinned(), "", control.seconds
     for step in method.steps(lesson, limit) if method.bounded else method.steps(lesson):
         thinned.add(step)
         if thinned.count > limit and not method.bounded:

@@ -71,11 +71,7 @@ async def _removed(address: str, dask_scheduler: Any = None) -> None:
 class Pulse:
     """Which workers are alive.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    poll : callable, optional
-        Called at every tick of a wait; it may raise to end it.
+    poll: called at every tick of a wait; it may raise to end it
     """
 
     def __init__(self, client: distributed.Client, poll: Callable[[], None] | None = None) -> None:

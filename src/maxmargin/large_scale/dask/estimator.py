@@ -35,12 +35,8 @@ traffic_ : Traffic
 def with_client(local: Any, name: str) -> Callable[[Class], Class]:
     """A class decorator: the parameters of the local estimator with their documentation, and ``client``.
 
-    Parameters
-    ----------
-    local : type
-        The local estimator.
-    name : str
-        What it is called in the documentation.
+    local: the local estimator
+    name: what it is called in the documentation
     """
 
     def decorate(cls: Class) -> Class:

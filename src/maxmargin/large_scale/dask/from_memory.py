@@ -14,20 +14,11 @@ from maxmargin.runtime.validation import Array, Points
 
 
 def on_cluster(estimator: Any, X: Points, y: Array, address: str | None = None) -> Any:
-    """Fit an local estimator on a cluster.
+    """Fit a local estimator on a cluster.
 
-    Parameters
-    ----------
-    estimator : estimator
-        LinearSVC, NystroemSVC, NystroemSVR or NystroemRidge of the library; its parameters are taken over.
-    X, y : training data
-    address : str, optional
-        Of the scheduler, "tcp://host:8786"; without it a cluster in this process.
-
-    Returns
-    -------
-    fitted : estimator
-        Of the same class.
+    estimator: LinearSVC, NystroemSVC, NystroemSVR or NystroemRidge of the library; its parameters are taken over
+    address: of the scheduler, "tcp://host:8786"; without it a cluster in this process
+    Returns the fitted estimator, of the same class.
 
     Examples
     --------

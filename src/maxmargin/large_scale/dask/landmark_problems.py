@@ -19,31 +19,15 @@ from maxmargin.runtime.validation import Array, Points
 
 @dataclass(frozen=True)
 class LandmarkSetup:
-    """What turns partitions into problems over kernel values.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    points : array or CSR matrix
-        The landmarks.
-    T : array of shape (m, r)
-        From kernel values to features.
-    dtype : type
-        Of the kernel values.
-    task : Task
-    cache_size : float or "auto"
-        Megabytes of a worker for kernel values.
-    n_jobs : int or None
-        Threads of a worker; None for all it has.
-    """
+    """What turns partitions into problems over kernel values."""
 
     kernel: Kernel
-    points: Points
-    T: Array
-    dtype: Any
+    points: Points  # array or CSR matrix; the landmarks
+    T: Array  # (m, r); from kernel values to features
+    dtype: Any  # of the kernel values
     task: Task
-    cache_size: Any
-    n_jobs: int | None
+    cache_size: Any  # megabytes of a worker for kernel values
+    n_jobs: int | None  # threads of a worker; None for all it has
 
     def problems(self, parts: list[Partition], threads: int) -> list[LocalOracle]:
         left = budget_of(self.cache_size)

@@ -41,24 +41,12 @@ MAX_ASYMMETRY = 1e-6  # of a precomputed matrix, relative to its entries
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the client chose.
+    """What the client chose."""
 
-    Attributes
-    ----------
-    kernel : Kernel
-        Resolved.
-    landmarks : Landmarks
-        Their indices are positions in X.
-    sample : array or CSR matrix
-        The rows that they were chosen from.
-    inside : array or None
-        Which of them are landmarks, where that is known.
-    """
-
-    kernel: Kernel
-    landmarks: Landmarks
-    sample: Points
-    inside: Array | None
+    kernel: Kernel  # resolved
+    landmarks: Landmarks  # their indices are positions in X
+    sample: Points  # array or CSR matrix; the rows that they were chosen from
+    inside: Array | None  # which of them are landmarks, where that is known
 
     def error(self, factor: Factor, rng: np.random.Generator) -> KernelError:
         """How much of the kernel the landmarks miss."""
@@ -80,18 +68,11 @@ class OwnMatrix(Landmarks):
 class ChosenColumns(Chosen):
     """What the client chose of a precomputed matrix.
 
-    Attributes
-    ----------
-    sample : array of shape (s, s)
-        Entries of rows drawn at random.
-    between : array of shape (s, m)
-        Their entries in the columns of the landmarks.
-    population : int
-        What they were drawn from.
+    sample: (s, s); entries of rows drawn at random
     """
 
-    between: Array
-    population: int
+    between: Array  # (s, m); their entries in the columns of the landmarks
+    population: int  # what they were drawn from
 
     def error(self, factor: Factor, rng: np.random.Generator) -> KernelError:
         return error_of(self.sample, self.between @ factor.T, self.population)

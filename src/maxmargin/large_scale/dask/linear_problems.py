@@ -20,12 +20,8 @@ from maxmargin.runtime.validation import Array, check_labels
 class Sides(Labels):
     """One-vs-rest where some classes have no binary problem of their own, because they have no weight.
 
-    Attributes
-    ----------
-    solved : array of int
-        The classes whose binary problems these outputs are.
-    constant : array of shape (classes,)
-        The decision of the others.
+    solved: the classes whose binary problems these outputs are
+    constant: (classes,); the decision of the others
     """
 
     solved: Array = None  # type: ignore[assignment]
@@ -42,28 +38,18 @@ class Sides(Labels):
 
 @dataclass(frozen=True)
 class LinearSetup:
-    """What turns a partition into a linear problem.
-
-    Attributes
-    ----------
-    classes, class_weight : arrays
-    C : float
-    shift, constant
-        As in :class:`~maxmargin.large_scale.rows.linear.LinearRows`.
-    solved, constants : arrays
-        As in :class:`Sides`.
-    n_jobs : int or None
-        Threads of a worker; None for all it has.
-    """
+    """What turns a partition into a linear problem."""
 
     classes: Array
     class_weight: Array
     C: float
+    # shift, constant: as in :class:`~maxmargin.large_scale.rows.linear.LinearRows`
     shift: Array | None
     constant: float | None
+    # solved, constants: as in :class:`Sides`
     solved: Array
     constants: Array
-    n_jobs: int | None = None
+    n_jobs: int | None = None  # threads of a worker; None for all it has
     T: None = None
 
     def problems(self, parts: list[Partition], threads: int) -> list[LocalOracle]:

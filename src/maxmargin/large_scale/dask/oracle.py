@@ -38,26 +38,17 @@ PASSING = ("evaluate", "curvature_times", "curvature", "curvature_diagonal", "di
 
 @dataclass(frozen=True)
 class OracleState:
-    """The state of the rows of a problem.
+    """The state of the rows of a problem."""
 
-    Attributes
-    ----------
-    B, b : arrays or None
-        The coefficients of F; None where F = 0 still.
-    loss : SmoothedLoss or None
-        That of the last evaluation.
-    P, p, only : arrays or None
-        The direction and its outputs.
-    centred : tuple
-        (B, b, loss) wherever the hinges were centred, in this order: centres follow from those before.
-    """
-
+    # B, b: the coefficients of F; None where F = 0 still
     B: Array | None = None
     b: Array | None = None
-    loss: SmoothedLoss | None = None
+    loss: SmoothedLoss | None = None  # that of the last evaluation
+    # P, p, only: the direction and its outputs
     P: Array | None = None
     p: Array | None = None
     only: Array | None = None
+    # (B, b, loss) wherever the hinges were centred, in this order: centres follow from those before
     centred: tuple[tuple[Any, Any, Any], ...] = ()
 
     def restore(self, oracle: LocalOracle) -> None:
@@ -89,21 +80,10 @@ class DaskOracle:
     """The rows of all shards, as a solver sees them; the methods are those of
     :class:`~maxmargin.large_scale.rows.oracle.RowOracle`.
 
-    Parameters
-    ----------
-    shards : Shards
-    columns, outputs : int
-        Of the problem.
-    key : tuple of int, optional
-        Which problem: by default that of all rows.
-    kind : type, optional
-        What to make of rows that are fetched: :class:`~maxmargin.large_scale.rows.local.LocalOracle`, or a
-        descendant.
-
-    Attributes
-    ----------
-    passes : float
-        Passes over K so far.
+    columns, outputs: of the problem
+    key: which problem: by default that of all rows
+    kind: what to make of rows that are fetched: :class:`~maxmargin.large_scale.rows.local.LocalOracle`, or a descendant
+    passes: passes over K so far
     """
 
     def __init__(
@@ -146,7 +126,7 @@ class DaskOracle:
         answer = self.shards.ask(question, large=size > LARGE_ANSWER_BYTES)
         self.known = [place.made for place in self.shards.places]
         for operation in operations:
-            self.told = self.state.after(operation)
+            self.state = self.state.after(operation)
         self.waiting, self.evaluated = [], operations[-1][0] == "evaluate"
         self.passes += sum(name in PASSING for name, _, _ in operations)
         return answer

@@ -42,27 +42,14 @@ class Negative(NamedTuple):
 
 @dataclass
 class Partition:
-    """Rows that lie on one worker.
+    """Rows that lie on one worker."""
 
-    Attributes
-    ----------
-    index : int
-        Its place among all partitions.
-    X : array or CSR matrix of shape (n, d)
-    y : array of shape (n,) or (n, outputs)
-    weights : array of shape (n,)
-    names : tuple of str or None
-        Of the columns, where it came as a table.
-    negative : Negative or None
-        Where weights were negative, which are zero in ``weights``.
-    """
-
-    index: int
-    X: Points
-    y: Array
-    weights: Array
-    names: tuple[str, ...] | None = None
-    negative: Negative | None = None
+    index: int  # its place among all partitions
+    X: Points  # array or CSR matrix of shape (n, d)
+    y: Array  # (n,) or (n, outputs)
+    weights: Array  # (n,)
+    names: tuple[str, ...] | None = None  # of the columns, where it came as a table
+    negative: Negative | None = None  # where weights were negative, which are zero in ``weights``
 
     @property
     def n(self) -> int:

@@ -24,10 +24,7 @@ HELD = "held"  # stands for the T of the setup among the arguments of an operati
 class Setup(Protocol):
     """What turns partitions into problems; sent to every worker once.
 
-    Attributes
-    ----------
-    T : array of shape (m, r) or None
-        From kernel values to features, where there are any.
+    T: (m, r) or None; from kernel values to features, where there are any
     """
 
     @property
@@ -52,27 +49,14 @@ Key = tuple[int, ...]  # which problem: the whole, or by which strides its rows 
 
 @dataclass(frozen=True)
 class Question:
-    """One map-reduce step.
+    """One map-reduce step."""
 
-    Attributes
-    ----------
-    key : tuple of int
-        The problem.
-    turn : int
-        Questions are numbered, so that one which arrives twice is answered twice and obeyed once.
-    operations : tuple
-        What each partition is to do; the answer is the sum of what the last of them returns.
-    answers : int, default=1
-        Of how many of the last operations the answer is wanted; with several it is a tuple.
-    state : State or None
-        To begin with, where the shard is new to the problem.
-    """
-
-    key: Key
-    turn: int
+    key: Key  # the problem
+    turn: int  # questions are numbered, so that one which arrives twice is answered twice and obeyed once
+    # what each partition is to do; the answer is the sum of what the last of them returns
     operations: tuple[Operation, ...]
-    state: State | None = None
-    answers: int = 1
+    state: State | None = None  # to begin with, where the shard is new to the problem
+    answers: int = 1  # of how many of the last operations the answer is wanted; with several it is a tuple
 
 
 def plus(one: Any, two: Any) -> Any:
@@ -94,13 +78,7 @@ def added(values: Sequence[Any]) -> Any:
 
 
 class Shard:
-    """Partitions of one worker.
-
-    Parameters
-    ----------
-    setup : Setup
-    parts : list of Partition
-    """
+    """Partitions of one worker."""
 
     def __init__(self, setup: Setup, parts: list[Partition]) -> None:
         try:

@@ -50,17 +50,6 @@ def _counted(count: int, name: str) -> str:
 class Traffic:
     """What moved between client and workers.
 
-    Attributes
-    ----------
-    workers, partitions : int
-        Where the rows were.
-    steps : int
-        Map-reduce steps: questions put to all shards.
-    sent, received : int
-        Bytes of all questions and answers, as they passed the client.
-    lost : int
-        Shards that were lost with their workers, and made anew.
-
     Examples
     --------
     >>> from maxmargin.large_scale.dask.shards import Traffic
@@ -68,12 +57,14 @@ class Traffic:
     2 workers, 8 partitions: 30 map-reduce steps, 120.0 kB sent, 900.0 kB received
     """
 
+    # workers, partitions: where the rows were
     workers: int = 0
     partitions: int = 0
-    steps: int = 0
+    steps: int = 0  # map-reduce steps: questions put to all shards
+    # sent, received: bytes of all questions and answers, as they passed the client
     sent: int = 0
     received: int = 0
-    lost: int = 0
+    lost: int = 0  # shards that were lost with their workers, and made anew
 
     def __str__(self) -> str:
         lost = f", {_counted(self.lost, 'shard')} made anew" if self.lost else ""
@@ -95,22 +86,12 @@ class _Place:
 
 @dataclass
 class Shards:
-    """All shards of a fit.
-
-    Parameters
-    ----------
-    pulse : Pulse
-    parts : list of lists of Delayed
-        The partitions of each shard.
-    setup : Setup
-    homes : list of str
-        A worker for each shard, to begin with.
-    """
+    """All shards of a fit."""
 
     pulse: Pulse
-    parts: list[list[Any]]
+    parts: list[list[Any]]  # the partitions of each shard
     setup: Setup
-    homes: list[str]
+    homes: list[str]  # a worker for each shard, to begin with
     traffic: Traffic = field(default_factory=Traffic)
 
     def __post_init__(self) -> None:

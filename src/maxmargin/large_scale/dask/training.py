@@ -50,47 +50,26 @@ SUMS_MAX_ENTRIES = 2**22  # per call: a few milliseconds, so that a cancelled ta
 
 @dataclass(frozen=True)
 class Summary:
-    """What the client knows of a partition: its rows, their dtype, labels and weights, and the columns' weighted sums.
+    """What the client knows of a partition: rows, dtype, labels, weights, and the columns' weighted sums."""
 
-    Attributes
-    ----------
-    n, used : int
-        Rows, and those that have weight.
-    lightest, heaviest : float
-        The least and the largest weight of the latter.
-    dtype : dtype
-    sparse : bool
-    size : int
-        Bytes of the rows.
-    weight : float
-        The sum.
-    labels, totals : arrays
-        The classes of the partition and their weights. For a regression, of w_i y_i and w_i y_i^2 the sums, one column
-        an output.
-    sums : array of shape (d,)
-        Of w_i x_i.
-    squares : array of shape (d,)
-        Of w_i (x_ij - m_j)^2, with the partition's own means m.
-    names : tuple of str or None
-        Of the columns, where it came as a table.
-    negative : Negative or None
-        Weights that leave rows out.
-    """
-
+    # n, used: rows, and those that have weight
     n: int
     used: int
+    # lightest, heaviest: the least and the largest weight of the latter
     lightest: float
     heaviest: float
     dtype: Any
     sparse: bool
-    size: int
-    weight: float
+    size: int  # bytes of the rows
+    weight: float  # the sum
+    # labels, totals: the classes of the partition and their weights. For a regression, of w_i y_i and w_i y_i^2 the
+    # sums, one column an output
     labels: Array
     totals: Array
-    sums: Array
-    squares: Array
-    names: tuple[str, ...] | None = None
-    negative: Negative | None = None
+    sums: Array  # (d,); of w_i x_i
+    squares: Array  # (d,); of w_i (x_ij - m_j)^2, with the partition's own means m
+    names: tuple[str, ...] | None = None  # of the columns, where it came as a table
+    negative: Negative | None = None  # weights that leave rows out
 
 
 def weighted_sums(X: Array, w: Array, mean: Array | None) -> Array:
@@ -191,19 +170,9 @@ def counted_workers(traffic: Traffic) -> str:
 class Training:
     """The data of one fit on its cluster.
 
-    Parameters
-    ----------
-    pulse : Pulse
-    X, y, sample_weight
-        As handed to ``fit``.
-    numeric : bool
-        Whether y holds numbers to be learnt, not labels.
-
-    Attributes
-    ----------
-    parts : list of Delayed
-        The partitions.
-    summaries : list of Summary
+    X, y, sample_weight: as handed to ``fit``
+    numeric: whether y holds numbers to be learnt, not labels
+    parts: the partitions
     """
 
     def __init__(self, pulse: Pulse, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> None:

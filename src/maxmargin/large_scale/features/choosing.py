@@ -68,29 +68,17 @@ def choose_landmarks(
 ) -> Landmarks:
     """Landmarks for the rows of X.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel.
-    X : ndarray, memmap or CSR matrix of shape (n, d), or array of n objects
-        Validated points; for a precomputed kernel, its matrix. X is never copied as a whole.
-    m : int
-        How many. With m or fewer distinct rows of positive weight, all of them; where the kernel has fewer
-        dimensions than m, ``"rpcholesky"`` stops when nothing is left to explain.
-    method : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-        How to choose; or the landmarks themselves, as points or as indices of rows, and then m does not matter.
-    weights : ndarray of shape (n,), optional
-        Sample weights; two equals a repetition, and zero is absent.
-    rng : numpy.random.Generator, optional
-        Where random numbers come from.
-    threads : int, default=1
-        Threads that compute kernel values; the result does not depend on it.
-    stop : callable, optional
-        Asked now and then: anything but None, and the choice ends with what it has.
-
-    Returns
-    -------
-    Landmarks
+    kernel: a resolved kernel
+    X: array, memmap or CSR matrix of shape (n, d), or array of n objects; validated points; for a precomputed kernel,
+        its matrix. X is never copied as a whole.
+    m: how many. With m or fewer distinct rows of positive weight, all of them; where the kernel has fewer dimensions
+        than m, ``"rpcholesky"`` stops when nothing is left to explain.
+    method: {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like; how to choose; or the landmarks themselves,
+        as points or as indices of rows, and then m does not matter
+    weights: (n,); sample weights; two equals a repetition, and zero is absent
+    rng: where random numbers come from
+    threads: threads that compute kernel values; the result does not depend on it
+    stop: asked now and then: anything but None, and the choice ends with what it has
     """
     X = X if sp.issparse(X) else np.asarray(X)  # a memmap's own memory, as a plain array
     if not isinstance(method, str):

@@ -40,20 +40,11 @@ INDEFINITE = 1e-5  # a negative eigenvalue beyond this, relative to the largest,
 
 @dataclass(frozen=True)
 class Factor:
-    """T with T'K_mm T = I.
+    """T with T'K_mm T = I."""
 
-    Attributes
-    ----------
-    T : ndarray of shape (m, rank), float64
-    eigenvalues : ndarray of shape (m,)
-        All eigenvalues of K_mm, largest first; of a Cholesky factor the largest alone.
-    cut : float
-        Those above it count.
-    """
-
-    T: Array
-    eigenvalues: Array
-    cut: float
+    T: Array  # (m, rank), float64
+    eigenvalues: Array  # (m,); all eigenvalues of K_mm, largest first; of a Cholesky factor the largest alone
+    cut: float  # those above it count
 
     @property
     def rank(self) -> int:
@@ -64,21 +55,9 @@ class Factor:
     def of(cls, K_mm: Array, kernel: Any = None) -> Factor:
         """The factor of a kernel matrix.
 
-        Parameters
-        ----------
-        K_mm : ndarray of shape (m, m)
-            Kernel matrix of the landmarks, symmetric up to rounding.
-        kernel : object, optional
-            What to call the kernel in an error.
-
-        Returns
-        -------
-        Factor
-
-        Raises
-        ------
-        ValueError
-            If K_mm is not finite, or not positive semidefinite beyond rounding.
+        K_mm: (m, m); kernel matrix of the landmarks, symmetric up to rounding
+        kernel: what to call the kernel in an error
+        ValueError: If K_mm is not finite, or not positive semidefinite beyond rounding.
         """
         name, K = _name(kernel), _checked(K_mm, kernel)
         with single_threaded_blas():
@@ -102,16 +81,8 @@ class Factor:
     def above(cls, K_mm: Array, share: float, kernel: Any = None) -> Factor:
         """The factor for eigenvalues above a share of the largest, by Cholesky where nearly all are.
 
-        Parameters
-        ----------
-        K_mm : ndarray of shape (m, m)
-        share : float
-        kernel : object, optional
-            As in :meth:`of`.
-
-        Returns
-        -------
-        Factor
+        K_mm: (m, m)
+        kernel: as in :meth:`of`
         """
         K = _checked(K_mm, kernel)
         found = _by_cholesky(K, share) if len(K) >= LARGE else None

@@ -93,24 +93,13 @@ def estimate_kernel_error(
 ) -> KernelError:
     """The error of the features of landmarks.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel.
-    X : ndarray or CSR matrix of shape (n, d), or array of n objects
-        Validated points to draw from; for a precomputed kernel, its square matrix.
-    landmarks : Landmarks
-        Where their indices are known, they are rows of X, and left out (unless there are no others).
-    factor : Factor
-        Of the kernel matrix of the landmarks.
-    rng : numpy.random.Generator, optional
-        Draws the rows.
-    rows : int, default=1000
-        How many; all, if there are no more. Time and memory grow with its square.
-
-    Returns
-    -------
-    KernelError
+    kernel: a resolved kernel
+    X: array or CSR matrix of shape (n, d), or array of n objects; validated points to draw from; for a precomputed
+        kernel, its square matrix
+    landmarks: where their indices are known, they are rows of X, and left out (unless there are no others)
+    factor: of the kernel matrix of the landmarks
+    rng: draws the rows
+    rows: how many; all, if there are no more. Time and memory grow with its square.
     """
     rng = np.random.default_rng() if rng is None else rng
     others = np.arange(X.shape[0])

@@ -17,18 +17,12 @@ METHODS = ("uniform", "kmeans", "leverage", "rpcholesky")  # see ``choosing.py``
 
 @dataclass(frozen=True)
 class Landmarks:
-    """The points that stand for all.
+    """The points that stand for all."""
 
-    Attributes
-    ----------
-    points : ndarray or CSR matrix of shape (m, d), or array of m objects
-        The landmarks; for a precomputed kernel, their indices.
-    indices : ndarray of shape (m,) or None
-        Which rows of X they are; None where they are none.
-    """
-
+    # ndarray or CSR matrix of shape (m, d), or array of m objects; the landmarks; for a precomputed kernel, their
+    # indices
     points: Points
-    indices: Array | None
+    indices: Array | None  # (m,) or None; which rows of X they are; None where they are none
 
     def __len__(self) -> int:
         return int(self.points.shape[0])

@@ -12,6 +12,7 @@ by as much as 1e6. Rows are computed in tiles, so that no more than a tile of ke
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.features.kernel_error import KernelError, estimate_kernel_error
 from maxmargin.large_scale.features.landmarks import Landmarks, check_landmark_columns, generator_of
 from maxmargin.runtime.canonical_rows import object_hashes, row_hashes
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_memory, check_number, check_weights
@@ -34,6 +36,7 @@ TILE_VALUES = 1 << 18  # kernel values of a tile, 2 MB
 NAMED = {"gamma": "auto", "degree": 3, "coef0": 1.0}  # where a kernel given by name is told nothing, as scikit-learn
 
 
+@parameters
 class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
     """Features of landmarks, whose inner products are about the kernel's.
 
@@ -94,30 +97,17 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
     the 200 features miss ... % ± ... % of the kernel's trace, ...
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = None,
-        coef0: float | None = None,
-        degree: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        n_components: int = 100,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        landmarks: Any = "uniform",
-        dtype: str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.kernel_params = kernel_params
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.landmarks = landmarks
-        self.dtype = dtype
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: Any = None
+    coef0: float | None = None
+    degree: float | None = None
+    kernel_params: dict[str, Any] | None = None
+    n_components: int = 100
+    random_state: Any = None
+    n_jobs: int | None = None
+    landmarks: Any = "uniform"
+    dtype: str | None = None
 
     def _kernel(self) -> Kernel:
         given = {name: getattr(self, name) for name in NAMED if getattr(self, name) is not None}

@@ -27,6 +27,7 @@ and its variance shrinks, nearly to nothing for close points and as many frequen
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +36,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from maxmargin.kernels import RBF, Columns, Kernel, Laplacian, Normalized, Power, Product, Scaled, Sum
 from maxmargin.large_scale.features.kernel_error import KernelError, draw_rows, error_of
 from maxmargin.large_scale.features.landmarks import generator_of
-from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -53,6 +54,7 @@ TILE_VALUES = 1 << 17  # angles of a tile, 1 MB
 TURN = 2.0 * np.pi
 
 
+@parameters
 class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Random waves, whose inner products are about the kernel's.
 
@@ -99,24 +101,14 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = None,
-        method: str = "fourier",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        dtype: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.method = method
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.dtype = dtype
+    n_components: int = 100
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = None
+    method: str = "fourier"
+    random_state: Any = None
+    n_jobs: int | None = None
+    dtype: str | None = None
 
     def _kernel(self) -> Kernel:
         if isinstance(self.kernel, Kernel):
@@ -253,20 +245,11 @@ def size_at_zero(kernel: Kernel) -> float:
 def draw_frequencies(kernel: Kernel, count: int, d: int, rng: np.random.Generator, orthogonal: bool = False) -> Array:
     """Frequencies from the spectral measure of a kernel of x - z.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel.
-    count, d : int
-        How many, and the number of columns.
-    rng : numpy.random.Generator
-        Where random numbers come from.
-    orthogonal : bool, default=False
-        Whether those of an RBF kernel are orthogonal in groups of d.
-
-    Returns
-    -------
-    ndarray of shape (count, d), float64
+    kernel: a resolved kernel
+    count, d: how many, and the number of columns
+    rng: where random numbers come from
+    orthogonal: whether those of an RBF kernel are orthogonal in groups of d
+    Returns ndarray of shape (count, d), float64
     """
     if isinstance(kernel, RBF):
         normal = _orthogonal(count, d, rng) if orthogonal else rng.standard_normal((count, d))

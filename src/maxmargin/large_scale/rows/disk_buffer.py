@@ -27,10 +27,7 @@ def _bytes(X: Points) -> int:
 class DiskBuffer:
     """Rows that arrive in batches.
 
-    Parameters
-    ----------
-    budget : float
-        Bytes that may be held in memory.
+    budget: bytes that may be held in memory
     """
 
     def __init__(self, budget: float) -> None:

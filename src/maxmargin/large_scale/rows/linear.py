@@ -20,15 +20,10 @@ from maxmargin.runtime.validation import Array, Points
 class LinearRows:
     """Rows of X in tiles; see :class:`~maxmargin.large_scale.rows.tiles.RowTiles`.
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-    shift : array of shape (d,) or None
-        Subtracted from dense rows.
-    constant : float or None
-        Value of one more column.
-    height : int, optional
-        Rows of a tile.
+    X: array or CSR matrix of shape (n, d)
+    shift: (d,) or None; subtracted from dense rows
+    constant: value of one more column
+    height: rows of a tile
     """
 
     computed = False

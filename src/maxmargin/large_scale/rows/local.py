@@ -28,21 +28,10 @@ KEEP_MAX_SHARE = 0.7  # of rows with curvature, up to which the others are left 
 class LocalOracle:
     """:class:`~maxmargin.large_scale.rows.oracle.RowOracle` over rows of this process; it can be pickled.
 
-    Parameters
-    ----------
-    rows : RowTiles
-    targets : Targets
-        As many as there are rows.
-    threads : int
-    poll : callable, optional
-        Asked before every tile; anything but None ends the pass with :class:`Halted`.
-    stride : int, default=1
-        Only every stride-th tile takes part.
-
-    Attributes
-    ----------
-    passes : float
-        Passes over K so far, in parts of all rows.
+    targets: as many as there are rows
+    poll: asked before every tile; anything but None ends the pass with :class:`Halted`
+    stride: only every stride-th tile takes part
+    passes: passes over K so far, in parts of all rows
     """
 
     strides = (16, 4)

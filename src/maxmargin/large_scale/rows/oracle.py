@@ -35,31 +35,21 @@ class Halted(Exception):
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over the rows at F; the first of two sides are the rows with g > 0, the second those with g < 0.
+    """Sums over the rows at F; the first of two sides are the rows with g > 0, the second those with g < 0."""
 
-    Attributes
-    ----------
-    loss, smooth : arrays of shape (k,)
-        Of the true losses, and of the rounded ones, with their weights.
-    gradient : array of shape (sides, m, k)
-        K'g of each side; one side, that of all rows, where sides were not asked for.
-    slope, linear, quadratic : arrays of shape (2, k)
-        sum g, and the two parts of the conjugates: with g scaled by t they are t * linear + t^2 * quadratic.
-    weight, curvature : arrays of shape (k,)
-        Of the weights, and of the second derivatives.
-    support : int
-        Rows with a first derivative in any output.
-    """
-
+    # loss, smooth: (k,); of the true losses, and of the rounded ones, with their weights
     loss: Array
     smooth: Array
-    gradient: Array
+    gradient: Array  # (sides, m, k); K'g of each side; one side, that of all rows, where sides were not asked for
+    # slope, linear, quadratic: (2, k); sum g, and the two parts of the conjugates: with g scaled by t they are t *
+    # linear + t^2 * quadratic
     slope: Array
     linear: Array
     quadratic: Array
+    # weight, curvature: (k,); of the weights, and of the second derivatives
     weight: Array
     curvature: Array
-    support: int
+    support: int  # rows with a first derivative in any output
 
     @classmethod
     def of(cls, lines: Array, gradient: Array, support: int) -> Sums:

@@ -40,18 +40,11 @@ class Targets(Protocol):
 
 @dataclass(frozen=True)
 class Labels:
-    """Targets of a classifier.
+    """Targets of a classifier."""
 
-    Attributes
-    ----------
-    codes : array of shape (n,)
-        The place of each row's class.
-    weights : array of shape (n,)
-    signs, factors : arrays of shape (classes, outputs)
-    """
-
-    codes: Array
-    weights: Array
+    codes: Array  # (n,); the place of each row's class
+    weights: Array  # (n,)
+    # signs, factors: (classes, outputs)
     signs: Array
     factors: Array
 
@@ -85,17 +78,10 @@ class Labels:
 
 @dataclass(frozen=True)
 class Values:
-    """Targets of a regression.
+    """Targets of a regression."""
 
-    Attributes
-    ----------
-    Y : array of shape (n, outputs), float64
-    weights : array of shape (n,), or (n, outputs) where outputs differ in them
-    loss_weight : float
-    """
-
-    Y: Array
-    weights: Array
+    Y: Array  # (n, outputs), float64
+    weights: Array  # (n,), or (n, outputs) where outputs differ in them
     loss_weight: float = 1.0
 
     @property

@@ -27,12 +27,6 @@ class Task(Protocol):
 class Classification:
     """Labels of the classes that have weight.
 
-    Attributes
-    ----------
-    classes, present, class_weight : arrays
-        All classes, the places of those that have weight, and the weights of the latter.
-    C : float
-
     Examples
     --------
     >>> import numpy as np
@@ -43,6 +37,7 @@ class Classification:
     (array([0, 2]), array([ 1., -1.]))
     """
 
+    # classes, present, class_weight: all classes, the places of those that have weight, and the weights of the latter
     classes: Array
     present: Array
     class_weight: Array

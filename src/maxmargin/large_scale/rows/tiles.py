@@ -31,14 +31,9 @@ DOUBLE_MAX_VALUES = 2**22  # up to which they are kept in double precision
 class RowTiles(Protocol):
     """n rows of m columns, in tiles.
 
-    Attributes
-    ----------
-    height : int
-        Rows of a tile.
-    dtype : type
-        Of the values.
-    computed : bool
-        Whether a pass computes kernel values.
+    height: rows of a tile
+    dtype: of the values
+    computed: whether a pass computes kernel values
     """
 
     n: int
@@ -75,12 +70,8 @@ def row_ordered(K: Array) -> Array:
 class StoredRows:
     """Rows held in memory.
 
-    Parameters
-    ----------
-    K : array of shape (n, m)
-        float32 or float64; may be a memory map.
-    height : int, optional
-        Rows of a tile.
+    K: (n, m); float32 or float64; may be a memory map
+    height: rows of a tile
     """
 
     computed = False
@@ -105,18 +96,12 @@ class StoredRows:
 class KernelRows:
     """Kernel values with landmarks, computed whenever they are asked for.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A resolved kernel.
-    X : array, memory map, CSR matrix, or array of objects
-        The points; for a precomputed kernel, its matrix.
-    Z : array or CSR matrix of shape (m, d), or array of m objects
-        The landmarks; for a precomputed kernel, their columns.
-    dtype : type, default=numpy.float32
-        Of the values.
-    height : int, optional
-        Rows of a tile.
+    kernel: a resolved kernel
+    X: array, memory map, CSR matrix, or array of objects; the points; for a precomputed kernel, its matrix
+    Z: array or CSR matrix of shape (m, d), or array of m objects; the landmarks; for a precomputed kernel, their
+        columns
+    dtype: of the values
+    height: rows of a tile
     """
 
     computed = True

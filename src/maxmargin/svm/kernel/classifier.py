@@ -14,7 +14,6 @@ from sklearn.base import ClassifierMixin
 
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.class_weights import check_class_weights, check_weighted_classes
-from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
 from maxmargin.runtime.validation import Array, check_choice, check_flag, check_labels, check_weights
 from maxmargin.svm.calibration.calibrated import METHODS
@@ -175,7 +174,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         X = self._new_points(X)
         check_unaltered(self)
-        rough = self._expansion.rough_decision(X, effective_threads(self.n_jobs))
+        rough = self._expansion.rough_decision(X, self.n_jobs)
         if rough is None:
             return self.classes_[self._label(self._decision(X))]
         decision, bound = rough

@@ -23,15 +23,15 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
-from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
 from maxmargin.kernels.gram.tiled import Form, Panels, Side, form_of, store_tiles, tileable, tiled_product
-from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
+from maxmargin.svm.models.compiled import compiled_expansion
 
 STRIP_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
 CHUNK_ROWS = 192  # rows whose kernel values are multiplied by the coefficients of all pairs at a time
-FEW_ROWS_MAX = 24  # rows up to which preparing a side of tiles and threads costs more than the values
+FEW_MAX_PRODUCTS = 1e6  # multiplications up to which preparing tiles and threads costs more than the values
 ROUGH_MIN_PRODUCTS = 2e8  # multiplications from which float32 with a check of doubtful rows is faster
 KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one call to the next
 
@@ -49,13 +49,12 @@ class PairTable:
     counts: Array
 
     @cached_property
-    def blocks(self) -> list[tuple[int, slice, Array]]:
-        """Classes that have anchors, where these are, and their coefficients, one row each."""
-        stops = np.cumsum(self.counts).tolist()
-        places = [
-            (i, slice(stop - int(n), stop)) for i, (n, stop) in enumerate(zip(self.counts, stops, strict=True)) if n
-        ]
-        return [(i, members, np.ascontiguousarray(self.dual[:, members].T)) for i, members in places]
+    def rows(self) -> Array:
+        """A row of coefficients per anchor, padded as compiled code takes them."""
+        unit = _native.PAIR_COEFFICIENTS_UNIT
+        padded = np.zeros((self.dual.shape[1], -(-len(self.dual) // unit) * unit))
+        padded[:, : len(self.dual)] = self.dual.T
+        return padded
 
     def __getstate__(self) -> dict[str, Any]:
         return {"dual": self.dual, "counts": self.counts}
@@ -84,31 +83,21 @@ class PairTable:
             dual[:i, members] = coefficients[np.ix_(members, np.flatnonzero(second == i))].T
         return cls(dual, counts) if np.count_nonzero(dual) == np.count_nonzero(coefficients) else None
 
-    def as_type(self, dtype: type) -> PairTable:
-        """The same with values of this type."""
-        return PairTable(self.dual.astype(dtype, copy=False), self.counts)
-
-    @cached_property
-    def pairs(self) -> tuple[Array, Array]:
-        """First and second class of each pair."""
-        return np.triu_indices(len(self.counts), 1)
-
     def product(self, K: Array) -> Array:
         """K @ coefficients, without the columns that are zero."""
-        n_classes = len(self.counts)
-        first, second = self.pairs
-        parts = np.zeros((n_classes, K.shape[0], n_classes - 1), self.dual.dtype)
-        for i, members, dual in self.blocks:
-            np.matmul(K[:, members], dual, out=parts[i])
-        return parts[first, :, second - 1].T + parts[second, :, first].T
+        out = np.empty((K.shape[0], len(self.counts) * (len(self.counts) - 1) // 2))
+        _native.pair_values(np.ascontiguousarray(K), self.rows, self.counts, out)
+        return out
 
     def coefficients(self) -> Array:
         """One column per pair."""
-        first, second = self.pairs
+        first, second = np.triu_indices(len(self.counts), 1)
         out = np.zeros((self.dual.shape[1], len(first)))
-        for i, members, _ in self.blocks:
-            out[members, np.flatnonzero(first == i)] = self.dual[i:, members].T
-            out[members, np.flatnonzero(second == i)] = self.dual[:i, members].T
+        stops = np.cumsum(self.counts).tolist()
+        for i, stop in enumerate(stops):
+            members = slice(stops[i - 1] if i else 0, stop)
+            out[members, first == i] = self.dual[i:, members].T
+            out[members, second == i] = self.dual[:i, members].T
         return out
 
 
@@ -142,7 +131,12 @@ class KernelExpansion:
         intercept : array of shape (n_pairs,)
         """
         expansion = object.__new__(cls)
-        expansion.__dict__.update(kernel=kernel, anchors=anchors, intercept=intercept, _pairs=PairTable(dual, counts))
+        expansion.__dict__.update(
+            kernel=kernel,
+            anchors=anchors,
+            intercept=intercept,
+            _pairs=PairTable(dual, np.ascontiguousarray(counts, np.int64)),
+        )
         return expansion
 
     def __getattr__(self, name: str) -> Any:
@@ -165,12 +159,13 @@ class KernelExpansion:
     @property
     def absolute_sums(self) -> Array:
         """Sum of the absolute coefficients of each output: bounds the error that errors of kernel values make."""
-        table = self._table()
+        table = self.pair_table
         if table is None:
             return np.abs(self.coefficients).sum(axis=0)
         return PairTable(np.abs(table.dual), table.counts).product(np.ones((1, table.dual.shape[1])))[0]
 
-    def _table(self) -> PairTable | None:
+    @property
+    def pair_table(self) -> PairTable | None:
         """The coefficients as those of pairs of classes, where they are: found once, so that a function that was saved
         and loaded computes as it did before."""
         if "_pairs" not in self.__dict__:
@@ -180,12 +175,31 @@ class KernelExpansion:
 
     def _product(self, K: Array) -> Array:
         """K @ coefficients, for rows of kernel values with the anchors."""
-        table = self._table()
+        table = self.pair_table
         return K @ self.coefficients if table is None else table.product(K)
+
+    @cached_property
+    def _compiled(self) -> Any:
+        """A compiled function of few rows; None where there is none, or where it would be large."""
+        anchors, outputs = self.anchors, len(self.intercept)
+        if sp.issparse(anchors) or anchors.ndim != 2 or anchors.dtype == object or 0 in (*anchors.shape, outputs):
+            return None
+        kept = max(anchors.size, outputs * anchors.shape[1] if type(self.kernel) is Linear else 0)
+        return compiled_expansion(self) if 8 * kept <= KEEP_BYTES else None
+
+    def decision_of_few(self, X: Points) -> Array | None:
+        """f(x) of each of a few dense rows, without preparation; None for more work, and for other kernels."""
+        if X.shape[0] * float(self.anchors.size) > FEW_MAX_PRODUCTS or self._compiled is None or sp.issparse(X):
+            return None
+        values: Array = self._compiled.decision(np.ascontiguousarray(X, np.float64))
+        return values
 
     def decision(self, X: Points, threads: int = 1) -> Array:
         """f(x) of each row, shape (n, T)."""
-        by_pairs = self._table() is not None
+        few = self.decision_of_few(X)
+        if few is not None:
+            return few
+        by_pairs = self.pair_table is not None
         if self.anchors.shape[0] == 0 or len(self.intercept) == 0:
             return np.tile(self.intercept, (X.shape[0], 1))
         if isinstance(self.kernel, Precomputed):
@@ -201,7 +215,7 @@ class KernelExpansion:
             return self._row_tiles(X, lambda part: self._product(self.kernel.matrix(part, self.anchors)), threads)
         return kernel_product(self.kernel, X, self.anchors, self.coefficients, threads) + self.intercept
 
-    def rough_decision(self, X: Points, threads: int = 1) -> tuple[Array, Array] | None:
+    def rough_decision(self, X: Points, n_jobs: int | None = None) -> tuple[Array, Array] | None:
         """f(x) from float32 kernel values, and a bound of each output's error; None where that would not be faster,
         or where float32 does not suffice."""
         work = X.shape[0] * float(self.anchors.shape[0]) * (X.shape[1] if X.ndim > 1 else 1)
@@ -211,7 +225,7 @@ class KernelExpansion:
         if form is None or form.kind != _native.EXP2 or not tileable(self.kernel, self.anchors):
             return None
         longest = [0.0]
-        values = self._tiled(X, np.float32, threads, longest)
+        values = self._tiled(X, np.float32, effective_threads(n_jobs), longest)
         if not (np.isfinite(values).all() and longest[0] < 1e6):
             return None
         # A value's exponent errs by a few units in the last place of its largest part, a sum by a few of its own.
@@ -265,12 +279,7 @@ class KernelExpansion:
         panels = self._panels(dtype)
         if longest is not None:
             longest[0] = float(-2.0 * panels.v[: panels.n].min(initial=0.0))
-        if X.shape[0] <= FEW_ROWS_MAX and longest is None and not sp.issparse(X):
-            few = self._few_rows(X, panels, form)
-            if few is not None:
-                return few
-        table = self._table()
-        table = None if table is None else table.as_type(dtype)
+        table = self.pair_table
         out = np.empty((X.shape[0], len(self.intercept)))
         for start in range(0, X.shape[0], STRIP_ROWS):
             side = self._side(X[start : start + STRIP_ROWS], dtype)
@@ -299,22 +308,6 @@ class KernelExpansion:
 
         with single_threaded_blas():
             run_tiles(work, len(starts), threads)
-
-    def _few_rows(self, X: Array, panels: Panels, form: Form) -> Array | None:
-        """Dense rows that are one strip of float64 values, without threads; None if a row is so far away that its
-        distances are not left to tiles."""
-        n, d = X.shape
-        shift = getattr(self.kernel, "shift_", None)
-        points = X.astype(np.float64, copy=False)  # before they are scaled: float32 would lose digits
-        rows = np.ascontiguousarray((points if shift is None else points - shift) * form.root)
-        absolute = form.kind == _native.DECAY
-        lengths = np.abs(rows).sum(axis=1) if absolute else np.einsum("ij,ij->i", rows, rows)
-        if form.decays and not lengths.max(initial=0.0) <= LENGTH_LIMIT[np.float64]:
-            return None
-        u = -0.5 * lengths if form.norms else np.full(n, form.bias)
-        values = np.empty((n, panels.n))
-        store_tiles(Side(n, d, u, 0.0, 0.0, rows), panels, form, values, 1)
-        return self._product(values) + self.intercept
 
     @cached_property
     def _explicit(self) -> Any:

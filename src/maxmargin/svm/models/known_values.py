@@ -24,6 +24,6 @@ class KnownValues:
         """f of the points, shape (n, T)."""
         return next(values for points, values in self.known if X is points)
 
-    def rough_decision(self, X: Any, threads: int = 1) -> None:
+    def rough_decision(self, X: Any, n_jobs: int | None = None) -> None:
         """There are no faster values than known ones."""
         return None

@@ -1,8 +1,8 @@
 """More than two classes: which binary problems to solve, and how their decisions become a label.
 
-One-vs-one (k(k-1)/2 machines, one a pair, votes), one-vs-rest (k machines, highest value), and the joint machine
-(one problem, highest value). A scheme turns class codes into tasks and decision values into codes; it knows neither
-kernels nor solvers.
+One-vs-one (k(k-1)/2 binary models, one for each pair, votes), one-vs-rest (k models, highest value), and Crammer and
+Singer's joint problem (highest value). A scheme turns class codes into tasks and decision values into codes; it knows
+neither kernels nor solvers.
 
 A class may have no training rows left (all its weights are zero). It keeps its place, its tasks are decided in advance
 against it, and it is never predicted.
@@ -11,13 +11,11 @@ against it, and it is never predicted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
+from maxmargin import _native
 from maxmargin.runtime.validation import Array
-
-CONFIDENCE_ROWS = 256  # rows whose pairs are spread over a square at a time: 22 MB at a hundred classes
 
 
 @dataclass(frozen=True)
@@ -71,38 +69,19 @@ def one_vs_rest(codes: Array, n_classes: int) -> list[Task]:
     return [_task(every, codes == k) for k in range(n_classes)]
 
 
-@lru_cache(maxsize=8)
-def _pair_table(n_classes: int) -> tuple[Array, Array, Array, Array]:
-    """The first and the second class of each pair, and each as a matrix of ones and zeros (pairs, classes)."""
-    first, second = np.triu_indices(n_classes, 1)
-    classes = np.arange(n_classes)
-    return (
-        first,
-        second,
-        (first[:, None] == classes).astype(np.float64),
-        (second[:, None] == classes).astype(np.float64),
-    )
-
-
 def votes(decision: Array, present: Array, zero_for_first: bool = False) -> Array:
     """Votes each class gets from the pairs' decision values; classes without rows never get one. A value of exactly
     zero is a vote for the second class in LIBSVM's predictions, and for the first in scikit-learn's values."""
-    _, _, of_first, of_second = _pair_table(len(present))
-    wins = (decision >= 0 if zero_for_first else decision > 0).astype(np.float64)
-    return (wins @ of_first + (1.0 - wins) @ of_second) * present  # sums of ones: exact in any order
+    counts = np.empty((len(decision), len(present)))
+    _native.pair_votes(np.ascontiguousarray(decision, np.float64), zero_for_first, counts)
+    return counts if present.all() else counts * present
 
 
 def votes_with_confidence(decision: Array, present: Array) -> Array:
     """One value per class from the pairs' values: its votes, plus its summed confidence squeezed below one third so
     that it only breaks ties (scikit-learn's rule)."""
-    n_classes = len(present)
-    first, second, _, _ = _pair_table(n_classes)
-    confidence = np.empty((len(decision), n_classes))
-    for start in range(0, len(decision), CONFIDENCE_ROWS):
-        part = decision[start : start + CONFIDENCE_ROWS]
-        against = np.zeros((len(part), n_classes, n_classes))  # a sum per row, the same for one row and for many
-        against[:, first, second], against[:, second, first] = part, -part
-        confidence[start : start + CONFIDENCE_ROWS] = against.sum(axis=2)
+    confidence = np.empty((len(decision), len(present)))
+    _native.pair_confidence(np.ascontiguousarray(decision, np.float64), confidence)
     return votes(decision, present, zero_for_first=True) + confidence / (3 * (np.abs(confidence) + 1))
 
 
@@ -127,9 +106,7 @@ def certain(decision: Array, bound: Array, codes: Array, scheme: str) -> Array:
         others[rows, codes] = -np.inf
         return low[rows, codes] > others.max(axis=1)
     n_classes = round((1 + np.sqrt(1 + 8 * decision.shape[1])) / 2)
-    _, _, of_first, of_second = _pair_table(n_classes)
-    above, below = (decision > bound).astype(np.float64), (decision < -bound).astype(np.float64)
-    sure = above @ of_first + below @ of_second
-    possible = (1.0 - below) @ of_first + (1.0 - above) @ of_second
-    possible[rows, codes] = -1
-    return sure[rows, codes] > possible.max(axis=1)
+    fewest, most = np.empty((2, len(decision), n_classes))
+    _native.pair_vote_range(np.ascontiguousarray(decision), np.ascontiguousarray(bound), fewest, most)
+    most[rows, codes] = -1
+    return fewest[rows, codes] > most.max(axis=1)

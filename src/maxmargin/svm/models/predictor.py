@@ -11,7 +11,6 @@ threads at once.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,17 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin import _native
-from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
-from maxmargin.kernels._arrays import is_integer
 from maxmargin.runtime.validation import Array
-from maxmargin.svm.models.expansion import KernelExpansion
-
-LINEAR, KIND_RBF, KIND_LAPLACIAN, KIND_POLYNOMIAL, KIND_SIGMOID = range(5)
-NO_LABEL, SIGN, REGION, HIGHEST, VOTES, CONFIDENCE = range(6)
+from maxmargin.svm.models.compiled import (
+    CONFIDENCE,
+    HIGHEST,
+    NO_LABEL,
+    REGION,
+    SIGN,
+    VOTES,
+    compiled_expansion,
+    compiled_linear,
+)
 
 
 class Predictor:
@@ -99,6 +101,7 @@ class PredictorMixin:
     """For estimators whose fitted function is a kernel expansion (``_expansion``) or linear (``coef_``)."""
 
     coef_: Any
+    kernel_: Any
     intercept_: Any
 
     def compile_predictor(self) -> Predictor:
@@ -120,9 +123,14 @@ class PredictorMixin:
         expansion = getattr(self, "_expansion", None)
         if expansion is None:
             coef = np.atleast_2d(self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_)
-            function = _linear(coef, np.ravel(self.intercept_), rule, present)
+            function = compiled_linear(coef, np.ravel(self.intercept_), rule, present)
         else:
-            function = _of_expansion(expansion, rule, present)
+            function = compiled_expansion(expansion, rule, present)
+        if function is None:
+            raise ValueError(
+                f"kernel={self.kernel_!r} has no compiled predictor: it takes linear, rbf, laplacian, sigmoid and "
+                "poly kernels of integer degree. Use predict, or maxmargin.io.to_onnx."
+            )
         return Predictor(function, labels)
 
 
@@ -139,44 +147,3 @@ def _labels_of(estimator: Any) -> tuple[Array | None, int, Array]:
     if getattr(estimator, "_scheme", "ovr") == "ovo":
         return classes, CONFIDENCE if estimator.break_ties else VOTES, present
     return classes, HIGHEST, present
-
-
-def _linear(coef: Array, intercept: Array, rule: int, present: Array) -> Any:
-    weights = np.ascontiguousarray(coef, np.float64)
-    offsets = np.ascontiguousarray(np.broadcast_to(intercept, (len(weights),)), np.float64)
-    return _native.Predictor(LINEAR, 1.0, 0.0, 1, weights, None, offsets, rule, present)
-
-
-def _of_expansion(expansion: KernelExpansion, rule: int, present: Array) -> Any:
-    kernel = expansion.kernel
-    if type(kernel) is Linear:
-        return _linear(expansion.weights, expansion.intercept, rule, present)
-    kind, g, coef0, degree = _form_of(kernel)
-    anchors = expansion.anchors.toarray() if sp.issparse(expansion.anchors) else expansion.anchors
-    return _native.Predictor(
-        kind,
-        g,
-        coef0,
-        degree,
-        np.ascontiguousarray(anchors, np.float64),
-        np.ascontiguousarray(expansion.coefficients, np.float64),
-        np.ascontiguousarray(expansion.intercept, np.float64),
-        rule,
-        present,
-    )
-
-
-def _form_of(kernel: Kernel) -> tuple[int, float, float, int]:
-    """The kernel's kind, factor, constant and degree, as the compiled function takes them."""
-    if type(kernel) is RBF:
-        return KIND_RBF, float(kernel.gamma) * math.log2(math.e), 0.0, 1
-    if type(kernel) is Laplacian:
-        return KIND_LAPLACIAN, float(kernel.gamma) * math.log2(math.e), 0.0, 1
-    if type(kernel) is Sigmoid:
-        return KIND_SIGMOID, float(kernel.gamma), float(kernel.coef0), 1
-    if type(kernel) is Polynomial and is_integer(kernel.degree) and 1 <= kernel.degree <= 1024:
-        return KIND_POLYNOMIAL, float(kernel.gamma), float(kernel.coef0), int(kernel.degree)
-    raise ValueError(
-        f"kernel={kernel!r} has no compiled predictor: it takes linear, rbf, laplacian, sigmoid and poly kernels of "
-        "integer degree. Use predict, or maxmargin.io.to_onnx."
-    )

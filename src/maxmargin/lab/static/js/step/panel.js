@@ -35,7 +35,7 @@ export function createPanel({ model, options, presets, on }) {
   });
   const again = button("Draw again", "Pegasos draws its points again, in another order", () => set("seed", "Draw again")((model.seed + 1) % 1000));
   const page = button("Web page", "One HTML file that plays this run anywhere, without the server", on.export);
-  const film = button("Film", "Plays the run once and saves the plane as a video", on.film);
+  const film = button("Film", "Plays the run once and saves it as a video of 1920 x 1080, with charts and captions", on.film);
 
   function refresh() {
     points.refresh();

@@ -1,0 +1,48 @@
+"""Parameters and attributes that the searches share, documented once."""
+
+from maxmargin.runtime.parameter_docs import entries
+
+SEARCH_ENTRIES = entries(
+    """
+Cs : list of float or Range, default=None
+    Values of C to try; None tries 0.01, 0.1, ..., 1000.
+gammas : list of float, "scale" or "auto", or Range, default=None
+    Values of the kernel's gamma. None tries 0.01, 0.1, ..., 100 times "scale", if a kernel given by name has one.
+kernel : str, Kernel, callable or a list of them, default="rbf"
+    As in :class:`~maxmargin.SVC`; of a list, every one is tried.
+kernel_params : dict of lists, default=None
+    Values for other parameters of the kernel, such as ``{"degree": [2, 3], "coef0": [0, 1]}``.
+cv : int, splitter or list of splits, default=None
+    scikit-learn's; None means 5 folds, stratified where labels are scored.
+scoring : str, callable or None, default=None
+    One of scikit-learn's scorers, higher being better; None is the estimator's own ``score``.
+refit : bool, default=True
+    Whether to fit ``best_estimator_`` to all data.
+refine : bool or int, default=False
+    After the grid, search a finer one around its best cell; a number says how often.
+degree, coef0 : float, default=3, 0.0
+    Parameters of a kernel given by name that are not searched.
+cache_size : float, default=1000
+    Megabytes for kernel values. Where those of all rows do not fit, every estimator computes its own.
+max_seconds : float or None, default=None
+    Stop searching after this time and take the best cell so far. The refit may take a tenth of it more.
+best_params_, best_score_, best_index_ : dict, float, int
+    The best cell, its mean score and its place in ``cv_results_``.
+C_, epsilon_, nu_ : float
+    The best values, of the hyperparameters that there are.
+gamma_ : float
+    The best kernel's gamma as a number, if it has one.
+best_estimator_ : estimator
+    Fitted to all data; its ``report_`` has the certificate. Only with ``refit``.
+cv_results_ : dict of arrays
+    As that of ``GridSearchCV``, with a column ``reason`` for cells without a score.
+error_reasons_ : dict
+    Cell -> split -> why there is no score.
+status_ : str
+    ``"complete"``, or how the search ended early.
+n_splits_, scorer_, refit_time_, classes_, n_features_in_
+    As in ``GridSearchCV``.
+X_new : array-like or sparse matrix of shape (n_samples, n_features)
+"""
+)
+SEARCH_ENTRIES["X_new"] = SEARCH_ENTRIES["X_new"].replace("X_new", "X", 1)
