@@ -20,10 +20,11 @@ from maxmargin.large_scale.dask.training import Moments, Training, counted_worke
 from maxmargin.large_scale.newton import Newton, NewtonSolution
 from maxmargin.large_scale.report import warn_unless_converged
 from maxmargin.problems.losses import make_loss
+from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import Array, check_class_weights, check_number
+from maxmargin.runtime.validation import Array, check_number
 from maxmargin.svm.linear.checks import check_linear_parameters
 from maxmargin.svm.linear.report import LinearReport
 from maxmargin.svm.report import combine
