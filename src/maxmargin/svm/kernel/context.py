@@ -18,7 +18,8 @@ from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.validation import Array, Points, check_memory
 
-SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring
+SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring, unless they are long:
+SERIAL_MAX_PRODUCTS = 2e7  # multiplications of all kernel values, 2 ms
 STORED_MATRIX_CHECK_BYTES = 5e5  # matrices up to this size are allocated without a check of the free memory
 FAR_CENTRE_MIN_RATIO = 1e4  # squared distance of the mean from the origin over that of points from the mean
 SPREAD_MAX_ROWS = 1000  # whose mean squared distance from the mean is taken for that of all
@@ -141,7 +142,9 @@ def prepare(
     every problem sum to zero, as a free intercept demands."""
     control = Control.of(estimator)
     X, budget = given.X, min(float(estimator.cache_size), 2**40) * 1e6
-    threads = effective_threads(estimator.n_jobs) if X.shape[0] > SERIAL_MAX_ROWS or X.dtype == object else 1
+    long = X.ndim > 1 and X.shape[0] ** 2 * float(X.shape[1]) > SERIAL_MAX_PRODUCTS
+    large = X.shape[0] > SERIAL_MAX_ROWS or X.dtype == object or long
+    threads = effective_threads(estimator.n_jobs) if large else 1
     precomputed = isinstance(kernel, Precomputed)
     if not precomputed:
         kernel.check_points(X)  # here, where an error can still name the user's rows
