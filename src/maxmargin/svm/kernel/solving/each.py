@@ -23,7 +23,7 @@ from maxmargin.problems.verification import certified_status, verified
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers import KernelSolver, Solution, choose_solver
+from maxmargin.solvers import SOLVERS, KernelSolver, Solution, choose_solver
 from maxmargin.svm.kernel.context import CONCURRENT_PROBLEMS, FitContext
 from maxmargin.svm.kernel.solving import batch
 from maxmargin.svm.kernel.solving.batch import KernelValues, Solved
@@ -32,6 +32,7 @@ from maxmargin.svm.kernel.solving.outcomes import BinaryModel, SolvedProblems, S
 from maxmargin.svm.report import SolverUsed
 
 SERIAL_MAX_ROWS = 500  # rows of a problem up to which threads cost more than they bring
+CREEPING_MAX_VARIABLES = 1000  # of a problem in which pair steps creep, up to which interior points take over
 CERTIFICATE_ATTEMPTS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
 BATCH_REASON = "small problems are solved together in one compiled call"
 
@@ -67,7 +68,7 @@ def solve_subproblems(
         gram = context.gram_of(sub.rows) if gram_of is None else gram_of(t)
         before, gram.budget = gram.evaluations, share
         with single_threaded_blas():
-            models[t] = solve_one(context, sub, solver, gram, control)
+            models[t] = _after_batch(context, sub, solver, gram, control)
         evaluations[t] += 0 if gram is context.gram else gram.evaluations - before
 
     rows_each = np.mean([len(sub.rows) for sub in posed])
@@ -140,6 +141,22 @@ def _solve_as_batch(context: FitContext, sub: Subproblem, control: Control, budg
     solution = Solution(a, f, status, steps, fresh=True)
     model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
     return BatchAttempt(model, None, evaluations)
+
+
+def _after_batch(
+    context: FitContext, sub: Subproblem, solver: KernelSolver, gram: Gram, control: Control
+) -> BinaryModel:
+    """Solve a problem that a batch did not take, or in which its pair steps creep: unscaled columns, a large C. On few
+    rows interior points do not mind, and take less time than the steps did; what they cannot solve goes on as ever."""
+    problem = sub.problem
+    crept = context.solver == "auto" and sub.start is not None and control.max_iter < 0
+    barrier = SOLVERS["barrier"]
+    assert isinstance(barrier, KernelSolver)
+    if crept and problem.n_variables <= CREEPING_MAX_VARIABLES and barrier.refuses(problem) is None:
+        model = solve_one(context, replace(sub, start=None), barrier, gram, control)
+        if model.solution.status.converged or control.stop() is not None:
+            return model
+    return solve_one(context, sub, solver, gram, control)
 
 
 def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: Gram, control: Control) -> BinaryModel:
@@ -250,7 +267,7 @@ def _finished(context: FitContext, solved: Solved, p: int) -> BinaryModel:
     solver, _ = choose_solver(context.solver, problem)
     gram = context.gram_of(rows)
     control = context.control.of_one()
-    model = solve_one(context, Subproblem(rows, problem, solved.a[variables].copy()), solver, gram, control)
+    model = _after_batch(context, Subproblem(rows, problem, solved.a[variables].copy()), solver, gram, control)
     solved.a[variables], solved.f[variables] = model.solution.a, model.f
     solved.offset[p, 0] = -model.intercept
     solved.certificates.replace(p, model.certificate)
