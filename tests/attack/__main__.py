@@ -23,6 +23,8 @@ from attack.workers import Worker, nice, waiting
 
 WEIGHTS = {name: kind.weight for name, kind in [*KINDS.items(), *CAMPAIGNS.items()]}  # how often each is drawn
 PROGRESS_SECONDS = 15.0  # between two lines of progress
+SLOW_CPU_SECONDS = 5.0  # of one trial, past which its seed is listed: most take a tenth of a second
+SLOW_LISTED = 12
 SHOWN_PER_LAW = 1  # failures of one estimator and one law that are shrunk and printed in full
 
 
@@ -55,7 +57,7 @@ def serve() -> int:
     """Run the trials that come on standard input."""
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:
-        job = json.loads(line)
+        job, began = json.loads(line), time.process_time()
         if "shrink" in job:
             answer = {"text": _smaller(job["kind"], job["seed"], Failure(job["shrink"], job["message"]))}
         elif job["kind"] in CAMPAIGNS:
@@ -64,6 +66,7 @@ def serve() -> int:
             result = run(draw(job["kind"], job["seed"]))
             failures = [vars(failure) for failure in result.failures]
             answer = {"failures": failures, "held": result.held, "outcome": result.outcome, "counts": result.counts}
+        answer["cpu"] = time.process_time() - began
         print(json.dumps(answer), file=answers, flush=True)
     return 0
 
@@ -109,6 +112,7 @@ class Tally:
         self.counts: Counter[str] = Counter()  # fits, files, signals, kills
         self.failed: Counter[tuple[str, str]] = Counter()
         self.seeds: dict[tuple[str, str], list[int]] = {}
+        self.slow: list[tuple[float, str, int]] = []  # CPU seconds of trials that took long
         self.tests: list[str] = []
 
     def add(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
@@ -123,6 +127,8 @@ class Tally:
             return []
         self.trials[job["kind"]] += 1
         self.outcomes[answer["outcome"]] += 1
+        if job["kind"] not in CAMPAIGNS and answer.get("cpu", 0.0) > SLOW_CPU_SECONDS:
+            self.slow.append((answer["cpu"], job["kind"], job["seed"]))
         self.held.update(answer["held"])
         self.counts.update(answer.get("counts", {}))
         for failure in answer["failures"]:
@@ -145,6 +151,8 @@ class Tally:
         lines = ["", f"trials     {dict(sorted(self.trials.items()))}", f"outcomes   {dict(self.outcomes)}"]
         lines += [f"tried      {dict(sorted(self.counts.items()))}"]
         lines += [f"laws       {dict(sorted(self.held.items()))} held"]
+        slowest = sorted(self.slow, reverse=True)[:SLOW_LISTED]
+        lines += [f"slow       {kind} {seed}: {seconds:.0f} s" for seconds, kind, seed in slowest]
         for (kind, check), count in sorted(self.failed.items()):
             skipped = " (left out)" if check in self.skip else ""
             seeds = ", ".join(map(str, self.seeds[kind, check][:8]))

@@ -135,9 +135,16 @@ def quiet(action):
 
 
 def answers_of(model, X):
-    """Everything a fitted model says of points."""
+    """Everything a fitted model says of points; the text of its error, where it refuses to."""
+
+    def answer(name):
+        try:
+            return np.asarray(getattr(model, name)(X))
+        except ValueError as error:
+            return str(error)
+
     names = ("decision_function", "predict", "transform", "predict_proba")
-    return {name: np.asarray(getattr(model, name)(X)) for name in names if hasattr(model, name)}
+    return {name: answer(name) for name in names if hasattr(model, name)}
 
 
 def within(got, want, bound, what):

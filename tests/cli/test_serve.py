@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import socket
+import threading
 
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ from maxmargin.cli._model import load_model
 pytest.importorskip("starlette")
 httpx = pytest.importorskip("httpx")
 
-from maxmargin.cli._server import ROWS_MAX, create_app  # noqa: E402
+from maxmargin.cli import _server  # noqa: E402
+from maxmargin.cli._server import create_app  # noqa: E402
+from maxmargin.cli._server_rows import ROWS_MAX  # noqa: E402
 
 HOST = "127.0.0.1:8754"
 ROWS = [{"size": 1.5 + k / 10, "colour": ["red", "blue"][k % 2]} for k in range(40)]
@@ -68,6 +71,8 @@ def test_rows_as_json(client, model):
     assert client.post("/predict", json=ROWS[:1]).json()["predictions"] == ["a"]
     one = client.post("/predict", json=[{"size": None, "colour": "pink"}]).json()
     assert one["unknown"] == {"colour": 1}
+    one = client.post("/predict", json=[{"size": "huge", "colour": "red"}]).json()
+    assert one["unknown"] == {"size": 1}
 
 
 def test_rows_as_csv(client):
@@ -101,8 +106,12 @@ def test_what_the_server_says_of_itself(client):
         (b"{}", "application/json", 400, "at least one row"),
         (b'[{"size": NaN, "colour": "red"}]', "application/json", 400, "no JSON number"),
         (b'[{"size": [1], "colour": "red"}]', "application/json", 400, "a value is a number, a text or null"),
+        (b'[{"size": 1e999, "colour": "red"}]', "application/json", 400, "1e999 is too large a number"),
+        (b'[{"size": ' + b"9" * 400 + b', "colour": "red"}]', "application/json", 400, "too large a number"),
+        (b'[{"size": ' + b"9" * 9000 + b', "colour": "red"}]', "application/json", 400, "too large a number"),
         (b'[{"size": 1}]', "application/json", 400, "The rows lack 'colour'"),
         (b"size,colour\n1\n", "text/csv", 400, "Line 2 has 1 fields"),
+        (b"size,colour,size\n1,red,2\n", "text/csv", 400, "names the column 'size' twice"),
         (b"size,colour\n", "text/csv", 400, "at least one row"),
         (b"size=1", "application/x-www-form-urlencoded", 415, "JSON or CSV"),
         (b"{}", "text/plain", 415, "JSON or CSV"),
@@ -114,6 +123,59 @@ def test_bad_requests_get_one_sentence(client, content, kind, status, words):
     assert answer.status_code == status
     assert words in answer.json()["error"]
     assert "Traceback" not in answer.text
+
+
+def test_a_length_that_is_announced_is_refused_before_it_arrives(client):
+    for length in ("100001", "9" * 5000):
+        answer = client.post(
+            "/predict", content=b"[]", headers={"content-type": "application/json", "content-length": length}
+        )
+        assert answer.status_code == 413
+
+
+def test_a_mistake_of_ours_gets_one_sentence(client, monkeypatch):
+    monkeypatch.setattr(_server, "answer_of", lambda *arguments: 1 / 0)
+    answer = client.post("/predict", json=ROWS)
+    assert answer.status_code == 500
+    assert answer.json() == {"error": "The model could not answer, by a mistake of ours."}
+
+
+@pytest.fixture
+def port(model, monkeypatch):
+    """A server on this computer that waits a short time only for requests."""
+    monkeypatch.setattr(_server, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(_server, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(_server, "IDLE_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        server = _server.make_server(create_app(model, {f"127.0.0.1:{port}"}, 100_000))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield port
+        server.should_exit = True
+        thread.join()
+
+
+def answered(port, *parts):
+    """All that a server sends until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        for part in parts:
+            connection.sendall(part.replace(b"HOST", b"127.0.0.1:%d" % port))
+        received = b""
+        while more := connection.recv(10_000):
+            received += more
+    return received
+
+
+def test_slow_requests_are_ended(port):
+    assert answered(port, b"POST /predict HTTP/1.1\r\nHo") == b""
+    body = json.dumps(ROWS[:1]).encode()
+    head = b"POST /predict HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    assert b"408 Request Timeout" in answered(port, head % (len(body) + 1), body)
+    full = (head % len(body) + body).replace(b"\r\nHost", b"\r\nConnection: close\r\nHost")
+    assert b'"predictions": ["a"]' in answered(port, full)
+    kept = answered(port, head % len(body) + body, b"GET /health HTTP/1.1\r\nHo")  # the second head is not complete
+    assert kept.count(b"200 OK") == 1
 
 
 def test_too_many_rows(model):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 
 import numpy as np
 import pytest
 
-from maxmargin.lab.recording import page, recording
+from maxmargin.lab.bundle import page
+from maxmargin.lab.recording import recording
 from maxmargin.lab.requests import RequestError
 from maxmargin.lab.traces import trace
 
@@ -21,24 +23,33 @@ def test_a_recording_stands_alone():
     answer = recording({"tab": "step", "state": state, "title": "A & <b>"})
     text = answer["html"]
     assert "<title>A &amp; &lt;b&gt;</title>" in text
-    assert "{{" not in text
-    for outside in ("http://", "https://", "src=", "@import", "url("):
-        assert outside not in text
-    data = json.loads(text.split('id="data">')[1].split("</script>")[0])
-    assert [frame["note"] for frame in data["frames"]] == [frame["note"] for frame in trace(state)["frames"]]
+    for outside in ("https://", "src=", "@import", " url(", " import("):
+        assert outside not in re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    assert set(re.findall(r"http://[^\"]+", text)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
+    (run,) = json.loads(text.split('id="data">')[1].split("</script>")[0])["runs"]
+    assert run["answer"]["frames"] == trace(state)["frames"]
     X = np.array(POINTS)[:, :2]
-    assert data["kernel"] == {"name": "rbf", "gamma": pytest.approx(1 / (2 * X.var()))}
+    assert run["request"]["kernel"] == {"name": "rbf", "gamma": pytest.approx(1 / (2 * X.var()))}
+
+
+def test_both_solvers_and_the_classes_are_recorded():
+    state = {"points": POINTS, "kernel": {"name": "linear"}, "C": 1, "solver": "smo", "second": "pegasos"}
+    answer = recording({"tab": "step", "state": state})
+    runs = json.loads(answer["html"].split('id="data">')[1].split("</script>")[0])["runs"]
+    assert [run["answer"]["solver"] for run in runs] == ["smo", "pegasos"]
+    assert answer["name"] == "maxmargin-smo-pegasos.html"
+    assert runs[0]["request"]["points"] == POINTS
 
 
 def test_data_cannot_leave_its_element():
     hostile = "</script><script>alert(1)</script><!-- \u2028 {{title}} &"
-    text = page(hostile, {"note": hostile})
+    text = page(hostile, "", "js/dom.js", {"note": hostile})
     assert "alert(1)</script>" not in text
     assert json.loads(text.split('id="data">')[1].split("</script>")[0]) == {"note": hostile}
 
 
 def test_the_policy_names_the_script_by_its_hash():
-    text = page("t", {})
+    text = page("t", "", "js/dom.js", {})
     code = text.split("<script>")[1].split("</script>")[0]
     assert base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() in text
     assert "unsafe-inline" not in text

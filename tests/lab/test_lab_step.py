@@ -135,6 +135,38 @@ def test_plays_to_the_end(opened: Callable[..., Any], lab: SimpleNamespace) -> N
     expect(play).to_have_text("Play")
 
 
+def test_step_n_shows_step_n_and_says_where_steps_are_left_out(step: Step) -> None:
+    step.choose("Solver", "pegasos")
+    step.choose("Beside it", "perceptron")
+    step.at_step(0, of=1001)
+    step.at_step(0, pane=1)
+    for k in (1, 2, 3):
+        step.press("ArrowRight")
+        step.at_step(k)
+        step.at_step(k, pane=1)
+        expect(step.note()).to_have_text(step.run()["frames"][k]["note"])
+    step.panel.get_by_label("Step of the run").fill("160")
+    step.at_step(160)
+    step.at_step(160, pane=1)
+    expect(step.place()).to_contain_text("every 2nd step from here")
+    step.press("ArrowRight")
+    step.at_step(162)
+    step.at_step(162, pane=1)
+
+
+def test_speed_counts_steps(modules: Any) -> None:
+    """At 4 steps a second, frames 1, 2 and 8 steps apart wait 0.25, 0.5 and 2 seconds; faster ones are left out."""
+    found = modules.evaluate("""import('/static/js/step/player.js').then(({ Player }) => {
+        const player = new Player({ still: () => true, ready: () => true, show() {}, changed() {} });
+        player.load([0, 1, 2, 4, 12], 0);
+        const waits = [0, 1, 2, 3].map((tick) => player.lasting(tick, player.after(tick)));
+        player.speed = 64;
+        return { waits, fast: [0, 1, 2, 3].map((tick) => player.after(tick)) };
+    })""")
+    assert found["waits"] == [250, 250, 500, 2000]
+    assert found["fast"] == [2, 3, 3, 4]  # 64 / 20 = 3.2 steps a picture
+
+
 def test_nothing_moves_by_itself(step: Step) -> None:
     """With less motion asked for, steps jump: after a key there is no picture in between."""
     counting = """() => {
@@ -232,15 +264,15 @@ def test_timeline(modules: Any) -> None:
     found = modules.evaluate("""import('/static/js/step/run.js').then(({ Run, timeline }) => {
         const run = (iterations) => Object.assign(Object.create(Run.prototype), {
             frames: iterations.map((iteration) => ({ iteration })), last: iterations.length - 1 });
-        const both = [run([0, 1, 2, 3]), run([0, 2, 5, 9, 20])];
+        const both = [run([0, 1, 2, 3]), run([0, 1, 2, 4, 6, 9])];
         return { one: timeline(both.slice(0, 1), "iteration"), step: timeline(both, "iteration"),
                  share: timeline(both, "share"), none: timeline([], "share") };
     })""")
     assert found["one"] == [[0], [1], [2], [3]]
-    assert found["step"] == [[0, 0], [1, 0], [2, 1], [3, 1], [3, 2], [3, 3], [3, 4]]  # at 0, 1, 2, 3, 5, 9, 20
-    assert [pair[1] for pair in found["share"]] == [0, 1, 2, 3, 4]
+    assert found["step"] == [[0, 0], [1, 1], [2, 2], [3, 3], [3, 4], [3, 5]]  # at 0, 1, 2, 4, 6, 9: not at 3
+    assert [pair[1] for pair in found["share"]] == [0, 1, 2, 3, 4, 5]
     assert found["share"][0] == [0, 0]
-    assert found["share"][-1] == [3, 4]
+    assert found["share"][-1] == [3, 5]
     assert found["none"] == []
 
 
@@ -334,8 +366,8 @@ def test_empty_plane_says_what_to_do(step: Step) -> None:
 
 def test_points_of_classify(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
     page = opened(link(lab, "classify"))
-    page.locator("#panel-classify").get_by_label("Example").select_option("three")
-    page.locator("#panel-classify").get_by_text("kernel evaluations").wait_for()
+    page.locator("[data-example=three]").click()
+    page.locator("#panel-classify").get_by_text("smallest margin").wait_for()
     step = Step(page)
     step.panel.get_by_role("button", name="From Classify").click()
     expect(page.locator("#toast")).to_contain_text("of classes 1 and 2: this tab shows two")
@@ -402,17 +434,63 @@ def test_links_of_strangers(step: Step, state: dict[str, Any]) -> None:
 
 def test_web_page_of_a_run(step: Step, opened: Callable[..., Any], tmp_path: Path) -> None:
     step.choose("Example", "six")
+    step.choose("Beside it", "pegasos")
     step.at_step(0, of=3)
+    step.at_step(0, pane=1)
     with step.page.expect_download() as download:
         step.panel.get_by_role("button", name="Web page").click()
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
-    assert file.name == "maxmargin-smo.html"
+    assert file.name == "maxmargin-smo-pegasos.html"
     player = step.page.context.new_page()
+    player.set_viewport_size({"width": 1280, "height": 720})
+    complaints: list[str] = []
+    player.on("console", lambda message: complaints.append(message.text))
+    player.on("pageerror", lambda error: complaints.append(str(error)))
     player.goto(file.as_uri())
-    player.get_by_label("one step on").click()
-    expect(player.locator("#note")).to_have_text(step.run()["frames"][1]["note"])
+    player.get_by_label("One step on").click()
+    expect(player.locator(".sentence").first).to_have_text(step.run()["frames"][1]["note"])
+    expect(player.locator(".solver")).to_have_text(["SMO", "Pegasos"])
+    player.evaluate("document.activeElement.blur()")
+    player.keyboard.press("End")
+    expect(player.locator(".place").first).to_have_text(re.compile("^step 3 of 3"))
+    assert player.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == [
+        1280,
+        720,
+    ]
+    until(player, lambda: class_colour(player, ".plot canvas", 0, -0.95, 0.0)[2] > 150)  # class 1 is blue, on the left
+    assert class_colour(player, ".plot canvas", 0, 0.95, 0.0)[0] > 150  # class 2 is orange
+    assert complaints == []
     player.close()
+
+
+def class_colour(page: Any, selector: str, k: int, x: float, y: float) -> list[int]:
+    """The colour at a place of a plane that shows -1 to 1, less white: what the shading adds."""
+    red, green, blue = page.evaluate(
+        """([selector, k, x, y]) => {
+            const canvas = document.querySelectorAll(selector)[k];
+            const g = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
+            g.drawImage(canvas, 0, 0);
+            const unit = Math.min(canvas.width, canvas.height) / 2;
+            const [px, py] = [canvas.width / 2 + x * unit, canvas.height / 2 - y * unit];
+            return [...g.getImageData(px, py, 1, 1).data].slice(0, 3);
+        }""",
+        [selector, k, x, y],
+    )
+    return [255 if red > blue + 20 else 0, green, 255 if blue > red + 20 else 0]
+
+
+def test_film_is_a_slide_with_charts_and_caption(step: Step, tmp_path: Path) -> None:
+    step.choose("Example", "six")
+    step.at_step(0, of=3)
+    step.choose("Speed", "2")
+    with step.page.expect_download() as download:
+        step.panel.get_by_role("button", name="Film").click()
+    film = Path(download.value.path()).read_bytes()
+    assert len(film) > 10_000
+    # PixelWidth and PixelHeight of the file's track (Matroska's elements B0 and BA, of two bytes each)
+    assert b"\xb0\x82" + (1920).to_bytes(2, "big") in film
+    assert b"\xba\x82" + (1080).to_bytes(2, "big") in film
 
 
 def test_picture_is_saved(step: Step) -> None:

@@ -10,7 +10,8 @@
     sum min(x, z)     E = d u sum min(|x|, |z|)
     x'z / |x||z|      E = (2 d + 6) u
 
-The Gaussian kernel's exponent may lose up to 2e-11 besides, where distances are expanded into products.
+The exponents of the Gaussian and the Laplacian kernel may lose up to 2e-11 besides, where distances are expanded into
+products or computed from scaled coordinates.
 
 A value f(x) = sum_i c_i k(x_i, x) + b then errs by at most E |c| + (n + 2) u (|K| |c| + |b|). Bounds of this kind
 (Higham 2002, chapter 3) hold for every order of summation; ``SAFETY`` covers scalings done beforehand.
@@ -28,7 +29,7 @@ import numpy as np
 UNIT = np.finfo(np.float64).eps / 2
 SAFETY = 8.0  # operations that an implementation may do besides: scaling by sqrt(gamma), shifting, exp2 for exp
 UNDERFLOW = 1e-300  # what may be taken for zero, and zero for it
-EXPONENT_ERROR = 2e-11  # of the Gaussian kernel, where distances are expanded
+EXPONENT_ERROR = 2e-11  # of kernels that decay, where distances are expanded or scaled
 BLOCK_BYTES = 64e6  # of the three-dimensional array of differences
 
 
@@ -67,8 +68,9 @@ def gram(kernel, A, B):
         t = np.longdouble(get("gamma")) * _by_blocks(A, B, TERMS[name])
         K = np.exp(-t)
         E = (t * (d + 4) + 4) * K
-        if name == "RBF":
-            E = E + _expanded(np.longdouble(get("gamma")), A, B) * K / (SAFETY * UNIT)
+        if name != "ChiSquared":
+            lost = _expanded if name == "RBF" else _scaled
+            E = E + lost(np.longdouble(get("gamma")), A, B) * K / (SAFETY * UNIT)
     elif name == "HistogramIntersection":
         K = _by_blocks(A, B, lambda a, b: np.minimum(a, b))
         E = d * K
@@ -84,6 +86,12 @@ def _expanded(gamma, A, B):
     middle = np.median(B, axis=0)
     sizes = [np.maximum((P**2).sum(axis=1), ((P - middle) ** 2).sum(axis=1)) for P in (A, B)]
     return np.minimum(EXPONENT_ERROR, SAFETY * UNIT * (A.shape[1] + 4) * gamma * np.add.outer(*sizes))
+
+
+def _scaled(gamma, A, B):
+    """The same where |x - z|_1 is computed as the difference of gamma x and gamma z: a unit of each of them."""
+    sizes = [np.abs(P).sum(axis=1) for P in (A, B)]
+    return np.minimum(EXPONENT_ERROR, UNIT * gamma * np.add.outer(*sizes))
 
 
 def _chi_squared(a, b):

@@ -243,7 +243,7 @@ def test_a_search_is_refit_only_where_the_model_is_to_be_kept():
     for policy in ("raise", "keep"):
         calls = []
         search = SVCCV(scoring=pressing_scorer, **options)
-        raised = pytest.raises(FitInterrupted) if policy == "raise" else contextlib.nullcontext()
+        raised = pytest.raises(FitInterrupted, match="no model") if policy == "raise" else contextlib.nullcontext()
         with raised, pytest.warns(ConvergenceWarning, match="interrupted by the user"), interrupts(policy):
             search.fit(X, Y)
         assert search.status_ == "interrupted by the user"

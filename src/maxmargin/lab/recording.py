@@ -1,32 +1,19 @@
-"""A solver's run as one HTML file that plays it anywhere: for slides, for a handout, without a server.
-
-The file holds the frames of :func:`maxmargin.lab.traces.trace` as JSON and a player of its own, and asks the network
-for nothing. Its content security policy names the player's script and style by their hashes and forbids everything
-else, so that even a text that found its way out of the data could not run; and the data cannot leave its element, for
-"<" is written as an escape of JSON.
-"""
+"""A solver's run as one HTML file that plays it anywhere: for slides, for a handout, without a server."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
-import json
-import re
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
 import numpy as np
 
-from maxmargin.lab import requests
+from maxmargin.lab import bundle, requests
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
 from maxmargin.lab.traces import SOLVERS, resolved_kernel, trace
-from maxmargin.lab.traces.answers import listed
 
 LONGEST_TITLE = 120
-SHOWN = ("iteration", "b", "chosen", "primal", "dual", "gap", "violation", "note")
 
 
 def recording(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
@@ -35,8 +22,9 @@ def recording(request: Mapping[str, Any], control: Run | None = None) -> dict[st
     Parameters
     ----------
     request : mapping
-        ``tab`` (``"step"``); ``state``, what the tab asks :func:`~maxmargin.lab.traces.trace` for, with its ``view``;
-        ``title``, optional. The run is computed again from the state: frames in the request are not looked at.
+        ``tab`` (``"step"``); ``state``, what the tab asks :func:`~maxmargin.lab.traces.trace` for, with its ``view``,
+        and with ``second`` and ``sync`` if there is another solver beside the first; ``title``, optional. The runs are
+        computed again from the state.
     control : Run, optional
 
     Returns
@@ -54,57 +42,29 @@ def recording(request: Mapping[str, Any], control: Run | None = None) -> dict[st
     """
     requests.choice(request, "tab", ("step", "trace"), "step")
     state = requests.part(request, "state")
-    name = requests.choice(state, "solver", SOLVERS, "smo")
-    title = request.get("title") or f"{SOLVERS[name].title}, step by step"
+    names = [requests.choice(state, "solver", SOLVERS, "smo")]
+    if state.get("second"):
+        names.append(requests.choice(state, "second", SOLVERS, "smo"))
+    title = request.get("title") or f"{' and '.join(SOLVERS[name].title for name in names)}, step by step"
     if not isinstance(title, str) or len(title) > LONGEST_TITLE:
         raise RequestError(f"title must be a text of at most {LONGEST_TITLE} characters.", "title")
-    run = trace(state, control)
     X, _ = requests.points(state)
-    data = {
-        "points": listed(X, 7),
-        "signs": run["signs"],
+    answers = [trace({**state, "solver": name}, control) for name in names]
+    asked = {
+        "points": [[*x, int(sign > 0)] for x, sign in zip(X.tolist(), answers[0]["signs"], strict=True)],
         "kernel": resolved_kernel(state, X),
+        "C": state.get("C", 1.0),
+    }
+    data = {
+        "runs": [{"request": asked, "answer": answer} for answer in answers],
+        "sync": requests.choice(state, "sync", ("iteration", "share"), "iteration"),
         "view": _view(state, X),
-        "labels": _labels(name),
-        "frames": [
-            {**{key: frame[key] for key in SHOWN}, "alpha": listed(np.array(frame["alpha"]), 5)}
-            for frame in run["frames"]
-        ],
     }
-    return {"html": page(title, data), "name": f"maxmargin-{name}.html", "frames": len(data["frames"])}
-
-
-def page(title: str, data: Any) -> str:
-    """The template with a title and data in it.
-
-    Examples
-    --------
-    >>> from maxmargin.lab.recording import page
-    >>> text = page("<script>", {"note": "</script><script>alert(1)</script>"})
-    >>> "alert(1)</script>" in text, "<title>&lt;script&gt;</title>" in text
-    (False, True)
-    """
-    template = resources.files("maxmargin.lab").joinpath("recording_template.html").read_text(encoding="utf-8")
-    filled = {
-        "title": html.escape(title),
-        "data": _json(data),
-        "style_hash": _hash(template, r"<style>(.*?)</style>"),
-        "script_hash": _hash(template, r"<script>(.*?)</script>"),
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: filled[match[1]], template)
-
-
-def _json(data: Any) -> str:
-    """JSON that can stand inside an element of HTML."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))  # ASCII: all else is escaped already
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _hash(template: str, pattern: str) -> str:
-    """What a content security policy names an inline element by."""
-    found = re.findall(pattern, template, re.DOTALL)
-    digest = hashlib.sha256(found[0].encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
+    main = '<main class="recording step"><div class="stage" id="run"></div></main>'
+    body = f'<h1 class="unseen">{html.escape(title)}</h1>\n{main}'
+    text = bundle.page(title, body, "js/recording.js", data)
+    frames = max(len(answer["frames"]) for answer in answers)
+    return {"html": text, "name": f"maxmargin-{'-'.join(names)}.html", "frames": frames}
 
 
 def _view(state: Mapping[str, Any], X: Any) -> dict[str, float]:
@@ -116,9 +76,3 @@ def _view(state: Mapping[str, Any], X: Any) -> dict[str, float]:
     half = 0.6 * (float(np.ptp(X, axis=0).max()) or 2.0)
     x, y = (float(value) for value in middle)
     return {"x0": x - half, "x1": x + half, "y0": y - half, "y1": y + half}
-
-
-def _labels(name: str) -> dict[str, str]:
-    if name == "perceptron":
-        return {"primal": "perceptron loss", "dual": "dual"}
-    return {"primal": "primal objective", "dual": "dual objective"}

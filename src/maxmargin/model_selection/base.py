@@ -32,7 +32,7 @@ from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.estimator import parameters
-from maxmargin.runtime.interrupts import catching_anew, interrupt_pending
+from maxmargin.runtime.interrupts import KEPT_MODEL, catching_anew, interrupt_pending
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -339,6 +339,16 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         rest = {name: value for name, value in variant.params.items() if name != "kernel"}
         by_name = isinstance(spec, str) and all(name in NAMED for name in rest)
         return {"kernel": spec, **rest} if by_name else {"kernel": variant.kernel}
+
+    @property
+    def _kept_after_interrupt(self) -> str:
+        """What an interrupted search holds, for the message of the exception."""
+        if hasattr(self, "best_estimator_"):
+            return KEPT_MODEL
+        return (
+            "the search holds the scores so far (cv_results_, best_params_), and no model. Inside `with "
+            'maxmargin.interrupts("keep"):` fit also fits the best candidate so far, and returns.'
+        )
 
     def _best(self, method: str) -> Any:
         """The best model, fitted on all rows."""

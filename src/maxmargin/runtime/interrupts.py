@@ -29,10 +29,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 POLICIES = ("raise", "keep")
+KEPT_MODEL = (
+    'the estimator holds the best model so far. Inside `with maxmargin.interrupts("keep"):` fit returns it instead of '
+    "raising."
+)
 
 
 class FitInterrupted(KeyboardInterrupt):
-    """Ctrl-C stopped a fit, and the estimator holds the best model so far.
+    """Ctrl-C stopped a fit, and the estimator holds the best model so far; a search holds the scores so far.
 
     Attributes
     ----------
@@ -252,8 +256,8 @@ def interrupted(scope: FitScope) -> FitInterrupted:
     """The exception of a fit that Ctrl-C stopped."""
     scope.kept = True
     error = FitInterrupted(
-        f"Ctrl-C during the fit of {type(scope.estimator).__name__}: the estimator holds the best model so far. "
-        'Inside `with maxmargin.interrupts("keep"):` fit returns it instead of raising.'
+        f"Ctrl-C during the fit of {type(scope.estimator).__name__}: "
+        + getattr(scope.estimator, "_kept_after_interrupt", KEPT_MODEL)
     )
     error.estimator = scope.estimator
     return error

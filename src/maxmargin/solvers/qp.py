@@ -30,11 +30,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.base import MARGIN_LOSSES, Solution, Solver
+from maxmargin.solvers.interior_point.kernel_system import with_free_solved
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
 BOUND_DISTANCE = 1e-7  # relative to the box (or to the largest variable), that counts as at the bound
@@ -48,6 +50,7 @@ ENDS = {
     "DualInfeasible": Status.INSEPARABLE,
     "AlmostDualInfeasible": Status.INSEPARABLE,
 }
+POLISH_MAX_STEPS = 5  # each puts at least one more variable at its bound
 SOLVE_MAX_TIMES = 3  # each in the scale that the last one found
 
 
@@ -238,7 +241,7 @@ class DualQP(_QP):
         if status is Status.INSEPARABLE or not np.isfinite(x).all():
             a = problem.start()
         else:
-            a = _snapped(x, problem)
+            a = _polished(_snapped(x, problem), problem, K, tol)
         f = K @ problem.coefficients(a)
         return Solution(a, f, control.stop() or status, int(answer.iterations))
 
@@ -273,6 +276,26 @@ def _boxes(Q: Array, problem: DualProblem, unit: float) -> Program:
     rows = sp.csc_matrix(sp.vstack([members, -identity[below], identity[above]]))
     right = np.concatenate((problem.totals, -problem.lower[below], problem.upper[above])) / unit
     return Program(Q, problem.linear, rows, right, len(groups))
+
+
+def _polished(a: Array, problem: DualProblem, K: Array, tol: float) -> Array:
+    """a, or while its violation exceeds tol a better point: the best one with the same variables at their bounds. The
+    solver's tolerances bound the objective, which is flat where Q is singular; linear algebra has more digits."""
+    violation = _violation(a, problem, K)
+    for _ in range(POLISH_MAX_STEPS):
+        if violation <= tol:
+            break
+        inside = (a > problem.lower) & (a < problem.upper)
+        better = _snapped(with_free_solved(problem, K, a, np.flatnonzero(inside)), problem)
+        least = _violation(better, problem, K)
+        if not least < violation:
+            break
+        a, violation = better, least
+    return a
+
+
+def _violation(a: Array, problem: DualProblem, K: Array) -> float:
+    return optimality.violation(problem, a, problem.gradient(K @ problem.coefficients(a), a))
 
 
 def _snapped(x: Array, problem: DualProblem) -> Array:

@@ -51,7 +51,9 @@ class FitReport:
         Share of training samples that are misclassified (or, one-class, outside); for regression the root mean
         squared error. NaN if a large fit was stopped before this was known.
     primal_objective, dual_objective, duality_gap, relative_gap, kkt_violation : float
-        The certificate, computed in float64 apart from the solver.
+        The certificate, computed apart from the solver: the violation, which decides ``status``, in float64 by
+        definition. Objectives of a problem of more than 256 rows may be sums of float32 kernel values, with a
+        relative error of about 1e-7.
     stationarity, primal_infeasibility, dual_infeasibility, complementarity : float
         The KKT conditions one by one; 0 is perfect.
     kernel_valid : bool or None

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from attack.apart import problems, sample_weights, scheme_of
-from attack.case import handed, need, within
+from attack.case import answers_of, handed, need, within
 from attack.checks.certificates import rounding
 from attack.functions import core, values
 from attack.state import differences, public, state_of
@@ -159,12 +159,13 @@ def threads(trial):
     """The number of threads changes no bit of the model or of its answers."""
     case = trial.case
     first = trial.fit(case.but(params={"n_jobs": 1}))
-    answers = trial.decision(model=first)
+    points = handed(case, case.new)
+    answers = state_of(answers_of(first, points))
     for n_jobs in (2, 4):
         model = trial.fit(case.but(params={"n_jobs": n_jobs}))
         found = differences(public(first), public(model), ignore=("n_jobs", "threads", "seconds"))
         assert not found, f"n_jobs={n_jobs} changes {found}"
-        assert state_of(trial.decision(model=model)) == state_of(answers), f"n_jobs={n_jobs} changes answers"
+        assert state_of(answers_of(model, points)) == answers, f"n_jobs={n_jobs} changes answers"
 
 
 def fitted_again(trial):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from attack.apart import dense, sample_weights
 from attack.case import handed, need, precomputed, within
@@ -154,7 +155,8 @@ def nearest(trial):
     case, model = trial.case, trial.model
     need(not case.precomputed)
     count = model.n_neighbors
-    need(count <= len(case.X))
+    if count > len(case.X):
+        return _too_many_neighbours(model, handed(case, case.new))
     distances, indices = model.kneighbors(handed(case, case.new))
     name = type(model.kernel_).__name__
     kernel = gram(model.kernel_, case.new, case.X)
@@ -175,12 +177,21 @@ def nearest(trial):
     D[rows, indices] = np.inf
     nearer = D.min(axis=1) < (distances[:, -1] ** 2) - slack
     assert not nearer.any(), f"a point that is nearer was left out for row {int(np.flatnonzero(nearer)[0])}"
+    return None
+
+
+def _too_many_neighbours(model, X):
+    """More neighbours than there are points: every question is refused, and the error names the parameter."""
+    for name in ("kneighbors", "predict", "predict_proba"):
+        if hasattr(model, name):
+            with pytest.raises(ValueError, match="n_neighbors"):
+                getattr(model, name)(X)
 
 
 def voted_neighbours(trial):
     """The label is the one with most votes, the value the mean, of the neighbours that kneighbors lists."""
     case, model = trial.case, trial.model
-    need(model.weights == "uniform")
+    need(model.weights == "uniform" and model.n_neighbors <= len(case.X))
     X = handed(case, case.new)
     indices = model.kneighbors(X, return_distance=False)
     got = model.predict(X)

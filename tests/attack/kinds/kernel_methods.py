@@ -80,7 +80,7 @@ def pca(rng, kind: str) -> Case:
 def neighbours(rng, kind: str) -> Case:
     """KernelKNeighborsClassifier and KernelKNeighborsRegressor."""
     tame, n, _, params, X = _drawn(rng)
-    params["n_neighbors"] = int(rng.integers(1, min(n, 8) + 1))
+    params["n_neighbors"] = int(rng.integers(1, min(n, 8) + 1)) if rng.random() < 0.95 else n + int(rng.integers(1, 4))
     if rng.random() < 0.3:
         params["weights"] = "distance"
     classify = rng.random() < 0.6

@@ -2,7 +2,8 @@
 
 ``SOLVERS`` lists the methods; each is a file with the mathematics at its top and one generator of steps. ``trace`` runs
 one on the points of the page and answers with frames: the multipliers after a step, what can be said of them
-(:func:`~maxmargin.lab.traces.lesson.look`), and a sentence. Long runs are thinned evenly. ``trace_values`` gives the
+(:func:`~maxmargin.lab.traces.lesson.look`), and a sentence. Of long runs the first steps are all there, later ones
+thinned (:class:`~maxmargin.lab.traces.lesson.Thinned`). ``trace_values`` gives the
 decision function of any frame on a grid, so that frames themselves stay small.
 
 All methods solve the same problem as :class:`~maxmargin.SVC` and end at its solution, which is part of the answer;
@@ -33,7 +34,6 @@ from maxmargin.runtime.validation import Array
 __all__ = ["SOLVERS", "Method", "script", "trace", "trace_values"]
 
 MOST_POINTS = 300  # whose every multiplier is sent with every frame
-MOST_FRAMES = 300
 MOST_STEPS = 50_000
 MOST_SECONDS = 3.0  # for the steps; nobody waits longer for a film
 ROUNDING = 1e-9  # of the largest eigenvalue of K: a negative one beyond it is no rounding
@@ -86,7 +86,7 @@ def trace(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
     ----------
     request : mapping
         ``points`` [[x, y, class], ...] of two classes, ``kernel``, ``C``, ``solver`` (one of ``SOLVERS``), ``tol``,
-        ``seed``, ``max_frames`` <= 300, and ``max_iterations``, the step after which to stop.
+        ``seed``, and ``max_iterations``, the step after which to stop.
     control : Run, optional
         Says when to stop.
 
@@ -111,12 +111,11 @@ def trace(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
     control = control or Run()
     name = requests.choice(request, "solver", SOLVERS, "smo")
     method = SOLVERS[name]
-    most_frames = int(requests.number(request, "max_frames", MOST_FRAMES, least=2, most=MOST_FRAMES, integer=True))
     lesson, parameters = _lesson(request, name)
     limit = method.limit or min(10_000, max(1_000, 40 * lesson.n))
     limit = int(requests.number(request, "max_iterations", limit, least=1, most=MOST_STEPS, integer=True))
     final = _final(lesson, parameters, name, control)
-    thinned, stopped, began = Thinned(most_frames), "", control.seconds
+    thinned, stopped, began = Thinned(), "", control.seconds
     for step in method.steps(lesson, limit) if method.bounded else method.steps(lesson):
         thinned.add(step)
         if thinned.count > limit and not method.bounded:
@@ -245,7 +244,9 @@ def _lesson(request: Mapping[str, Any], name: str) -> tuple[Lesson, dict[str, An
     C, parameters = requests.price(request), requests.kernel(request)
     method = SOLVERS[name]
     if math.isinf(C) and not method.hard:
-        raise RequestError(f"{method.title} follows the slope of the price of slack, and needs a finite C.", "C")
+        raise RequestError(
+            f"{method.title} follows the slope of C times the slack, and needs a finite C: lower C.", "C"
+        )
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             K = _kernel(parameters, X).matrix(X, X)
@@ -303,10 +304,10 @@ def _final(lesson: Lesson, parameters: dict[str, Any], name: str, control: Run) 
     left: dict[str, Any] = {"max_seconds": min(MOST_SECONDS, seconds(control)), "tol": 1e-7}
     try:
         if lesson.squared:
-            machine = SVC(C=math.inf, kernel="precomputed", **left)
-            machine.fit(lesson.K + np.eye(lesson.n) / (2 * lesson.C), lesson.y)
+            model = SVC(C=math.inf, kernel="precomputed", **left)
+            model.fit(lesson.K + np.eye(lesson.n) / (2 * lesson.C), lesson.y)
         else:
-            machine = SVC(C=lesson.C, **parameters, fit_intercept=lesson.intercept, **left).fit(lesson.X, lesson.y)
+            model = SVC(C=lesson.C, **parameters, fit_intercept=lesson.intercept, **left).fit(lesson.X, lesson.y)
     except InseparableError as error:
         if name != "perceptron":
             raise RequestError(
@@ -316,18 +317,18 @@ def _final(lesson: Lesson, parameters: dict[str, Any], name: str, control: Run) 
     except ValueError as error:
         raise RequestError(str(error), "kernel") from error
     a = np.zeros(lesson.n)
-    a[machine.support_] = machine.dual_coef_[0]
-    step = Step(a, lesson.K @ a, "", b=float(machine.intercept_[0]))
+    a[model.support_] = model.dual_coef_[0]
+    step = Step(a, lesson.K @ a, "", b=float(model.intercept_[0]))
     seen = look(lesson, step)
     norm = math.sqrt(max(0.0, float(a @ step.f)))
     return {
         "alpha": listed(np.abs(a)),
         "w": listed(a @ lesson.X) if parameters["kernel"] == "linear" else None,
-        "b": short(float(machine.intercept_[0])),
+        "b": short(float(model.intercept_[0])),
         "primal": short(seen.primal),
         "dual": short(seen.dual),
         "margin": short(2 / norm) if norm > 0 else None,
-        "n_support": len(machine.support_),
+        "n_support": len(model.support_),
     }
 
 
@@ -341,11 +342,14 @@ def _ended(name: str, steps: int, stopped: str, converged: bool, last: dict[str,
     if name == "perceptron":
         if converged:
             made = f"{last['mistakes']:,} mistakes"
-            return f"The perceptron separates the classes after {made}; its margin is not the widest."
+            return f"The perceptron separates the classes after {made}; in general its margin is not the widest."
         return f"The perceptron {stopped or 'gave up'}: perhaps no boundary of this kind separates the classes."
     if last["primal"] is None or not final["primal"]:
         return f"{title} took {steps:,} step{plural}."
     above = max(0.0, last["primal"] / final["primal"] - 1)
-    state = f"converged after {steps:,} step{plural}" if converged else stopped or f"stopped after {steps:,} steps"
-    end = "at the best objective" if above < 1e-6 else f"{above:.2g} of the best objective above it"
+    if SOLVERS[name].bounded:  # it has no test of its own, and ends where it was told to
+        state = f"stopped at its limit of {steps:,} steps"
+    else:
+        state = f"converged after {steps:,} step{plural}" if converged else stopped or f"stopped after {steps:,} steps"
+    end = "at the best objective" if above < 1e-6 else f"{100 * above:.2g} % above the best objective"
     return f"{title} {state}, {end}."

@@ -184,16 +184,20 @@ def guesses(problem: DualProblem, K: Array, iterate: Iterate) -> Iterator[Array]
     high = ~low & (iterate.above / largest < iterate.at_upper / iterate.size)
     a = np.where(low, problem.lower, np.where(high, problem.upper, a))
     yield a
-    free = np.flatnonzero(~(low | high))
+    yield with_free_solved(problem, K, a, np.flatnonzero(~(low | high)))
+
+
+def with_free_solved(problem: DualProblem, K: Array, a: Array, free: Array) -> Array:
+    """a with the best values of its ``free`` variables while all others stay, cut to their bounds."""
     if len(free) == 0:
-        return
+        return a
     rows = problem.row[free]
     Q = K[np.ix_(rows, rows)] * problem.sign[free] * problem.sign[free][:, None]
     g = problem.sign * (K @ problem.coefficients(a))[problem.row] + problem.linear
     groups = [k for k in range(len(problem.totals)) if (problem.group[free] == k).any()]
     G = np.array([problem.group[free] == k for k in groups], float).reshape(len(groups), len(free))
     sums = np.array([problem.totals[k] - a[problem.group == k].sum() for k in groups])
-    yield _with_solved(a, free, Q, g[free], G, sums, problem)
+    return _with_solved(a, free, Q, g[free], G, sums, problem)
 
 
 def _with_solved(a: Array, free: Array, Q: Array, g: Array, G: Array, e: Array, problem: DualProblem) -> Array:

@@ -186,12 +186,16 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         self._forget_stream()
         control = Control.of(self)
         self._present = np.bincount(codes, weights=effective, minlength=len(self.classes_)) > 0
-        if len(self.classes_) == 2 or self.multi_class == "crammer_singer":
-            weights = effective
+        weighted = len(self.classes_) == 2 or self.multi_class == "crammer_singer"
+        if weighted:
+            weights = np.where(effective > 0, weights, 0.0)
         context = prepare(self, X, codes, weights, training_rows, control)
+        if weighted:  # after equal rows are merged: a factor before it would round the sum of their weights
+            rows = context.rows
+            context = replace(context, rows=replace(rows, weight=rows.weight * self.class_weight_[rows.target]))
         fitted = self._fit_joint(context) if self.multi_class == "crammer_singer" else self._fit_one_vs_rest(context)
         if math.isinf(self.C) and fitted.outcome.status in (Status.INSEPARABLE, Status.STALLED, Status.MAX_ITER):
-            self._check_separable(X, codes, weights, fitted.outcome)
+            self._check_separable(X, codes, effective if weighted else weights, fitted.outcome)
             fitted = replace(fitted, outcome=replace(fitted.outcome, status=Status.STALLED))
         outcome, rows = fitted.outcome, context.rows
         self.coef_, self.intercept_ = outcome.coef, outcome.intercept

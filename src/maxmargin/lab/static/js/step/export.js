@@ -1,36 +1,42 @@
-/** The picture that is saved: every pane with its charts and its sentence, at twice the size of the screen. */
+/** The run as a slide of 1920 x 1080: every pane with its charts and its sentence. For the saved picture and the film. */
 
-import { sheet } from "../plot.js";
 import { solverOf } from "./solvers.js";
 
-const WIDTH = 640;
+const [WIDTH, HEIGHT] = [1920, 1080];
+const REM = 27;
 
-/** @param {{panes: import("./pane.js").Pane[], ctx: any}} given @returns {HTMLCanvasElement} */
-export function savedPicture({ panes, ctx }) {
-  const { rem } = ctx.settings;
-  const palette = ctx.palette();
-  const font = `${rem}px system-ui, sans-serif`;
-  const texts = panes.map((pane) => wrap(pane.note.textContent, font, WIDTH - 2 * rem));
-  const head = 2.4 * rem;
-  const foot = (Math.max(...texts.map((lines) => lines.length)) * 1.4 + 1) * rem;
-  const { canvas, g } = sheet(panes.length * WIDTH, head + 1.5 * WIDTH + foot, palette);
+/** A canvas for slides. @returns {HTMLCanvasElement} */
+export const slide = () => Object.assign(document.createElement("canvas"), { width: WIDTH, height: HEIGHT });
+
+/** @param {HTMLCanvasElement} canvas @param {import("./pane.js").Pane[]} panes that have a run */
+export function paintSlide(canvas, panes, palette) {
+  const g = canvas.getContext("2d");
+  const two = panes.length > 1;
+  const size = two ? 0.85 * REM : REM;
+  const width = WIDTH / panes.length;
+  const head = 2.2 * REM;
+  const foot = (two ? 7 : 4) * 1.35 * size;
+  const body = HEIGHT - head - foot;
+  g.fillStyle = palette.surface;
+  g.fillRect(0, 0, WIDTH, HEIGHT);
   panes.forEach((pane, k) => {
-    const x = k * WIDTH;
-    pane.paintOn(g, x, head, WIDTH);
+    const x = k * width;
+    const split = two ? 0.62 * body : 0.6 * width;
+    const plane = two ? { x, y: head, w: width - REM, h: split } : { x, y: head, w: split, h: body };
+    const charts = two ? { x, y: head + split, w: width - REM, h: body - split } : { x: x + split, y: head, w: width - split, h: body };
+    pane.paintOn(g, plane, charts, REM);
     g.fillStyle = palette.ink;
     g.textAlign = "left";
-    g.font = `600 ${1.1 * rem}px system-ui, sans-serif`;
-    g.fillText(`${solverOf(pane.run.solver)?.title}, ${pane.place.textContent}`, x + rem, head / 2);
-    g.font = font;
-    texts[k].forEach((line, j) => g.fillText(line, x + rem, head + 1.5 * WIDTH + (j * 1.4 + 1.1) * rem));
+    g.textBaseline = "middle";
+    g.font = `600 ${1.1 * REM}px system-ui, sans-serif`;
+    g.fillText(`${solverOf(pane.run.solver)?.title}, ${pane.place.textContent}`, x + REM, head / 2, width - 2 * REM);
+    g.font = `${size}px system-ui, sans-serif`;
+    wrap(g, pane.note.textContent, width - 2 * REM).forEach((line, j) => g.fillText(line, x + REM, head + body + (j + 0.7) * 1.35 * size));
   });
-  return canvas;
 }
 
 /** Text in lines no wider than so many pixels. @returns {string[]} */
-function wrap(text, font, width) {
-  const g = new OffscreenCanvas(1, 1).getContext("2d");
-  g.font = font;
+function wrap(g, text, width) {
   const lines = [""];
   for (const word of text.split(" ")) {
     const longer = `${lines.at(-1)} ${word}`.trim();

@@ -11,6 +11,9 @@ import { solverOf } from "./solvers.js";
 /** How the length of a step is called. */
 const LENGTHS = { smo: "d", coordinate_descent: "d", active_set: "t", barrier: "t", newton: "t", subgradient: "η", pegasos: "η" };
 
+/** 2nd, 4th, 8th, 11th, 32nd. */
+const ordinal = (n) => n + ((n % 100 > 10 && n % 100 < 14 ? "" : { 1: "st", 2: "nd", 3: "rd" }[n % 10]) || "th");
+
 export class Pane {
   /**
    * @param {any} ctx
@@ -101,6 +104,8 @@ export class Pane {
     const frame = frames[this.k];
     const sign = LENGTHS[this.run.solver];
     const parts = [`step ${frame.iteration.toLocaleString("en")} of ${answer.steps.toLocaleString("en")}`];
+    const stride = this.k < last ? frames[this.k + 1].iteration - frame.iteration : 1;
+    if (stride > 1) parts.push(`every ${ordinal(stride)} step from here`);
     if (sign && frame.step !== null) parts.push(`${sign} = ${short(frame.step)}`);
     if (frame.mu !== undefined) parts.push(`μ = ${short(frame.mu)}`);
     if (frame.mistakes !== undefined) parts.push(`${frame.mistakes.toLocaleString("en")} mistakes`);
@@ -128,18 +133,19 @@ export class Pane {
     });
   }
 
-  /** The pane on another canvas, at a place and a size: plane above, charts below. @param {CanvasRenderingContext2D} g */
-  paintOn(g, x, y, width) {
-    const { plane } = this;
-    const rem = this.ctx.settings.rem;
-    g.save();
-    g.translate(x, y);
-    plane.paintOn(g, new Frame(plane.box, width, width, rem));
-    g.translate(0, width);
-    g.beginPath();
-    g.rect(0, 0, width, width / 2);
-    g.clip();
-    paintCharts(g, { width, height: width / 2, rem }, this.ctx.palette(), this.scene);
-    g.restore();
+  /** Plane and charts on another canvas, each in its area. @param {CanvasRenderingContext2D} g */
+  paintOn(g, plane, charts, rem) {
+    const palette = this.ctx.palette();
+    const inside = ({ x, y, w, h }, paint) => {
+      g.save();
+      g.translate(x, y);
+      g.beginPath();
+      g.rect(0, 0, w, h);
+      g.clip();
+      paint(w, h);
+      g.restore();
+    };
+    inside(plane, (w, h) => this.plane.paintOn(g, new Frame(this.plane.box, w, h, rem)));
+    inside(charts, (width, height) => paintCharts(g, { width, height, rem }, palette, this.scene));
   }
 }

@@ -1,8 +1,8 @@
 /**
  * The clock of a run: play, pause, steps, and the movement from one frame to the next.
  *
- * Ticks are shown at `speed` a second; above `FASTEST` pictures a second some are left out. Between two ticks the
- * picture moves for a part of the interval, unless the user asked for less motion. A picture that is not there yet is
+ * A tick is a frame of the run, at step times[tick]: later frames are some steps apart. The run plays at `speed` steps a
+ * second; above `FASTEST` pictures a second some are left out. Between two ticks the picture moves for a part of the interval, unless the user asked for less motion. A picture that is not there yet is
  * waited for, but not for long.
  */
 
@@ -10,7 +10,7 @@ const FASTEST = 20; // pictures a second
 const MOVE = 260; // milliseconds of a movement at most
 const PATIENCE = 500; // milliseconds that a picture is waited for
 
-export const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32, 64];
+export const SPEEDS = [0.5, 1, 2, 4, 8, 16, 64, 256, 1024]; // steps a second
 
 export class Player {
   /**
@@ -21,7 +21,7 @@ export class Player {
   constructor(host) {
     this.host = host;
     this.at = 0;
-    this.length = 0;
+    this.times = /** @type {number[]} */ ([]); // the step of each tick
     this.speed = 4;
     this.playing = false;
     this.move = /** @type {{from: number, began: number, lasts: number}|null} */ (null);
@@ -29,18 +29,30 @@ export class Player {
     this.frame = 0;
   }
 
-  /** Ticks that one picture goes on by. */
-  get stride() {
-    return Math.max(1, Math.ceil(this.speed / FASTEST));
+  get length() {
+    return this.times.length;
+  }
+
+  /** The tick of the next picture: as far on as the speed asks for, and one at least. */
+  after(tick) {
+    const reach = (this.times[tick] ?? 0) + this.speed / FASTEST;
+    let to = tick + 1;
+    while (to < this.end && this.times[to + 1] <= reach) to += 1;
+    return Math.min(this.end, to);
+  }
+
+  /** Milliseconds from one tick to another. */
+  lasting(from, to) {
+    return (1000 * ((this.times[to] ?? 0) - (this.times[from] ?? 0))) / this.speed;
   }
 
   get end() {
     return Math.max(0, this.length - 1);
   }
 
-  /** Another run. @param {number} length of it in ticks @param {number} at */
-  load(length, at) {
-    this.length = length;
+  /** Another run. @param {number[]} times the step of each of its ticks @param {number} at */
+  load(times, at) {
+    this.times = times;
     this.go(at);
   }
 
@@ -48,7 +60,7 @@ export class Player {
     if (this.length < 2 || this.playing) return;
     if (this.at >= this.end) this.go(0);
     this.playing = true;
-    this.due = performance.now() + Math.min(300, 1000 / this.speed);
+    this.due = performance.now() + Math.min(300, this.lasting(this.at, this.after(this.at)));
     this.host.changed();
     this.wake();
   }
@@ -77,7 +89,7 @@ export class Player {
     this.at = to;
     this.move = null;
     if (moving && from !== to && !this.host.still()) {
-      const lasts = this.playing ? Math.min(MOVE, (700 * this.stride) / this.speed) : MOVE;
+      const lasts = this.playing ? Math.min(MOVE, 0.7 * this.lasting(from, to)) : MOVE;
       this.move = { from, began: performance.now(), lasts };
       this.wake();
     } else this.host.show(to, to, 1);
@@ -97,9 +109,12 @@ export class Player {
     }
     if (this.playing && now >= this.due) {
       if (this.at >= this.end) this.pause();
-      else if (now > this.due + PATIENCE || this.host.ready(Math.min(this.end, this.at + this.stride))) {
-        this.due = now + (1000 * this.stride) / this.speed;
-        this.go(this.at + this.stride, true);
+      else {
+        const next = this.after(this.at);
+        if (now > this.due + PATIENCE || this.host.ready(next)) {
+          this.go(next, true);
+          this.due = now + this.lasting(next, this.after(next));
+        }
       }
     }
     if (this.playing || this.move) this.wake();

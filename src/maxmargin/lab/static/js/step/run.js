@@ -80,7 +80,7 @@ export class Run {
   }
 }
 
-/** w'x + b on a grid: of a linear machine the server need not be asked. */
+/** w'x + b on a grid: of a linear model the server need not be asked. */
 function plane({ w, b }, view, nodes) {
   const values = new Float32Array(nodes * nodes);
   const at = (lo, hi, k) => lo + ((hi - lo) * k) / (nodes - 1);
@@ -123,6 +123,9 @@ export function timeline(runs, sync) {
   if (sync === "share") {
     return Array.from({ length }, (_, k) => runs.map((run) => Math.round((k * run.last) / Math.max(1, length - 1))));
   }
+  // steps that every run shows or has behind it: both stand at the same step, or one waits at its end
   const iterations = new Set(runs.flatMap((run) => run.frames.map((frame) => frame.iteration)));
-  return [...iterations].sort((a, b) => a - b).map((at) => runs.map((run) => run.frameAt(at)));
+  const stands = (run, at) => at >= run.frames[run.last].iteration || run.frames[run.frameAt(at)].iteration === at;
+  const shared = [...iterations].sort((a, b) => a - b).filter((at) => runs.every((run) => stands(run, at)));
+  return shared.map((at) => runs.map((run) => run.frameAt(at)));
 }

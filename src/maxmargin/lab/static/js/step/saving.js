@@ -2,6 +2,9 @@
 
 import { overtaken } from "../api.js";
 import { download } from "../dom.js";
+import { paintSlide, slide } from "./export.js";
+
+const HELD = 1500; // milliseconds of the last picture of a film
 
 /** @param {any} ctx @param {any} state of POST /api/recording */
 export async function saveAsPage(ctx, state) {
@@ -15,12 +18,18 @@ export async function saveAsPage(ctx, state) {
 }
 
 /**
- * A film of a canvas while a player goes from the first step to the last.
+ * A film of the slides (export.js) while a player goes from the first step to the last.
  * @param {any} ctx @param {import("./player.js").Player} player
- * @param {{canvas: () => HTMLCanvasElement, name: () => string, changed: (filming: boolean) => void}} host
+ * @param {{panes: () => import("./pane.js").Pane[], name: () => string, changed: (filming: boolean) => void}} host
  */
-export function createFilm(ctx, player, { canvas, name, changed }) {
+export function createFilm(ctx, player, { panes, name, changed }) {
   let film = /** @type {any} */ (null);
+  let ending = 0;
+  const canvas = slide();
+  const paint = () => {
+    paintSlide(canvas, panes(), ctx.palette());
+    if (film) requestAnimationFrame(paint);
+  };
   return {
     toggle() {
       if (film) {
@@ -31,20 +40,24 @@ export function createFilm(ctx, player, { canvas, name, changed }) {
       if (player.length < 2) return;
       player.pause();
       player.go(0);
-      film = ctx.record(canvas());
+      film = ctx.record(canvas);
       if (!film) {
-        ctx.toast("This browser cannot record a canvas: save the run as a web page instead.");
+        ctx.toast("This browser cannot record a film: save the run as a web page instead.");
         return;
       }
       changed(true);
+      paint();
       player.play();
     },
-    /** The player stands still: what there is becomes the film. */
+    /** The player stands still: the last picture is held, and what there is becomes the film. */
     ended() {
-      if (!film) return;
-      film.save(name());
-      film = null;
-      changed(false);
+      if (!film || ending) return;
+      ending = setTimeout(() => {
+        film.save(name());
+        film = null;
+        ending = 0;
+        changed(false);
+      }, HELD);
     },
   };
 }

@@ -38,7 +38,7 @@ export function createTransport(player, on) {
       play.setAttribute("aria-label", playing ? "Pause (Space)" : "Play (Space)");
       scrub.max = String(last);
       scrub.value = String(at);
-      scrub.setAttribute("aria-valuetext", `${at} of ${last}`);
+      scrub.setAttribute("aria-valuetext", `step ${player.times[at] ?? 0} of ${player.times[last] ?? 0}`);
       speed.value = String(player.speed);
     },
   };

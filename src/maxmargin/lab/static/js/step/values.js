@@ -5,12 +5,10 @@
  * queue that is replaced as a whole whenever the clock moves.
  */
 
-import { floats, overtaken } from "../api.js";
-
 /** @typedef {{run: import("./run.js").Run, k: number, view: import("../plot.js").Box, nodes: number}} Wanted */
 
-/** @param {any} ctx @param {{arrived: (wanted: Wanted) => void, failed: (error: Error) => void}} host */
-export function createValues(ctx, { arrived, failed }) {
+/** @param {(request: any) => Promise<Float32Array>} fetched @param {{arrived: (wanted: Wanted) => void}} host */
+export function createValues(fetched, { arrived }) {
   let queue = /** @type {Wanted[]} */ ([]);
   let busy = false;
 
@@ -21,12 +19,10 @@ export function createValues(ctx, { arrived, failed }) {
       const { run, k, view, nodes } = wanted;
       if (run.grid(k, view, nodes)) continue;
       try {
-        const answer = await ctx.api("/api/trace-values", run.valuesRequest(k, view, nodes));
-        run.keep(k, view, nodes, floats(answer.values));
+        run.keep(k, view, nodes, await fetched(run.valuesRequest(k, view, nodes)));
         arrived(wanted);
-      } catch (error) {
-        queue = [];
-        if (!overtaken(error)) failed(error);
+      } catch {
+        queue = []; // overtaken, or the server is gone: the banner tells
       }
     }
     busy = false;
