@@ -473,17 +473,17 @@ def test_asymmetric_function():
 
 
 def test_function_gets_the_points_once():
-    seen = []
+    observed = []
 
     def spy(A, B):
-        seen.append(A is B)
+        observed.append(A is B)
         return A @ B.T
 
     Callable(spy).resolve(A).matrix(A.astype(np.float32), B)
     kernel = Callable(spy)
     kernel(A.astype(np.float32))
     probe = [False, True]  # some points among fewer, and among more
-    assert seen == [*probe, True, False, *probe, True, True, True]
+    assert observed == [*probe, True, False, *probe, True, True, True]
 
 
 # Algebra

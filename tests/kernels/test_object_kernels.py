@@ -471,9 +471,9 @@ def test_lists_of_vectors_stay_vectors():
             model = SVC(kernel=kernel).fit(vectors, y)
             assert model.n_features_in_ == 2
             np.testing.assert_array_equal(model.decision_function(vectors), model.decision_function(X))
-    seen = []
-    Callable(lambda A, B: seen.append((A[0], B[0])) or np.ones((len(A), len(B))))([None, "a", pd.NA])
-    assert seen[0] == (None, None)  # a function may know what to do with what is missing
+    observed = []
+    Callable(lambda A, B: observed.append((A[0], B[0])) or np.ones((len(A), len(B))))([None, "a", pd.NA])
+    assert observed[0] == (None, None)  # a function may know what to do with what is missing
 
 
 def test_what_equal_objects_have_in_common():

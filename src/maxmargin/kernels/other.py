@@ -108,9 +108,9 @@ class Callable(Kernel):
         """Refuse a function whose values depend on the other points it is given, such as on their mean or number: the
         values of training points would not be those of new points, which come a few at a time."""
         some = X[:PROBE_POINTS]
-        few_rows, few_columns = slice(0, some.shape[0] // 4), slice(0, some.shape[0] // 2)
         if some.shape[0] < 4:
             return
+        few_rows, few_columns = slice(0, some.shape[0] // 4), slice(0, some.shape[0] // 2)
         alone, among = self.matrix(some[few_rows], some[few_columns]), self.matrix(some, some)[few_rows, few_columns]
         if np.abs(alone - among).max(initial=0.0) > PROBE_TOLERANCE * np.abs(among).max(initial=0.0):
             i, j = (int(place) for place in np.unravel_index(np.abs(alone - among).argmax(), alone.shape))
