@@ -27,3 +27,7 @@ class KnownValues:
     def rough_decision(self, X: Any, n_jobs: int | None = None) -> None:
         """There are no faster values than known ones."""
         return None
+
+    def decision_of_few(self, X: Any) -> None:
+        """Nor is anything to be compiled."""
+        return None
