@@ -59,7 +59,7 @@ class Streamed:
         for X, y in batches:
             self.sparse = sp.issparse(X)
             if self.columns is not None and not parts:
-                self.encoder = TableEncoder(columns=self.columns).fit(X)
+                self.encoder = TableEncoder(columns=self.columns, target=self.target).fit(X)
             if y is None:
                 raise UserError(
                     f"{batches.source} has no labels, and --stream needs them: name the column with --target."

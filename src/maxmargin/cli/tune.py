@@ -58,7 +58,9 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Factors of C for the classes.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Limit of time: the best so far.")
 @click.option("--cache-size", metavar="MB", type=float, help="Memory for kernel values.  [default: 1000]")
-@click.option("--threads", type=click.IntRange(1), help="[default: all cores]; the result does not depend on it.")
+@click.option(
+    "--threads", type=click.IntRange(1), help="Cores to use; the result does not depend on it.  [default: all]"
+)
 @click.option("--plot", "picture", metavar="PNG", type=click.Path(dir_okay=False), help="Draw the map of scores here.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the splits.")
 @click.option(
@@ -73,7 +75,7 @@ def command(data: str, output: str | None, page: str | None, as_json: bool, **op
 
     \b
     maxmargin tune iris.csv -o iris.mm
-    maxmargin tune houses.csv --target price --epsilons 0.1,1 --refine -o houses.mm
+    maxmargin tune houses.csv --target price --epsilons 0.1,1 --refine
     maxmargin tune visits.csv --task outliers --nus 0.01,0.05 -o odd.mm
     """
     voice = Voice(as_json)

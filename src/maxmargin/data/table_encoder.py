@@ -73,6 +73,8 @@ class TableEncoder(TransformerMixin, Estimator):
         Whether numbers are brought to mean 0 and variance 1. Columns of 0 and 1 are left as they are.
     min_frequency : int, default=1
         Categories that occur less often in ``fit`` share one column.
+    target : str, optional
+        Name of the target column, which is none of the table's own: kept for those who look for it beside the columns.
 
     Attributes
     ----------
@@ -122,6 +124,7 @@ class TableEncoder(TransformerMixin, Estimator):
         missing: str = "refuse",
         scale: bool = False,
         min_frequency: int = 1,
+        target: str | None = None,
     ) -> None:
         self.columns = columns
         self.handle_unknown = handle_unknown
@@ -130,6 +133,7 @@ class TableEncoder(TransformerMixin, Estimator):
         self.missing = missing
         self.scale = scale
         self.min_frequency = min_frequency
+        self.target = target
 
     fit_transform = all_or_nothing(TransformerMixin.fit_transform)
 
