@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-SHOWN = 12  # names and classes that are listed
+NAMES_SHOWN = 12  # names and classes that are listed
 
 
 @click.command(name="inspect", short_help="What is in a model file, and how good its fit is.")
@@ -125,4 +125,4 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 def _listed(names: list[Any] | None) -> str:
     if names is None:
         return ""
-    return f": {', '.join(map(str, names[:SHOWN]))}" + (", ..." if len(names) > SHOWN else "")
+    return f": {', '.join(map(str, names[:NAMES_SHOWN]))}" + (", ..." if len(names) > NAMES_SHOWN else "")

@@ -97,7 +97,7 @@ PARAMETERS = (
 @click.option(
     "--components",
     metavar="NUMBER|auto",
-    callback=number_or("auto", whole=True),
+    callback=number_or("auto", integer=True),
     help="How many landmarks; auto adds some until the score on rows held out no longer gains.  [default: 1000]",
 )
 @click.option(

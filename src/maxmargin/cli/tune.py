@@ -20,7 +20,7 @@ from maxmargin.cli._options import (
 
 __all__ = ["command"]
 
-SHOWN = 5  # best cells in the table
+CELLS_SHOWN = 5  # best cells in the table
 EXTENSIONS_MAX = 3  # beyond the grid
 DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 # scikit-learn's name of a score -> what the verdict goes by
@@ -244,7 +244,7 @@ def _table(search: Any, spread: float) -> str:
     """The best cells, with the mean and the spread of their scores; C and epsilon as they were given, in units of the
     target's spread."""
     results = search.cv_results_
-    order = sorted(range(len(results["params"])), key=lambda cell: results["rank_test_score"][cell])[:SHOWN]
+    order = sorted(range(len(results["params"])), key=lambda cell: results["rank_test_score"][cell])[:CELLS_SHOWN]
     lines = [f"{counted(len(results['params']), 'cell')} on {search.n_splits_} folds, {search.status_}; the best:"]
     for cell in order:
         params = ", ".join(

@@ -76,4 +76,4 @@ def prepare_encoder(encoder: Any, allowance: Allowance) -> None:
     if any(part is not None and len(part) for part in encoder.rare_):  # a table of two rows for each category
         widest = max(len(part) for part in encoder.categories_ if part is not None)
         allowance.take(2 * widest * len(encoder.categories_), 8)
-    encoder.one_hot_ = encoder._make_one_hot()
+    encoder._make_one_hot()
