@@ -30,6 +30,10 @@ class KnownValues:
         """f of the points, shape (n, T)."""
         return next(values for points, values in self.known if X is points)
 
+    def decision_of_few(self, X: Any) -> None:
+        """Few points are no special case: see ``decision``."""
+        return None
+
     def rough_decision(self, X: Any, n_jobs: int | None = None) -> None:
         """There are no faster values than known ones."""
         return None
