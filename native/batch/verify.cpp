@@ -11,6 +11,7 @@ namespace batch {
 namespace {
 
 constexpr int64_t SAMPLED_ROWS = 8;      // of a problem solved in float32; every problem of a fit has its own
+constexpr int64_t SAMPLED_ROWS64 = 2;    // solved in float64: only long rows lose digits, and those are chosen apart
 constexpr int64_t LONGEST_ROWS = 4;      // rows far from the centre, where fast arithmetic loses the most digits
 constexpr double LONG_ROW = 1e4;         // scaled squared length up to which float64 loses no digit that matters
 constexpr int64_t CHUNK_ROWS = 8;        // dense rows that each support vector meets while it is in the cache
@@ -178,7 +179,8 @@ Verifier::Verifier(const Batch& batch) : s_(batch) {
 // Variables of a problem's n rows that are computed whatever they decide: a sample and the longest.
 std::vector<int64_t> Verifier::first_rows(int64_t first, int64_t second, int64_t n) const {
   std::vector<int64_t> places;
-  for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / SAMPLED_ROWS)) places.push_back(u);
+  const int64_t sampled = s_.twice ? SAMPLED_ROWS64 : SAMPLED_ROWS;
+  for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / sampled)) places.push_back(u);
   if (length_.empty()) return places;
   const int64_t* start = s_.segments.start;
   const int64_t split = start[first + 1] - start[first];
