@@ -28,6 +28,7 @@ GROUPS = (
     "separability Separability InseparabilityProof InseparableError Perceptron",
     "margin_report MarginReport displays.MarginDisplay explain",
     "explain Explanation displays.ExplanationDisplay margin_report shapley_values",
+    "VirtualSVC invariances.shifts invariances.rotations SVC",
     "counterfactual Counterfactual robustness shapley_values",
     "robustness Robustness counterfactual margin_report",
     "shapley_values ShapleyValues displays.ShapleyDisplay explain",

@@ -2,6 +2,7 @@ from . import (
     digits,
     displays,
     inspection,
+    invariances,
     io,
     kernel_methods,
     kernels,
@@ -49,7 +50,7 @@ from .problems.separability import InseparabilityProof, Separability, separabili
 from .runtime.history import History
 from .runtime.interrupts import FitInterrupted, interrupts, set_interrupts
 from .solvers.hulls import InseparableError
-from .svm import SVC, SVR, LinearOneClassSVM, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Perceptron
+from .svm import SVC, SVR, LinearOneClassSVM, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Perceptron, VirtualSVC
 from .svm.kernel.forecast import LongFitWarning
 from .svm.patching import patch_sklearn, sklearn_is_patched, unpatch_sklearn
 from .svm.perceptron import PerceptronReport
@@ -105,6 +106,7 @@ __all__ = [
     "ShapleyValues",
     "StreamReport",
     "TableEncoder",
+    "VirtualSVC",
     "compare_map_and_kernel",
     "compare_solvers",
     "compress",
@@ -115,6 +117,7 @@ __all__ = [
     "explain",
     "inspection",
     "interrupts",
+    "invariances",
     "io",
     "kernel_methods",
     "kernels",

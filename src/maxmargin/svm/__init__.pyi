@@ -6,6 +6,7 @@ from .linear.classification import LinearSVC
 from .linear.one_class import LinearOneClassSVM
 from .linear.regression import LinearSVR
 from .perceptron import Perceptron
+from .virtual import VirtualSVC
 
 __all__ = [
     "SVC",
@@ -17,5 +18,6 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
+    "VirtualSVC",
     "calibration",
 ]
