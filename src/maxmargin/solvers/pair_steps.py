@@ -21,7 +21,7 @@ import numpy as np
 from maxmargin import _native
 from maxmargin._native import PAIR_BARRIER
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.kernels.gram.tiled import whole_slots
+from maxmargin.kernels.gram.tiled import padded_slots
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
@@ -60,7 +60,7 @@ class Slots:
         parts, starts, at = [], [], 0
         for k in range(n_groups):
             mine = W[group[W] == k] if n_groups > 1 else W
-            length = whole_slots(len(mine) + lone)
+            length = padded_slots(len(mine) + lone)
             parts.append(np.concatenate((mine, np.full(length - len(mine), -1))) if length > len(mine) else mine)
             starts.append(at)
             at += length
