@@ -207,7 +207,7 @@ def _norm(estimator: Any, X: Points, values: Array, mixture: Array) -> float:
         at_support = expansion.decision(expansion.anchors)
     elif X.shape == estimator.shape_fit_:
         at_support = values[expansion.anchors]
-    else:  # kernel values among the support vectors are not here; the fit has seen them
+    else:  # kernel values among the support vectors are not here; the fit had them
         problem, margins = np.flatnonzero(mixture), estimator.report_.margins
         return 2.0 / float(margins[problem[0]]) if len(margins) == len(mixture) and len(problem) == 1 else np.nan
     square = (expansion.coefficients @ mixture) @ ((at_support - expansion.intercept) @ mixture)
