@@ -29,6 +29,7 @@ GROUPS = (
     "margin_report MarginReport displays.MarginDisplay explain",
     "explain Explanation displays.ExplanationDisplay margin_report shapley_values",
     "VirtualSVC invariances.shifts invariances.rotations SVC",
+    "class_margins ClassMargins margin_report",
     "counterfactual Counterfactual robustness shapley_values",
     "robustness Robustness counterfactual margin_report",
     "shapley_values ShapleyValues displays.ShapleyDisplay explain",

@@ -14,12 +14,14 @@ from . import (
 )
 from .data.table_encoder import TableEncoder
 from .inspection import (
+    ClassMargins,
     CompressionReport,
     Counterfactual,
     Explanation,
     MarginReport,
     Robustness,
     ShapleyValues,
+    class_margins,
     compare_map_and_kernel,
     compare_solvers,
     compress,
@@ -65,6 +67,7 @@ __all__ = [
     "SVR",
     "SVRCV",
     "BasisRegression",
+    "ClassMargins",
     "CompressionReport",
     "Counterfactual",
     "DataFileError",
@@ -107,6 +110,7 @@ __all__ = [
     "StreamReport",
     "TableEncoder",
     "VirtualSVC",
+    "class_margins",
     "compare_map_and_kernel",
     "compare_solvers",
     "compress",
