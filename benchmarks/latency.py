@@ -79,6 +79,11 @@ WORKS = [
     Work("SVC, column order and integers", "SVC(C=1)", "integers(40_000, 2_000)"),
     Work("LinearSVC, hinge", "LinearSVC(loss='hinge', C=100, tol=1e-9, max_iter=-1)", "noise(300_000, 50)"),
     Work("LinearSVC, squared hinge", "LinearSVC(C=100, tol=1e-12, max_iter=-1)", "noise(300_000, 100)"),
+    Work(
+        "LinearSVC, coordinate descent",
+        "LinearSVC(loss='hinge', solver='coordinate_descent', C=100, tol=1e-9, max_iter=-1)",
+        "noise(300_000, 50)",
+    ),
     Work("LinearSVC, wide", "LinearSVC(loss='hinge', tol=1e-9, max_iter=-1)", "sparse(20_000, 50_000, classes=20)"),
     Work("LinearSVC, L1", "LinearSVC(penalty='l1', C=10, tol=1e-9, max_iter=-1)", "noise(50_000, 200)"),
     Work("LinearSVC, joint", "LinearSVC(multi_class='crammer_singer', tol=1e-9)", "noise(20_000, 50, classes=5)"),

@@ -82,6 +82,13 @@ PAPERS = {
     "strings": "Lodhi, H. and others (2002). Text classification using string kernels. *JMLR* 2, 419-444.",
     "spectrum": "Leslie, C., Eskin, E. and Noble, W. (2002). The spectrum kernel: a string kernel for SVM protein "
     "classification. *Pacific Symposium on Biocomputing*.",
+    "processes": "Rasmussen, C. and Williams, C. (2006). *Gaussian Processes for Machine Learning*, chapter 4. MIT "
+    "Press.",
+    "arc_cosine": "Cho, Y. and Saul, L. (2009). Kernel methods for deep learning. *NIPS*.",
+    "tanimoto": "Ralaivola, L. and others (2005). Graph kernels for chemical informatics. *Neural Networks* 18, "
+    "1093-1110.",
+    "degree": "Rätsch, G. and Sonnenburg, S. (2004). Accurate splice site prediction for Caenorhabditis elegans. "
+    "*Kernel Methods in Computational Biology*. MIT Press.",
     "mismatch": "Leslie, C. and others (2004). Mismatch string kernels for discriminative protein classification. "
     "*Bioinformatics* 20, 467-476.",
     "histograms": "Barla, A., Odone, F. and Verri, A. (2003). Histogram intersection kernel for image classification. "
@@ -136,6 +143,12 @@ REFERENCES = {
     "kernels.Spectrum": "spectrum",
     "kernels.Mismatch": "mismatch",
     "kernels.Subsequence": "strings",
+    "kernels.WeightedDegree": "degree",
+    "kernels.Matern": "processes",
+    "kernels.RationalQuadratic": "processes",
+    "kernels.Periodic": "processes",
+    "kernels.ArcCosine": "arc_cosine",
+    "kernels.Tanimoto": "tanimoto",
     "kernels.HistogramIntersection": "histograms",
     "solvers.SMO": "platt smo",
     "solvers.ActiveSet": "smo",

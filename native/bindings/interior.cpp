@@ -88,6 +88,12 @@ class InteriorRows {
     nb::gil_scoped_release released;
     return interior_table().advance(view, change, step);
   }
+  // Rooms and multipliers of all variables: A, B, z, x.
+  void rooms(nb::handle out_) const {
+    const Output out(out_, "out");
+    double* values = vector_of(out, 4 * view.sides * view.rows, "A, B, z and x of all variables");
+    for (int64_t k = 0; k < 4 * view.sides * view.rows; k++) values[k] = view.state[k];
+  }
   void changes(nb::handle out_) const {
     const Output out(out_, "out");
     double* values = vector_of(out, view.rows, "rows of p");
@@ -121,5 +127,6 @@ void bind_interior(nb::module_& m) {
            "corrected"_a)
       .def("products", &InteriorRows::products, "step"_a)
       .def("advance", &InteriorRows::advance, "df"_a.none(), "step"_a)
-      .def("changes", &InteriorRows::changes, "out"_a);
+      .def("changes", &InteriorRows::changes, "out"_a)
+      .def("rooms", &InteriorRows::rooms, "out"_a);
 }

@@ -7,6 +7,7 @@ import pytest
 from command_runner import call, found, refused
 
 from maxmargin import load
+from maxmargin.cli import COMMANDS
 
 HEAD = ["customer_id", "age", "city", "joined", "income", "share", "comment", "same", "churn"]
 
@@ -210,8 +211,21 @@ class TestPredict:
         assert "http" not in text.replace("http://www.w3.org", "")
         assert "ends in .html" in refused("train", customers, "--report", tmp_path / "page.pdf")
 
+    def test_the_target_is_found_again(self, tmp_path):
+        lines = ["a,goal,other", *(f"{k},{['x', 'y'][k > 40]},word {k}" for k in range(80))]
+        (tmp_path / "t.csv").write_text("\n".join(lines))
+        call("train", tmp_path / "t.csv", "--target", "goal", "-o", tmp_path / "t.mm")
+        result = call("evaluate", tmp_path / "t.mm", tmp_path / "t.csv")
+        assert "target 'goal'" in " ".join(result.stdout.split())
+        assert found("inspect", tmp_path / "t.mm")["target"] == "goal"
+
 
 class TestManners:
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_help_in_80_columns(self, command):
+        text = call(command, "--help", terminal_width=80).stdout
+        assert max(map(len, text.splitlines())) <= 80
+
     def test_doctor(self):
         result = found("doctor")
         assert result["healthy"] is True

@@ -444,7 +444,7 @@ def test_a_model_that_is_not_fitted():
 
 
 def test_a_model_that_is_too_large(monkeypatch):
-    monkeypatch.setattr(_onnx_graph, "LARGEST", 1000)
+    monkeypatch.setattr(_onnx_graph, "MESSAGE_MAX_BYTES", 1000)
     with pytest.raises(ModelFileError, match="ONNX files hold 2"):
         to_onnx(SVC().fit(X, T > 0))
 

@@ -112,10 +112,14 @@ def test_polynomial_map_is_the_lectures():
 @pytest.mark.parametrize("degree", [1, 2, 5])
 def test_polynomial_map_counts_its_features(d, degree):
     X = np.ones((2, d))
-    whole, top = PolynomialMap(degree, coef0=1.0).fit(X), PolynomialMap(degree).fit(X)
-    assert whole.n_output_features_ == math.comb(d + degree, degree) == whole.transform(X).shape[1]
+    complete, top = PolynomialMap(degree, coef0=1.0).fit(X), PolynomialMap(degree).fit(X)
+    assert complete.n_output_features_ == math.comb(d + degree, degree) == complete.transform(X).shape[1]
     assert top.n_output_features_ == math.comb(d + degree - 1, degree) == top.transform(X).shape[1]
-    assert len(whole.get_feature_names_out()) == len(set(whole.get_feature_names_out())) == whole.n_output_features_
+    assert (
+        len(complete.get_feature_names_out())
+        == len(set(complete.get_feature_names_out()))
+        == complete.n_output_features_
+    )
 
 
 def test_polynomial_map_names_its_features():

@@ -91,7 +91,7 @@ def test_equal_distances_are_ordered_by_index(seed, count, kernel):
     X, new = rng.integers(-2, 3, (12, 2)).astype(float), rng.integers(-2, 3, (5, 2)).astype(float)
     model = KernelKNeighborsRegressor(kernel=kernel, gamma=1.0, degree=2).fit(X, X[:, 0])
     k = {"linear": reference.linear, "rbf": None, "poly": reference.polynomial(1.0, 0.0, 2)}[kernel]
-    # for the Gaussian kernel, the order is that of the Euclidean distances, whole numbers here
+    # for the Gaussian kernel, the order is that of the Euclidean distances, integers here
     _, indices = by_definition(k or reference.linear, new, X, count)
     np.testing.assert_array_equal(model.kneighbors(new, count)[1], indices)
 
@@ -147,10 +147,10 @@ def test_the_size_of_tiles_does_not_matter(kernel, form, monkeypatch):
         resolved = Laplacian(gamma=0.3).resolve(X)
         X, new = resolved.matrix(X, X), resolved.matrix(new, X)
     model = KernelKNeighborsRegressor(kernel=kernel, n_jobs=3).fit(form(X), X[:, 0])
-    whole, own = model.kneighbors(form(new)), model.kneighbors()
+    complete, own = model.kneighbors(form(new)), model.kneighbors()
     monkeypatch.setattr(search, "TILE_ROWS", 7)
     monkeypatch.setattr(search, "TILE_COLS", 11)
-    for one, other in ((whole, model.kneighbors(form(new))), (own, model.kneighbors())):
+    for one, other in ((complete, model.kneighbors(form(new))), (own, model.kneighbors())):
         np.testing.assert_array_equal(one[1], other[1])
         np.testing.assert_allclose(one[0], other[0], rtol=1e-12)
 

@@ -45,7 +45,7 @@ ESTIMATORS = [
 ]
 
 
-# Some checks have fewer samples than columns, or a matrix of distances as a kernel, and are told so.
+# Some checks have fewer samples than columns, or a matrix of distances as a kernel, and are warned about.
 @pytest.mark.filterwarnings("ignore:.*have only rank:scipy.linalg.LinAlgWarning")
 @pytest.mark.filterwarnings("ignore:.*is not positive definite:scipy.linalg.LinAlgWarning")
 @parametrize_with_checks(ESTIMATORS)
@@ -278,9 +278,9 @@ def test_basis_regression_takes_sparse_points(form):
 def test_predictions_of_many_rows_come_in_strips(monkeypatch):
     X, y, _ = data()
     model = BasisRegression("gaussian", alpha=0.1).fit(X, y)
-    whole = model.predict(X)
-    monkeypatch.setattr("maxmargin.kernel_methods.ridge.basis.STRIP", 7 * len(model.coef_))
-    np.testing.assert_allclose(model.predict(X), whole, rtol=1e-13)
+    complete = model.predict(X)
+    monkeypatch.setattr("maxmargin.kernel_methods.ridge.basis.STRIP_FEATURES", 7 * len(model.coef_))
+    np.testing.assert_allclose(model.predict(X), complete, rtol=1e-13)
 
 
 # Cholesky
@@ -289,8 +289,8 @@ def test_predictions_of_many_rows_come_in_strips(monkeypatch):
 @pytest.mark.parametrize("n", [1, 5, 256, 257, 700])
 def test_cholesky_in_place(n):
     rng = np.random.default_rng(n)
-    room = rng.standard_normal((n + 3, n + 9))  # not contiguous, as kernel matrices come
-    A = room[:n, :n]
+    padded = rng.standard_normal((n + 3, n + 9))  # not contiguous, as kernel matrices come
+    A = padded[:n, :n]
     A[:] = A @ A.T + n * np.eye(n)
     before = A.copy()
     assert cholesky(A, threads=2)
@@ -429,9 +429,9 @@ def test_a_matrix_of_several_blocks_is_factorised_again_for_every_alpha():
     X, Y, weights = data(n=900, d=50, targets=3)
     K = X @ X.T
     alphas = np.array([10.0, 0.1, 1e-20])
-    with pytest.warns(LinAlgWarning, match="rank 50 of 900") as told:
+    with pytest.warns(LinAlgWarning, match="rank 50 of 900") as caught:
         model = KernelRidge(alphas[::-1], kernel="precomputed").fit(K, Y[:, ::-1], weights)
-    assert len(told) == 1
+    assert len(caught) == 1
     for t, alpha in enumerate(alphas[:2]):
         slow = slow_kernel_ridge(K, Y[:, t], alpha, weights, False)[0]
         np.testing.assert_allclose(model.predict(K)[:, 2 - t], K @ slow, rtol=1e-6, atol=1e-6)

@@ -61,7 +61,7 @@ def test_a_weight_of_two_is_a_repetition(seed, n, far):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_weighted_means_in_chunks(dtype, monkeypatch):
-    monkeypatch.setattr("maxmargin.kernels._arrays.CHUNK", 10)
+    monkeypatch.setattr("maxmargin.kernels._arrays.CHUNK_ENTRIES", 10)
     X, weights = points(101).astype(dtype), np.random.default_rng(2).uniform(size=101)
     expected = np.average(X.astype(np.float64), axis=0, weights=weights)
     np.testing.assert_allclose(_column_means(X, weights), expected, rtol=1e-12)

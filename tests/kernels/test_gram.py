@@ -45,7 +45,7 @@ def reference(kernel):
 
 
 def operators(kernel, form):
-    """The same matrix computed on demand, by tiles, and stored, whole and by index."""
+    """The same matrix computed on demand, by tiles, and stored, complete and by index."""
     X = FORMS[form](POINTS)
     fresh = KernelGram(KERNELS[kernel].resolve(X), X)
     K = fresh.block(np.arange(N), np.arange(N))
@@ -174,9 +174,9 @@ def test_precomputed_gram_is_the_user_s_matrix_at_the_used_rows(form):
     assert gram.n == 3
     np.testing.assert_allclose(gram.block(every, every), K[np.ix_(used, used)], atol=1e-6)
     assert gram.block(every, every).dtype == np.float64
-    whole = precomputed_gram(given, np.arange(40))
-    assert whole.n == 40
-    np.testing.assert_allclose(whole.diagonal(), K.diagonal(), atol=1e-6)
+    complete = precomputed_gram(given, np.arange(40))
+    assert complete.n == 40
+    np.testing.assert_allclose(complete.diagonal(), K.diagonal(), atol=1e-6)
 
 
 def test_precomputed_gram_does_not_copy_a_dense_matrix():

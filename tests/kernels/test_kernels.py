@@ -14,28 +14,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
+from sklearn.gaussian_process import kernels as gaussian_process
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from maxmargin import SVC
 from maxmargin import kernels as fast
 from maxmargin.kernels import (
     KERNELS,
     RBF,
+    ArcCosine,
     Callable,
     Centered,
     ChiSquared,
     Columns,
     HistogramIntersection,
+    Jaccard,
     Kernel,
     Laplacian,
     Linear,
+    Matern,
     Normalized,
+    Periodic,
     Polynomial,
     Power,
     Precomputed,
     Product,
+    RationalQuadratic,
     Scaled,
     Sigmoid,
     Sum,
+    Tanimoto,
     as_kernel,
     validate_gram,
 )
@@ -65,6 +73,16 @@ CASES: dict[str, tuple[Kernel, object]] = {
     "rbf": (RBF(), slow.rbf(SCALE)),
     "sigmoid": (Sigmoid(), slow.sigmoid(SCALE, 0.0)),
     "laplacian": (Laplacian(), slow.laplacian(SCALE)),
+    "matern": (Matern(), slow.matern(SCALE, 1.5)),
+    "matern 1/2": (Matern(sigma=0.7, nu=0.5), slow.matern(1 / (2 * 0.7**2), 0.5)),
+    "matern 5/2": (Matern(0.4, 2.5), slow.matern(0.4, 2.5)),
+    "rational quadratic": (RationalQuadratic(), slow.rational_quadratic(SCALE, 1.0)),
+    "rational quadratic 0.3": (RationalQuadratic(0.5, 0.3), slow.rational_quadratic(0.5, 0.3)),
+    "periodic": (Periodic(1.7, 0.3), slow.periodic(1.7, 0.3)),
+    "arc cosine 0": (ArcCosine(0), slow.arc_cosine(0)),
+    "arc cosine 1": (ArcCosine(), slow.arc_cosine(1)),
+    "arc cosine 2": (ArcCosine(2), slow.arc_cosine(2)),
+    "tanimoto": (Tanimoto(), slow.tanimoto),
     "chi2": (ChiSquared(), slow.chi_squared(1.0)),
     "intersection": (HistogramIntersection(), slow.intersection),
     "poly degree 0": (Polynomial(degree=0, gamma=2.0), slow.polynomial(2.0, 0.0, 0)),
@@ -455,16 +473,17 @@ def test_asymmetric_function():
 
 
 def test_function_gets_the_points_once():
-    seen = []
+    observed = []
 
     def spy(A, B):
-        seen.append(A is B)
+        observed.append(A is B)
         return A @ B.T
 
     Callable(spy).resolve(A).matrix(A.astype(np.float32), B)
     kernel = Callable(spy)
     kernel(A.astype(np.float32))
-    assert seen == [True, False, True, True, True]
+    probe = [False, True]  # some points among fewer, and among more
+    assert observed == [*probe, True, False, *probe, True, True, True]
 
 
 # Algebra
@@ -691,3 +710,75 @@ def test_invalid_gram():
 def test_not_a_matrix(K, message):
     with pytest.raises(ValueError, match=message):
         validate_gram(K)
+
+
+# Against scikit-learn's kernels of Gaussian processes
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (Matern(sigma=0.8, nu=0.5), gaussian_process.Matern(0.8, nu=0.5)),
+        (Matern(sigma=0.8, nu=1.5), gaussian_process.Matern(0.8, nu=1.5)),
+        (Matern(sigma=0.8, nu=2.5), gaussian_process.Matern(0.8, nu=2.5)),
+        (RationalQuadratic(alpha=0.6, sigma=0.8), gaussian_process.RationalQuadratic(0.8, 0.6)),
+        (RBF(sigma=0.8), gaussian_process.RBF(0.8)),
+    ],
+    ids=str,
+)
+def test_kernels_of_gaussian_processes(ours, theirs):
+    np.testing.assert_allclose(ours(A, B), theirs(A, B), rtol=1e-10, atol=1e-14)
+
+
+def test_the_periodic_kernel_of_one_column_is_scikit_learn_s():
+    x, z = A[:, :1], B[:, :1]
+    theirs = gaussian_process.ExpSineSquared(length_scale=0.7, periodicity=1.3)(x, z)
+    np.testing.assert_allclose(Periodic(1.3, sigma=0.7)(x, z), theirs, rtol=1e-12)
+    np.testing.assert_allclose(Periodic(1.3, gamma=0.5)(x + 13e6, z), Periodic(1.3, gamma=0.5)(x, z), rtol=1e-6)
+
+
+def test_tanimoto_of_bits_is_jaccard_of_sets():
+    bits = (rng.random((12, 9)) < 0.4).astype(float)
+    bits[0] = bits[1] = 0.0
+    sets = [set(np.flatnonzero(row).tolist()) for row in bits]
+    np.testing.assert_array_equal(Tanimoto()(bits), Jaccard()(sets))
+    np.testing.assert_array_equal(Tanimoto()(sp.csr_array(bits)), Jaccard()(sets))
+
+
+def test_angles_that_are_small_keep_their_digits():
+    near = np.array([[1.0, 0.0], [1.0, 1e-9]])
+    assert ArcCosine(0)(near)[0, 1] == pytest.approx(1.0 - 1e-9 / np.pi, abs=1e-15)
+    assert Matern(gamma=1.0, nu=0.5)(near)[0, 1] == pytest.approx(1.0 - np.sqrt(2.0) * 1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (Matern(nu=1.0), r"nu must be 0.5, 1.5 or 2.5; got nu=1.0"),
+        (Matern(gamma=1.0, sigma=1.0), "Matern takes gamma or sigma, not both"),
+        (RationalQuadratic(alpha=0.0), "alpha must be > 0"),
+        (Periodic(period=0.0), "period must be > 0"),
+        (ArcCosine(order=3), "order must be"),
+    ],
+    ids=str,
+)
+def test_parameters_of_the_new_kernels_are_checked(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        kernel(A)
+
+
+# A function whose values depend on the other points
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda A, B: A @ B.T / len(A),
+        lambda A, B: (A - A.mean(axis=0)) @ (B - B.mean(axis=0)).T,
+        lambda A, B: np.exp(-((A[:, None] - B) ** 2).sum(axis=2) / B.std()),
+    ],
+    ids=["count", "means", "scale"],
+)
+def test_a_function_that_depends_on_the_other_points_is_named(function):
+    with pytest.raises(ValueError, match=r"lambda.* a kernel value must depend on its two points only"):
+        SVC(kernel=function).fit(ROWS, np.arange(len(ROWS)) % 2)

@@ -32,6 +32,7 @@ from maxmargin.kernels import (
     Spectrum,
     Subsequence,
     Sum,
+    WeightedDegree,
     validate_gram,
 )
 from maxmargin.runtime.canonical_rows import object_digests
@@ -60,6 +61,9 @@ CASES = {
     "subsequence": (Subsequence(), slow.subsequence(3, 0.5), STRINGS, OTHERS),
     "subsequence 1": (Subsequence(k=1, decay=0.3), slow.subsequence(1, 0.3), STRINGS, OTHERS),
     "subsequence 4": (Subsequence(k=4, decay=1), slow.subsequence(4, 1), STRINGS, OTHERS),
+    "weighted degree": (WeightedDegree(), slow.weighted_degree(3), STRINGS, OTHERS),
+    "weighted degree 1": (WeightedDegree(1), slow.weighted_degree(1), STRINGS, OTHERS),
+    "weighted degree 6": (WeightedDegree(degree=6), slow.weighted_degree(6), STRINGS, OTHERS),
     "jaccard": (Jaccard(), slow.jaccard, SETS, OTHER_SETS),
     "callable": (
         Callable(lambda A, B: [[float(len(x) * len(z)) for z in B] for x in A]),
@@ -100,7 +104,7 @@ def objects(things):
 def test_every_registered_kernel_is_tested():
     tested = {type(kernel) for kernel, *_ in CASES.values()}
     registered = {kind for kind in KERNELS.values() if not kind().takes_vectors}
-    assert registered == {Spectrum, Mismatch, Subsequence, Jaccard}
+    assert registered == {Spectrum, Mismatch, Subsequence, WeightedDegree, Jaccard}
     assert registered <= tested
 
 
@@ -467,9 +471,9 @@ def test_lists_of_vectors_stay_vectors():
             model = SVC(kernel=kernel).fit(vectors, y)
             assert model.n_features_in_ == 2
             np.testing.assert_array_equal(model.decision_function(vectors), model.decision_function(X))
-    seen = []
-    Callable(lambda A, B: seen.append((A[0], B[0])) or np.ones((len(A), len(B))))([None, "a", pd.NA])
-    assert seen[0] == (None, None)  # a function may know what to do with what is missing
+    observed = []
+    Callable(lambda A, B: observed.append((A[0], B[0])) or np.ones((len(A), len(B))))([None, "a", pd.NA])
+    assert observed[0] == (None, None)  # a function may know what to do with what is missing
 
 
 def test_what_equal_objects_have_in_common():

@@ -61,7 +61,7 @@ def test_a_few_long_rows_do_not_cost_the_others_single_precision():
 
 @pytest.mark.parametrize("double", [True, False])
 def test_shared_blocks_hold_the_kernel_of_every_pair(double, monkeypatch):
-    monkeypatch.setattr("maxmargin.kernels.gram.shared.DOUBLE", 10_000 if double else 0)
+    monkeypatch.setattr("maxmargin.kernels.gram.shared.DOUBLE_MAX_ROWS", 10_000 if double else 0)
     X = cloud(90)
     codes = np.random.default_rng(1).integers(0, 4, 90)
     codes[:5] = -1

@@ -452,8 +452,9 @@ def test_pasted_text(text, points, words):
         ("a,b\nc,d", "No row could be read (row 2"),
         ("0,0,0\n" * (MOST_POINTS + 1), "5,001 rows"),
         ("\n".join(f"0,0,{k}" for k in range(7)), "7 different classes"),
+        ("1,2,3,0\n4,5,6,1", "The table has 4 columns"),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_pasted_text_that_is_none(text, words):
     with pytest.raises(RequestError) as error:

@@ -30,7 +30,7 @@ class Classify(Tab):
 
     def comment(self, name: str) -> str:
         """A line of the comment window."""
-        return self.page.locator(f".comment dt:text-is('{name}') + dd").inner_text()
+        return self.panel.locator(f".comment dt:text-is('{name}') + dd").text_content()
 
     def says(self, name: str, pattern: str) -> None:
         line = self.page.locator(f".comment dt:text-is('{name}') + dd")
@@ -513,9 +513,9 @@ def test_one_switch_between_sigma_and_gamma(opened: Callable[..., Any], lab: Sim
 
 def test_ties_are_hatched_and_named(classify: Classify) -> None:
     classify.example("three")
-    expect(classify.page.locator(".legend")).to_contain_text("tie: as many votes")
+    expect(classify.page.locator(".legend")).to_contain_text("tie of votes")
     classify.choose("Classes", "ovr")
-    expect(classify.page.get_by_text("tie: as many votes")).to_be_hidden()
+    expect(classify.page.get_by_text("tie of votes")).to_be_hidden()
 
 
 # ---- the modules' mathematics ---------------------------------------------------------------------------------------
@@ -686,7 +686,7 @@ def test_present_mode_fills_the_screen_at_the_largest_font(opened: Callable[...,
     page.keyboard.press("f")
     chips = page.locator("#chips .menu > button")
     expect(chips).to_have_text(["Gaussian (RBF)", "σ = 0.3162", "C = 10"])
-    expect(page.locator(".large b").first).to_have_text(re.compile(r"^\d+$"))
+    expect(page.locator(".overlay b").first).to_have_text(re.compile(r"^\d+$"))
     rem = page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
     assert rem == pytest.approx(0.021 * 1.25 * height, rel=0.01)
     beyond = """() => [...document.querySelectorAll("main *, #chips *")].filter((node) => {
@@ -704,3 +704,39 @@ def test_present_mode_fills_the_screen_at_the_largest_font(opened: Callable[...,
     page.keyboard.press("f")
     expect(page.locator("#chips")).to_be_hidden()
     expect(page.locator("#panel-step").get_by_label("Kernel")).to_be_visible()
+
+
+def test_losses_of_the_points(classify: Classify) -> None:
+    """Every point stands on the hinge at its y f; the chart is hidden where there are more than two classes."""
+    page = classify.page
+    page.evaluate("""() => {
+        window.dots = [];
+        const arc = CanvasRenderingContext2D.prototype.arc;
+        CanvasRenderingContext2D.prototype.arc = function (x, y, ...rest) {
+            if (this.canvas.closest(".losses")) window.dots.push([x, y]);
+            arc.call(this, x, y, ...rest);
+        };
+    }""")
+    classify.example("overlapping")
+    classify.says("support vectors", "of 80")
+    page.get_by_text("Losses of the points").click()
+    until(page, lambda: page.evaluate("dots.length") >= 40)  # circles are of class 1, which has 40 points
+    classify.example("three")
+    expect(page.locator(".losses")).to_be_hidden()
+
+
+def test_sweep_moves_a_slider_from_end_to_end(classify: Classify) -> None:
+    classify.example("overlapping")
+    classify.says("C", "^1$")
+    requests = Requests(classify.page, "/api/classify")
+    sweep = classify.panel.get_by_role("button", name="Sweep C")
+    sweep.click()
+    until(classify.page, lambda: len({asked["C"] for asked in requests.asked}) > 3)
+    sweep.click()
+    expect(sweep).to_have_attribute("aria-pressed", "false")
+    requests.rest(lambda: requests.asked[-1]["live"] is False)
+    steps = [asked["C"] for asked in requests.asked if asked["live"]]
+    assert steps == sorted(steps)
+    assert steps[0] < 0.1
+    classify.page.keyboard.press("Control+z")
+    assert classify.state["C"] == 1

@@ -379,6 +379,37 @@ def test_large_bodies(browser):
     assert "5 MB" in answer.json()["error"]
 
 
+def test_a_body_that_stops_arriving_is_given_up(browser, monkeypatch):
+    monkeypatch.setattr("maxmargin.lab.security.BODY_SECONDS", 0.2)
+
+    async def stalled():
+        yield b'{"text": '
+        await asyncio.sleep(5)
+        yield b'"1,2,0"}'
+
+    answer = browser.request("POST", "/api/paste", content=stalled(), headers={"Content-Type": "application/json"})
+    assert answer.status_code == 408
+    assert "send it again" in answer.json()["error"]
+
+
+def test_an_aborted_upload_leaves_no_traceback(capsys):
+    app = create_app(TOKEN, PORT)
+    sent = []
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = {"host": f"127.0.0.1:{PORT}", "origin": f"http://127.0.0.1:{PORT}", "content-type": "application/json"}
+    headers["cookie"] = f"{COOKIE}={TOKEN}"
+    scope = {"type": "http", "method": "POST", "path": "/api/paste", "query_string": b"", "raw_path": b"/api/paste"}
+    scope |= {"headers": [(key.encode(), value.encode()) for key, value in headers.items()], "http_version": "1.1"}
+    asyncio.run(app(scope, receive, send))
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_unknown_addresses(browser):
     assert browser.post("/api/none", {}).status_code == 404
     assert browser.get("/none").status_code == 404

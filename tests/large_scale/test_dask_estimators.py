@@ -361,13 +361,14 @@ def test_sparse_blocks(client):
     blocks = [dask.delayed(sp.csr_matrix)(X[i : i + 100]) for i in range(0, 400, 100)]
     local = maxmargin.LinearSVC(tol=1e-13).fit(X, y)
     same(LinearSVC().fit(blocks, y), local)
-    whole = da.concatenate([da.from_delayed(block, (100, 5), dtype=float) for block in blocks])
+    complete = da.concatenate([da.from_delayed(block, (100, 5), dtype=float) for block in blocks])
     same(
-        LinearSVC(intercept_scaling=1.0).fit(whole, y), maxmargin.LinearSVC(tol=1e-13, intercept_scaling=1.0).fit(X, y)
+        LinearSVC(intercept_scaling=1.0).fit(complete, y),
+        maxmargin.LinearSVC(tol=1e-13, intercept_scaling=1.0).fit(X, y),
     )
     ours = LinearSVC().fit(da.from_array(sp.csr_array(X), chunks=(150, 5), asarray=False), y)
     same(ours, local)
-    np.testing.assert_array_equal(ours.predict(whole).compute(), local.predict(X))
+    np.testing.assert_array_equal(ours.predict(complete).compute(), local.predict(X))
     np.testing.assert_array_equal(np.concatenate(dask.compute(*ours.predict(blocks))), local.predict(X))
 
 
@@ -547,9 +548,9 @@ def test_a_warm_start_begins_where_the_last_fit_ended(client, options, far):
 
 def test_a_path_of_prices(client):
     X, y = clouds(3)
-    rows, prices = da.from_array(X, chunks=(90, 5)), [3.0, 0.1, 1.0]
+    rows, Cs = da.from_array(X, chunks=(90, 5)), [3.0, 0.1, 1.0]
     model = LinearSVC()
-    for C, found in zip(prices, model.path(rows, y, prices), strict=True):
+    for C, found in zip(Cs, model.path(rows, y, Cs), strict=True):
         assert found.get_params() == {**model.get_params(), "C": C}
         same(found, maxmargin.LinearSVC(C=C, tol=1e-13).fit(X, y))
     assert not hasattr(model, "coef_")
@@ -611,11 +612,11 @@ def test_an_early_end_is_said(client):
 
 def test_progress_is_reported(client):
     X, y = clouds(2)
-    seen = []
-    with watching(seen.append):
+    observed = []
+    with watching(observed.append):
         model = LinearSVC().fit(da.from_array(X, chunks=(90, 5)), y)
-    assert len(seen) > 1
-    assert seen[-1].primal == pytest.approx(model.report_.primal_objective)
+    assert len(observed) > 1
+    assert observed[-1].primal == pytest.approx(model.report_.primal_objective)
     assert model.history_["objective"][-1] == pytest.approx(model.report_.primal_objective)
 
 
@@ -724,20 +725,20 @@ def test_a_missing_dask_is_named():
         "try:\n    from maxmargin.large_scale.dask import LinearSVC\n"
         "except ImportError as error:\n    print(error)"
     )
-    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert "pip install 'maxmargin[dask]'" in told
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert "pip install 'maxmargin[dask]'" in printed
 
 
 def test_ctrl_c_gives_the_best_model_so_far(client, monkeypatch):
     """The first one ends the solver; before there is a solver, there is no model to give."""
     X, y = clouds(2)
     X = da.from_array(X, chunks=(90, 5))
-    whole = Control.report
+    complete = Control.report
 
     def report(self, iteration, *arguments, **options):
         if iteration == 2:
             self._interrupted.set()
-        whole(self, iteration, *arguments, **options)
+        complete(self, iteration, *arguments, **options)
 
     monkeypatch.setattr(Control, "report", report)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
@@ -761,9 +762,9 @@ def test_the_benchmark_runs(client, tmp_path, capsys, monkeypatch):
         benchmark, "on_dask", lambda data, args, losses: {k: (1.0, 1.0, fitted(data, k)) for k in losses}
     )
     assert benchmark.main(["--data", str(tmp_path), "--no-spark", "--repeats", "1"]) == 0
-    told = capsys.readouterr().out
-    assert "dask, squared_hinge" in told
-    assert "one computer, hinge" in told
+    printed = capsys.readouterr().out
+    assert "dask, squared_hinge" in printed
+    assert "one computer, hinge" in printed
     monkeypatch.setattr(benchmark, "row_costs", lambda d, second: {"sums": 1e-7, "line": 1e-7, second: 1e-6})
     assert benchmark.main(["--simulate"]) == 0
     lines = [line.split("|") for line in capsys.readouterr().out.splitlines()[2:]]
@@ -779,14 +780,14 @@ def fitted(data, loss):
 
 def test_rows_that_were_sent_are_made_again_when_their_worker_dies(client, monkeypatch):
     """Scattered rows would be lost; these the scheduler knows how to make."""
-    asked, whole = [0], Shards.ask
+    asked, complete = [0], Shards.ask
 
     def ask(self, question, **options):
         asked[0] += 1
         if asked[0] == 3:
             address = self.places[-1].worker
             os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
-        return whole(self, question, **options)
+        return complete(self, question, **options)
 
     monkeypatch.setattr(Shards, "ask", ask)
     X, y = clouds(3)

@@ -99,6 +99,25 @@ def test_a_walk_of_questions_has_the_answers_of_one_computer(client, classes, na
         np.testing.assert_allclose(found[1], found[0], rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", list(LOSSES))
+def test_a_shard_that_is_made_anew_gets_the_state_of_its_rows(client, name):
+    """What was asked before a loss is restored: F, the direction, and centres that depend on all that went before."""
+    loss, rng = LOSSES[name], np.random.default_rng(5)
+    local, cluster = both(client, 2)
+    for _ in range(3):
+        B, b = rng.normal(size=(D, 1)), rng.normal(size=1)
+        for one in (local, cluster):
+            one.evaluate(B, b, loss)
+            one.recentre()
+            one.direction(B, b)
+        t = rng.uniform(0, 2, (3, 1))
+        np.testing.assert_allclose(cluster.along(t, loss)[1], local.along(t, loss)[1], rtol=1e-10, atol=1e-10)
+        cluster.shards._move(1)
+        np.testing.assert_allclose(cluster.along(t, loss)[1], local.along(t, loss)[1], rtol=1e-10, atol=1e-10)
+        cluster.shards._move(0)
+        np.testing.assert_allclose(cluster.curvature([0]), local.curvature([0]), rtol=1e-10, atol=1e-10)
+
+
 def test_a_newton_step_is_two_map_reduce_steps(client):
     _, cluster = both(client, 2)
     loss, traffic = LOSSES["squared_hinge"], cluster.shards.traffic

@@ -114,12 +114,12 @@ def test_moments_are_those_of_all_rows(sparse):
 def test_linear_rows(sparse, constant):
     shift = np.array([1.0, 2.0, 3.0])
     rows = LinearRows(sp.csr_matrix(X) if sparse else X, shift, constant)
-    whole = X if sparse else X - shift  # sparse rows are not shifted
+    complete = X if sparse else X - shift  # sparse rows are not shifted
     if constant is not None:
-        whole = np.column_stack((whole, np.full(60, constant)))
+        complete = np.column_stack((complete, np.full(60, constant)))
     at = np.array([3, 7])
-    np.testing.assert_allclose(rows.picked(at), whole[at])
-    assert rows.columns == whole.shape[1]
+    np.testing.assert_allclose(rows.picked(at), complete[at])
+    assert rows.columns == complete.shape[1]
 
 
 def test_memory_at_odd_addresses_is_copied():
@@ -277,8 +277,8 @@ def test_columns_of_many_types_and_labels_of_any(dtype):
 def test_a_missing_value_is_named_by_partition_row_and_column(column, missing):
     frame = mixed()
     frame.loc[47, column] = missing
-    told = rf"Partition 3 of X: .*NaN(.|\n)*\(row 2 of the partition, column '{column}'\)"
-    with pytest.raises(ValueError, match=told):
+    expected_message = rf"Partition 3 of X: .*NaN(.|\n)*\(row 2 of the partition, column '{column}'\)"
+    with pytest.raises(ValueError, match=expected_message):
         LinearSVC().fit(dd.from_pandas(frame, npartitions=4), Y)
 
 

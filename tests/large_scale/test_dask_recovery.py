@@ -55,7 +55,7 @@ def killing(client, monkeypatch):
     """``killing(n, sign)`` sends the signal to a worker just before the n-th question of the next fit."""
 
     def prepare(n, sign=signal.SIGKILL):
-        asked, whole = [0], Shards.ask
+        asked, complete = [0], Shards.ask
 
         def ask(self, question, **options):
             asked[0] += 1
@@ -66,7 +66,7 @@ def killing(client, monkeypatch):
                 os.kill(pid, sign)
                 if sign == signal.SIGSTOP:
                     monkeypatch.setattr(cluster, "SILENCE_SECONDS", 6.0)
-            return whole(self, question, **options)
+            return complete(self, question, **options)
 
         monkeypatch.setattr(Shards, "ask", ask)
 
@@ -171,11 +171,11 @@ def test_a_closed_client_is_named():
 
 
 def test_a_client_closed_in_the_middle_of_a_fit(monkeypatch):
-    whole = Shards.ask
+    complete = Shards.ask
 
     def ask(self, question, **options):
         self.pulse.client.close()
-        return whole(self, question, **options)
+        return complete(self, question, **options)
 
     monkeypatch.setattr(Shards, "ask", ask)
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as made:

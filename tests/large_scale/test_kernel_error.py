@@ -1,4 +1,4 @@
-"""KernelError: exact when all rows are seen, honest about its uncertainty when some are, and readable."""
+"""KernelError: exact when all rows are used, honest about its uncertainty when some are, and readable."""
 
 from __future__ import annotations
 

@@ -251,10 +251,10 @@ def batches(y, size=50):
 
 
 def test_a_stream_is_the_same_as_its_rows():
-    whole = NystroemSVC(gamma=0.5, n_components=40).fit(X, Y)
+    complete = NystroemSVC(gamma=0.5, n_components=40).fit(X, Y)
     for source in (batches(Y), iter(batches(Y)), lambda: iter(batches(Y))):
         model = NystroemSVC(gamma=0.5, n_components=40).fit_stream(source)
-        np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+        np.testing.assert_array_equal(model.decision_function(X), complete.decision_function(X))
     assert "5 batches, held in memory" in model.report_.source
     values = NystroemSVR(gamma=0.5, n_components=40).fit_stream((x, t, np.ones(len(t))) for x, t in batches(T))
     np.testing.assert_array_equal(values.predict(X), NystroemSVR(gamma=0.5, n_components=40).fit(X, T).predict(X))
@@ -269,8 +269,8 @@ def test_a_stream_that_does_not_fit_goes_to_a_file_and_leaves_none(tmp_path, mon
     model = NystroemSVC(gamma=0.5, n_components=40, cache_size=0.001).fit_stream(iter(source))
     assert "buffered in a temporary file" in model.report_.source
     assert not model.report_.stored
-    whole = NystroemSVC(gamma=0.5, n_components=40).fit(form(points), Y)
-    np.testing.assert_allclose(model.decision_function(points), whole.decision_function(points), atol=1e-8)
+    complete = NystroemSVC(gamma=0.5, n_components=40).fit(form(points), Y)
+    np.testing.assert_allclose(model.decision_function(points), complete.decision_function(points), atol=1e-8)
     assert os.listdir(tmp_path) == []
     broken = [*source[:3], (form(points[:5, :2]), Y[:5])]
     with pytest.raises(ValueError, match="batch 4"):
@@ -340,26 +340,26 @@ def test_a_stream_may_use_one_buffer_for_all_its_batches(cache_size):
             yield rows, labels
 
     streamed = NystroemSVC(n_components=30, cache_size=cache_size).fit_stream(batches())
-    whole = NystroemSVC(n_components=30).fit(X, Y)
-    np.testing.assert_allclose(streamed.decision_function(X), whole.decision_function(X), atol=1e-9)
+    complete = NystroemSVC(n_components=30).fit(X, Y)
+    np.testing.assert_allclose(streamed.decision_function(X), complete.decision_function(X), atol=1e-9)
 
 
 def test_streamed_rows_of_a_precomputed_kernel_are_all_its_rows():
     K = RBF(gamma=0.5).resolve(X)(X, X)
     streamed = NystroemSVC(kernel="precomputed", n_components=30).fit_stream([(K[:100], Y[:100]), (K[100:], Y[100:])])
-    whole = NystroemSVC(kernel="precomputed", n_components=30).fit(K, Y)
-    np.testing.assert_allclose(streamed.decision_function(K), whole.decision_function(K), atol=1e-9)
+    complete = NystroemSVC(kernel="precomputed", n_components=30).fit(K, Y)
+    np.testing.assert_allclose(streamed.decision_function(K), complete.decision_function(K), atol=1e-9)
     with pytest.raises(ValueError, match="square"):
         NystroemSVC(kernel="precomputed").fit_stream([(K[:100], Y[:100])])
 
 
 @pytest.mark.parametrize("alpha", [1e-12, 1e-14])
 def test_a_solution_that_is_not_found_is_not_called_optimal(alpha):
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = NystroemRidge(alpha=alpha, gamma=0.05).fit(X, T)
     assert (model.report_.status is Status.OPTIMAL) == (model.report_.relative_gap <= model.tol)
-    assert model.report_.status.converged == (not told)
+    assert model.report_.status.converged == (not caught)
 
 
 @pytest.mark.parametrize("model", [NystroemSVC, NystroemSVR, NystroemRidge])

@@ -32,8 +32,8 @@ def targets_of(loss, rng, n, outputs):
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 100), m=st.integers(1, 40), single=st.booleans())
 def test_sums_are_those_of_several_outputs(name, sides, seed, n, m, single):
     rng, loss = np.random.default_rng(seed), LOSSES[name]
-    room = rng.normal(size=(n, m + 5)).astype(np.float32 if single else np.float64)
-    K = room[:, :m]  # rows with padding between them
+    padded_array = rng.normal(size=(n, m + 5)).astype(np.float32 if single else np.float64)
+    K = padded_array[:, :m]  # rows with padding between them
     y, c = targets_of(loss, rng, n, 2)
     B, b = rng.normal(size=(m, 2)), rng.normal(size=2)
     one = LocalOracle(StoredRows(K, 7), Values(y[:, :1], c[:, :1]))

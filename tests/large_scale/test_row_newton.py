@@ -92,10 +92,10 @@ def test_long_data_begins_with_parts(monkeypatch, loss):
     parts = LocalOracle(rows, two_classes(codes))
     solution = Newton(factor.T, make_loss(loss), tol=1e-5).solve(parts)
     monkeypatch.setattr(newton, "PARTS_MIN_ROWS", 10**9)
-    whole = Newton(factor.T, make_loss(loss), tol=1e-5).solve(LocalOracle(rows, two_classes(codes)))
+    complete = Newton(factor.T, make_loss(loss), tol=1e-5).solve(LocalOracle(rows, two_classes(codes)))
     assert solution.status is Status.OPTIMAL
-    assert solution.certificates[0].primal == pytest.approx(whole.certificates[0].primal, rel=2e-5)
-    assert len(solution.history) > len(whole.history)
+    assert solution.certificates[0].primal == pytest.approx(complete.certificates[0].primal, rel=2e-5)
+    assert len(solution.history) > len(complete.history)
 
 
 def test_outputs_side_by_side_are_those_alone():
@@ -139,7 +139,7 @@ def test_a_warm_start_takes_fewer_steps():
 
 
 def test_a_tube_that_nearly_all_points_fit_into():
-    """Few rows near a kink, a high price and an intercept that the features can imitate."""
+    """Few rows near a kink, a high C and an intercept that the features can imitate."""
     x = np.linspace(0, 6, 1000)[:, None]
     kernel = RBF(gamma=0.3).resolve(x)
     Z = x[::60]
@@ -158,7 +158,7 @@ def test_a_tube_that_nearly_all_points_fit_into():
     st.floats(-2, 2),
     st.booleans(),
 )
-def test_any_small_problem_is_certified(seed, loss, price, intercept):
+def test_any_small_problem_is_certified(seed, loss, log_C, intercept):
     """The certificate against the objective at random neighbours: none is below the dual."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(2, 40)), int(rng.integers(1, 6))
@@ -166,7 +166,7 @@ def test_any_small_problem_is_certified(seed, loss, price, intercept):
     named = make_loss(loss, **({} if "hinge" in loss else {"epsilon": 0.1}))
     y = rng.normal(size=(n, 1)) if not named.classifies else None
     codes = rng.integers(0, 2, n)
-    targets = Values(y, np.ones(n), 10**price) if not named.classifies else two_classes(codes, 10**price)
+    targets = Values(y, np.ones(n), 10**log_C) if not named.classifies else two_classes(codes, 10**log_C)
     solution = Newton(None, named, tol=1e-4, intercept=intercept).solve(LocalOracle(LinearRows(A), targets))
     assert solution.status is Status.OPTIMAL
     Y, c = targets.tile(slice(0, n))

@@ -145,9 +145,9 @@ def test_a_sample_estimates_all():
     again = oracle.sample(50)
     np.testing.assert_array_equal(rows, again[0])
     assert abs(c.sum() / labels().tile(slice(0, N))[1].sum() - 1) < 0.3
-    whole = oracle.sample(1000)
-    np.testing.assert_array_equal(whole[0], MATRIX)
-    np.testing.assert_allclose(whole[2], labels().tile(slice(0, N))[1])
+    complete = oracle.sample(1000)
+    np.testing.assert_array_equal(complete[0], MATRIX)
+    np.testing.assert_allclose(complete[2], labels().tile(slice(0, N))[1])
 
 
 def test_pickled_rounds_go_on():
@@ -160,15 +160,15 @@ def test_pickled_rounds_go_on():
 
 def test_sums_of_parts_are_the_sums():
     loss = LOSSES["hinge"]
-    whole = oracle_of(loss).evaluate(B, b, loss)
+    complete = oracle_of(loss).evaluate(B, b, loss)
     halves = []
     for rows in (slice(0, 100), slice(100, N)):
         targets = Labels(CODES[rows], WEIGHTS[rows], labels().signs, labels().factors)
         halves.append(LocalOracle(StoredRows(MATRIX[rows]), targets).evaluate(B, b, loss))
     both = Sums.added(halves)
-    np.testing.assert_allclose(both.gradient, whole.gradient)
-    np.testing.assert_allclose(both.linear, whole.linear)
-    assert both.support == whole.support
+    np.testing.assert_allclose(both.gradient, complete.gradient)
+    np.testing.assert_allclose(both.linear, complete.linear)
+    assert both.support == complete.support
 
 
 def test_a_request_to_stop_ends_a_pass():

@@ -137,12 +137,12 @@ def test_ridge_is_a_linear_system_however_few_the_rows(seed, n, m, intercept):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_a_run_without_limit_ends_with_what_it_says(C, loss):
     """Optimal means within tol; anything else is warned of."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = NystroemSVC(C=C, gamma=GAMMA, loss=loss, n_components=60, max_iter=-1).fit(X, Y)
     optimal = model.report_.status is Status.OPTIMAL
     assert optimal == (model.report_.relative_gap <= 1e-3)
-    assert optimal != any(issubclass(w.category, ConvergenceWarning) for w in told)
+    assert optimal != any(issubclass(w.category, ConvergenceWarning) for w in caught)
     F = rbf(X, model.landmarks_) @ model.coefficients_[:, 0] + model.intercept_
     np.testing.assert_allclose(model.decision_function(X), F, atol=1e-8 * np.abs(model.coefficients_).sum())
 
@@ -369,7 +369,9 @@ def client():
 
 
 @pytest.mark.parametrize(
-    ("rows", "chunks"), [(300, (97, 3)), (300, (60, 1)), (25, (1, 4)), (25, (300, 4))], ids=["3", "1", "rows", "whole"]
+    ("rows", "chunks"),
+    [(300, (97, 3)), (300, (60, 1)), (25, (1, 4)), (25, (300, 4))],
+    ids=["3", "1", "rows", "complete"],
 )
 def test_any_chunks_of_a_kernel_model(client, rows, chunks):
     da = pytest.importorskip("dask.array")

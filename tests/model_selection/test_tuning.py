@@ -113,14 +113,14 @@ def test_scorers(scoring):
 
 def test_a_function_as_scorer_sees_the_points_left_out():
     X, y = two_classes(90)
-    seen = []
+    observed = []
 
     def scorer(model, X, y):
-        seen.append(X)
+        observed.append(X)
         return float(np.mean(model.predict(X) == y) + 0 * model.decision_function(X).sum())
 
     search = SVCCV(Cs=[1.0], gammas=[0.1], cv=KFold(3), scoring=scorer).fit(X, y)
-    for points, (_, test) in zip(seen, KFold(3).split(X), strict=True):
+    for points, (_, test) in zip(observed, KFold(3).split(X), strict=True):
         np.testing.assert_array_equal(points, X[test])
     plain = SVCCV(Cs=[1.0], gammas=[0.1], cv=KFold(3)).fit(X, y)
     assert search.best_score_ == plain.best_score_
@@ -175,14 +175,14 @@ def test_tables_keep_their_names():
     pd = pytest.importorskip("pandas")
     X, y = two_classes(90)
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
-    seen = []
+    observed = []
 
     def scorer(model, X, y):
-        seen.append(list(X.columns))
+        observed.append(list(X.columns))
         return accuracy_score(y, model.predict(X))
 
     search = SVCCV(Cs=[1.0, 10.0], gammas=[0.1], cv=3, scoring=scorer).fit(frame, y)
-    assert seen[0] == list(frame.columns)
+    assert observed[0] == list(frame.columns)
     assert list(search.feature_names_in_) == list(search.best_estimator_.feature_names_in_) == list(frame.columns)
     assert len(pd.DataFrame(search.cv_results_)) == 2
 
@@ -426,12 +426,12 @@ def test_progress_is_told(caplog):
 
 def test_models_inside_a_search_foretell_nothing(monkeypatch):
     """Only the refit is one long fit; the others are many."""
-    told = []
+    printed = []
     monkeypatch.setattr("maxmargin.svm.kernel.forecast.FORECAST_MIN_ROWS", 10)
-    monkeypatch.setattr("maxmargin.svm.kernel.forecast.warn_of_long_fit", lambda *args: told.append(args[0].C))
+    monkeypatch.setattr("maxmargin.svm.kernel.forecast.warn_of_long_fit", lambda *args: printed.append(args[0].C))
     X, y = two_classes(90)
     search = SVCCV(Cs=[1.0, 10.0], gammas=[0.1], cv=3, solver="smo").fit(X, y)
-    assert told == [search.C_]
+    assert printed == [search.C_]
 
 
 # Bad input

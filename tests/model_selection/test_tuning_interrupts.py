@@ -41,7 +41,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 warnings.simplefilter("ignore")
 X, y = make_classification(300, 8, n_informative=5, flip_y=0.1, random_state=0)
 rng = np.random.default_rng(0)
-told = {}
+printed = {}
 
 
 def scores(search):
@@ -56,15 +56,15 @@ for name, text in json.loads(sys.argv[1]).items():
     clone(search).fit(X, y)
     began = time.perf_counter()
     full = clone(search).fit(X, y)
-    whole = time.perf_counter() - began
-    moments = np.sort(rng.uniform(0, 1.05 * whole, int(sys.argv[2])))
+    full = time.perf_counter() - began
+    moments = np.sort(rng.uniform(0, 1.05 * full, int(sys.argv[2])))
     runs = []
     for moment in moments:
         run = clone(search)
-        seen = {"end": "", "scored": 0}
+        observed = {"end": "", "scored": 0}
         inner = type(run)._scorer
 
-        def _scorer(self, *args, inner=inner, seen=seen):
+        def _scorer(self, *args, inner=inner, observed=observed):
             scorer = inner(self, *args)
 
             class Counted:
@@ -72,7 +72,7 @@ for name, text in json.loads(sys.argv[1]).items():
 
                 def __call__(self, *args):
                     value = scorer(*args)
-                    seen["scored"] += 1
+                    observed["scored"] += 1
                     return value
 
             return Counted()
@@ -83,31 +83,31 @@ for name, text in json.loads(sys.argv[1]).items():
             timer.start()
             try:
                 run.fit(X, y)
-                seen["end"] = "returned"
+                observed["end"] = "returned"
             except FitInterrupted:
-                seen["end"] = "FitInterrupted"
+                observed["end"] = "FitInterrupted"
             except KeyboardInterrupt:
-                seen["end"] = "KeyboardInterrupt"
+                observed["end"] = "KeyboardInterrupt"
             timer.cancel()
             timer.join()
         except KeyboardInterrupt:  # it came before or after the fit
-            seen["end"] = seen["end"] or ("returned" if hasattr(run, "status_") else "KeyboardInterrupt")
+            observed["end"] = observed["end"] or ("returned" if hasattr(run, "status_") else "KeyboardInterrupt")
         type(run)._scorer = inner
         if hasattr(run, "cv_results_"):
-            seen["scores"], seen["best"] = scores(run), str(run.best_params_)
-            seen["reasons"] = {str(c): list(of.values()) for c, of in run.error_reasons_.items()}
-            seen["status"] = run.status_
-            seen["predicts"] = hasattr(run, "best_estimator_") and len(run.predict(X)) == len(y)
-        seen["handler"] = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        runs.append(seen)
+            observed["scores"], observed["best"] = scores(run), str(run.best_params_)
+            observed["reasons"] = {str(c): list(of.values()) for c, of in run.error_reasons_.items()}
+            observed["status"] = run.status_
+            observed["predicts"] = hasattr(run, "best_estimator_") and len(run.predict(X)) == len(y)
+        observed["handler"] = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        runs.append(observed)
     after = clone(search).fit(X, y)
-    told[name] = {"full": scores(full), "after": scores(after), "runs": runs}
-print(json.dumps(told))
+    printed[name] = {"full": scores(full), "after": scores(after), "runs": runs}
+print(json.dumps(printed))
 """
 
 
 @pytest.fixture(scope="module")
-def told():
+def printed():
     """Searches that were interrupted at random moments, all in one process."""
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(SCRIPT), json.dumps(MODELS), str(MOMENTS)],
@@ -120,9 +120,9 @@ def told():
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_at_random_moments(told, name):
-    full, runs = told[name]["full"], told[name]["runs"]
-    assert told[name]["after"] == full  # a later fit is not affected
+def test_at_random_moments(printed, name):
+    full, runs = printed[name]["full"], printed[name]["runs"]
+    assert printed[name]["after"] == full  # a later fit is not affected
     assert len(runs) == MOMENTS
     for run in runs:
         assert run["handler"]

@@ -148,7 +148,7 @@ def by_hand(model, cells, splits, X, y, weights, score):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_weights_and_groups(seed):
-    """Weights of zero, fractions and whole numbers; groups that stay together; equal rows in several folds."""
+    """Weights of zero, fractions and integers; groups that stay together; equal rows in several folds."""
     rng = np.random.default_rng(seed)
     X, y = labelled(rng, 2 + seed % 3)
     X = X.round(int(rng.integers(0, 3)))

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from maxmargin import _native
 from maxmargin.problems import dual, optimality
 from maxmargin.runtime.control import Control
-from maxmargin.svm.kernel.batch import (
+from maxmargin.svm.kernel.solving.batch import (
     NOT_BEGUN,
     OPTIMAL,
     KernelValues,
     Posed,
-    against_the_rest,
     one_problem,
     pairs_of_classes,
     solve_posed,
@@ -41,6 +40,27 @@ def values_of(X, form, how):
     return KernelValues((X, None), form, d, single=how == "mixed")
 
 
+def against_the_rest(codes, bound, classes):
+    """C-SVC of each of the classes against all other rows: problems of one run over the same segment."""
+    n, k = len(codes), len(classes)
+    y = np.where(codes == classes[:, None], 1.0, -1.0).ravel()
+    c = np.tile(bound, k)
+    return Posed(
+        "c_svc",
+        np.arange(n),
+        np.array([0, n]),
+        np.column_stack((np.zeros(k, int), np.full(k, -1))),
+        np.tile(np.arange(n), k),
+        n * np.arange(k + 1),
+        -y,
+        np.where(y > 0, 0.0, -c),
+        np.where(y > 0, c, 0.0),
+        y,
+        np.zeros((k, 2)),
+        joined=True,
+    )
+
+
 def solve(posed, values, tol=1e-3, **options):
     options = {"control": Control(), "budget": 2e8, "threads": 1, **options}
     return solve_posed(posed, values, tol=tol, **options)
@@ -64,11 +84,11 @@ def check(posed: Posed, solved, K, tol, problems):
         found = batch.violation(gradient, a, posed.lower[variables], posed.upper[variables], group)
         assert solved.status[p] == OPTIMAL
         assert found <= tol * (1 + 1e-9) + 1e-12
-        assert solved.violation[p] == pytest.approx(found, abs=1e-9 * (1 + np.abs(full).sum()))
+        assert solved.certificates.violation[p] == pytest.approx(found, abs=1e-9 * (1 + np.abs(full).sum()))
         if problem is not None:
             n = problem.n_rows
             certificate = optimality.best_certificate(problem, a, exact[:n])
-            ours = solved.certificate(p)
+            ours = solved.certificates[p]
             assert ours.violation == pytest.approx(certificate.violation, abs=1e-5)
             for name in ("primal", "dual", "norm", "complementarity"):
                 expected = getattr(certificate, name)
@@ -126,8 +146,8 @@ def test_kinds_of_problems(level, kind, how):
         a = np.empty_like(a)
         a[posed.order] = solved.a
     expected = optimality.best_certificate(problem, a, K @ problem.coefficients(a))
-    assert solved.primal[0] == pytest.approx(expected.primal, rel=1e-4, abs=1e-4)
-    assert solved.dual[0] == pytest.approx(expected.dual, rel=1e-4, abs=1e-4)
+    assert solved.certificates.primal[0] == pytest.approx(expected.primal, rel=1e-4, abs=1e-4)
+    assert solved.certificates.dual[0] == pytest.approx(expected.dual, rel=1e-4, abs=1e-4)
     offset = optimality.offsets(problem, a, problem.gradient(K @ problem.coefficients(a), a))
     np.testing.assert_allclose(solved.offset[0, : len(offset)], offset, atol=1e-5)
 
@@ -181,8 +201,8 @@ def test_a_stop_gives_the_best_so_far():
     solved = solve(posed, values_of(X, (0, 1, 0.05, 0.0, True), "mixed"), tol=1e-9, threads=2, control=control)
     assert (solved.status == NOT_BEGUN).any()
     rest = np.flatnonzero(solved.status == NOT_BEGUN)
-    np.testing.assert_array_equal(solved.violation[rest], 2.0)
-    np.testing.assert_allclose(solved.primal[rest], 1e4 * np.diff(posed.at)[rest])
+    np.testing.assert_array_equal(solved.certificates.violation[rest], 2.0)
+    np.testing.assert_allclose(solved.certificates.primal[rest], 1e4 * np.diff(posed.at)[rest])
 
 
 def test_an_error_of_the_stop_function_is_raised():

@@ -30,6 +30,49 @@ def laplacian(gamma):
     return lambda x, z: math.exp(-gamma * sum(abs(a - b) for a, b in zip(x, z, strict=True)))
 
 
+def squared_distance(x, z):
+    return sum((a - b) ** 2 for a, b in zip(x, z, strict=True))
+
+
+def matern(gamma, nu):
+    def k(x, z):
+        r = math.sqrt(4 * nu * gamma * squared_distance(x, z))
+        return math.exp(-r) * {0.5: 1, 1.5: 1 + r, 2.5: 1 + r + r * r / 3}[nu]
+
+    return k
+
+
+def rational_quadratic(gamma, alpha):
+    return lambda x, z: (1 + gamma * squared_distance(x, z) / alpha) ** -alpha
+
+
+def periodic(period, gamma):
+    return lambda x, z: math.exp(
+        -4 * gamma * sum(math.sin(math.pi * (a - b) / period) ** 2 for a, b in zip(x, z, strict=True))
+    )
+
+
+def arc_cosine(order):
+    def k(x, z):
+        lengths = math.sqrt(linear(x, x)) * math.sqrt(linear(z, z))
+        cosine = max(-1.0, min(1.0, linear(x, z) / lengths)) if lengths else 0.0
+        t, sine = math.acos(cosine), math.sqrt(1 - cosine * cosine)
+        J = (
+            math.pi - t,
+            sine + (math.pi - t) * cosine,
+            3 * sine * cosine + (math.pi - t) * (1 + 2 * cosine**2),
+        )
+        return lengths**order * J[order] / math.pi
+
+    return k
+
+
+def tanimoto(x, z):
+    shared = linear(x, z)
+    either = linear(x, x) + linear(z, z) - shared
+    return shared / either if either else 1.0
+
+
 def chi_squared(gamma):
     def k(x, z):
         total = 0.0
@@ -51,6 +94,18 @@ def words(x, k):
 
 def spectrum(k):
     return lambda x, z: sum(a == b for a in words(x, k) for b in words(z, k))
+
+
+def weighted_degree(degree):
+    def k(x, z):
+        total = 0.0
+        for length in range(1, degree + 1):
+            places = range(min(len(x), len(z)) - length + 1)
+            same = sum(x[i : i + length] == z[i : i + length] for i in places)
+            total += 2 * (degree - length + 1) / (degree * (degree + 1)) * same
+        return total
+
+    return k
 
 
 def neighbours(word, m, alphabet):

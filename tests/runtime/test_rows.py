@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maxmargin.runtime import canonical_rows as _rows
 from maxmargin.runtime.canonical_rows import canonical_rows, row_hashes
-from maxmargin.runtime.validation import check_class_weights
+from maxmargin.runtime.class_weights import check_class_weights
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [1.0, 0.0, 2.0], [0.5, 0.25, 0.0], [1.0, 0.0, 2.0], [0.0, 0.0, 0.0]])
 TARGET = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0])

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.runtime.control import Status
-from maxmargin.svm.kernel import batch, solving
+from maxmargin.svm.kernel.solving import batch, each
 from maxmargin.svm.models.expansion import KernelExpansion, PairTable
 
 
@@ -71,7 +71,7 @@ def test_weights_duplicates_and_absent_classes():
 
 def test_a_problem_that_is_left_unfinished_goes_on_elsewhere(monkeypatch):
     X, y = clouds(classes=3, seed=3)
-    finished, original = [], solving._finished
+    finished, original = [], each._finished
     plain = SVC().fit(X, y)
     call = batch.solve_posed
 
@@ -81,7 +81,7 @@ def test_a_problem_that_is_left_unfinished_goes_on_elsewhere(monkeypatch):
         return solved
 
     monkeypatch.setattr(batch, "solve_posed", patched)
-    monkeypatch.setattr(solving, "_finished", lambda *a: finished.append(a[-1]) or original(*a))
+    monkeypatch.setattr(each, "_finished", lambda *a: finished.append(a[-1]) or original(*a))
     model = SVC().fit(X, y)
     assert finished == [1]
     assert model.report_.converged

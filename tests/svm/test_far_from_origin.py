@@ -68,7 +68,7 @@ def test_several_classes_equal_rows_and_probabilities(multiclass):
     assert model.report_.converged
     assert model.report_.training_error == np.mean(model.predict(X) != y)
     assert np.mean(model.predict(X) == centred.predict(near)) > 0.98
-    np.testing.assert_allclose(model.predict_proba(X), centred.predict_proba(near), atol=0.05)
+    np.testing.assert_allclose(model.predict_proba(X), centred.predict_proba(near), atol=0.1)
     np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
 
 
@@ -84,3 +84,14 @@ def test_nu_classification_and_single_precision():
     np.testing.assert_allclose(
         model.decision_function(single), centred.decision_function(single.astype(float) - 1000), atol=1e-2
     )
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e4, 1e5])
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_one_unscaled_column_is_no_obstacle(scale, C):
+    rng = np.random.default_rng(0)
+    X = np.column_stack((scale * rng.standard_normal(60), rng.standard_normal((60, 3))))
+    y = X[:, 1] + 0.3 * rng.standard_normal(60) > 0
+    report = SVC(kernel="linear", C=C).fit(X, y).report_
+    assert report.converged
+    assert report.n_iter < 1_000_000  # pair steps, which creep here, have handed over

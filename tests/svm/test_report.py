@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import SVC, SVR, FitReport, NuSVC, NuSVR, OneClassSVM
+from maxmargin import SVC, SVR, FitReport, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.control import Status
 from maxmargin.svm.report import combine
@@ -223,3 +224,30 @@ def test_combine_of_nothing_is_zero():
 def test_combine_of_an_infeasible_machine_is_infinite():
     both = combine([certificate(primal=math.inf, dual=1.0), certificate(primal=1.0, dual=1.0)])
     assert both["primal_objective"] == both["relative_gap"] == math.inf
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(max_iter=3), NuSVC(nu=0.2, max_iter=3), SVR(max_iter=3), OneClassSVM(max_iter=3)]
+)
+def test_a_kernel_fit_at_its_limit_says_what_scikit_learn_says(model):
+    words = (
+        r"Solver terminated early \(max_iter=3\)\.  "
+        r"Consider pre-processing your data with StandardScaler or MinMaxScaler\."
+    )
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    with pytest.warns(ConvergenceWarning, match=words):
+        model.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message="Solver terminated early")
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("model", [LinearSVC(max_iter=1, solver="coordinate_descent"), LinearSVR(max_iter=1, C=100.0)])
+def test_a_linear_fit_at_its_limit_says_what_scikit_learn_says(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.where(X[:, 0] + rng.normal(size=200) > 0, 1.0, -1.0)
+    with pytest.warns(ConvergenceWarning, match=r"failed to converge, increase the number of iterations\."):
+        model.set_params(tol=1e-12).fit(X, y)

@@ -74,8 +74,8 @@ class Commands(click.Group):
             with interrupts("keep"):  # a command saves the best model so far
                 return super().invoke(ctx)
         except click.UsageError as error:
-            told = "" if error.ctx is None else f" See {error.ctx.command_path} --help."
-            raise UserError(one_line_of(error.format_message()) + told) from error
+            hint = "" if error.ctx is None else f" See {error.ctx.command_path} --help."
+            raise UserError(one_line_of(error.format_message()) + hint) from error
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(130)

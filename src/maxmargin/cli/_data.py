@@ -127,6 +127,7 @@ def make_encoder(data: Rows, scale: bool | None, missing: str | None, unknown: s
         scale=scale is not False,
         handle_unknown=unknown or "ignore",
         min_frequency=max(1, min(RARE_MAX, data.n // RARE_SHARE)),
+        target=data.target,
     )
 
 
@@ -201,6 +202,8 @@ def _read(
         data = _for_arrays(model, file, labels, target, reading)
     else:
         table = read_table(file, format=kind, header=reading["header"])
+        if labels and target is None and model.target in table.columns:
+            target = model.target
         data = rows_like(file, table, model.columns, model.n_features, target, labels, model.encoder is not None)
         if labels:
             data = with_targets(data, model.task, voice)

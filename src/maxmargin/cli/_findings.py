@@ -24,7 +24,7 @@ from maxmargin.runtime.validation import Array
 
 LISTED_MAX_CLASSES = 40  # beyond, the table shows the averages only
 CONFUSION_MAX_CLASSES = 8  # whose matrix fits into 80 columns
-SURE = 1.96  # standard errors that a difference must have
+INTERVAL_STANDARD_ERRORS = 1.96  # standard errors that a difference must have
 RARE_CLASS_SHARE = 0.4  # of an even share: a class with less is rare
 
 
@@ -218,14 +218,19 @@ class NumberFindings:
         n = len(squares)
         error = float(np.std(squares, ddof=1)) / math.sqrt(n) / variance if n > 1 and variance > 0 else math.nan
         r2 = ours["r2"]
-        return "R2", r2, (r2 - SURE * error, min(1.0, r2 + SURE * error)), self.errors(self.mean)["r2"]
+        return (
+            "R2",
+            r2,
+            (r2 - INTERVAL_STANDARD_ERRORS * error, min(1.0, r2 + INTERVAL_STANDARD_ERRORS * error)),
+            self.errors(self.mean)["r2"],
+        )
 
     @property
     def better(self) -> bool:
         """Whether the mean of the differences of squared errors is above zero by 1.96 standard errors."""
         difference = (self.truth - self.mean) ** 2 - (self.truth - self.predicted) ** 2
         spread = float(np.std(difference, ddof=1)) / math.sqrt(len(difference)) if len(difference) > 1 else math.inf
-        return bool(float(difference.mean()) > SURE * spread)
+        return bool(float(difference.mean()) > INTERVAL_STANDARD_ERRORS * spread)
 
     @property
     def verdict(self) -> str:
@@ -374,7 +379,7 @@ def decimals(value: float) -> str:
 
 
 def _around(value: float, error: float) -> tuple[float, float]:
-    return max(0.0, value - SURE * error), min(1.0, value + SURE * error)
+    return max(0.0, value - INTERVAL_STANDARD_ERRORS * error), min(1.0, value + INTERVAL_STANDARD_ERRORS * error)
 
 
 def _cut(value: Any, width: int) -> str:

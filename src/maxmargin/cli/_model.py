@@ -56,8 +56,15 @@ class Model:
     @property
     def encoder(self) -> Any:
         """The step that makes numbers of texts and knows the names of the columns, if there is one."""
+        from maxmargin.data.table_encoder import TableEncoder
+
         first = self.steps[0]
-        return first if type(first).__name__ == "TableEncoder" else None
+        return first if isinstance(first, TableEncoder) else None
+
+    @property
+    def target(self) -> str | None:
+        """The name of the target column that it was trained on, if it knows it."""
+        return None if self.encoder is None else self.encoder.target
 
     @property
     def text_columns(self) -> list[Any]:

@@ -55,7 +55,7 @@ def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def learning_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """What commands that learn are told of the data and of the test; ``does`` is what they do, such as "trains"."""
+    """Options of commands that learn, about the data and the test; ``does`` is what they do, such as "trains"."""
     options = (
         target_option,
         click.option(
@@ -121,7 +121,7 @@ def check_test_options(options: dict[str, Any]) -> None:
 
 
 def number_or(
-    *names: str, whole: bool = False
+    *names: str, integer: bool = False
 ) -> Callable[[click.Context, click.Parameter, str | None], float | str | None]:
     """A callback for options that take a number (a whole one) or one of a few names."""
 
@@ -129,10 +129,10 @@ def number_or(
         if value is None or value in names:
             return value
         try:
-            return int(value) if whole else float(value)
+            return int(value) if integer else float(value)
         except ValueError:
-            told = " nor ".join(repr(name) for name in names)
-            raise click.BadParameter(f"{value!r} is neither a {'whole ' * whole}number nor {told}.") from None
+            choices = " nor ".join(repr(name) for name in names)
+            raise click.BadParameter(f"{value!r} is neither a {'whole ' * integer}number nor {choices}.") from None
 
     return parse
 

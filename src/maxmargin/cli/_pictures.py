@@ -17,8 +17,8 @@ from maxmargin.displays import MarginDisplay, ProjectionDisplay, RegressionDispl
 from maxmargin.displays._figure import BLUE, axes_of
 from maxmargin.runtime.validation import Array
 
-CROWD = 16_000.0  # square points of print that all points take together, before they hide each other
-FEWEST = 3  # rows that a plane of principal components needs
+ALL_MARKERS_MAX_AREA = 16_000.0  # square points of print that all points take together, before they hide each other
+PLANE_MIN_ROWS = 3  # rows that a plane of principal components needs
 
 
 def draw(model: Model, points: Any, seed: int, many: int, voice: Voice) -> tuple[str, Any]:
@@ -49,7 +49,7 @@ def _plane(model: Model, X: Any, y: Array | None, names: list[str] | None) -> tu
     if names is not None:
         display.axis_names = tuple(names)
     what = "the region" if model.task == "outliers" else "decision function, margin"
-    size = float(np.clip(CROWD / len(display.X), 8.0, 55.0))
+    size = float(np.clip(ALL_MARKERS_MAX_AREA / len(display.X), 8.0, 55.0))
     display.plot(size=size).rings_.set(linewidth=1.3 * np.sqrt(size / 55.0))
     return f"{what} and support vectors", display.figure_
 
@@ -95,8 +95,8 @@ def _projection(model: Model, X: Any, y: Array | None) -> tuple[str, Any]:
     from maxmargin.kernel_methods.pca import KernelPCA
 
     n = X.shape[0]
-    if n < FEWEST:
-        raise UserError(f"{counted(n, 'row')} span no plane: give at least {FEWEST}.")
+    if n < PLANE_MIN_ROWS:
+        raise UserError(f"{counted(n, 'row')} span no plane: give at least {PLANE_MIN_ROWS}.")
     Z = Pipeline(model.estimator.steps[:-1]).transform(X) if len(model.steps) > 1 else X
     predicted = model.estimator.predict(X)
     shown = np.where(predicted > 0, "inside", "outside") if model.task == "outliers" else predicted

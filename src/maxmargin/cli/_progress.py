@@ -96,18 +96,18 @@ def showing_progress(tol: float, problems: int = 1, max_seconds: float | None = 
         TextColumn("fitting"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[seen]}", style="dim"),
+        TextColumn("{task.fields[state]}", style="dim"),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0 if problems == 1 else None, seen="")
+        task = bar.add_task("", total=1.0 if problems == 1 else None, state="")
 
         def see(progress: Progress) -> None:
             way.see(progress)
             left = way.left(progress.seconds)
-            seen = f"violation {progress.violation:.1e} (until {tol:.0e}), {progress.n_support:,} support vectors"
+            state = f"violation {progress.violation:.1e} (until {tol:.0e}), {progress.n_support:,} support vectors"
             if left is not None and progress.seconds > 1:
-                seen += f", about {left:.0f} s left"
-            bar.update(task, completed=way.share if problems == 1 else None, seen=seen)
+                state += f", about {left:.0f} s left"
+            bar.update(task, completed=way.share if problems == 1 else None, state=state)
 
         with watching(see):
             yield

@@ -128,7 +128,7 @@ def column_lines(plans: list[ColumnPlan], encoder: Any) -> list[str]:
         return []
     fills = _fills(encoder)
     kinds: dict[str, int] = {}
-    told = []
+    notes = []
     for plan in plans:
         kind = "left out" if plan.form is None else {"time": "date"}.get(plan.form, plan.form.split()[0])
         kinds[kind] = kinds.get(kind, 0) + 1
@@ -136,7 +136,7 @@ def column_lines(plans: list[ColumnPlan], encoder: Any) -> list[str]:
         if plan.form is not None and plan.n_missing and plan.form != "text":
             gaps = f"; {plan.n_missing:,} missing{fills.get(plan.name, '')}"
         if plan.note != "number" or gaps:
-            told.append(f"  {cut(plan.name):<{NAME_LETTERS + 1}} {plan.note}{gaps}")
+            notes.append(f"  {cut(plan.name):<{NAME_LETTERS + 1}} {plan.note}{gaps}")
     scaled = ", numbers standardised" if getattr(encoder, "scale", False) and kinds.get("number") else ""
     kinds["left out"] = kinds.pop("left out", 0)
     lines = [
@@ -144,9 +144,9 @@ def column_lines(plans: list[ColumnPlan], encoder: Any) -> list[str]:
         + ", ".join(PLURALS[kind].format(n) if n > 1 else f"{n} {kind}" for kind, n in kinds.items() if n)
         + scaled
     ]
-    lines += told[:COLUMNS_SHOWN]
-    if len(told) > COLUMNS_SHOWN:
-        lines.append(f"  ... and {len(told) - COLUMNS_SHOWN:,} more (--json lists all)")
+    lines += notes[:COLUMNS_SHOWN]
+    if len(notes) > COLUMNS_SHOWN:
+        lines.append(f"  ... and {len(notes) - COLUMNS_SHOWN:,} more (--json lists all)")
     return lines
 
 
@@ -198,13 +198,13 @@ def importances(model: Model, X: Any, y: Array | None, judged_by: str | None) ->
     def score(table: Table) -> float:
         return findings_of(model, table, y, y, "", judged_by).judged()[1]  # type: ignore[union-attr]
 
-    whole, end, found = score(X), time.perf_counter() + IMPORTANCE_SECONDS, {}
+    unshuffled, end, found = score(X), time.perf_counter() + IMPORTANCE_SECONDS, {}
     for j, name in enumerate(X.columns):
         losses = []
         for _ in range(IMPORTANCE_REPEATS):
             arrays = [*X.arrays]
             arrays[j] = arrays[j][rng.permutation(len(y))]
-            losses.append(whole - score(Table(X.columns, arrays)))
+            losses.append(unshuffled - score(Table(X.columns, arrays)))
         found[name] = float(np.mean(losses))
         if time.perf_counter() > end:
             return {}  # some columns only would mislead
@@ -223,7 +223,7 @@ def advice(work: Work, model: Model, found: Any, train: float | None, linear: fl
         tips.append("a linear model is as good: try --kernel linear, which is faster and easier to explain.")
     weighted = getattr(model.svm, "class_weight", None) is not None
     if work.task == "classify" and work.y is not None and is_imbalanced(work.y) and not weighted:
-        tips.append("a class is rare: --class-weight balanced finds more of it, at the price of false alarms.")
+        tips.append("a class is rare: --class-weight balanced finds more of it, with more false alarms.")
     offered = [plan.name for plan in work.plans if plan.form is None and "--text" in plan.note]
     if offered:
         tips.append(f"the words of {offered[0]!r} may help: --text {offered[0]!r}.")

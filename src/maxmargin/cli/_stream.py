@@ -32,8 +32,8 @@ from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.io import read_batches
 from maxmargin.runtime.validation import Array
 
-BATCH = 20_000  # rows at a time, and fewer where the file would have less than
-FEWEST = 20  # batches
+BATCH_MAX_ROWS = 20_000  # rows at a time, and fewer where the file would have less than
+MIN_BATCHES = 20  # batches
 EPOCHS = 10  # passes of an estimator that learns row by row
 REFUSED = {
     "test_size": "give the test a file of its own with --test",
@@ -59,7 +59,7 @@ class Streamed:
         for X, y in batches:
             self.sparse = sp.issparse(X)
             if self.columns is not None and not parts:
-                self.encoder = TableEncoder(columns=self.columns).fit(X)
+                self.encoder = TableEncoder(columns=self.columns, target=self.target).fit(X)
             if y is None:
                 raise UserError(
                     f"{batches.source} has no labels, and --stream needs them: name the column with --target."
@@ -71,7 +71,7 @@ class Streamed:
         strings = any(part.dtype.kind == "U" for part in parts)
         self.y = np.concatenate([part.astype(str) if strings else part for part in parts])
         self.shape = (len(self.y), batches.n_features)
-        batches.size = max(1, min(batches.size, len(self.y) // FEWEST))
+        batches.size = max(1, min(batches.size, len(self.y) // MIN_BATCHES))
 
     def __iter__(self) -> Iterator[tuple[Any, Array]]:
         at = 0
@@ -93,7 +93,7 @@ def prepare_stream(source: str, options: dict[str, Any], parameters: dict[str, A
         raise UserError("--stream classifies and regresses, it does not find outliers: leave it out.")
     reading = {name: options[name] for name in READING}
     reading["zero_based"] = "auto" if reading["zero_based"] is None else reading["zero_based"]
-    data = Streamed(read_batches(source, BATCH, target=options["target"], **reading), scale)
+    data = Streamed(read_batches(source, BATCH_MAX_ROWS, target=options["target"], **reading), scale)
     task, reason = task_of(options["task"], data.y, data.source)
     y = data.targets = np.asarray(target_of(task, data.y, data.source))
     check_labels_differ(task, y, data.source)

@@ -37,7 +37,7 @@ def _gamma(ctx: click.Context, param: click.Parameter, value: str) -> float | st
     callback=_gamma,
     help="Parameter of the Gaussian kernel.",
 )
-@click.option("--C", "C", type=float, default=1.0, show_default=True, help="Price of a point inside the margin.")
+@click.option("--C", "C", type=float, default=1.0, show_default=True, help="Weight of a point inside the margin.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.pass_context
 def command(ctx: click.Context, images: tuple[str, ...], out: Path | None, gamma: Any, C: float, as_json: bool) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-SHOWN = 12  # names and classes that are listed
+NAMES_SHOWN = 12  # names and classes that are listed
 
 
 @click.command(name="inspect", short_help="What is in a model file, and how good its fit is.")
@@ -65,6 +65,7 @@ def _facts(model: Model) -> dict[str, Any]:
         "preprocessing": [words for step in model.steps[:-1] if (words := _step(step))],
         "n_columns": model.n_features,
         "columns": model.columns,
+        "target": model.target,
         "n_encoded_columns": int(svm.n_features_in_),
         "classes": svm.classes_.tolist() if hasattr(svm, "classes_") else None,
     }
@@ -77,7 +78,9 @@ def _facts(model: Model) -> dict[str, Any]:
 
 def _step(step: Any) -> str:
     """What a step does to the columns, in a few words; nothing if it only knows their names."""
-    if type(step).__name__ == "TableEncoder":
+    from maxmargin.data.table_encoder import TableEncoder
+
+    if isinstance(step, TableEncoder):
         categories = sum(step._is_category(j) for j in range(len(step.categories_)))
         others = len(step.text_columns_) - categories
         parts = [f"categories of {counted(categories, 'column')} as 0 and 1"] if categories else []
@@ -106,6 +109,8 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines.append(("columns", f"{facts['n_columns']:,}{_listed(facts['columns'])}"))
     if facts["n_encoded_columns"] != facts["n_columns"]:
         lines.append(("", f"{facts['n_encoded_columns']:,} after preprocessing"))
+    if facts["target"] is not None:
+        lines.append(("target", facts["target"]))
     if facts["classes"] is not None:
         lines.append(("classes", f"{len(facts['classes'])}{_listed(facts['classes'])}"))
     if "n_support" in facts:
@@ -120,4 +125,4 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 def _listed(names: list[Any] | None) -> str:
     if names is None:
         return ""
-    return f": {', '.join(map(str, names[:SHOWN]))}" + (", ..." if len(names) > SHOWN else "")
+    return f": {', '.join(map(str, names[:NAMES_SHOWN]))}" + (", ..." if len(names) > NAMES_SHOWN else "")

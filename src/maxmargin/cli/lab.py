@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import click
 
@@ -14,11 +15,22 @@ __all__ = ["command"]
     "--port", type=click.IntRange(0, 65535), help="Where the page is served.  [default: 8753, or any free one]"
 )
 @click.option("--no-browser", "no_browser", is_flag=True, help="Print the link, and open nothing.")
-def command(port: int | None, no_browser: bool) -> None:
+@click.option(
+    "--export",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the lab into FOLDER as a web page that needs no server, and end.",
+)
+def command(port: int | None, no_browser: bool, folder: Path | None) -> None:
     """Open a page to click points, choose a kernel and C, and see margin, support vectors and certificate.
 
     The page is served to this computer only, and nothing is loaded from elsewhere. Ctrl-C ends it.
     """
+    if folder is not None:
+        from maxmargin.lab.site import export
+
+        click.echo(f"wrote {export(folder)}: open it in any browser, or put it on any web server")
+        return
     from maxmargin.lab.server import launch
 
     launch(port, browser=not no_browser, say=click.echo)

@@ -20,7 +20,7 @@ from maxmargin.cli._options import Voice, check_folder, data_options, json_optio
 __all__ = ["command"]
 
 FORMATS = (".png", ".svg", ".pdf")
-MANY = 2000  # rows that are shown
+POINTS_MAX_ROWS = 2000  # rows that are shown
 
 
 @click.command(name="plot", short_help="A picture of a model on data.")
@@ -38,7 +38,7 @@ MANY = 2000  # rows that are shown
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help=f"Of the choice of {MANY:,} rows, where there are more.",
+    help=f"Of the choice of {POINTS_MAX_ROWS:,} rows, where there are more.",
 )
 @target_option
 @data_options
@@ -63,7 +63,7 @@ def command(model: str, data: str, output: str | None, seed: int, as_json: bool,
     with voice.repeating_warnings():
         loaded = load_model(model)
         points = read_for_model(loaded, data, labels=True if loaded.task == "regress" else None, voice=voice, **reading)
-        what, figure = draw(loaded, points, seed, MANY, voice)
+        what, figure = draw(loaded, points, seed, POINTS_MAX_ROWS, voice)
         memory = io.BytesIO()
         figure.savefig(memory, format=out.suffix[1:].lower(), dpi=130)
     write_atomically(out, [memory.getvalue()])

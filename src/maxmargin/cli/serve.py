@@ -9,12 +9,18 @@ __all__ = ["command"]
 
 @click.command(name="serve", short_help="Serve a model's predictions over HTTP, to this computer.")
 @click.argument("model", type=click.Path())
-@click.option("--port", type=click.IntRange(0, 65535), default=8754, show_default=True, help="0 takes any free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8754,
+    show_default=True,
+    help="Where to listen; 0 takes any free port.",
+)
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Another address lets other computers in: there is no login."
 )
 @click.option(
-    "--max-mb", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Of a request."
+    "--max-mb", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Largest request."
 )
 def command(model: str, port: int, host: str, max_mb: float) -> None:
     """Answer predictions of MODEL over HTTP until Ctrl-C.
@@ -22,11 +28,13 @@ def command(model: str, port: int, host: str, max_mb: float) -> None:
     \b
     POST /predict        rows as JSON ({"rows": [{"age": 31, "sex": "m"}]}) or CSV
     GET  /health         whether the server is up
-    GET  /openapi.json   the description of all of this for programs; / is one for people
+    GET  /openapi.json   a description for programs; / is one for people
 
     \b
-    curl -H "Content-Type: application/json" -d '{"rows": [{"age": 31}]}' localhost:8754/predict
-    curl -H "Content-Type: text/csv" --data-binary @new.csv localhost:8754/predict
+    curl -H "Content-Type: text/csv" --data-binary @new.csv \\
+         localhost:8754/predict
+    curl -H "Content-Type: application/json" -d '{"rows": [{"age": 31}]}' \\
+         localhost:8754/predict
     """
     from maxmargin.cli._model import load_model
     from maxmargin.cli._server import launch

@@ -97,7 +97,7 @@ PARAMETERS = (
 @click.option(
     "--components",
     metavar="NUMBER|auto",
-    callback=number_or("auto", whole=True),
+    callback=number_or("auto", integer=True),
     help="How many landmarks; auto adds some until the score on rows held out no longer gains.  [default: 1000]",
 )
 @click.option(
@@ -112,7 +112,9 @@ PARAMETERS = (
 @click.option(
     "--solver", metavar="NAME", help="The algorithm; the report says what was chosen and why.  [default: auto]"
 )
-@click.option("--tol", type=float, help="When to stop.  [default: 1e-3; linear estimator 1e-4]")
+@click.option(
+    "--tol", type=float, help="Stop when the optimality conditions hold to this.  [default: 1e-3; linear 1e-4]"
+)
 @click.option("--max-iter", type=int, help="Limit of iterations.")
 @click.option(
     "--max-seconds", type=click.FloatRange(0, min_open=True), help="Limit of time: stop with the best model so far."
@@ -123,7 +125,9 @@ PARAMETERS = (
     type=float,
     help="Memory for kernel values.  [default: 200; approximate: half of what is free]",
 )
-@click.option("--threads", type=click.IntRange(1), help="[default: all cores]; the model does not depend on it.")
+@click.option(
+    "--threads", type=click.IntRange(1), help="Cores to use; the model does not depend on it.  [default: all]"
+)
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),

@@ -20,7 +20,7 @@ from maxmargin.cli._options import (
 
 __all__ = ["command"]
 
-SHOWN = 5  # best cells in the table
+CELLS_SHOWN = 5  # best cells in the table
 EXTENSIONS_MAX = 3  # beyond the grid
 DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 # scikit-learn's name of a score -> what the verdict goes by
@@ -58,7 +58,9 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Factors of C for the classes.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Limit of time: the best so far.")
 @click.option("--cache-size", metavar="MB", type=float, help="Memory for kernel values.  [default: 1000]")
-@click.option("--threads", type=click.IntRange(1), help="[default: all cores]; the result does not depend on it.")
+@click.option(
+    "--threads", type=click.IntRange(1), help="Cores to use; the result does not depend on it.  [default: all]"
+)
 @click.option("--plot", "picture", metavar="PNG", type=click.Path(dir_okay=False), help="Draw the map of scores here.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the splits.")
 @click.option(
@@ -73,7 +75,7 @@ def command(data: str, output: str | None, page: str | None, as_json: bool, **op
 
     \b
     maxmargin tune iris.csv -o iris.mm
-    maxmargin tune houses.csv --target price --epsilons 0.1,1 --refine -o houses.mm
+    maxmargin tune houses.csv --target price --epsilons 0.1,1 --refine
     maxmargin tune visits.csv --task outliers --nus 0.01,0.05 -o odd.mm
     """
     voice = Voice(as_json)
@@ -242,7 +244,7 @@ def _table(search: Any, spread: float) -> str:
     """The best cells, with the mean and the spread of their scores; C and epsilon as they were given, in units of the
     target's spread."""
     results = search.cv_results_
-    order = sorted(range(len(results["params"])), key=lambda cell: results["rank_test_score"][cell])[:SHOWN]
+    order = sorted(range(len(results["params"])), key=lambda cell: results["rank_test_score"][cell])[:CELLS_SHOWN]
     lines = [f"{counted(len(results['params']), 'cell')} on {search.n_splits_} folds, {search.status_}; the best:"]
     for cell in order:
         params = ", ".join(

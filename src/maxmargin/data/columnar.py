@@ -16,8 +16,8 @@ from maxmargin.data.sniffing import is_missing_word
 from maxmargin.data.source import DataFileError, Source
 from maxmargin.runtime.validation import Array
 
-ROWS = 16_384  # at once
-CELLS = 1 << 20
+CHUNK_MAX_ROWS = 16_384  # at once
+CHUNK_MAX_CELLS = 1 << 20
 
 
 class ColumnarTable:
@@ -143,7 +143,7 @@ class ColumnarTable:
     def _batches(self, places: list[int]) -> Iterator[Any]:
         assert self.names is not None
         names = [self.names[position] for position in places]
-        rows = max(1, min(ROWS, CELLS // len(names)))
+        rows = max(1, min(CHUNK_MAX_ROWS, CHUNK_MAX_CELLS // len(names)))
         with self._opened() as file:
             if self.kind == "parquet":
                 for batch in file.iter_batches(batch_size=rows, columns=names, use_threads=False):
@@ -210,8 +210,8 @@ def _of_pandas(schema: Any) -> tuple[list[str], list[str]]:
     """Of the data frame a file was written from, if any: the names of its row index, which is no feature, and of its
     categorical columns, which Parquet stores as numbers if they are written in digits."""
     try:
-        told = json.loads((schema.metadata or {})[b"pandas"])
-        indices = [name for name in told["index_columns"] if isinstance(name, str)]
-        return indices, [part["name"] for part in told["columns"] if part["pandas_type"] == "categorical"]
+        stored = json.loads((schema.metadata or {})[b"pandas"])
+        indices = [name for name in stored["index_columns"] if isinstance(name, str)]
+        return indices, [part["name"] for part in stored["columns"] if part["pandas_type"] == "categorical"]
     except (KeyError, TypeError, ValueError, RecursionError):
         return [], []

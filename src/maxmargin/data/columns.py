@@ -76,7 +76,7 @@ def _of_frame(column: Any, name: str, dates_too: bool = False) -> Array:
 
 
 def text_categories(column: Array, name: str) -> Array | None:
-    """The sorted categories of a text column; None for one of numbers, after a look at them."""
+    """The sorted categories of a text column; None for one of numbers; they are checked."""
     if column.dtype != object:
         checked_numbers(column, name)
         return None

@@ -65,9 +65,9 @@ class DelimitedTable:
                 f"has more than {TABLE_MAX_COLUMNS:,} columns, which is the limit for text tables: write it as .npy, "
                 "or as svmlight"
             )
-        told = SEPARATOR_LINE.fullmatch(lines[0].rstrip())  # as Excel writes it
-        self.delimiter = told[1] if told else delimiter or delimiter_of(lines)
-        records = self._some_records(lines)[1 if told else 0 :]
+        separator = SEPARATOR_LINE.fullmatch(lines[0].rstrip())  # as Excel writes it
+        self.delimiter = separator[1] if separator else delimiter or delimiter_of(lines)
+        records = self._some_records(lines)[1 if separator else 0 :]
         if not records:
             raise source.error(EMPTY)
         self.header = has_header(records) if header is None else header
@@ -99,7 +99,7 @@ class DelimitedTable:
         return kinds_of(self.source, self.names, self.first, layout, set(text), self.sample)
 
     def judged_again(self, layout: Layout, text: Iterable[int]) -> dict[int, str]:
-        """What each wanted column holds, after a look at all of them."""
+        """What each wanted column holds, by all of their values."""
         return kinds_of(self.source, self.names, self.first, layout, set(text), self._records())
 
     def chunks(self, layout: Layout, kinds: dict[int, str]) -> Iterator[tuple[Array, Array | None]]:

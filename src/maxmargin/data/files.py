@@ -147,7 +147,7 @@ def read_data(
     kind = format_of(file, format)
     refuse_unused(file, kind, target, header, zero_based)
     if kind == "svmlight":
-        X, y = SparseText(file, zero_based, labelled).whole(n_features if columns is None else len(columns))
+        X, y = SparseText(file, zero_based, labelled).read_all(n_features if columns is None else len(columns))
         return Data(X, y, None if columns is None else list(columns), None, file.name)
     if kind == "npz":
         from maxmargin.data.arrays import read_npz
@@ -185,7 +185,7 @@ def _array_table(source: Source, array: Array) -> Any:
 def _read_table(
     source: Source, table: Any, layout: Layout, kinds: dict[int, str], forced: list[int]
 ) -> tuple[Points, Array | None]:
-    """The table, after a second look at columns that are not what their first records say."""
+    """The table, read again where columns are not what their first records say."""
     try:
         X, y = _joined(source, table, layout, kinds)
         if not (isinstance(table, DelimitedTable) and _few_texts(layout, kinds, forced, X, y)):

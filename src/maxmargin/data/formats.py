@@ -63,7 +63,7 @@ def refuse_unused(source: Source, kind: str, target: Any, header: Any, zero_base
 
 
 def format_of(source: Source, wanted: str | None) -> str:
-    """The format of a file: as told, as its first bytes say, as it is called, or as its first line looks."""
+    """The format of a file: as given, or by its first bytes, its name, or its first line."""
     extension = source.extension()
     if wanted is not None:
         wanted = check_choice("format", wanted, FORMATS)

@@ -28,7 +28,7 @@ from maxmargin.runtime.validation import Array
 GAPS = frozenset(("", "?", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "#value!", "#div/0!", "#ref!"))
 # words that stand for a missing number, and may be ordinary among texts
 NUMBER_GAPS = GAPS | frozenset(("na", "n.a.", "none", "nil", "-", "--", ".", "..", "*", "missing", "unknown"))
-MOSTLY = 0.9  # of the values that must fit a form; the others are then missing
+FORM_MIN_SHARE = 0.9  # of the values that must fit a form; the others are then missing
 MIXED_MIN_DISTINCT = 20  # numbers in a column that has words, too: with fewer they are codes
 FORM_SAMPLE_WORDS = 200  # by which a date's format is found, before all are read
 SYMBOLS = r"[$€£¥₹]|USD|EUR|GBP|CHF|kr"
@@ -185,13 +185,13 @@ def find_form(words: dict[str, int], decimal: str | None = None, day_first: bool
     if found is not None:
         return found
     numbers = {word: n for word, n in words.items() if not np.isnan(parse_number(word, decimal or "."))}
-    if len(numbers) > MIXED_MIN_DISTINCT and sum(numbers.values()) >= MOSTLY * total:
+    if len(numbers) > MIXED_MIN_DISTINCT and sum(numbers.values()) >= FORM_MIN_SHARE * total:
         return number_form(numbers, decimal) or "category"
     first = next(iter(words), "")
     if DATE_LIKE.fullmatch(first):
         likely = [word for word in words if DATE_LIKE.fullmatch(word)]
-        if sum(words[word] for word in likely) >= MOSTLY * total:
-            return date_form(likely, day_first, MOSTLY) or "category"
+        if sum(words[word] for word in likely) >= FORM_MIN_SHARE * total:
+            return date_form(likely, day_first, FORM_MIN_SHARE) or "category"
     return "category"
 
 

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from maxmargin.data.source import Source
 from maxmargin.runtime.validation import available_memory
 
-LARGEST = 2**31 - 2  # scikit-learn's reader holds indices in 32 bits
-COPIES = 4  # vectors as long as the number of columns that any machine will need
+INDEX_MAX = 2**31 - 2  # scikit-learn's reader holds indices in 32 bits
+ESTIMATOR_VECTORS = 4  # vectors as long as the number of columns that any estimator will need
 
 
 class SparseText:
@@ -36,10 +36,10 @@ class SparseText:
         self.options = {"query_id": query_id, "dtype": dtype, "zero_based": True}
         self.bare: bool | None = None  # whether lines lack the target
 
-    def whole(self, n_features: int | None = None) -> tuple[Any, ...]:
+    def read_all(self, n_features: int | None = None) -> tuple[Any, ...]:
         """Points, targets (None where there are none) and, if asked for, queries."""
         parts, held = [], 0.0
-        low, high = LARGEST, -1
+        low, high = INDEX_MAX, -1
         for part in self.parts():
             parts.append(part)
             if part[0].nnz:
@@ -57,7 +57,7 @@ class SparseText:
 
     def extent(self) -> tuple[int, int]:
         """The smallest and the largest index, from a pass over the file."""
-        low, high, count = LARGEST, -1, 0
+        low, high, count = INDEX_MAX, -1, 0
         for X, *_ in self.parts():
             count += X.shape[0]
             if X.nnz:
@@ -79,7 +79,7 @@ class SparseText:
                 "a larger n_features",
                 self._line_of(high),
             )
-        if 8.0 * COPIES * width > available_memory():
+        if 8.0 * ESTIMATOR_VECTORS * width > available_memory():
             raise self.source.error(
                 f"the index {high} would make more columns than memory takes: is it right?", self._line_of(high)
             )
@@ -107,7 +107,7 @@ class SparseText:
                 raise self._explained(line, block, text, error) from error
             if X.shape[0] == 0:
                 continue
-            if X.nnz and (X.indices.min() < 0 or X.indices.max() > LARGEST):
+            if X.nnz and (X.indices.min() < 0 or X.indices.max() > INDEX_MAX):
                 raise self._odd(line, text, "an index is out of bounds", lambda x, y: x.indices.min(initial=0) < 0)
             if self.zero_based is False and X.nnz and X.indices.min() == 0:
                 raise self._odd(

@@ -11,7 +11,6 @@ are nearer to each other than others. Standardised numbers differ by about as mu
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections import Counter
 from typing import Any
@@ -19,12 +18,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import TransformerMixin
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _get_feature_names, check_is_fitted
 
+from maxmargin.data.column_encodings import (
+    MISSING,
+    RARE,
+    category_words,
+    learn_categories,
+    learn_numbers,
+    learn_terms,
+    make_one_hot,
+    refuse_unknown,
+    split_rare,
+    unknown_words,
+    weigh_terms,
+)
 from maxmargin.data.columns import Columns, checked_numbers, columns_of, text_categories, texts
-from maxmargin.data.forms import form_parts, is_form, is_gap, numbers_of, unreadable_words
+from maxmargin.data.forms import form_parts, is_form, numbers_of, unreadable_words
 from maxmargin.data.table import Table
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
@@ -42,9 +52,6 @@ from maxmargin.runtime.validation import (
 # or more are zeros, and a CSR matrix takes less memory than an array.
 SPARSE_MIN_OUTPUTS = 100
 SPARSE_MIN_OUTPUTS_PER_COLUMN = 5
-TEXT_MAX_TERMS = 5000  # words of a text column that become columns, the most frequent first
-MISSING = "(missing)"  # the category of a missing value
-RARE = "(rare)"  # the output of all categories that are too rare for one of their own
 
 
 class TableEncoder(TransformerMixin, Estimator):
@@ -73,6 +80,8 @@ class TableEncoder(TransformerMixin, Estimator):
         Whether numbers are brought to mean 0 and variance 1. Columns of 0 and 1 are left as they are.
     min_frequency : int, default=1
         Categories that occur less often in ``fit`` share one column.
+    target : str, optional
+        Name of the target column, which is none of the table's own: kept for those who look for it beside the columns.
 
     Attributes
     ----------
@@ -122,6 +131,7 @@ class TableEncoder(TransformerMixin, Estimator):
         missing: str = "refuse",
         scale: bool = False,
         min_frequency: int = 1,
+        target: str | None = None,
     ) -> None:
         self.columns = columns
         self.handle_unknown = handle_unknown
@@ -130,6 +140,7 @@ class TableEncoder(TransformerMixin, Estimator):
         self.missing = missing
         self.scale = scale
         self.min_frequency = min_frequency
+        self.target = target
 
     fit_transform = all_or_nothing(TransformerMixin.fit_transform)
 
@@ -199,63 +210,31 @@ class TableEncoder(TransformerMixin, Estimator):
             categories, rare, idf, fill = None, None, None, None
             form = self._form(j, column)
             if form == "text":
-                categories, idf = self._terms(column, j)
-            elif form.startswith("category"):
-                words = self._words(column, j, None)
-                if self._reads():
-                    counts = Counter(words)
-                    fill = max(counts, key=lambda word: (word != MISSING, counts[word], word))
-                    if self.missing == "mode":
-                        counts = Counter({word: n for word, n in counts.items() if word != MISSING or word == fill})
-                    categories = np.array(sorted(counts), dtype=object)
-                    least = min(self.min_frequency, max(counts.values()))
-                    rare = np.array([word for word in categories if counts[word] < least], dtype=object)
-                else:
-                    categories = text_categories(column, self._name(j))
-                    rare = np.empty(0, object)
-            else:
+                categories, idf = learn_terms(column, self._name(j))
+            elif not form.startswith("category"):
                 numbers.append(self._numbers(column, j))
+            elif self._reads():
+                words = self._words(column, j, None)
+                categories, rare, fill = learn_categories(words, self.missing, self.min_frequency)
+            else:
+                categories, rare = text_categories(column, self._name(j)), np.empty(0, object)
             self.categories_.append(categories)
             self.rare_.append(rare)
             self.idf_.append(idf)
             self.fill_categories_.append(fill)
-        self._learn_numbers(np.hstack(numbers) if numbers else np.empty((table.shape[0], 0)))
-        self.one_hot_ = self._make_one_hot()
+        scales = learn_numbers(
+            np.hstack(numbers) if numbers else np.empty((table.shape[0], 0)), self.missing, self.scale
+        )
+        self.fill_, self.center_, self.spread_ = scales.fill, scales.center, scales.spread
+        self.indicated_ = scales.indicated
+        self._make_one_hot()
         return len(self.get_feature_names_out())
 
-    def _learn_numbers(self, values: Array) -> None:
-        """Fills, and the mean and spread after filling."""
-        gaps = np.isnan(values)
-        self.fill_ = np.zeros(values.shape[1])
-        for k in range(values.shape[1]):
-            known = values[~gaps[:, k], k]
-            if len(known):
-                found, counts = np.unique(known, return_counts=True)
-                self.fill_[k] = found[np.argmax(counts)] if self.missing == "mode" else np.median(known)
-        self.indicated_ = np.flatnonzero(gaps.any(axis=0)) if self.missing == "indicate" else np.empty(0, np.int64)
-        values = np.where(gaps, self.fill_, values)
-        self.center_ = values.mean(axis=0) if self.scale else np.zeros(values.shape[1])
-        spread = values.std(axis=0) if self.scale else np.ones(values.shape[1])
-        self.spread_ = np.where(spread > 0, spread, 1.0)
-
-    def _make_one_hot(self) -> Any:
-        """scikit-learn's encoder. What it has to learn are the categories, which are given, and which of them are rare:
-        for that it is fitted to a table with each category that has its own column twice, and each rare one once."""
+    def _make_one_hot(self) -> None:
+        """scikit-learn's encoder, which model files do not hold, from the categories."""
         at = [j for j in range(len(self.categories_)) if self._is_category(j)]
-        if not at:
-            return None
-        columns, known, least = [], [], None
-        for j in at:
-            categories, rare = self.categories_[j], self.rare_[j]
-            assert categories is not None
-            few = set() if rare is None else set(rare.tolist())
-            kept = [word for word in categories if word not in few]
-            least = 2 if few else least
-            columns.append([*kept, *kept, *few])
-            known.append(categories)
-        n = 1 if least is None else max(map(len, columns))
-        table = np.array([column[:n] + [column[0]] * (n - len(column)) for column in columns], object).T
-        return OneHotEncoder(categories=known, handle_unknown="infrequent_if_exist", min_frequency=least).fit(table)
+        known = [part for j in at if (part := self.categories_[j]) is not None]
+        self.one_hot_ = make_one_hot(known, [self.rare_[j] for j in at])
 
     def _is_category(self, j: int) -> bool:
         return self.categories_[j] is not None and (self.forms is None or self.forms[j] != "text")
@@ -309,7 +288,7 @@ class TableEncoder(TransformerMixin, Estimator):
                 words.append(self._words(column, j, categories))
                 parts.append(len(words) - 1)
             else:
-                parts.append(self._weighted(column, categories, self.idf_[j]))
+                parts.append(weigh_terms(column, categories, self.idf_[j]))
         if words:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # unknown categories have been refused, or are to be ignored
@@ -338,10 +317,9 @@ class TableEncoder(TransformerMixin, Estimator):
         table = columns_of(X, True)
         found = {}
         for j, column in enumerate([] if table is None else table.columns):
-            if self._is_category(j):
-                words = Counter(self._words(column, j, self.categories_[j], strict=False))
-                known = set(self.categories_[j].tolist())  # type: ignore[union-attr]
-                strange = Counter({word: n for word, n in words.items() if word not in known and word != MISSING})
+            categories = self.categories_[j]
+            if categories is not None and self._is_category(j):
+                strange = unknown_words(self._words(column, j, categories, strict=False), categories)
                 if strange:
                     found[self._names()[j]] = strange
         return found
@@ -397,9 +375,8 @@ class TableEncoder(TransformerMixin, Estimator):
                 numbers += [name + part for part in parts]
                 found += numbers[-len(parts) :]
                 continue
-            rare = getattr(self, "rare_", [None] * len(names))[j]
-            few = set() if rare is None else set(rare.tolist())
-            found += [f"{name}_{word}" for word in categories if word not in few] + [f"{name}_{RARE}"] * bool(few)
+            kept, shared = split_rare(categories, self._rare(j))
+            found += [f"{name}_{word}" for word in kept] + [f"{name}_{RARE}"] * bool(shared)
         return np.array(found + [f"{numbers[k]} missing" for k in getattr(self, "indicated_", ())], dtype=object)
 
     def output_columns(self) -> Array:
@@ -412,7 +389,7 @@ class TableEncoder(TransformerMixin, Estimator):
         check_is_fitted(self)
         counts = []
         for j, categories in enumerate(self.categories_):
-            rare = getattr(self, "rare_", [None] * len(self.categories_))[j]
+            rare = self._rare(j)
             few = 0 if rare is None else len(rare)
             parts = 1 if self.forms is None else len(form_parts(self.forms[j]))
             counts.append(parts if categories is None else len(categories) - few + bool(few))
@@ -426,6 +403,11 @@ class TableEncoder(TransformerMixin, Estimator):
         check_is_fitted(self)
         forms = self.forms or ["number"] * len(self.categories_)
         return [j for j, part in enumerate(self.categories_) if part is not None or forms[j] != "number"]
+
+    def _rare(self, j: int) -> Array | None:
+        """The categories of a column that share an output; models of the first version have none."""
+        rare: list[Array | None] = getattr(self, "rare_", [None] * len(self.categories_))
+        return rare[j]
 
     def _names(self) -> list[str]:
         known = getattr(self, "feature_names_in_", self.columns)
@@ -489,13 +471,7 @@ class TableEncoder(TransformerMixin, Estimator):
         if not self._reads():
             words = texts(column, self._name(j))
         else:
-            form = "category" if self.forms is None else self.forms[j]
-            empty = texts([w for w in column.tolist() if w is not None and w == w], self._name(j))
-            present = iter(empty)
-            words = [
-                MISSING if w is None or w != w or is_gap(s := next(present).strip(), form) else s
-                for w in column.tolist()
-            ]
+            words = category_words(column, "category" if self.forms is None else self.forms[j], self._name(j))
             if self.missing == "refuse" and MISSING in words:
                 raise ValueError(
                     f"Input X contains NaN: {self._name(j)}, row {words.index(MISSING)} is missing. Fill it in, leave "
@@ -504,35 +480,9 @@ class TableEncoder(TransformerMixin, Estimator):
             if self.missing == "mode" and categories is not None:
                 fill = self.fill_categories_[j] or MISSING
                 words = [fill if word == MISSING else word for word in words]
-        if categories is None or self.handle_unknown == "ignore" or not strict:
-            return words
-        known = set(categories.tolist())
-        for row, word in enumerate(words):
-            if word not in known and word != MISSING:
-                listed = ", ".join(map(repr, categories[:8])) + (", ..." if len(categories) > 8 else "")
-                near = difflib.get_close_matches(word, categories.tolist(), n=1)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
-                raise ValueError(
-                    f"X, {self._name(j)}, row {row}: the category {word!r:.60} was not in the training data, which had "
-                    f"{listed}.{hint} Correct it, or set handle_unknown='ignore'."
-                )
+        if categories is not None and self.handle_unknown == "error" and strict:
+            refuse_unknown(words, categories, self._name(j))
         return words
-
-    def _terms(self, column: Array, j: int) -> tuple[Array, Array]:
-        """The terms of a text column, sorted, and how rare each is."""
-        for least in (2, 1):  # a word that occurs once says nothing about others
-            vectorizer = TfidfVectorizer(max_features=TEXT_MAX_TERMS, min_df=least, sublinear_tf=True)
-            try:
-                vectorizer.fit(_sentences(column))
-            except ValueError:
-                continue
-            return np.array(vectorizer.get_feature_names_out(), dtype=object), np.asarray(vectorizer.idf_)
-        raise ValueError(f"X, {self._name(j)} has no words: leave it out.")
-
-    def _weighted(self, column: Array, terms: Array, idf: Any) -> Any:
-        vectorizer = TfidfVectorizer(vocabulary=terms.tolist(), sublinear_tf=True)
-        vectorizer.idf_ = idf
-        return vectorizer.transform(_sentences(column))
 
     def _in_form(self, points: Points) -> Points:
         if self.sparse_output_:
@@ -547,7 +497,3 @@ class TableEncoder(TransformerMixin, Estimator):
         tags.input_tags.allow_nan = self._reads() and self.missing != "refuse"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _sentences(column: Array) -> list[str]:
-    return ["" if value is None or value != value else str(value) for value in column.tolist()]

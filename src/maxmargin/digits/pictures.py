@@ -109,7 +109,7 @@ def load_picture(picture: Any) -> Array:
     The ink is what differs from the brightness or colour along the picture's border, so dark on light and light
     on dark both work, and so does an unevenly lit page. Specks are dropped; the digit is cropped, stretched,
     straightened, centred and brought near the usual stroke width, as the training images were. A model of those
-    images has seen handwriting only: printed digits, above all 1, 6 and 8, are misread more often.
+    images was trained on handwriting only: printed digits, above all 1, 6 and 8, are misread more often.
 
     Parameters
     ----------

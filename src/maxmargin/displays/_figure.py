@@ -1,6 +1,6 @@
 """What the displays share: matplotlib, a place to draw in, and colours that all eyes can tell apart.
 
-colours     of classes and curves in this order: blue, vermilion, green, orange, ...
+colours     of classes and curves in this order: blue, vermilion, green, purple, ...
 solid       the fitted function, the boundary;  dashed: margin and tube;  dotted: the truth
 black rings support vectors;  vermilion ring: what a search has chosen
 """
@@ -26,8 +26,8 @@ except ImportError as error:
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
 RIGHT, WRONG = BLUE, VERMILION
-CLASSES = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
-MARKERS = ("o", "s", "^", "D", "v", "P", "*", "p")
+CLASSES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)  # in the order of the lab
+MARKERS = ("o", "s", "^", "D", "v", "*", "P", "p")
 RING = {"facecolor": "none", "edgecolor": BLACK, "linewidth": 1.3}  # around support vectors
 
 

@@ -9,13 +9,11 @@ A k-class estimator has, with t functions over s support vectors and r rows in `
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.data.forms import form_parts, is_form
 from maxmargin.io._container import BLOCK_ENTRIES, all_in_blocks
 from maxmargin.io._decoder import rises
 from maxmargin.io._errors import ModelFileError
@@ -29,7 +27,7 @@ ROW_KEY_BYTES = 200  # of a digest and a mean in the table by which the Centered
 ROWS_AT_ONCE = 1000  # whose digests are computed together
 
 
-def _require(held: Any, what: str) -> None:
+def require(held: Any, what: str) -> None:
     if not held:
         raise ModelFileError(f"is damaged: {what}.")
 
@@ -37,35 +35,33 @@ def _require(held: Any, what: str) -> None:
 def kernel_method(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Points of the sort the kernel compares, and a number of columns unless they are objects."""
     kernel, objects = state["kernel_"], bool(state.get("_objects", False))
-    _require(objects or "n_features_in_" in state, "n_features_in_ is missing")
-    _require(kernel.takes_objects if objects else kernel.takes_vectors, "the kernel does not suit the points")
+    require(objects or "n_features_in_" in state, "n_features_in_ is missing")
+    require(kernel.takes_objects if objects else kernel.takes_vectors, "the kernel does not suit the points")
     expansion = state.get("_expansion")
     precomputed = isinstance(kernel, Precomputed)
     if expansion is not None:
-        _require(precomputed == isinstance(expansion.kernel, Precomputed), "two kernels differ")
+        require(precomputed == isinstance(expansion.kernel, Precomputed), "two kernels differ")
         if precomputed:
-            _require(expansion.anchors.max(initial=-1) < lengths["d"], "an index is beyond the training points")
+            require(expansion.anchors.max(initial=-1) < lengths["d"], "an index is beyond the training points")
         else:
-            _require(objects == (expansion.anchors.dtype == object), "the points are of two sorts")
+            require(objects == (expansion.anchors.dtype == object), "the points are of two sorts")
     points = state.get("X_fit_")
     if points is not None:
-        _require(objects == (points.dtype == object), "the points are of two sorts")
-        _require(not precomputed or points.shape[0] == points.shape[1], "the kernel matrix is not square")
+        require(objects == (points.dtype == object), "the points are of two sorts")
+        require(not precomputed or points.shape[0] == points.shape[1], "the kernel matrix is not square")
 
 
 def support_vectors(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Support vectors are training rows, each listed once."""
     kernel_method(parameters, state, lengths)
     support, shape = state["support_"], state["shape_fit_"]
-    _require(len(shape) in (1, 2), "shape_fit_ is no shape of points")
-    _require(
-        len(support) == 0 or (support.min() >= 0 and support.max() < shape[0]), "support_ is not within shape_fit_"
-    )
-    _require(_all_different(support), "support_ lists a row twice")
+    require(len(shape) in (1, 2), "shape_fit_ is no shape of points")
+    require(len(support) == 0 or (support.min() >= 0 and support.max() < shape[0]), "support_ is not within shape_fit_")
+    require(_all_different(support), "support_ lists a row twice")
     if isinstance(state["kernel_"], Precomputed):
-        _require(state["support_vectors_"].shape == (0, 0), "a precomputed kernel has no support vectors")
+        require(state["support_vectors_"].shape == (0, 0), "a precomputed kernel has no support vectors")
     else:
-        _require(state["support_vectors_"].shape[0] == len(support), "support_vectors_ and support_ differ in length")
+        require(state["support_vectors_"].shape[0] == len(support), "support_vectors_ and support_ differ in length")
 
 
 def _all_different(values: Any) -> bool:
@@ -91,34 +87,34 @@ def classifier(parameters: Values, state: Values, lengths: Lengths) -> None:
     """SVC, NuSVC."""
     support_vectors(parameters, state, lengths)
     k, scheme = lengths["k"], state["_scheme"]
-    _require(scheme in ("ovo", "ovr", "crammer_singer"), f"the scheme {scheme[:20]!r} is unknown")
+    require(scheme in ("ovo", "ovr", "crammer_singer"), f"the scheme {scheme[:20]!r} is unknown")
     if scheme == "crammer_singer" or (scheme == "ovr" and k > 2):
         functions, rows = k, k
     else:
         functions, rows = k * (k - 1) // 2, k - 1
-    _require(lengths["t"] == functions and lengths["r"] == rows, "the coefficients do not suit the number of classes")
+    require(lengths["t"] == functions and lengths["r"] == rows, "the coefficients do not suit the number of classes")
     counts = state["_n_support"]
-    _require(counts.min() >= 0 and counts.sum() == lengths["s"], "n_support_ does not add up")
-    _require(state["_present"].any(), "no class is present")
+    require(counts.min() >= 0 and counts.sum() == lengths["s"], "n_support_ does not add up")
+    require(state["_present"].any(), "no class is present")
     ends = np.cumsum(counts)
-    _require(rises(state["support_"], ends, least=1), "support_ is not in order")
+    require(rises(state["support_"], ends, least=1), "support_ is not in order")
     _calibrated(state, lengths)
 
 
 def calibration(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Calibration: maps of the kind that its method makes."""
     kinds = {"sigmoid": "SigmoidMap", "isotonic": "IsotonicMap", "temperature": "TemperatureMap"}
-    _require(state["method"] in kinds, f"the calibration {state['method'][:20]!r} is unknown")
-    _require(state["kind"] in ("binary", "pairs", "classes"), f"the calibration of {state['kind'][:20]!r} is unknown")
+    require(state["method"] in kinds, f"the calibration {state['method'][:20]!r} is unknown")
+    require(state["kind"] in ("binary", "pairs", "classes"), f"the calibration of {state['kind'][:20]!r} is unknown")
     known = (kinds[state["method"]], "NoneType")
-    _require(all(type(own).__name__ in known for own in state["maps"]), "a map does not suit the calibration")
+    require(all(type(own).__name__ in known for own in state["maps"]), "a map does not suit the calibration")
 
 
 def isotonic_map(parameters: Values, state: Values, lengths: Lengths) -> None:
     """IsotonicMap: a function that does not fall, with values that are probabilities."""
     knots, levels = state["knots"], state["levels"]
-    _require(len(knots) > 0 and all_rising(knots) and rises(levels, np.empty(0, int), least=0), "the knots do not rise")
-    _require(levels[0] >= 0 and levels[-1] <= 1, "the levels are no probabilities")
+    require(len(knots) > 0 and all_rising(knots) and rises(levels, np.empty(0, int), least=0), "the knots do not rise")
+    require(levels[0] >= 0 and levels[-1] <= 1, "the levels are no probabilities")
 
 
 def _calibrated(state: Values, lengths: Lengths) -> None:
@@ -130,110 +126,45 @@ def _calibrated(state: Values, lengths: Lengths) -> None:
     kind = "binary" if t == 1 else "pairs" if state.get("_scheme") == "ovo" else "classes"
     maps = 1 if kind == "binary" or (kind == "classes" and found.method == "temperature") else t
     several = np.count_nonzero(state["_present"]) > 1
-    _require(found.kind == kind and len(found.maps) == maps, "calibration_ does not suit the decision values")
+    require(found.kind == kind and len(found.maps) == maps, "calibration_ does not suit the decision values")
     needed = kind == "binary" or (found.method == "temperature" and kind == "classes")
-    _require(not (several and needed and found.maps[0] is None), "calibration_ lacks its map")
+    require(not (several and needed and found.maps[0] is None), "calibration_ lacks its map")
 
 
 def one_function(parameters: Values, state: Values, lengths: Lengths) -> None:
     """SVR, NuSVR, OneClassSVM."""
     support_vectors(parameters, state, lengths)
-    _require(lengths["t"] == 1 and lengths["r"] == 1, "there is more than one function")
-    _require(state["_n_support"] == [lengths["s"]], "n_support_ is not the number of support vectors")
-    _require(all_rising(state["support_"]), "support_ is not in order")
+    require(lengths["t"] == 1 and lengths["r"] == 1, "there is more than one function")
+    require(state["_n_support"] == [lengths["s"]], "n_support_ is not the number of support vectors")
+    require(all_rising(state["support_"]), "support_ is not in order")
 
 
 def linear(parameters: Values, state: Values, lengths: Lengths) -> None:
     """LinearSVC."""
-    _require("d" in lengths, "n_features_in_ is missing")
-    _require(lengths["t"] == lengths["k"] or (lengths["t"] == 1 and lengths["k"] == 2), "coef_ does not suit classes_")
+    require("d" in lengths, "n_features_in_ is missing")
+    require(lengths["t"] == lengths["k"] or (lengths["t"] == 1 and lengths["k"] == 2), "coef_ does not suit classes_")
     stream = state.get("_stream")
     if stream is not None:
         columns = stream.n_problems(lengths["k"], stream.is_open, stream.intercept)
         suits = stream.U.shape == stream.Z.shape == (lengths["d"] + 1, columns) and len(stream.totals) == lengths["k"]
-        _require(suits, "the stream does not suit coef_")
+        require(suits, "the stream does not suit coef_")
     if "_present" in state:
         _calibrated(state, lengths)
 
 
 def linear_function(parameters: Values, state: Values, lengths: Lengths) -> None:
     """LinearSVR, LinearOneClassSVM."""
-    _require("d" in lengths, "n_features_in_ is missing")
-    _require(lengths["t"] == 1, "there is not one intercept")
-
-
-def table_encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
-    """TableEncoder: for each column its form and its sorted categories or terms, or nothing; for each number a fill."""
-    categories, forms = state["categories_"], parameters.get("forms")
-    _require(lengths.get("d") == len(categories), "categories_ do not suit the columns")
-    for part in categories:
-        if part is not None:
-            _require(_are_words(part) and len(part), "categories_ are no texts in order")
-    for name, what in (("columns", "names"), ("forms", "forms")):
-        listed = parameters.get(name)
-        held = listed is None or (isinstance(listed, (list, tuple)) and len(listed) == len(categories))
-        _require(held and all(isinstance(word, str) for word in listed or ()), f"{name} are no {what} of the columns")
-    _require(forms is None or all(map(is_form, forms)), "a form is unknown")
-    kinds = ["category" if part is not None else "number" for part in categories] if forms is None else forms
-    worded = [kind == "text" or kind.startswith("category") for kind in kinds]
-    _require(worded == [part is not None for part in categories], "categories_ do not suit the forms")
-    _require("rare_" in state or (forms is None and not parameters.get("scale")), "rare_ is missing")
-    if "rare_" not in state:  # written by the first version
-        return
-    _require(all(name in state for name in ENCODER_STATE), "what becomes of numbers is missing")
-    numbers = sum(len(form_parts(kind)) for kind, words in zip(kinds, worded, strict=True) if not words)
-    _require(len(state["fill_"]) == numbers and (state["spread_"] > 0).all(), "fills do not suit the columns")
-    indicated = state["indicated_"]
-    _require(
-        not len(indicated) or (all_rising(indicated) and indicated[0] >= 0 and indicated[-1] < numbers),
-        "a fill is none",
-    )
-    for name in ("rare_", "idf_", "fill_categories_"):
-        _require(len(state[name]) == len(categories), f"{name} does not suit the columns")
-    for kind, part, rare, idf, fill in zip(
-        kinds, categories, state["rare_"], state["idf_"], state["fill_categories_"], strict=True
-    ):
-        isword = kind.startswith("category")
-        _require((rare is None) == (not isword), "rare_ does not suit the forms")
-        few = rare is None or (_are_words(rare) and set(rare.tolist()) < set(part.tolist()))
-        _require(few, "rare_ are no categories")
-        weights = isinstance(idf, np.ndarray) and idf.dtype == np.float64 and bool(np.isfinite(idf).all())
-        _require(weights and idf.shape == part.shape if kind == "text" else idf is None, "idf_ does not suit the terms")
-        _require(fill is None or (isword and isinstance(fill, str)), "fill_categories_ are no categories")
-
-
-ENCODER_STATE = ("idf_", "fill_categories_", "fill_", "center_", "spread_", "indicated_")
-
-
-def _are_words(part: Any) -> bool:
-    """Whether this is a list of texts in order."""
-    if not isinstance(part, np.ndarray) or part.ndim != 1 or not all(isinstance(word, str) for word in part):
-        return False
-    return all(a < b for a, b in itertools.pairwise(part))
-
-
-def prepare_encoder(encoder: Any, allowance: Allowance) -> None:
-    """Earlier versions stored the names of the columns of an array as a parameter only, and no fills; scikit-learn's
-    encoder is made again from the categories."""
-    if not hasattr(encoder, "categories_"):
-        return
-    if encoder.columns is not None and not hasattr(encoder, "feature_names_in_"):
-        encoder.feature_names_in_ = np.array(list(encoder.columns), dtype=object)
-    if not hasattr(encoder, "rare_"):
-        encoder.rare_ = [None if part is None else np.empty(0, object) for part in encoder.categories_]
-    if any(part is not None and len(part) for part in encoder.rare_):  # a table of two rows for each category
-        widest = max(len(part) for part in encoder.categories_ if part is not None)
-        allowance.take(2 * widest * len(encoder.categories_), 8)
-    encoder.one_hot_ = encoder._make_one_hot()
+    require("d" in lengths, "n_features_in_ is missing")
+    require(lengths["t"] == 1, "there is not one intercept")
 
 
 def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Perceptron: a run for each binary problem, ready to go on."""
     linear(parameters, state, lengths)
     runs = state["_runs"]
-    _require(len(runs) == lengths["t"], "there is not one run for each binary problem")
+    require(len(runs) == lengths["t"], "there is not one run for each binary problem")
     for run in runs:
-        _require(type(run).__name__ == "PerceptronRun" and len(run.v) == lengths["d"] + 1, "a run does not suit coef_")
+        require(type(run).__name__ == "PerceptronRun" and len(run.v) == lengths["d"] + 1, "a run does not suit coef_")
     history = state.get("history_", {})
     if "machine" in history:  # the name of this column in earlier versions
         state["history_"] = {"problem": history["machine"], **{k: v for k, v in history.items() if k != "machine"}}
@@ -242,16 +173,16 @@ def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
 def _landmarks(points: Any, state: Values, lengths: Lengths) -> None:
     """Landmarks of the sort that the kernel compares."""
     precomputed, objects = isinstance(state["kernel_"], Precomputed), bool(state.get("_objects", False))
-    _require(precomputed == (points.ndim == 1 and points.dtype != object), "the landmarks do not suit the kernel")
-    _require(precomputed or objects == (points.dtype == object), "the points are of two sorts")
-    _require(not precomputed or points.max(initial=-1) < lengths["d"], "an index is beyond the training points")
+    require(precomputed == (points.ndim == 1 and points.dtype != object), "the landmarks do not suit the kernel")
+    require(precomputed or objects == (points.dtype == object), "the points are of two sorts")
+    require(not precomputed or points.max(initial=-1) < lengths["d"], "an index is beyond the training points")
 
 
 def landmark_features(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Nystroem: no more features than landmarks."""
     kernel_method(parameters, state, lengths)
     _landmarks(state["components_"], state, lengths)
-    _require(lengths["r"] <= lengths["m"], "there are more features than landmarks")
+    require(lengths["r"] <= lengths["m"], "there are more features than landmarks")
 
 
 def landmark_estimator(parameters: Values, state: Values, lengths: Lengths) -> None:
@@ -260,33 +191,33 @@ def landmark_estimator(parameters: Values, state: Values, lengths: Lengths) -> N
     _landmarks(state["landmarks_"], state, lengths)
     if "classes_" in state:
         two = lengths["k"] == 2
-        _require(lengths["t"] == (1 if two else lengths["k"]), "coefficients_ do not suit classes_")
-        _require(state["_present"].any(), "no class has weight")
+        require(lengths["t"] == (1 if two else lengths["k"]), "coefficients_ do not suit classes_")
+        require(state["_present"].any(), "no class has weight")
     elif state.get("_single", True):
-        _require(lengths["t"] == 1, "one target has several functions")
+        require(lengths["t"] == 1, "one target has several functions")
 
 
 def trials(parameters: Values, state: Values, lengths: Lengths) -> None:
     """ApproximateReport: sizes that were tried."""
     listed = state["trials"]
     held = isinstance(listed, tuple) and all(type(trial).__name__ == "Trial" for trial in listed)
-    _require(held, "trials is no list of what was tried")
+    require(held, "trials is no list of what was tried")
 
 
 def random_features(parameters: Values, state: Values, lengths: Lengths) -> None:
     """RandomFeatures: two features a frequency, but for the last."""
     found = state["_n_features_out"]
-    _require(found in (2 * lengths["f"], 2 * lengths["f"] - 1), "frequencies and features differ in number")
+    require(found in (2 * lengths["f"], 2 * lengths["f"] - 1), "frequencies and features differ in number")
 
 
 def ridge(parameters: Values, state: Values, lengths: Lengths) -> None:
     """KernelRidge, KernelRidgeCV."""
     kernel_method(parameters, state, lengths)
     single = state["_single"]
-    _require(not single or lengths["q"] == 1, "one target has several functions")
-    _require(state["dual_coef_"].ndim == (1 if single else 2), "dual_coef_ does not suit the number of targets")
-    _require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
-    _require(
+    require(not single or lengths["q"] == 1, "one target has several functions")
+    require(state["dual_coef_"].ndim == (1 if single else 2), "dual_coef_ does not suit the number of targets")
+    require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
+    require(
         all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(),
         "a weight is negative, or all are zero",
     )
@@ -294,12 +225,12 @@ def ridge(parameters: Values, state: Values, lengths: Lengths) -> None:
 
 def basis(parameters: Values, state: Values, lengths: Lengths) -> None:
     """BasisRegression."""
-    _require("n_features_in_" in state, "n_features_in_ is missing")
-    _require(hasattr(state["basis_"], "transform"), "basis_ is no transformer")
+    require("n_features_in_" in state, "n_features_in_ is missing")
+    require(hasattr(state["basis_"], "transform"), "basis_ is no transformer")
     single = state["_single"]
-    _require(state["coef_"].ndim == (1 if single else 2), "coef_ does not suit the number of targets")
-    _require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
-    _require(
+    require(state["coef_"].ndim == (1 if single else 2), "coef_ does not suit the number of targets")
+    require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
+    require(
         all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(),
         "a weight is negative, or all are zero",
     )
@@ -310,23 +241,23 @@ def neighbors(parameters: Values, state: Values, lengths: Lengths) -> None:
     kernel_method(parameters, state, lengths)
     codes = state.get("_codes")
     if codes is not None:
-        _require(len(codes) and codes.min() >= 0 and codes.max() < lengths["k"], "a training point is of no class")
+        require(len(codes) and codes.min() >= 0 and codes.max() < lengths["k"], "a training point is of no class")
     check_points_of(state["kernel_"], state["X_fit_"])
 
 
 def columns(parameters: Values, state: Values, lengths: Lengths) -> None:
     """The Columns kernel: its columns exist."""
     indices = state["indices_"]
-    _require(len(indices) and indices.min() >= 0 and indices.max() < state["n_features_"], "a column does not exist")
+    require(len(indices) and indices.min() >= 0 and indices.max() < state["n_features_"], "a column does not exist")
 
 
 def centered(parameters: Values, state: Values, lengths: Lengths) -> None:
     """The Centered kernel: a mean over points that its kernel compares."""
     kernel, reference = parameters.get("kernel"), state["reference_"]
-    _require(reference.shape[0] > 0, "the Centered kernel has no reference")
+    require(reference.shape[0] > 0, "the Centered kernel has no reference")
     objects = reference.dtype == object
     suits = getattr(kernel, "takes_objects" if objects else "takes_vectors", False)
-    _require(suits, "the Centered kernel does not suit its reference")
+    require(suits, "the Centered kernel does not suit its reference")
 
 
 def known_again(kernel: Any, allowance: Allowance) -> None:
@@ -369,19 +300,19 @@ def search(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Searches: a table of results with a row for each cell of the grid, and an estimator for the same data."""
     results, best = state["cv_results_"], state.get("best_estimator_")
     columns = list(results.values())
-    _require(all(isinstance(name, str) for name in results), "a column of cv_results_ has no name")
-    _require(isinstance(results.get("params"), list), "cv_results_ lists no params")
+    require(all(isinstance(name, str) for name in results), "a column of cv_results_ has no name")
+    require(isinstance(results.get("params"), list), "cv_results_ lists no params")
     n = len(results["params"])
-    _require(all(isinstance(cell, dict) for cell in results["params"]), "params of cv_results_ are no dicts")
+    require(all(isinstance(cell, dict) for cell in results["params"]), "params of cv_results_ are no dicts")
     arrays = [column for column in columns if not isinstance(column, list)]
-    _require(all(isinstance(a, np.ndarray) and a.shape == (n,) for a in arrays), "cv_results_ has unequal columns")
-    _require(state["best_index_"] < n, "best_index_ is beyond cv_results_")
+    require(all(isinstance(a, np.ndarray) and a.shape == (n,) for a in arrays), "cv_results_ has unequal columns")
+    require(state["best_index_"] < n, "best_index_ is beyond cv_results_")
     if best is None:
         return
-    _require(getattr(best, "n_features_in_", None) == state.get("n_features_in_"), "best_estimator_ has other columns")
+    require(getattr(best, "n_features_in_", None) == state.get("n_features_in_"), "best_estimator_ has other columns")
     if "classes_" in state:
         same = getattr(best, "classes_", None)
-        _require(same is not None and np.array_equal(same, state["classes_"]), "best_estimator_ has other classes")
+        require(same is not None and np.array_equal(same, state["classes_"]), "best_estimator_ has other classes")
 
 
 def find_scorer(estimator: Any, allowance: Allowance) -> None:
@@ -396,21 +327,21 @@ def find_scorer(estimator: Any, allowance: Allowance) -> None:
 def pipeline(parameters: Values, state: Values, lengths: Lengths) -> None:
     """A list of named steps."""
     steps = parameters.get("steps")
-    _require(isinstance(steps, list) and steps, "a pipeline has no steps")
+    require(isinstance(steps, list) and steps, "a pipeline has no steps")
     for step in steps or []:
-        _require(isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str), "a step is no pair")
-        _require(step[1] is None or isinstance(step[1], (str, BaseEstimator)), "a step is no estimator")
+        require(isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str), "a step is no pair")
+        require(step[1] is None or isinstance(step[1], (str, BaseEstimator)), "a step is no estimator")
 
 
 def column_transformer(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Triples of a name, a transformer and its columns."""
     for step in [*parameters.get("transformers", []), *state["transformers_"]]:
-        _require(isinstance(step, tuple) and len(step) == 3 and isinstance(step[0], str), "a transformer is no triple")
-        _require(isinstance(step[1], (str, BaseEstimator)), "a transformer is no estimator")
+        require(isinstance(step, tuple) and len(step) == 3 and isinstance(step[0], str), "a transformer is no triple")
+        require(isinstance(step[1], (str, BaseEstimator)), "a transformer is no estimator")
 
 
 def encoder(parameters: Values, state: Values, lengths: Lengths) -> None:
     """Categories of every column."""
     categories = state["categories_"]
-    _require(all(isinstance(part, np.ndarray) and part.ndim == 1 for part in categories), "categories_ are no arrays")
-    _require(lengths.get("d", len(categories)) == len(categories), "categories_ do not suit the columns")
+    require(all(isinstance(part, np.ndarray) and part.ndim == 1 for part in categories), "categories_ are no arrays")
+    require(lengths.get("d", len(categories)) == len(categories), "categories_ do not suit the columns")

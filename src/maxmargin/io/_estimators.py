@@ -7,6 +7,7 @@ A new estimator is one entry; see :mod:`maxmargin.io._schema` for the words. Sea
 from __future__ import annotations
 
 from maxmargin.io import _consistency as consistency
+from maxmargin.io._encoder_consistency import prepare_encoder, table_encoder
 from maxmargin.io._schema import Entry
 
 NAMED = {"n_features_in_?": "size (d)", "feature_names_in_?": "texts (d)"}
@@ -258,7 +259,7 @@ ESTIMATORS: dict[str, Entry] = {
             **dict.fromkeys(("fill_?", "center_?", "spread_?"), "float64 (p)"),
             "indicated_?": "int64 (.)",
         },
-        consistency.table_encoder,
-        consistency.prepare_encoder,
+        table_encoder,
+        prepare_encoder,
     ),
 }

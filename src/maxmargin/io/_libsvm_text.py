@@ -3,7 +3,7 @@
     svm_type c_svc            c_svc, nu_svc, one_class, epsilon_svr or nu_svr
     kernel_type rbf           linear, polynomial, rbf, sigmoid or precomputed
     degree, gamma, coef0      where the kernel has them
-    nr_class 3                two for the machines that do not classify
+    nr_class 3                two for models that do not classify
     total_sv 5
     rho 0.1 -0.2 0.3          one a pair of classes
     label 1 2 3               in the order of the classes met first in training
@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from maxmargin.io._errors import ModelFileError
 from maxmargin.runtime.validation import Array
 
-MACHINES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
+SVM_TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
 KERNELS = {  # and the parameters each must have
     "linear": (),
     "polynomial": ("degree", "gamma", "coef0"),
@@ -49,7 +49,7 @@ KNOWN = (
     "nr_sv",
     *IGNORED,
 )
-LARGEST = 2**31 - 1
+INT_MAX = 2**31 - 1
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Reader:
             self.refuse(f"{what} must be a finite number; got {word[:40]!r}.")
         return value
 
-    def integer_of(self, word: str, what: str, least: int = -LARGEST - 1, most: int = LARGEST) -> int:
+    def integer_of(self, word: str, what: str, least: int = -INT_MAX - 1, most: int = INT_MAX) -> int:
         digits = word[1:] if word[:1] in ("-", "+") else word
         if not (digits.isascii() and digits.isdecimal() and len(digits) < 12 and least <= int(word) <= most):
             self.refuse(f"{what} must be an integer from {least} to {most}; got {word[:40]!r}.")
@@ -132,7 +132,7 @@ def parse(name: str, text: str) -> LibsvmModel:
             if len(entries) != 1 or not entries[0].startswith("0:"):
                 reader.refuse("with a precomputed kernel a support vector is 0:number.")
             whole = reader.number_of(entries[0][2:], "the number of a support vector")
-            if not 1 <= whole <= LARGEST or whole != int(whole):
+            if not 1 <= whole <= INT_MAX or whole != int(whole):
                 reader.refuse(f"training points are numbered 1, 2, ...; got {entries[0][:40]!r}.")
             serial[row] = int(whole)
             continue
@@ -185,8 +185,8 @@ def _header(reader: Reader) -> dict[str, list[str]]:
 
 def _check_value(reader: Reader, key: str, rest: list[str]) -> None:
     """Refuse a value where it stands, so that the error can name the line."""
-    if key == "svm_type" and rest[0] not in MACHINES:
-        reader.refuse(f"svm_type is {rest[0][:40]!r}; known are {', '.join(MACHINES)}.")
+    if key == "svm_type" and rest[0] not in SVM_TYPES:
+        reader.refuse(f"svm_type is {rest[0][:40]!r}; known are {', '.join(SVM_TYPES)}.")
     if key == "kernel_type" and rest[0] not in KERNELS:
         reader.refuse(f"kernel_type is {rest[0][:40]!r}; known are {', '.join(KERNELS)}.")
     if key in ("degree", "total_sv"):
@@ -215,9 +215,9 @@ def _described(reader: Reader, found: dict[str, list[str]]) -> LibsvmModel:
         reader.refuse("nr_class is 1: LIBSVM met one class only, and there is nothing to tell apart.")
     if not classifies and k != 2:
         reader.refuse(f"{svm_type} has nr_class 2; got {k}.")
-    machines = k * (k - 1) // 2
-    if len(found["rho"]) != machines:
-        reader.refuse(f"rho needs {machines} values for {k} classes; got {len(found['rho'])}.")
+    pairs = k * (k - 1) // 2
+    if len(found["rho"]) != pairs:
+        reader.refuse(f"rho needs {pairs} values for {k} classes; got {len(found['rho'])}.")
     if classifies:
         for key in ("label", "nr_sv"):
             if len(found.get(key, [])) != k:

@@ -20,7 +20,7 @@ from maxmargin.io._errors import ModelFileError
 from maxmargin.runtime.validation import Array
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
-LARGEST = 2**31 - 2**16  # bytes of a protobuf message, less room for the nodes
+MESSAGE_MAX_BYTES = 2**31 - 2**16  # bytes of a protobuf message, less room for the nodes
 
 
 def onnx_library() -> Any:
@@ -46,7 +46,7 @@ class Graph:
         """The name of a constant tensor."""
         array = np.asarray(value, order="C")
         self.size += array.nbytes
-        if self.size > LARGEST:
+        if self.size > MESSAGE_MAX_BYTES:
             raise ModelFileError(
                 f"The model takes {self.size / 1e9:.1f} GB and more, and ONNX files hold 2: use maxmargin.save, or a "
                 "model of fewer support vectors."

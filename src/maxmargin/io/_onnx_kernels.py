@@ -46,7 +46,7 @@ from maxmargin.kernels.feature_space import _ROUNDING
 from maxmargin.runtime.validation import Array
 
 EXPANDED_MAX_EXPONENT = 1e3  # gamma |b - s|^2 up to which the expanded distance errs by less than 1e-12 in the exponent
-FARTHEST = 1e150  # its square is a number; a point farther than that has similarity zero to all
+DISTANCE_MAX = 1e150  # its square is a number; a point farther than that has similarity zero to all
 
 
 def dense(points: Any) -> Array:
@@ -141,7 +141,7 @@ def _rbf(graph: Graph, kernel: Any, X: str, B: Array) -> str:
         return graph.add("Exp", graph.add("Mul", D, -float(kernel.gamma)))
     if kernel.shift_ is not None:
         X, B = graph.add("Sub", X, kernel.shift_), centred
-    X = graph.add("Clip", X, -FARTHEST, FARTHEST)
+    X = graph.add("Clip", X, -DISTANCE_MAX, DISTANCE_MAX)
     D = graph.add("Add", graph.add("MatMul", X, -2.0 * B.T), _squares(graph, kernel, X))
     D = graph.add("Max", graph.add("Add", D, np.einsum("ij,ij->i", B, B)), 0.0)
     return graph.add("Exp", graph.add("Mul", D, -float(kernel.gamma)))

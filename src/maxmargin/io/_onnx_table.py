@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.data.column_encodings import MISSING, split_rare
 from maxmargin.data.forms import GAPS, form_parts
-from maxmargin.data.table_encoder import MISSING, TableEncoder
+from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.io._errors import ModelFileError
 from maxmargin.io._onnx_graph import Graph
 
@@ -68,10 +69,10 @@ def _filled(graph: Graph, encoder: TableEncoder, x: str, at: slice) -> str:
 def _one_hot(graph: Graph, encoder: TableEncoder, j: int, x: str, form: str) -> str:
     categories, rare = encoder.categories_[j], encoder.rare_[j]
     assert categories is not None
-    few = set() if rare is None else set(rare.tolist())
-    place = {word: k for k, word in enumerate(word for word in categories if word not in few)}
-    other = len(place) if few else -1
-    place |= dict.fromkeys(few, other)
+    kept, shared = split_rare(categories, rare)
+    place = {word: k for k, word in enumerate(kept)}
+    other = len(place) if shared else -1
+    place |= dict.fromkeys(shared, other)
     width = len(set(place.values()))
     missing = place.get(encoder.fill_categories_[j] or "" if encoder.missing == "mode" else MISSING, other)
     if encoder.missing != "refuse":

@@ -208,7 +208,7 @@ def _is_points(value: Any) -> bool:
 
 
 def _is_labels(value: Any) -> bool:
-    """Two labels or more, all different. Labels of a fit are sorted, which is seen without copies; those of a LIBSVM
+    """Two labels or more, all different. Labels of a fit are sorted, which is checked without copies; those of a LIBSVM
     model need not be."""
     if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "biufUSO" or len(value) < 2:
         return False

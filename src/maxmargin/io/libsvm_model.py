@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from maxmargin.io._atomic import write_atomically
 from maxmargin.io._container import check_regular
 from maxmargin.io._errors import ModelFileError
-from maxmargin.io._libsvm_text import KERNELS, LARGEST, LibsvmModel, parse, write
+from maxmargin.io._libsvm_text import INT_MAX, KERNELS, LibsvmModel, parse, write
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.runtime.validation import Array, available_memory, callers_level, check_number
@@ -86,8 +86,8 @@ def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = Non
     ...     path = os.path.join(folder, "a.model")
     ...     with open(path, "w") as file:
     ...         _ = file.write("\\n".join([*lines, "SV", "1 1:2", "-1 1:1", ""]))
-    ...     machine = read_libsvm_model(path)
-    >>> machine.predict([[0.0], [4.0]]), machine.decision_function([[4.0]])
+    ...     model = read_libsvm_model(path)
+    >>> model.predict([[0.0], [4.0]]), model.decision_function([[4.0]])
     (array([3, 7]), array([3.5]))
     """
     name = os.fspath(path)
@@ -221,7 +221,7 @@ def _intercepts(model: LibsvmModel) -> Array:
 
 
 def write_libsvm_model(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted machine as a model that LIBSVM's svm-predict reads.
+    """Write a fitted estimator as a model that LIBSVM's svm-predict reads.
 
     Parameters
     ----------
@@ -241,10 +241,10 @@ def write_libsvm_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     >>> import os, tempfile
     >>> from maxmargin import SVC
     >>> from maxmargin.io import write_libsvm_model
-    >>> machine = SVC(kernel="linear").fit([[0.0], [2.0]], [0, 1])
+    >>> model = SVC(kernel="linear").fit([[0.0], [2.0]], [0, 1])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "a.model")
-    ...     write_libsvm_model(machine, path)
+    ...     write_libsvm_model(model, path)
     ...     with open(path) as file:
     ...         print(file.read())
     svm_type c_svc
@@ -301,9 +301,9 @@ def _describe_classes(estimator: Any, model: LibsvmModel) -> None:
     """Labels, counts and the order of the support vectors."""
     classes = estimator.classes_
     if estimator._scheme != "ovo":
-        raise ModelFileError(f"LIBSVM has one-vs-one machines only; this one has multiclass={estimator.multiclass!r}.")
+        raise ModelFileError(f"LIBSVM has one-vs-one models only; this one has multiclass={estimator.multiclass!r}.")
     whole = classes.dtype.kind in "iu" or (classes.dtype.kind == "f" and (classes == np.round(classes)).all())
-    if not whole or (np.abs(classes.astype(float)) > LARGEST).any():
+    if not whole or (np.abs(classes.astype(float)) > INT_MAX).any():
         raise ModelFileError(
             f"LIBSVM's labels are integers; these are {classes[:5].tolist()} of type {classes.dtype}: number the "
             "classes with sklearn.preprocessing.LabelEncoder before the fit."

@@ -3,7 +3,7 @@
 ONNX has an operator for support vector machines, of float32 by its definition. Here a model is written out in the plain
 operators instead, all in double: kernel values (``_onnx_kernels``), then
 
-    values   F = K C + b                                        a column a machine
+    values   F = K C + b                                        one column per binary model
     label    one-vs-one      the class with most votes, the first of equals; a vote for i of the pair (i, j) if F > 0
              one-vs-rest     the class of the largest value, the first of equals
              two classes     classes_[1] if F > 0
@@ -36,8 +36,8 @@ from maxmargin.runtime.validation import Array
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import pairs
 
-KERNEL_MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge", "KernelRidgeCV")
-LINEAR_MACHINES = ("LinearSVC", "LinearSVR", "LinearOneClassSVM", "Perceptron")
+KERNEL_ESTIMATORS = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge", "KernelRidgeCV")
+LINEAR_ESTIMATORS = ("LinearSVC", "LinearSVR", "LinearOneClassSVM", "Perceptron")
 
 
 @overload
@@ -49,7 +49,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
 
     Parameters
     ----------
-    estimator : SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelRidgeCV, a linear machine or Perceptron
+    estimator : SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelRidgeCV, a linear estimator or Perceptron
         Fitted; or a ``Pipeline`` of scalers and one of these, or a search such as ``GridSearchCV`` that found one.
         Scalers are ``StandardScaler``, ``MinMaxScaler``, ``MaxAbsScaler`` and ``RobustScaler``. The first step may be
         a ``TableEncoder``.
@@ -87,22 +87,22 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
     --------
     >>> from maxmargin import SVC
     >>> from maxmargin.io import to_onnx
-    >>> machine = SVC(gamma=1.0).fit([[0.0], [1.0], [3.0]], ["low", "low", "high"])
+    >>> model = SVC(gamma=1.0).fit([[0.0], [1.0], [3.0]], ["low", "low", "high"])
     >>> import numpy as np
     >>> import onnxruntime
-    >>> session = onnxruntime.InferenceSession(to_onnx(machine))
+    >>> session = onnxruntime.InferenceSession(to_onnx(model))
     >>> label, decision = session.run(None, {"X": np.array([[0.5], [4.0]])})
-    >>> label, np.allclose(decision, machine.decision_function([[0.5], [4.0]]))
+    >>> label, np.allclose(decision, model.decision_function([[0.5], [4.0]]))
     (array(['low', 'high'], dtype=object), True)
     """
     graph = Graph()
-    scalers, machine = _opened(estimator)
-    check_is_fitted(machine)
-    if getattr(machine, "_objects", False):
+    scalers, model = _opened(estimator)
+    check_is_fitted(model)
+    if getattr(model, "_objects", False):
         raise ModelFileError(
-            f"{type(machine).__name__} was fitted on objects that are not vectors, which ONNX operators do not compare."
+            f"{type(model).__name__} was fitted on objects that are not vectors, which ONNX operators do not compare."
         )
-    first = [*scalers, machine][0]
+    first = [*scalers, model][0]
     inputs = [graph.input("X", graph.onnx.TensorProto.DOUBLE, first.n_features_in_)]
     X = "X"
     for step in scalers:
@@ -112,8 +112,8 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
             X, inputs = encoded(graph, step, inputs)
         else:
             X = _scaled(graph, step, X)
-    values = _values(graph, machine, X)
-    outputs = _outputs(graph, machine, values)
+    values = _values(graph, model, X)
+    outputs = _outputs(graph, model, values)
     about = {"estimator": repr(estimator)}
     if hasattr(first, "feature_names_in_"):
         about["feature_names"] = json.dumps(first.feature_names_in_.tolist())
@@ -125,9 +125,9 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
 
 
 def _opened(estimator: Any) -> tuple[list[Any], Any]:
-    """The scalers, and the machine after them."""
-    *scalers, machine = _steps(getattr(estimator, "best_estimator_", estimator))
-    return scalers, machine
+    """The scalers, and the model after them."""
+    *scalers, model = _steps(getattr(estimator, "best_estimator_", estimator))
+    return scalers, model
 
 
 def _steps(estimator: Any) -> list[Any]:
@@ -161,22 +161,22 @@ def _scaled(graph: Graph, scaler: Any, X: str) -> str:
     return graph.add("Clip", X, -1.0, 1.0) if getattr(scaler, "clip", False) else X
 
 
-def _values(graph: Graph, machine: Any, X: str) -> str:
-    """The values of all machines, shape (n, machines)."""
-    if _is_one_of(machine, KERNEL_MACHINES):
-        return _expanded(graph, machine._expansion, X)
-    if _is_one_of(machine, LINEAR_MACHINES):
-        coef: Any = machine.coef_
+def _values(graph: Graph, model: Any, X: str) -> str:
+    """The values of all binary models, shape (n, models)."""
+    if _is_one_of(model, KERNEL_ESTIMATORS):
+        return _expanded(graph, model._expansion, X)
+    if _is_one_of(model, LINEAR_ESTIMATORS):
+        coef: Any = model.coef_
         weights = np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef)
-        return _affine(graph, X, weights.T, np.atleast_1d(machine.intercept_))
-    known = ", ".join((*KERNEL_MACHINES, *LINEAR_MACHINES))
-    raise ModelFileError(f"{type(machine).__name__} has no form in ONNX operators here; these have: {known}.")
+        return _affine(graph, X, weights.T, np.atleast_1d(model.intercept_))
+    known = ", ".join((*KERNEL_ESTIMATORS, *LINEAR_ESTIMATORS))
+    raise ModelFileError(f"{type(model).__name__} has no form in ONNX operators here; these have: {known}.")
 
 
-def _is_one_of(machine: Any, names: tuple[str, ...]) -> bool:
+def _is_one_of(model: Any, names: tuple[str, ...]) -> bool:
     """Whether this is an estimator of this package by one of these names, or derived from one. Comparing with the
     classes would load them all."""
-    bases = type(machine).__mro__
+    bases = type(model).__mro__
     return any(base.__name__ in names and base.__module__.startswith("maxmargin.") for base in bases)
 
 
@@ -193,23 +193,23 @@ def _affine(graph: Graph, X: str, W: Array, b: Array) -> str:
     return graph.add("Add", graph.add("MatMul", X, W.astype(np.float64)), b.astype(np.float64))
 
 
-def _outputs(graph: Graph, machine: Any, values: str) -> list[Any]:
+def _outputs(graph: Graph, model: Any, values: str) -> list[Any]:
     """What the user is given, with its shapes."""
     types = graph.onnx.TensorProto
-    if not hasattr(machine, "classes_"):
-        if is_outlier_detector(machine):
+    if not hasattr(model, "classes_"):
+        if is_outlier_detector(model):
             _column(graph, values, "decision")
             inside = _column(graph, graph.add("GreaterOrEqual", values, 0.0))
             graph.add("Where", inside, np.array(1), np.array(-1), result="label")
             return [graph.output("label", types.INT64, None), graph.output("decision", types.DOUBLE, None)]
-        single = getattr(machine, "_single", True)
+        single = getattr(model, "_single", True)
         if single:
             _column(graph, values, "value")
         else:
             graph.add("Identity", values, result="value")
-        return [graph.output("value", types.DOUBLE, None if single else len(machine._expansion.intercept))]
-    codes, n_columns = _classified(graph, machine, values)
-    classes, kind = _labels(graph, machine.classes_)
+        return [graph.output("value", types.DOUBLE, None if single else len(model._expansion.intercept))]
+    codes, n_columns = _classified(graph, model, values)
+    classes, kind = _labels(graph, model.classes_)
     graph.add("Gather", classes, codes, result="label")
     return [graph.output("label", kind, None), graph.output("decision", types.DOUBLE, n_columns)]
 
@@ -234,22 +234,22 @@ def _labels(graph: Graph, classes: Array) -> tuple[str, int]:
     raise ModelFileError(f"Labels of type {type(classes[0]).__name__} have no form in ONNX: use strings or integers.")
 
 
-def _classified(graph: Graph, machine: Any, values: str) -> tuple[str, int | None]:
+def _classified(graph: Graph, model: Any, values: str) -> tuple[str, int | None]:
     """The class codes, and the number of columns of ``decision``, which is made here too."""
-    n_classes = len(machine.classes_)
-    scheme = getattr(machine, "_scheme", "ovr")
-    present = getattr(machine, "_present", np.ones(n_classes, bool))
+    n_classes = len(model.classes_)
+    scheme = getattr(model, "_scheme", "ovr")
+    present = getattr(model, "_present", np.ones(n_classes, bool))
     if n_classes == 2 and scheme != "crammer_singer":
         _column(graph, values, "decision")
         # A class that has no weight is never predicted: the other is, whatever the value.
         threshold = 0.0 if present.all() else math.inf if present[0] else -math.inf
         second = _column(graph, graph.add("Greater", values, threshold))
         return graph.add("Cast", second, to=graph.onnx.TensorProto.INT64), None
-    shape = getattr(machine, "decision_function_shape", "ovr")
+    shape = getattr(model, "decision_function_shape", "ovr")
     if scheme != "ovo":
         if shape == "ovo" and n_classes > 2:
             raise ModelFileError(
-                f"decision_function_shape='ovo' needs one value a pair, which multiclass={machine.multiclass!r} does "
+                f"decision_function_shape='ovo' needs one value per pair, which multiclass={model.multiclass!r} does "
                 "not have: use decision_function_shape='ovr'."
             )
         possible = graph.add("Where", present, values, -np.inf)
@@ -260,12 +260,12 @@ def _classified(graph: Graph, machine: Any, values: str) -> tuple[str, int | Non
             graph.add("Identity", possible, result="decision")
         return _largest(graph, possible), None if n_classes == 2 else n_classes
     if shape == "ovo":
-        if machine.break_ties:
+        if model.break_ties:
             raise ModelFileError("break_ties must be False when decision_function_shape is 'ovo'.")
         graph.add("Identity", values, result="decision")
         return _largest(graph, _votes(graph, values, present, "Greater")), n_classes * (n_classes - 1) // 2
     decision = _votes_with_confidence(graph, values, present)
-    ranking = decision if machine.break_ties else _votes(graph, values, present, "Greater")
+    ranking = decision if model.break_ties else _votes(graph, values, present, "Greater")
     return _largest(graph, ranking), n_classes
 
 

@@ -73,7 +73,7 @@ def read_svmlight(
     """
     check_options(zero_based=zero_based, n_features=n_features)
     check_flag("query_id", query_id)
-    return SparseText(Source(path), zero_based, query_id=query_id, dtype=dtype).whole(n_features)
+    return SparseText(Source(path), zero_based, query_id=query_id, dtype=dtype).read_all(n_features)
 
 
 def write_svmlight(

@@ -24,7 +24,7 @@ from maxmargin.kernels._arrays import is_integer
 from maxmargin.kernels.algebra import Power, Product, Scaled, Sum
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.columns import Columns
-from maxmargin.kernels.distance import RBF, Laplacian
+from maxmargin.kernels.distance import RBF, Laplacian, Matern, RationalQuadratic, Stationary
 from maxmargin.kernels.dot import Linear, Polynomial, Sigmoid
 from maxmargin.kernels.feature_space import Normalized
 from maxmargin.kernels.histogram import ChiSquared, HistogramIntersection
@@ -100,6 +100,10 @@ def _decay(kind: int) -> Function[[Any, Pairs], Array]:
     return values
 
 
+def _stationary(kernel: Stationary, pairs: Pairs) -> Array:
+    return kernel._profile(float(kernel.gamma) * pairs.sums(SQUARED))
+
+
 def _polynomial(kernel: Polynomial, pairs: Pairs) -> Array:
     return _raised(float(kernel.gamma) * pairs.sums(PRODUCT) + float(kernel.coef0), float(kernel.degree))
 
@@ -129,6 +133,8 @@ def _normalized(kernel: Normalized, pairs: Pairs) -> Array:
 _RULES: dict[type, Function[[Any, Pairs], Array]] = {
     RBF: _decay(SQUARED),
     Laplacian: _decay(ABSOLUTE),
+    Matern: _stationary,
+    RationalQuadratic: _stationary,
     ChiSquared: _decay(CHI_SQUARED),
     HistogramIntersection: lambda kernel, pairs: pairs.sums(MINIMUM),
     Linear: lambda kernel, pairs: pairs.sums(PRODUCT),

@@ -3,9 +3,18 @@
     Linear       k(x, z) = x'z
     Polynomial   k(x, z) = (gamma x'z + c)^p
     Sigmoid      k(x, z) = tanh(gamma x'z + c)
+    ArcCosine    k(x, z) = (|x| |z|)^n J_n(t) / pi,     t the angle between x and z,  n = 0, 1, 2
+    Tanimoto     k(x, z) = x'z / (x'x + z'z - x'z),     1 for two zero vectors
 
 The polynomial kernel is positive semidefinite for integer p >= 0 and c >= 0: its features are the monomials of degree
-up to p. The sigmoid kernel in general is not; it is kept for what was trained with it.
+up to p. The sigmoid kernel in general is not; it is kept for what was trained with it. The arc-cosine kernels are inner
+products of infinitely many random neurons, steps, ramps or squared ramps (Cho & Saul 2009),
+
+    J_0 = pi - t,    J_1 = sin t + (pi - t) cos t,    J_2 = 3 sin t cos t + (pi - t)(1 + 2 cos^2 t).
+
+The Tanimoto kernel of bit vectors is the share of the bits they have in common among those either has (Ralaivola et al.
+2005). It is positive semidefinite for all real vectors: with u = x'z / (x'x + z'z), |u| <= 1/2, it is u / (1 - u) =
+u + u^2 + ..., and 1 / (a + b)^m, an integral of products exp(-ta) exp(-tb), is a kernel of a, b > 0.
 """
 
 from __future__ import annotations
@@ -16,8 +25,9 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
+import scipy.sparse as sp
 
-from maxmargin.kernels._arrays import is_integer, power, products, squared_norms
+from maxmargin.kernels._arrays import as_float64, is_integer, power, products, squared_distances, squared_norms
 from maxmargin.kernels.bandwidth import resolve_gamma
 from maxmargin.kernels.base import Kernel
 from maxmargin.runtime.validation import Array, Points, check_number
@@ -53,7 +63,7 @@ class Polynomial(Kernel):
     degree : float, default=3
         The exponent, >= 0. With a fraction the base must never be negative.
     gamma : {"scale", "auto"} or float, default="scale"
-        The factor of the inner product, >= 0: 1 / (n_features * variance of X), 1 / n_features, or a number.
+        The factor of the inner product, > 0: 1 / (n_features * variance of X), 1 / n_features, or a number.
     coef0 : float, default=0.0
         The constant c; zero leaves only the monomials of the full degree.
 
@@ -104,7 +114,7 @@ class Sigmoid(Kernel):
     Parameters
     ----------
     gamma : {"scale", "auto"} or float, default="scale"
-        The factor of the inner product, >= 0: 1 / (n_features * variance of X), 1 / n_features, or a number.
+        The factor of the inner product, > 0: 1 / (n_features * variance of X), 1 / n_features, or a number.
     coef0 : float, default=0.0
         The constant added to the inner product.
 
@@ -139,3 +149,94 @@ class Sigmoid(Kernel):
 
     def _sizes(self, X: Points) -> Array:
         return squared_norms(X)  # tanh never overflows, but what it is taken of may
+
+
+class ArcCosine(Kernel):
+    """The arc-cosine kernel: a layer of infinitely many random neurons.
+
+    Parameters
+    ----------
+    order : {0, 1, 2}, default=1
+        The power of a neuron's output: a step, a ramp (ReLU) or a squared ramp.
+
+    Examples
+    --------
+    >>> from maxmargin.kernels import ArcCosine
+    >>> ArcCosine(order=0)([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
+    array([[1.  , 0.75, 0.5 ],
+           [0.75, 1.  , 0.75],
+           [0.5 , 0.75, 1.  ]])
+    """
+
+    def __init__(self, order: int = 1) -> None:
+        self.order = order
+
+    def matrix(self, A: Points, B: Points) -> Array:
+        U, lengths_a = _directions(A)
+        V, lengths_b = (U, lengths_a) if B is A else _directions(B)
+        # The angle of unit vectors from their distance |u - v| = 2 sin(t/2), which keeps its digits where t is small.
+        D = np.minimum(squared_distances(U, V), 4.0)
+        t = 2.0 * np.arctan2(np.sqrt(D), np.sqrt(4.0 - D))
+        zero = np.logical_or.outer(lengths_a == 0, lengths_b == 0)
+        t[zero] = np.pi / 2  # a neuron at its threshold gives half a step
+        J = np.pi - t
+        if self.order == 1:
+            J = np.sin(t) + J * np.cos(t)
+        elif self.order == 2:
+            J = 3.0 * np.sin(t) * np.cos(t) + J * (1.0 + 2.0 * np.cos(t) ** 2)
+        J *= np.multiply.outer(lengths_a**self.order, lengths_b**self.order) / np.pi
+        return J
+
+    def self_similarity(self, A: Points) -> Array:
+        squares = squared_norms(A)
+        if self.order == 0:
+            return np.where(squares > 0, 1.0, 0.5)
+        return squares if self.order == 1 else 3.0 * squares**2
+
+    @property
+    def psd(self) -> bool:
+        return True
+
+    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
+        check_number("order", self.order, least=0, most=2, integer=True)
+        return super()._resolve(X, weights, feature_names)
+
+
+def _directions(A: Points) -> tuple[Points, Array]:
+    """Points divided by their lengths (zero ones stay), and the lengths."""
+    lengths = np.sqrt(squared_norms(A))
+    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    if sp.issparse(A):
+        return sp.csr_array(sp.diags_array(inverse) @ as_float64(A)), lengths
+    return as_float64(A) * inverse[:, None], lengths
+
+
+class Tanimoto(Kernel):
+    """What two vectors have in common, k(x, z) = x'z / (x'x + z'z - x'z).
+
+    Of bit vectors, such as molecular fingerprints, it is the share of the bits that both have among those that either
+    has; :class:`Jaccard` is the same for sets. Two zero vectors have similarity 1.
+
+    Examples
+    --------
+    >>> from maxmargin.kernels import Tanimoto
+    >>> Tanimoto()([[1, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 0]]).round(3)
+    array([[1.   , 0.667, 0.   ],
+           [0.667, 1.   , 0.   ],
+           [0.   , 0.   , 1.   ]])
+    """
+
+    def matrix(self, A: Points, B: Points) -> Array:
+        shared = products(A, B)
+        either = np.add.outer(squared_norms(A), squared_norms(B)) - shared
+        return np.divide(shared, either, out=np.ones_like(shared), where=either > 0)
+
+    def self_similarity(self, A: Points) -> Array:
+        return np.ones(A.shape[0])
+
+    @property
+    def psd(self) -> bool:
+        return True
+
+    def _sizes(self, X: Points) -> Array:
+        return squared_norms(X)  # values are at most 1, but what they are made of may overflow

@@ -16,6 +16,9 @@ from maxmargin.kernels._arrays import as_float64
 from maxmargin.kernels.base import Kernel
 from maxmargin.runtime.validation import Array, Points
 
+PROBE_POINTS = 8  # training points on which a function is checked
+PROBE_TOLERANCE = 1e-4  # relative difference that float32 arithmetic of a function may make
+
 
 class Precomputed(Kernel):
     """A kernel matrix takes the place of the points: ``fit(K)`` with K square, ``predict(K)`` with one row per point.
@@ -98,7 +101,25 @@ class Callable(Kernel):
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         if not callable(self.function):
             raise TypeError(f"function must be callable; got {self.function!r}.")
+        self._check_pairs(X)
         return super()._resolve(X, weights, feature_names)
+
+    def _check_pairs(self, X: Points) -> None:
+        """Refuse a function whose values depend on the other points it is given, such as on their mean or number: the
+        values of training points would not be those of new points, which come a few at a time."""
+        some = X[:PROBE_POINTS]
+        if some.shape[0] < 4:
+            return
+        few_rows, few_columns = slice(0, some.shape[0] // 4), slice(0, some.shape[0] // 2)
+        alone, among = self.matrix(some[few_rows], some[few_columns]), self.matrix(some, some)[few_rows, few_columns]
+        if np.abs(alone - among).max(initial=0.0) > PROBE_TOLERANCE * np.abs(among).max(initial=0.0):
+            i, j = (int(place) for place in np.unravel_index(np.abs(alone - among).argmax(), alone.shape))
+            raise ValueError(
+                f"the kernel function {_name(self.function)} returned {among[i, j]:.6g} for points {i} and {j} among "
+                f"others, and {alone[i, j]:.6g} for them among fewer: a kernel value must depend on its two points "
+                "only. Compute means, scales and the like before, from the training points, or use "
+                "kernel='precomputed'."
+            )
 
 
 def _name(function: Any) -> str:

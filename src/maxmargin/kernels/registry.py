@@ -9,12 +9,13 @@ import functools
 from typing import Any
 
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.distance import RBF, Laplacian
-from maxmargin.kernels.dot import Linear, Polynomial, Sigmoid
+from maxmargin.kernels.distance import RBF, Laplacian, Matern, Periodic, RationalQuadratic
+from maxmargin.kernels.dot import ArcCosine, Linear, Polynomial, Sigmoid, Tanimoto
 from maxmargin.kernels.histogram import ChiSquared, HistogramIntersection
 from maxmargin.kernels.objects.sets import Jaccard
 from maxmargin.kernels.objects.strings import Mismatch, Spectrum
 from maxmargin.kernels.objects.subsequence import Subsequence
+from maxmargin.kernels.objects.weighted_degree import WeightedDegree
 from maxmargin.kernels.other import Callable, Precomputed
 from maxmargin.runtime.validation import check_choice
 
@@ -24,11 +25,17 @@ KERNELS: dict[str, type[Kernel]] = {
     "rbf": RBF,
     "sigmoid": Sigmoid,
     "laplacian": Laplacian,
+    "matern": Matern,
+    "rational_quadratic": RationalQuadratic,
+    "periodic": Periodic,
+    "arc_cosine": ArcCosine,
+    "tanimoto": Tanimoto,
     "chi2": ChiSquared,
     "intersection": HistogramIntersection,
     "spectrum": Spectrum,
     "mismatch": Mismatch,
     "subsequence": Subsequence,
+    "weighted_degree": WeightedDegree,
     "jaccard": Jaccard,
     "precomputed": Precomputed,
 }

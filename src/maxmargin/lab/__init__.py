@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+from maxmargin.lab.site import export, show
+
 ENDPOINTS: dict[str, str] = {
     "classify": "maxmargin.lab.classify:classify",
     "paste": "maxmargin.lab.paste:paste",
@@ -24,4 +26,4 @@ ENDPOINTS: dict[str, str] = {
     "recording": "maxmargin.lab.recording:recording",
 }
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["ENDPOINTS", "export", "show"]

@@ -18,7 +18,7 @@ from typing import Any
 
 STATIC = Path(__file__).parent / "static"
 IMPORT = re.compile(r'^import (?:\{([^}]*)\}|\* as (\w+)) from "([^"]+)";\n', re.MULTILINE)
-LAZY = re.compile(r'\bimport\("(\.[^"]+\.js)"\)(?=\.then)')
+LAZY = re.compile(r'(?<=\(\) => )import\("(\.[^"]+\.js)"\)')
 EXPORT = re.compile(r"^export ((?:async )?(?:const|function\*?|class)) (\w+)", re.MULTILINE)
 
 

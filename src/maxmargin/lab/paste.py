@@ -14,6 +14,7 @@ from typing import Any
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import CLASSES, FAR, MOST_POINTS, RequestError
 
+COLUMNS = 3
 NAMED = 3  # rows that are named one by one
 
 
@@ -53,6 +54,12 @@ def paste(request: dict[str, Any], control: Run) -> dict[str, Any]:
     if len(table) > MOST_POINTS:
         raise RequestError(
             f"{len(table):,} rows are more than the page can take: paste at most {MOST_POINTS:,}.", "text"
+        )
+    columns = max((len(cells) for _, cells in table), default=0)
+    if columns > COLUMNS:
+        raise RequestError(
+            f"The table has {columns} columns: keep x, y and the class, in this order, and leave out the others.",
+            "text",
         )
     control.check()
     read, wrong = [], []

@@ -12,6 +12,7 @@ Cookies do not know ports: of several labs on one computer each adds its token t
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 import secrets
@@ -29,6 +30,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 COOKIE = "maxmargin_lab"
 LARGEST_BODY = 5_000_000
+BODY_SECONDS = 10.0  # until the next piece of a body must be here: the page is on this computer
 REMEMBERED = 8  # labs whose tokens one cookie holds
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; style-src 'self'; script-src 'self'; "
@@ -192,15 +194,22 @@ def _tokens(scope: Scope) -> list[str]:
 
 
 def _limited(receive: Receive) -> Receive:
-    """The body, cut off where it is too large, whatever its header said."""
-    seen = 0
+    """The body, cut off where it is too large, whatever its header said, and given up where it stops arriving. What
+    follows the body is the end of the connection, which may take as long as the answer."""
+    seen, complete = 0, False
 
     async def limited() -> Message:
-        nonlocal seen
-        message = await receive()
+        nonlocal seen, complete
+        if complete:
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), BODY_SECONDS)
+        except TimeoutError as error:
+            raise RequestError("The request did not arrive in time: send it again.", status=408) from error
         seen += len(message.get("body", b""))
         if seen > LARGEST_BODY:
             raise RequestError(TOO_LARGE, status=413)
+        complete = not message.get("more_body", False)
         return message
 
     return limited

@@ -29,7 +29,7 @@ try:
     import uvicorn
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
-    from starlette.requests import Request
+    from starlette.requests import ClientDisconnect, Request
     from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
 except ImportError as error:
@@ -135,6 +135,7 @@ def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = Fal
             HTTPException: _refused,
             ValueError: _wrong,
             Cancelled: _superseded,
+            ClientDisconnect: _superseded,
             Exception: _unforeseen,
         },
         lifespan=lifespan,

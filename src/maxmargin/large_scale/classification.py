@@ -15,18 +15,12 @@ from maxmargin.large_scale.rows.tasks import Classification
 from maxmargin.large_scale.training import Problem
 from maxmargin.problems.losses import Loss, make_loss
 from maxmargin.runtime.batches import labels, places
+from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import (
-    Array,
-    Points,
-    check_choice,
-    check_class_weights,
-    check_labels,
-    check_number,
-)
+from maxmargin.runtime.validation import Array, Points, check_choice, check_labels, check_number
 
 HINGE_LOSSES = ("hinge", "squared_hinge")
 

@@ -31,7 +31,8 @@ from maxmargin.problems.losses import Loss
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.batches import batch_weights, named, opened, passes
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
-from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.control import Control, Status, check_run_options
+from maxmargin.runtime.convergence import scaling_hint
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
@@ -43,10 +44,8 @@ from maxmargin.runtime.validation import (
     check_memory,
     check_new_points,
     check_number,
-    check_run_options,
     check_training_points,
     check_weights,
-    scaling_hint,
 )
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion

@@ -1,4 +1,4 @@
-"""Parameters and attributes that the estimators on landmarks share, documented once."""
+"""Parameters and attributes that the estimators on landmarks, and the features, share, documented once."""
 
 from maxmargin.runtime.parameter_docs import entries
 
@@ -43,3 +43,19 @@ report_ : ApproximateReport
 )
 for _role in ("X_train", "X_new"):  # roles of X in several methods
     LANDMARK_ENTRIES[_role] = LANDMARK_ENTRIES[_role].replace(_role, "X", 1)
+FEATURE_ENTRIES = entries(
+    """
+y : ignored
+    For scikit-learn's interface.
+n_jobs : int, optional
+    Threads; all cores when not given. The features do not depend on it.
+dtype : {"float32", "float64"}, optional
+    Of the features; that of X when not given.
+rows : int, default=1000
+    How many of them to use.
+random_state : int, RandomState or Generator, default=0
+    Draws the rows.
+error : KernelError
+    Its text is a sentence.
+"""
+)

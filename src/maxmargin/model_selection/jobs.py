@@ -28,9 +28,10 @@ from maxmargin.model_selection.folds import Fold
 from maxmargin.model_selection.grid import Cell
 from maxmargin.model_selection.path import MATRIX_MAX_ROWS, ray
 from maxmargin.model_selection.results import NOT_REACHED
+from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Progress, Status, watching
 from maxmargin.runtime.threads import Scratch
-from maxmargin.runtime.validation import Array, Points, check_class_weights
+from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel.forecast import unannounced
 from maxmargin.svm.models.known_values import KnownValues
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs

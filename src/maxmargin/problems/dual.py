@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -185,67 +185,60 @@ def _fill(part: Array, lower: Array, upper: Array, excess: float) -> Array:
     return np.clip(part + sign * np.clip(abs(excess) - before, 0.0, slack), lower, upper)
 
 
-def _with_groups(n_groups: int, sizes: list[int]) -> Array:
-    return np.repeat(np.arange(n_groups), sizes)
+def _program(
+    kind: str,
+    target: Array,
+    bound: Array,
+    p: Array,
+    lower: Array,
+    upper: Array,
+    group: Any,
+    totals: list[float],
+    **more: Any,
+) -> DualProblem:
+    """A program with one variable per row or, one set after the other, two."""
+    m, n = len(p), len(target)
+    more.setdefault("sign", np.ones(m))
+    return DualProblem(
+        kind=kind,
+        target=target,
+        bound=bound,
+        row=np.tile(np.arange(n), m // n) if n else np.arange(0),
+        linear=p,
+        lower=lower,
+        upper=upper,
+        group=np.broadcast_to(group, m).copy(),
+        totals=np.array(totals),
+        **more,
+    )
 
 
 def c_svc(y: Array, bound: Array, *, fit_intercept: bool = True) -> DualProblem:
     """Soft-margin classification, max sum alpha_i - 1/2 alpha' Q alpha; ``bound`` is C of each row, inf allowed."""
-    n = len(y)
     y = np.asarray(y, np.float64)
-    return DualProblem(
-        kind="c_svc",
-        target=y,
-        bound=bound,
-        row=np.arange(n),
-        sign=np.ones(n),
-        linear=-y,
-        lower=np.where(y > 0, 0.0, -bound),
-        upper=np.where(y > 0, bound, 0.0),
-        group=np.full(n, 0 if fit_intercept else -1),
-        totals=np.zeros(1 if fit_intercept else 0),
-        fit_intercept=fit_intercept,
-    )
+    box = np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0)
+    ties = (0, [0.0]) if fit_intercept else (-1, [])
+    return _program("c_svc", y, bound, -y, *box, *ties, fit_intercept=fit_intercept)
 
 
 def eps_svr(y: Array, bound: Array, epsilon: float, *, fit_intercept: bool = True) -> DualProblem:
     """Epsilon-insensitive regression: a row has two variables, alpha_i in [0, c_i] and -alpha*_i in [-c_i, 0]."""
-    n = len(y)
-    y = np.asarray(y, np.float64)
-    return DualProblem(
-        kind="eps_svr",
-        target=y,
-        bound=bound,
-        row=np.tile(np.arange(n), 2),
-        sign=np.ones(2 * n),
-        linear=np.concatenate((epsilon - y, -epsilon - y)),
-        lower=np.concatenate((np.zeros(n), -bound)),
-        upper=np.concatenate((bound, np.zeros(n))),
-        group=np.full(2 * n, 0 if fit_intercept else -1),
-        totals=np.zeros(1 if fit_intercept else 0),
-        epsilon=epsilon,
-        fit_intercept=fit_intercept,
-    )
+    y, ties = np.asarray(y, np.float64), (0, [0.0]) if fit_intercept else (-1, [])
+    p = np.concatenate((epsilon - y, -epsilon - y))
+    return _program("eps_svr", y, bound, p, *_two_sided(bound), *ties, epsilon=epsilon, fit_intercept=fit_intercept)
+
+
+def _two_sided(bound: Array) -> tuple[Array, Array]:
+    """Bounds of alpha_i and of -alpha*_i."""
+    none = np.zeros(len(bound))
+    return np.concatenate((none, -bound)), np.concatenate((bound, none))
 
 
 def one_class(weight: Array, nu: float) -> DualProblem:
     """The support of a distribution: 0 <= alpha_i <= w_i, sum alpha_i = nu sum w_i."""
-    n = len(weight)
-    total = nu * weight.sum()
-    return DualProblem(
-        kind="one_class",
-        target=np.ones(n),
-        bound=weight,
-        row=np.arange(n),
-        sign=np.ones(n),
-        linear=np.zeros(n),
-        lower=np.zeros(n),
-        upper=weight,
-        group=np.zeros(n, int),
-        totals=np.array([total]),
-        nu=nu,
-        tol_scale=min(1.0, total),
-    )
+    none, total = np.zeros(len(weight)), nu * weight.sum()
+    ones = np.ones(len(weight))
+    return _program("one_class", ones, weight, none, none, weight, 0, [total], nu=nu, tol_scale=min(1.0, total))
 
 
 def largest_nu(y: Array, weight: Array) -> float:
@@ -256,74 +249,24 @@ def largest_nu(y: Array, weight: Array) -> float:
 
 def nu_svc(y: Array, weight: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:
     """nu-classification: sum of alpha is nu W, half of it in each class (with an intercept)."""
-    n = len(y)
-    y = np.asarray(y, np.float64)
-    total = nu * weight.sum()
+    y, none, total = np.asarray(y, np.float64), np.zeros(len(y)), nu * weight.sum()
+    shared = {"nu": nu, "tol_scale": min(1.0, total), "fit_intercept": fit_intercept}
     if fit_intercept:  # variables y_i alpha_i, so that each class is a group with a fixed sum
-        return DualProblem(
-            kind="nu_svc",
-            target=y,
-            bound=weight,
-            row=np.arange(n),
-            sign=np.ones(n),
-            linear=np.zeros(n),
-            lower=np.where(y > 0, 0.0, -weight),
-            upper=np.where(y > 0, weight, 0.0),
-            group=np.where(y > 0, 0, 1),
-            totals=np.array([total / 2, -total / 2]),
-            nu=nu,
-            tol_scale=min(1.0, total),
-        )
-    return DualProblem(  # variables alpha_i: only their sum is fixed
-        kind="nu_svc",
-        target=y,
-        bound=weight,
-        row=np.arange(n),
-        sign=y,
-        linear=np.zeros(n),
-        lower=np.zeros(n),
-        upper=weight,
-        group=np.zeros(n, int),
-        totals=np.array([total]),
-        nu=nu,
-        tol_scale=min(1.0, total),
-        fit_intercept=False,
-    )
+        box = np.where(y > 0, 0.0, -weight), np.where(y > 0, weight, 0.0)
+        return _program("nu_svc", y, weight, none, *box, np.where(y > 0, 0, 1), [total / 2, -total / 2], **shared)
+    return _program("nu_svc", y, weight, none, none, weight, 0, [total], sign=y, **shared)  # only their sum is fixed
 
 
 def nu_svr(y: Array, bound: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:
     """nu-regression: sum of alpha + alpha* is nu sum c_i, half of it on each side (with an intercept)."""
-    n = len(y)
-    y = np.asarray(y, np.float64)
-    total = nu * bound.sum()
+    y, n, total = np.asarray(y, np.float64), len(y), nu * bound.sum()
     if fit_intercept:
-        return DualProblem(
-            kind="nu_svr",
-            target=y,
-            bound=bound,
-            row=np.tile(np.arange(n), 2),
-            sign=np.ones(2 * n),
-            linear=np.concatenate((-y, -y)),
-            lower=np.concatenate((np.zeros(n), -bound)),
-            upper=np.concatenate((bound, np.zeros(n))),
-            group=_with_groups(2, [n, n]),
-            totals=np.array([total / 2, -total / 2]),
-            nu=nu,
-        )
-    return DualProblem(
-        kind="nu_svr",
-        target=y,
-        bound=bound,
-        row=np.tile(np.arange(n), 2),
-        sign=np.repeat([1.0, -1.0], n),
-        linear=np.concatenate((-y, y)),
-        lower=np.zeros(2 * n),
-        upper=np.concatenate((bound, bound)),
-        group=np.zeros(2 * n, int),
-        totals=np.array([total]),
-        nu=nu,
-        fit_intercept=False,
-    )
+        ties = np.repeat([0, 1], n), [total / 2, -total / 2]
+        return _program("nu_svr", y, bound, np.concatenate((-y, -y)), *_two_sided(bound), *ties, nu=nu)
+    box = np.zeros(2 * n), np.concatenate((bound, bound))
+    sign = np.repeat([1.0, -1.0], n)
+    p = np.concatenate((-y, y))
+    return _program("nu_svr", y, bound, p, *box, 0, [total], nu=nu, sign=sign, fit_intercept=False)
 
 
 @dataclass(frozen=True)

@@ -39,26 +39,18 @@ NEWTON_MAX_STEPS = 100  # of the search for the intercept of a squared loss; fiv
 
 
 class Survey(NamedTuple):
-    """Sums over the rows at the values f + b and the multipliers beta; ``up`` is over positive ones, ``down`` negative.
+    """Sums over the rows at the values f + b and the multipliers beta; ``up``: positive ones, ``down``: negative."""
 
-    Attributes
-    ----------
-    losses, support : float
-        The sum of the losses, and the number of support vectors.
-    linear_up, linear_down : float
-        sum (y_i - centre) beta_i - epsilon |beta_i|.
-    square_up, square_down : float
-        sum rho_i beta_i^2 / 2.
-    total_up, total_down : float
-        sum beta_i.
-    """
-
+    # losses, support: the sum of the losses, and the number of support vectors
     losses: float
     support: float
+    # linear_up, linear_down: sum (y_i - centre) beta_i - epsilon |beta_i|
     linear_up: float
     linear_down: float
+    # square_up, square_down: sum rho_i beta_i^2 / 2
     square_up: float
     square_down: float
+    # total_up, total_down: sum beta_i
     total_up: float
     total_down: float
 

@@ -11,7 +11,9 @@ far the solver's values are off (if they are off by more than that can bear, all
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +68,35 @@ class Certificate:
         if self.gap == 0:
             return 0.0
         return self.gap / max(abs(self.primal), abs(self.dual)) if math.isfinite(self.gap) else math.inf
+
+
+@dataclass(frozen=True)
+class Certificates(Sequence[Certificate]):
+    """The certificates of several problems as columns, one entry per problem."""
+
+    primal: Array
+    dual: Array
+    violation: Array
+    stationarity: Array
+    dual_infeasibility: Array
+    primal_infeasibility: Array
+    complementarity: Array
+    norm: Array
+
+    @classmethod
+    def of(cls, each: Sequence[Certificate]) -> Certificates:
+        return cls(*(np.array([getattr(one, field.name) for one in each], np.float64) for field in fields(cls)))
+
+    def __len__(self) -> int:
+        return len(self.primal)
+
+    def __getitem__(self, p: Any) -> Any:
+        return Certificate(*(float(getattr(self, field.name)[p]) for field in fields(self)))
+
+    def replace(self, p: int, certificate: Certificate) -> None:
+        """Another certificate for problem p, in place."""
+        for field in fields(self):
+            getattr(self, field.name)[p] = getattr(certificate, field.name)
 
 
 def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:

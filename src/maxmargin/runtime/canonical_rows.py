@@ -22,6 +22,7 @@ from maxmargin import _native
 from maxmargin.runtime.csr import csr_arrays
 from maxmargin.runtime.validation import Array, Points
 
+MIXING_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads the bits of a target over a hash
 HASH_MAX_ENTRIES = 2**22  # per call: a few milliseconds, so that Ctrl-C is obeyed between calls
 
 
@@ -79,24 +80,12 @@ def _real(X: Array) -> Array:
 
 @dataclass(frozen=True)
 class CanonicalRows:
-    """The merged rows.
+    """The merged rows."""
 
-    Attributes
-    ----------
-    representative : array
-        For each merged row, the index of one input row with its content (the first of them).
-    member_of : array
-        For each input row, its merged row, or -1 for rows of weight zero.
-    weight : array
-        Weight of each merged row: the sum over its members.
-    key : array
-        Hash of each merged row's content.
-    """
-
-    representative: Array
-    member_of: Array
-    weight: Array
-    key: Array
+    representative: Array  # for each merged row, the index of one input row with its content (the first of them)
+    member_of: Array  # for each input row, its merged row, or -1 for rows of weight zero
+    weight: Array  # weight of each merged row: the sum over its members
+    key: Array  # hash of each merged row's content
 
     def share(self, weights: Array) -> Array:
         """What part of its merged row's weight each input row brings (0 for rows of weight zero)."""

@@ -16,9 +16,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import numpy as np
+from sklearn.utils import check_random_state
+
 from maxmargin.runtime.interrupts import catching, enclosing_event, started
 from maxmargin.runtime.logging import log_line
 from maxmargin.runtime.thinning import ThinnedList
+from maxmargin.runtime.validation import check_flag, check_number, shown
 
 
 class Status(enum.Enum):
@@ -179,3 +183,20 @@ def print_progress(progress: Progress) -> None:
         f"{progress.seconds:8.2f} s  iterations {progress.iteration:>9,}  "
         f"violation {progress.violation:.3e}  support vectors {progress.n_support:,}"
     )
+
+
+def check_run_options(estimator: Any) -> None:
+    """The parameters that every iterative estimator has; each error names the parameter, its value and the remedy."""
+    check_number("tol", estimator.tol, above=0)
+    check_number("max_iter", estimator.max_iter, least=-1, integer=True, remedy="-1 means no limit.")
+    check_flag("warm_start", estimator.warm_start)
+    if not isinstance(estimator.verbose, (bool, int, np.bool_, np.integer)):
+        raise TypeError(f"verbose must be True, False or an integer; got {shown(estimator.verbose)}.")
+    try:
+        check_random_state(getattr(estimator, "random_state", None))
+    except ValueError as error:
+        raise ValueError(f"random_state must be None, an integer or a RandomState: {error}.") from error
+    if estimator.max_seconds is not None:
+        check_number("max_seconds", estimator.max_seconds, above=0, infinite=True)
+    if estimator.n_jobs is not None and check_number("n_jobs", estimator.n_jobs, integer=True) == 0:
+        raise ValueError("n_jobs must not be 0; use None or -1 for all cores.")

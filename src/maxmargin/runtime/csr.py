@@ -1,17 +1,18 @@
-"""Sparse matrices by rows, as compiled functions take them."""
+"""Sparse matrices that compiled loops can follow: checked, in canonical form, and by rows as arrays."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 
-from maxmargin.runtime.validation import Array, Points
-
+Array: TypeAlias = npt.NDArray[Any]
 CsrArrays = tuple[Array, Array, Array]
 
 
-def csr_arrays(X: Points, rows: slice | None = None, index: Any = None) -> CsrArrays:
+def csr_arrays(X: Any, rows: slice | None = None, index: Any = None) -> CsrArrays:
     """Row offsets, columns and values of a range of rows of a CSR matrix (of all of them without one).
 
     Offsets start at zero and have the type of the columns: ``index``, or else int32 or int64, whichever they have.
@@ -35,3 +36,43 @@ def csr_arrays(X: Points, rows: slice | None = None, index: Any = None) -> CsrAr
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
     return (offsets - offsets[0]).astype(index), columns, values
+
+
+def canonical_csr(X: Any) -> Any:
+    """CSR with sorted indices and no duplicates; the user's own matrix is never changed."""
+    check_indices(X)  # again: X may come from a format that is checked only now (lil)
+    if sp.issparse(X) and not (X.has_sorted_indices and X.has_canonical_format):
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def check_indices(X: Any) -> None:
+    """Refuse a sparse matrix whose indices point outside it: compiled loops, scipy's among them, would follow them.
+    Called before anything else reads the matrix."""
+    if not sp.issparse(X) or X.ndim != 2:
+        return
+    if X.format == "coo":
+        for indices, extent in zip((X.row, X.col), X.shape, strict=True):
+            if len(indices) != len(X.data):
+                raise ValueError("X is a damaged sparse matrix: an entry lacks its value or an index. Build it anew.")
+            _check_range(indices, extent)
+    if X.format not in ("csr", "csc", "bsr"):
+        return
+    height, width = X.blocksize if X.format == "bsr" else (1, 1)
+    n, d = X.shape[0] // height, X.shape[1] // width
+    if X.format == "csc":
+        n, d = d, n
+    pointers = X.indptr
+    if len(pointers) != n + 1 or pointers[0] != 0 or (pointers[1:] < pointers[:-1]).any():
+        raise ValueError("X is a damaged sparse matrix: its pointers (indptr) do not rise from 0. Build it anew.")
+    count = int(pointers[-1])
+    if count > min(len(X.indices), len(X.data)):
+        raise ValueError("X is a damaged sparse matrix: it has fewer entries than its pointers (indptr) say.")
+    _check_range(X.indices[:count], d)
+
+
+def _check_range(indices: Array, extent: int) -> None:
+    if len(indices) and (indices.min() < 0 or indices.max() >= extent):
+        wrong = indices[(indices < 0) | (indices >= extent)][0]
+        raise ValueError(f"X is a damaged sparse matrix: an entry has the index {wrong}, of {extent}. Build it anew.")

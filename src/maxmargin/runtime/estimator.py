@@ -60,6 +60,13 @@ def parameters(cls: Class) -> Class:
     {'alpha': 0.5, 'fit_intercept': True}
     """
     dataclass(eq=False, repr=False, match_args=False)(cls)
+    signature, own = inspect.signature(cls.__init__), set(cls.__annotations__)  # type: ignore[misc]
+    # Keywords of the class itself come before those of its bases, where readers of a signature expect them.
+    ordered = sorted(
+        signature.parameters.values(),
+        key=lambda each: (each.kind, each.kind is each.KEYWORD_ONLY and each.name not in own),
+    )
+    cls.__init__.__signature__ = signature.replace(parameters=ordered)  # type: ignore[misc]
     cls.__init__ = _explaining(cls.__init__)  # type: ignore[misc]
     return cls
 

@@ -64,23 +64,12 @@ class InterruptRequest:
 
 @dataclass
 class FitScope:
-    """The outermost fit that is under way.
-
-    Attributes
-    ----------
-    estimator : estimator
-    requested : bool
-        Whether a Ctrl-C was answered by asking the solver to stop.
-    kept : bool
-        Whether :class:`FitInterrupted` is on its way, and the estimator's model is to stay.
-    started : float
-        When it was called, by ``time.perf_counter``.
-    """
+    """The outermost fit that is under way."""
 
     estimator: Any
-    requested: bool = False
-    kept: bool = False
-    started: float = field(default_factory=time.perf_counter)
+    requested: bool = False  # whether a Ctrl-C was answered by asking the solver to stop
+    kept: bool = False  # whether :class:`FitInterrupted` is on its way, and the estimator's model is to stay
+    started: float = field(default_factory=time.perf_counter)  # when it was called, by ``time.perf_counter``
 
 
 _default_policy = ["raise"]

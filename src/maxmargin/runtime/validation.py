@@ -20,11 +20,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils import check_array, check_random_state, column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from maxmargin.runtime.csr import canonical_csr, check_indices
 from maxmargin.runtime.diagnosis import check_columns, explained, is_missing, unsortable_labels
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -47,48 +47,6 @@ SYNONYMS = {
     "platt": "sigmoid",
     "libsvm": "smo",
 }
-HINT_MAX_ENTRIES = 1_000_000  # of X, about, from which the scales of columns are estimated: a few milliseconds
-HINT_MIN_ROWS = 100
-
-
-def _sorted_csr(X: Points) -> Points:
-    """CSR with sorted indices and no duplicates; the user's own matrix is never changed."""
-    _check_indices(X)  # again: X may come from a format that is checked only now (lil)
-    if sp.issparse(X) and not (X.has_sorted_indices and X.has_canonical_format):
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
-def _check_indices(X: Any) -> None:
-    """Refuse a sparse matrix whose indices point outside it: compiled loops, scipy's among them, would follow them.
-    Called before anything else reads the matrix."""
-    if not sp.issparse(X) or X.ndim != 2:
-        return
-    if X.format == "coo":
-        for indices, extent in zip((X.row, X.col), X.shape, strict=True):
-            if len(indices) != len(X.data):
-                raise ValueError("X is a damaged sparse matrix: an entry lacks its value or an index. Build it anew.")
-            _check_range(indices, extent)
-    if X.format not in ("csr", "csc", "bsr"):
-        return
-    height, width = X.blocksize if X.format == "bsr" else (1, 1)
-    n, d = X.shape[0] // height, X.shape[1] // width
-    if X.format == "csc":
-        n, d = d, n
-    pointers = X.indptr
-    if len(pointers) != n + 1 or pointers[0] != 0 or (pointers[1:] < pointers[:-1]).any():
-        raise ValueError("X is a damaged sparse matrix: its pointers (indptr) do not rise from 0. Build it anew.")
-    count = int(pointers[-1])
-    if count > min(len(X.indices), len(X.data)):
-        raise ValueError("X is a damaged sparse matrix: it has fewer entries than its pointers (indptr) say.")
-    _check_range(X.indices[:count], d)
-
-
-def _check_range(indices: Array, extent: int) -> None:
-    if len(indices) and (indices.min() < 0 or indices.max() >= extent):
-        wrong = indices[(indices < 0) | (indices >= extent)][0]
-        raise ValueError(f"X is a damaged sparse matrix: an entry has the index {wrong}, of {extent}. Build it anew.")
 
 
 def as_numpy(X: Any) -> Any:
@@ -101,10 +59,10 @@ def as_numpy(X: Any) -> Any:
 def check_points(X: Any, name: str = "X") -> Points:
     """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
     X = as_numpy(X)
-    _check_indices(X)
+    check_indices(X)
     try:
         check_columns(X, name)
-        return _sorted_csr(check_array(X, input_name=name, **_POINTS))
+        return canonical_csr(check_array(X, input_name=name, **_POINTS))
     except (TypeError, ValueError) as error:
         raise explained(error, X, name=name) from None
 
@@ -166,10 +124,10 @@ def check_training_points(estimator: Any, X: Any) -> Points:
     if _ready(X):
         return _seen(estimator, X)
     X = as_numpy(X)
-    _check_indices(X)
+    check_indices(X)
     try:
         check_columns(X)
-        return _sorted_csr(validate_data(estimator, X, **_POINTS))
+        return canonical_csr(validate_data(estimator, X, **_POINTS))
     except (TypeError, ValueError) as error:
         raise explained(error, X) from None
 
@@ -188,13 +146,13 @@ def check_training(
     accepted = "csr" if order is not None else ["csr", "csc"]
     options = {**_POINTS, "order": order, "accept_sparse": accepted}
     X, y = as_numpy(X), as_numpy(y)
-    _check_indices(X)
+    check_indices(X)
     try:
         check_columns(X)
         points, targets = validate_data(estimator, X, y, y_numeric=numeric, **options)
     except (TypeError, ValueError) as error:
         raise explained(error, X, y, numeric=numeric) from None
-    return _sorted_csr(points), targets
+    return canonical_csr(points), targets
 
 
 def check_targets(y: Any, n_samples: int, *, numeric: bool = False) -> Array:
@@ -230,10 +188,10 @@ def check_new_points(estimator: Any, X: Any) -> Points:
         return X
     check_is_fitted(estimator)
     X = as_numpy(X)
-    _check_indices(X)
+    check_indices(X)
     try:
         check_columns(X)
-        return _sorted_csr(validate_data(estimator, X, reset=False, **_POINTS))
+        return canonical_csr(validate_data(estimator, X, reset=False, **_POINTS))
     except (TypeError, ValueError) as error:
         if " features, but " in str(error) and estimator.__sklearn_tags__().input_tags.pairwise:
             raise ValueError(
@@ -325,52 +283,6 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
     return weights
 
 
-def check_weighted_classes(classes: Array, codes: Array, weights: Array, sample_weight: Any) -> None:
-    """Refuse negative sample weights that leave rows of a single class: weights of a wrong sign are a mistake. Zero
-    weights may do so; the model is then constant."""
-    if sample_weight is None or not np.asarray(as_numpy(sample_weight)).min() < 0:
-        return
-    weighted = codes[weights > 0]
-    if (weighted == weighted[0]).all():
-        raise ValueError(
-            "Invalid input - all samples with positive weights belong to the same class, "
-            f"{shown(classes[weighted[0]])}: there is nothing to separate, and a specified nu is infeasible. Check the "
-            "signs of sample_weight."
-        )
-
-
-def check_class_weights(class_weight: Any, classes: Array, codes: Array, weights: Array) -> Array:
-    """The weight of each class, in the order of ``classes``.
-
-    ``"balanced"`` counts samples by their weights, so that a weight of two equals a repetition.
-    """
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        order = np.lexsort((weights, codes))  # the same sums for any order of the rows
-        totals = np.bincount(codes[order], weights=weights[order], minlength=len(classes))
-        present = totals > 0
-        balanced = np.zeros(len(classes))
-        balanced[present] = totals.sum() / (np.count_nonzero(present) * totals[present])
-        return balanced
-    if isinstance(class_weight, dict):
-        for label, weight in class_weight.items():
-            if not (isinstance(weight, numbers.Real) and 0 <= float(weight) < math.inf):
-                raise ValueError(
-                    f"class_weight[{shown(label)}] is {shown(weight)}: a weight must be a finite number >= 0."
-                )
-    elif class_weight is None:
-        return np.ones(len(classes))
-    else:
-        raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}.")
-    without = [label for label in classes.tolist() if label not in class_weight]
-    unknown = [label for label in class_weight if label not in classes.tolist()]
-    if without and unknown:
-        raise ValueError(
-            f"class_weight has a weight for {shown(unknown[0])}, which is not in y. The classes, "
-            f"{', '.join(map(shown, without))}, are not in class_weight: name labels as y does."
-        )
-    return compute_class_weight(class_weight, classes=classes, y=classes[codes]).astype(np.float64)
-
-
 def check_number(
     name: str,
     value: Any,
@@ -421,50 +333,6 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False; got {shown(value)}.")
     return bool(value)
-
-
-def check_run_options(estimator: Any) -> None:
-    """The parameters that every iterative estimator has; each error names the parameter, its value and the remedy."""
-    check_number("tol", estimator.tol, above=0)
-    check_number("max_iter", estimator.max_iter, least=-1, integer=True, remedy="-1 means no limit.")
-    check_flag("warm_start", estimator.warm_start)
-    if not isinstance(estimator.verbose, (bool, int, np.bool_, np.integer)):
-        raise TypeError(f"verbose must be True, False or an integer; got {shown(estimator.verbose)}.")
-    try:
-        check_random_state(getattr(estimator, "random_state", None))
-    except ValueError as error:
-        raise ValueError(f"random_state must be None, an integer or a RandomState: {error}.") from error
-    if estimator.max_seconds is not None:
-        check_number("max_seconds", estimator.max_seconds, above=0, infinite=True)
-    if estimator.n_jobs is not None and check_number("n_jobs", estimator.n_jobs, integer=True) == 0:
-        raise ValueError("n_jobs must not be 0; use None or -1 for all cores.")
-
-
-def scaling_hint(X: Points, names: Any) -> str:
-    """A sentence that names the column to scale, when one is much larger than the others."""
-    if X.ndim < 2 or X.shape[1] < 2 or X.shape[0] < 2:
-        return ""
-    entries = X.nnz if sp.issparse(X) else X.size
-    X = X[:: min(1 + entries // HINT_MAX_ENTRIES, max(1, X.shape[0] // HINT_MIN_ROWS))]
-    if sp.issparse(X):
-        size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel().astype(np.float64))
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            size = X.std(axis=0, dtype=np.float64)
-    size = np.where(np.isfinite(size), size, 1e308)
-    positive = size[size > 0]
-    if len(positive) == 0:
-        return ""
-    largest, typical = int(np.argmax(size)), float(np.median(positive))
-    name = f"'{names[largest]}'" if names is not None else str(largest)
-    if size[largest] > 100 * typical:
-        return (
-            f" Column {name} varies {size[largest] / typical:.0e} times as much as a typical one: "
-            "scale the columns, for instance with sklearn.preprocessing.StandardScaler."
-        )
-    if largest is not None and size[largest] > 1e3:
-        return f" The columns vary by up to {size[largest]:.0e} (column {name}): scale them to about 1."
-    return ""
 
 
 def callers_level() -> int:

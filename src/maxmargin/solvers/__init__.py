@@ -1,7 +1,7 @@
 """Solvers: one file, one algorithm; ``SOLVERS`` is the list that estimators, tests and documentation go by."""
 
 from maxmargin.solvers.active_set import ActiveSet
-from maxmargin.solvers.base import Solution, Solver
+from maxmargin.solvers.base import KernelSolver, LinearSolver, Solution, Solver
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.crammer_singer import CrammerSinger
 from maxmargin.solvers.interior_point import Barrier
@@ -21,8 +21,10 @@ __all__ = [
     "CoordinateDescent",
     "CrammerSinger",
     "DualQP",
+    "KernelSolver",
     "L1CoordinateDescent",
     "LinearSolution",
+    "LinearSolver",
     "Newton",
     "Pegasos",
     "PrimalQP",

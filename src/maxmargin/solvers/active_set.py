@@ -30,7 +30,7 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import Solution, Solver
+from maxmargin.solvers.base import KernelSolver, Solution
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.pair_steps import Slots, pair_steps
@@ -51,7 +51,7 @@ CLIMB = 1e-7  # a relative gain of the dual objective that counts as progress
 PATIENCE = 40  # rounds without progress before the double-precision solver takes over
 
 
-class ActiveSet(Solver):
+class ActiveSet(KernelSolver):
     """The default solver for kernels.
 
     Parameters

@@ -10,6 +10,7 @@ every case, says how it ended, and never decides itself whether it was right: th
 
 from __future__ import annotations
 
+import abc
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -52,7 +53,7 @@ class Solution:
 
 
 class Solver:
-    """One algorithm. A subclass declares what it accepts and implements :meth:`solve`, :meth:`solve_run`, or both.
+    """One algorithm and what it accepts: a :class:`KernelSolver`, a :class:`LinearSolver`, or both.
 
     Attributes
     ----------
@@ -96,9 +97,17 @@ class Solver:
         """Whether :mod:`maxmargin.solvers.small_linear` has this method for the problem's loss."""
         return False
 
+
+class KernelSolver(Solver, abc.ABC):
+    """An algorithm for kernel problems."""
+
+    @abc.abstractmethod
     def solve(self, problem: Any, gram: Gram, *, tol: float, control: Control, start: Array | None = None) -> Solution:
         """Minimise a kernel problem to violation <= tol, or stop for a reason that the status names."""
-        raise NotImplementedError(f"{self.name} solves linear problems only.")
+
+
+class LinearSolver(Solver, abc.ABC):
+    """An algorithm for linear problems."""
 
     def solve_linear(
         self,
@@ -115,6 +124,6 @@ class Solver:
         status = run.begin(start)
         return self.solve_run(run, start, random_state) if status is None else run.solution(status, 0)
 
+    @abc.abstractmethod
     def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
         """Go on from a run that has begun, and is not at its end yet."""
-        raise NotImplementedError(f"{self.name} solves kernel problems only.")

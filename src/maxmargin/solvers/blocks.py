@@ -21,7 +21,7 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import Solution, Solver
+from maxmargin.solvers.base import KernelSolver, Solution
 
 INNER_WORK = 20_000_000  # array elements touched between two looks at the clock: well under 0.2 s
 MIN_STEPS = 10_000_000  # LIBSVM's own limit where the user sets none: max(10^7, 100 n)
@@ -43,7 +43,7 @@ class Block:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockSolver(Solver, abc.ABC):
+class BlockSolver(KernelSolver):
     """Rounds of choosing a working set, solving on it and updating f.
 
     Parameters

@@ -26,7 +26,7 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import EVERY_LOSS
+from maxmargin.solvers.base import EVERY_LOSS, LinearSolver
 from maxmargin.solvers.blocks import Block, BlockSolver
 from maxmargin.solvers.descent import FREE_STEP_PERIOD, INTERCEPT_PENALTY, Descent
 from maxmargin.solvers.run import UNLIMITED_ITERATIONS, LinearSolution, Run, Start
@@ -40,7 +40,7 @@ ROUNDING = 1e-14  # part of the first pull below which there is only rounding
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoordinateDescent(BlockSolver):
+class CoordinateDescent(BlockSolver, LinearSolver):
     """One variable at a time: for kernel problems without an intercept, and for linear problems with many columns of
     which a row uses few, such as text.
 

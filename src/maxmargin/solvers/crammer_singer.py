@@ -21,7 +21,7 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import Solution, Solver
+from maxmargin.solvers.base import KernelSolver, Solution
 from maxmargin.solvers.blocks import INNER_WORK, MIN_STEPS, MOST, PATIENCE
 
 DUAL_PROGRESS_RELATIVE = 1e-7  # gain of the dual objective by a working set, below which the run may be stalled
@@ -31,7 +31,7 @@ CLASSES_STALLED_FACTOR = 10  # times the patience of binary problems: k classes 
 
 
 @dataclass(frozen=True)
-class CrammerSinger(Solver):
+class CrammerSinger(KernelSolver):
     """Block descent over rows; the solver of the joint multiclass problem.
 
     Parameters

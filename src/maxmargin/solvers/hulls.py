@@ -25,19 +25,11 @@ from maxmargin.solvers.smo import SMO
 
 @dataclass(frozen=True)
 class Hulls:
-    """The nearest points of two convex hulls.
-
-    Attributes
-    ----------
-    separable : bool
-    distance : float
-        Between the hulls, in feature space; 0 up to rounding when they meet.
-    weights : array
-        The convex combination of each class: entries of a class sum to one. Without an intercept all sum to one.
-    """
+    """The nearest points of two convex hulls."""
 
     separable: bool
-    distance: float
+    distance: float  # between the hulls, in feature space; 0 up to rounding when they meet
+    # the convex combination of each class: entries of a class sum to one. Without an intercept all sum to one
     weights: Array
 
 

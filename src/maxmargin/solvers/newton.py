@@ -30,7 +30,7 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.base import SQUARED_LOSSES, Solver
+from maxmargin.solvers.base import SQUARED_LOSSES, LinearSolver
 from maxmargin.solvers.descent import first_epochs
 from maxmargin.solvers.run import LinearSolution, Run, Start, own_intercept
 
@@ -116,7 +116,7 @@ class _Piece:
 
 
 @dataclass(frozen=True)
-class Newton(Solver):
+class Newton(LinearSolver):
     """Exact Newton steps: the solver for squared losses with moderately many columns.
 
     Examples

@@ -34,25 +34,14 @@ SLICE = 300_000_000  # variables touched between two looks at the clock: under 0
 
 @dataclass(frozen=True)
 class Slots:
-    """Where the variables of a working set stand.
+    """Where the variables of a working set stand."""
 
-    Attributes
-    ----------
-    variable : array of int
-        Of each slot; padding repeats one, so that it has kernel values.
-    real : array of int
-        The slots that are no padding.
-    begin, end : array of int
-        Of each group.
-    lone : int or None
-        The slot that stands for a known offset.
-    """
-
-    variable: Array
-    real: Array
+    variable: Array  # int: of each slot; padding repeats one, so that it has kernel values
+    real: Array  # int: the slots that are no padding
+    # begin, end: of each group
     begin: Array
     end: Array
-    lone: int | None
+    lone: int | None  # the slot that stands for a known offset
 
     @classmethod
     def of(cls, W: Array, group: Array, n_groups: int, lone: bool) -> Slots:

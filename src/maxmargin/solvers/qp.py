@@ -35,7 +35,7 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.base import MARGIN_LOSSES, Solution, Solver
+from maxmargin.solvers.base import MARGIN_LOSSES, KernelSolver, LinearSolver, Solution
 from maxmargin.solvers.interior_point.kernel_system import with_free_solved
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
@@ -106,7 +106,7 @@ def _largest(problem: PrimalProblem) -> Array:
     return np.maximum(problem.upper, -problem.lower)
 
 
-class _QP(Solver, abc.ABC):
+class _QP(LinearSolver):
     """What the two programs of a linear classifier share: scale, solve, evaluate, and solve again if that changed the
     scale."""
 
@@ -197,7 +197,7 @@ class PrimalQP(_QP):
 
 
 @dataclass(frozen=True)
-class DualQP(_QP):
+class DualQP(_QP, KernelSolver):
     """The dual program; needs ``pip install "maxmargin[qp]"``.
 
     Examples

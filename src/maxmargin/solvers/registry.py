@@ -15,7 +15,7 @@ from maxmargin.problems.l1 import L1Problem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.validation import check_choice
 from maxmargin.solvers.active_set import ActiveSet
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import KernelSolver, LinearSolver, Solver
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.crammer_singer import CrammerSinger
 from maxmargin.solvers.interior_point import Barrier
@@ -74,11 +74,11 @@ def check_linear_solver(solver: Any, losses: Iterable[str]) -> None:
         )
 
 
-def choose_solver(name: str, problem: DualProblem) -> tuple[Solver, str]:
+def choose_solver(name: str, problem: DualProblem) -> tuple[KernelSolver, str]:
     """The solver of that name for a kernel problem, or with ``"auto"`` the right one; and why."""
-    if name == "auto":
-        return SOLVERS[KERNEL_DEFAULT], "small working sets and matrix-free pricing suit every kernel"
-    return _requested(SOLVERS[name], problem), "asked for"
+    solver = SOLVERS[KERNEL_DEFAULT] if name == "auto" else _requested(SOLVERS[name], problem)
+    assert isinstance(solver, KernelSolver)
+    return solver, "small working sets over kernel values in tiles suit every kernel" if name == "auto" else "asked for"
 
 
 def _requested(solver: Solver, problem: DualProblem | PrimalProblem) -> Solver:
@@ -89,7 +89,9 @@ def _requested(solver: Solver, problem: DualProblem | PrimalProblem) -> Solver:
     return solver
 
 
-def choose_linear_solver(solver: str | Solver, problem: PrimalProblem, learns: str | None = None) -> tuple[Solver, str]:
+def choose_linear_solver(
+    solver: str | Solver, problem: PrimalProblem, learns: str | None = None
+) -> tuple[LinearSolver, str]:
     """The solver asked for, or with ``"auto"`` the right one for the problem's shape; and why.
 
     The primal has d unknowns, the dual n. Where either is small, interior points (with a squared loss and few columns
@@ -121,6 +123,7 @@ def choose_linear_solver(solver: str | Solver, problem: PrimalProblem, learns: s
     """
     if isinstance(solver, str) and solver == "auto":
         chosen, reason = _by_shape(problem)
+        assert isinstance(chosen, LinearSolver)
         other = learns is not None and chosen.learns not in (learns, "both")
         return chosen, f"{reason}; dual={learns == 'dual'} has the same solution" if other else reason
     if isinstance(solver, str):
@@ -131,6 +134,7 @@ def choose_linear_solver(solver: str | Solver, problem: PrimalProblem, learns: s
             f"dual={learns == 'dual'} asks for a solver of the {learns}, and solver={chosen.name!r} is one of the "
             f"{chosen.learns}: use dual='auto', or solver='auto'."
         )
+    assert isinstance(chosen, LinearSolver)
     return chosen, "asked for"
 
 

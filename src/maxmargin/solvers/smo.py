@@ -29,6 +29,7 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
+from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.blocks import Block, BlockSolver
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
@@ -38,7 +39,7 @@ LINEAR_KERNEL_BYTES = 2e8  # for kernel values of a linear problem
 
 
 @dataclass(frozen=True, kw_only=True)
-class SMO(BlockSolver):
+class SMO(BlockSolver, LinearSolver):
     """Pairs of variables on a working set: for every dual whose variables are tied by equalities; of linear problems,
     for the hinge loss with a free intercept.
 

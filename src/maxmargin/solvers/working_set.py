@@ -16,16 +16,7 @@ from maxmargin.runtime.validation import Array
 
 @dataclass(frozen=True)
 class BoxVariables:
-    """The variables of a dual problem: gradients, values, bounds, and the group of each.
-
-    Attributes
-    ----------
-    g, a, lower, upper : array of float
-    group : array of int
-    n_groups : int
-    zero_offset : bool
-        Whether no equality ties the variables: the offset is known to be zero, so that zero is on both sides.
-    """
+    """The variables of a dual problem: gradients, values, bounds, and the group of each."""
 
     g: Array
     a: Array
@@ -33,6 +24,7 @@ class BoxVariables:
     upper: Array
     group: Array
     n_groups: int
+    # whether no equality ties the variables: the offset is known to be zero, so that zero is on both sides
     zero_offset: bool
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.text_report import TextReport
 from maxmargin.runtime.thinning import ThinnedList
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -36,7 +36,7 @@ Row = tuple[int, int, int, int, float]  # of the history: binary problem, epoch,
 
 
 @dataclass(frozen=True)
-class PerceptronReport:
+class PerceptronReport(TextReport):
     """The account of a perceptron's fit.
 
     Attributes
@@ -80,17 +80,6 @@ class PerceptronReport:
             ),
             ("time", f"{self.seconds:.3g} s"),
         ]
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name:<10}  {value}" for name, value in self._lines())
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self._lines()
-        )
-        return f"<table>{rows}</table>"
 
 
 class Perceptron(ClassifierMixin, Estimator):

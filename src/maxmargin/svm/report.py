@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import html
 import math
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.kernels import Callable as CallableKernel
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.problems.optimality import Certificate
-from maxmargin.runtime.control import Status
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.convergence import KERNEL_WORDS, scaling_hint, warn_unless_converged
 from maxmargin.runtime.history import History
-from maxmargin.runtime.validation import Array, Points, callers_level, scaling_hint
-
-if TYPE_CHECKING:
-    from maxmargin.svm.kernel.context import FitContext
-    from maxmargin.svm.kernel.subproblems import FitOutcome
+from maxmargin.runtime.text_report import TextReport
+from maxmargin.runtime.validation import Array, Points
 
 
 @dataclass(frozen=True)
-class FitReport:
+class FitReport(TextReport):
     """The account of one fit.
 
     A fit may solve several problems (one-vs-one, one-vs-rest). Then objectives, evaluations and iterations are sums,
@@ -91,6 +86,8 @@ class FitReport:
     dtype: str
     threads: int
 
+    scikit_learn_words: ClassVar[str] = KERNEL_WORDS  # of the warning at the limit of iterations
+
     @classmethod
     def deferred(cls, fields: Callable[[], dict[str, Any]]) -> Self:
         """A report whose fields are computed when the first of them is read: a fit of a millisecond does not wait for
@@ -154,36 +151,10 @@ class FitReport:
             ("time", f"{self.seconds:.3g} s, {self.dtype}, {self.threads} thread{'s' if self.threads != 1 else ''}"),
         ]
 
-    def __str__(self) -> str:
-        lines = self._lines()
-        width = max(len(name) for name, _ in lines)
-        return "\n".join(f"{name:<{width}}  {value}" for name, value in lines)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self._lines()
-        )
-        return f"<table>{rows}</table>"
-
 
 def kernel_validity(kernel: Kernel) -> bool | None:
     """Whether a kernel is positive semidefinite; None where nobody knows."""
     return kernel.psd or (None if isinstance(kernel, (CallableKernel, Precomputed)) else False)
-
-
-def warn_unless_converged(estimator: Any, X: Points, advice: str = "") -> None:
-    """The warning of a fit that was stopped: why, how far the model can be from the optimum, and what to do."""
-    report = estimator.report_
-    if not report.converged:
-        warnings.warn(
-            f"{type(estimator).__name__} did not converge ({advice or report.status.value}). The model is the best one "
-            f"so far: its {report.distance_from_optimum()}."
-            f"{scaling_hint(X, getattr(estimator, 'feature_names_in_', None))}",
-            ConvergenceWarning,
-            stacklevel=callers_level(),
-        )
 
 
 def without_rounding(gap: float) -> float:
@@ -191,12 +162,14 @@ def without_rounding(gap: float) -> float:
     return 0.0 if -1e-6 < gap < 0 else gap
 
 
-def combine(certificates: list[Certificate]) -> dict[str, float]:
+def combine(certificates: Sequence[Certificate]) -> dict[str, float]:
     """The fields of a report from the certificates of its problems: sums of objectives, the worst of the rest."""
     primal = sum(c.primal for c in certificates)
     dual = sum(c.dual for c in certificates)
-    gap = primal - dual
-    size = max(abs(primal), abs(dual))
+    gap, size = primal - dual, max(abs(primal), abs(dual))
+    relative_gap = gap / size if size and math.isfinite(gap) else (0.0 if gap == 0 else math.inf)
+    if len(certificates) == 1:  # it may measure an objective that cannot be told from zero by another size
+        relative_gap = certificates[0].relative_gap
     worst = {
         name: max((getattr(c, name) for c in certificates), default=0.0)
         for name in ("stationarity", "primal_infeasibility", "dual_infeasibility", "complementarity")
@@ -204,31 +177,77 @@ def combine(certificates: list[Certificate]) -> dict[str, float]:
     return {
         "primal_objective": primal,
         "dual_objective": dual,
-        "relative_gap": gap / size if size and math.isfinite(gap) else (0.0 if gap == 0 else math.inf),
+        "relative_gap": relative_gap,
         "kkt_violation": max((c.violation for c in certificates), default=0.0),
         **worst,
     }
 
 
+@dataclass(frozen=True)
+class SolverUsed:
+    """Which solver, why, and the kernel values it computed."""
+
+    name: str
+    reason: str
+    evaluations: int = 0
+
+
+class FitOutcome(Protocol):
+    """What came of the problems of a fit, one entry per problem."""
+
+    @property
+    def status(self) -> Status: ...
+    @property
+    def solver(self) -> SolverUsed: ...
+    @property
+    def n_iter(self) -> Array: ...
+    @property
+    def margins(self) -> Array: ...
+    @property
+    def certificates(self) -> Sequence[Certificate]: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def advice(self) -> str: ...
+
+
+class FittedRows(Protocol):
+    """What a fit knows of its rows."""
+
+    @property
+    def kernel(self) -> Kernel: ...
+    @property
+    def control(self) -> Control: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def input_shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+
+
 def report_fit(
     estimator: Any,
-    context: FitContext,
+    context: FittedRows,
     outcome: FitOutcome,
+    X: Points,
     *,
-    title: str,
+    model: str,
     parameters: Callable[[], str],
     training_error: Callable[[], float],
     error_name: str = "training error",
+    n_support: Callable[[], int] | None = None,
+    kind: type[FitReport] = FitReport,
 ) -> None:
-    """The last step of a kernel fit: ``report_``, ``history_``, ``fit_status_``, and the warning unless it converged.
-    Report and history are made when they are read: a fit of a millisecond does not wait for them."""
-    kernel, seconds, threads, dtype = context.kernel, context.control.seconds, context.threads, str(context.X.dtype)
-    n_support, shape, tol, used = len(estimator.support_), estimator.shape_fit_, estimator.tol, outcome.solver
-    n_features = getattr(estimator, "n_features_in_", 0)
+    """The last step of a fit: ``report_``, ``history_``, and the warning unless it converged. Report and history are
+    made when they are read: a fit of a millisecond does not wait for them."""
+    kernel, seconds, threads, dtype = context.kernel, context.control.seconds, context.threads, context.dtype
+    n_samples, tol, used = context.input_shape[0], float(estimator.tol), outcome.solver
+    n_features, n_vectors = getattr(estimator, "n_features_in_", 0), len(getattr(estimator, "support_", ()))
 
     def fields() -> dict[str, Any]:
         return {
-            "model": title,
+            "model": model,
             "solver": used.name,
             "solver_reason": used.reason,
             "kernel": kernel,
@@ -236,8 +255,8 @@ def report_fit(
             "status": outcome.status,
             "n_iter": int(outcome.n_iter.sum()),
             "kernel_evaluations": used.evaluations,
-            "n_support": n_support,
-            "n_samples": shape[0],
+            "n_support": n_vectors if n_support is None else n_support(),
+            "n_samples": n_samples,
             "n_features": n_features,
             "margins": outcome.margins,
             "training_error": training_error(),
@@ -247,11 +266,13 @@ def report_fit(
             "seconds": seconds,
             "dtype": dtype,
             "threads": threads,
-            **combine(outcome.certificate_list()),
+            **combine(outcome.certificates),
         }
 
-    estimator.report_ = FitReport.deferred(fields)
-    estimator.history_ = History.deferred(outcome.history)
-    estimator.fit_status_ = 0 if outcome.status.converged else 1
+    estimator.report_, estimator.history_ = kind.deferred(fields), outcome.history
     if not outcome.status.converged:
-        warn_unless_converged(estimator, context.X)
+        hint = scaling_hint(X, getattr(estimator, "feature_names_in_", None))
+        distance = estimator.report_.distance_from_optimum()
+        warn_unless_converged(
+            estimator, outcome.status, distance, advice=outcome.advice, hint=hint, words=kind.scikit_learn_words
+        )

@@ -26,8 +26,7 @@ from maxmargin.runtime.validation import (
     check_choice,
     check_labels,
     check_number,
-    check_points,
-    check_targets,
+    check_outputs,
 )
 
 
@@ -237,7 +236,8 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
         """
         self._check_parameters()
         X = self._training_points(X)
-        self._targets = _check_outputs(y, X.shape[0]).copy()  # the user may change y
+        Y, single = check_outputs(y, X.shape[0])
+        self._targets = (Y[:, 0] if single else Y).copy()  # the user may change y
         self._fit_points(X)
         return self
 
@@ -258,15 +258,3 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _check_outputs(y: Any, n_samples: int) -> Array:
-    """Numeric targets, one or several per sample."""
-    if y is None or np.asarray(y).ndim < 2:
-        return check_targets(y, n_samples, numeric=True)
-    outputs = check_points(np.asarray(y), "y").astype(np.float64, copy=False)
-    if len(outputs) != n_samples:
-        raise ValueError(
-            f"X has {n_samples} samples and y has {len(outputs)}: give one row of targets for each sample."
-        )
-    return outputs

@@ -1,6 +1,6 @@
 """The barrier method: along the central path to the solution, by the production solver's own iterates.
 
-:mod:`maxmargin.solvers.interior_point.dual_path` states it. All alpha stay strictly between 0 and C; the conditions of
+:mod:`maxmargin.solvers.interior_point.path` states it. All alpha stay strictly between 0 and C; the conditions of
 optimality ask for products (room to a bound) x (its multiplier) = 0, the method has them equal mu > 0, and lets mu fall
 to zero. An interior point is never at a bound, so at the end the bounds are read off and the rest is solved exactly.
 """
@@ -13,8 +13,7 @@ import numpy as np
 
 from maxmargin.lab.traces.lesson import Lesson, Step, number
 from maxmargin.problems import optimality
-from maxmargin.solvers.interior_point.dual_path import iterates
-from maxmargin.solvers.interior_point.kernel_system import DenseSystem, guesses
+from maxmargin.solvers.interior_point.kernel_system import DenseSystem, guesses, iterates
 
 
 def steps(lesson: Lesson) -> Iterator[Step]:

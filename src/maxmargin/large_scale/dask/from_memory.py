@@ -29,12 +29,14 @@ def on_cluster(estimator: Any, X: Points, y: Array, address: str | None = None) 
     >>> on_cluster(LinearSVC(), X, y).score(X, y) > 0.9
     True
     """
-    name = type(estimator).__name__
-    if name not in cluster_estimators.__all__:
-        raise ValueError(f"maxmargin.large_scale.dask has no {name}: it has {', '.join(cluster_estimators.__all__)}.")
+    kinds = [getattr(cluster_estimators, name) for name in cluster_estimators.__all__]
+    kind = next((kind for kind in kinds if kind._local is type(estimator)), None)
+    if kind is None:
+        known = ", ".join(cluster_estimators.__all__)
+        raise ValueError(f"maxmargin.large_scale.dask has no {type(estimator).__name__}: it has {known}.")
     with _client(address) as client:
         parameters = estimator.get_params(deep=False)
-        return getattr(cluster_estimators, name)(**parameters, client=client).fit(X, y).to_local()
+        return kind(**parameters, client=client).fit(X, y).to_local()
 
 
 @contextmanager

@@ -20,10 +20,12 @@ from maxmargin.large_scale.dask.training import Moments, Training, counted_worke
 from maxmargin.large_scale.newton import Newton, NewtonSolution
 from maxmargin.large_scale.report import warn_unless_converged
 from maxmargin.problems.losses import make_loss
+from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import Array, check_class_weights, check_number
+from maxmargin.runtime.validation import Array, check_number
+from maxmargin.solvers.newton import Newton as LinearNewton
 from maxmargin.svm.linear.checks import check_linear_parameters
 from maxmargin.svm.linear.report import LinearReport
 from maxmargin.svm.report import combine
@@ -85,8 +87,10 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
                 f"dual=True asks for a solver of the dual problem, and on dask the primal one is solved: use 'auto' or "
                 f"False, whose solution is the same, or {local}."
             )
-        if not (isinstance(self.solver, str) and self.solver in ("auto", "newton")):
-            raise ValueError(f"solver={self.solver!r} is not supported on dask: use 'auto' or 'newton', or {local}.")
+        if not (isinstance(self.solver, str) and self.solver in ("auto", LinearNewton.name)):
+            raise ValueError(
+                f"solver={self.solver!r} is not supported on dask: use 'auto' or {LinearNewton.name!r}, or {local}."
+            )
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -230,7 +234,7 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
         intercept = intercept if self.fit_intercept else "no intercept"
         return LinearReport(
             model=f"LinearSVC, {n_classes} classes{several}",
-            solver="none" if solution is None else f"newton, {solution.method}",
+            solver="none" if solution is None else f"{LinearNewton.name}, {solution.method}",
             solver_reason=counted_workers(self.traffic_),
             kernel=Linear(),
             parameters=f"C = {self.C:g}, {self.loss.replace('_', ' ')} loss, {intercept}",

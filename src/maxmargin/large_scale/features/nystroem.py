@@ -25,8 +25,10 @@ from maxmargin.large_scale.features.choosing import choose_landmarks
 from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.features.kernel_error import KernelError, estimate_kernel_error
 from maxmargin.large_scale.features.landmarks import Landmarks, check_landmark_columns, generator_of
+from maxmargin.large_scale.parameter_docs import FEATURE_ENTRIES
 from maxmargin.runtime.canonical_rows import object_hashes, row_hashes
 from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_memory, check_number, check_weights
@@ -36,6 +38,7 @@ TILE_VALUES = 1 << 18  # kernel values of a tile, 2 MB
 NAMED = {"gamma": "auto", "degree": 3, "coef0": 1.0}  # of a kernel given by name, by default, as in scikit-learn
 
 
+@documented(FEATURE_ENTRIES)
 @parameters
 class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
     """Features of landmarks, whose inner products are about the kernel's.
@@ -59,13 +62,11 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         kernel has fewer dimensions.
     random_state : int, RandomState or Generator, optional
         Chooses the landmarks.
-    n_jobs : int, optional
-        Threads; all cores when not given. The features do not depend on it.
+    {n_jobs}
     landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
         How to choose: at random; centres of clusters, for vectors; by ridge leverage scores, or one after another by
         what is missed so far, which both find what is rare. Or the landmarks themselves, as points or as row numbers.
-    dtype : {"float32", "float64"}, optional
-        Of the features; that of X when not given.
+    {dtype}
 
     Attributes
     ----------
@@ -136,15 +137,11 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
             Training points; with ``kernel="precomputed"`` their kernel matrix.
-        y : ignored
-            For scikit-learn's interface.
+        {y}
         sample_weight : array-like of shape (n_samples,), optional
             A weight of two is a repetition, and zero is absent.
 
-        Returns
-        -------
-        self : object
-            The fitted transformer.
+        {Returns, self}
         """
         check_number("n_components", self.n_components, least=1, integer=True)
         if self.dtype is not None:
@@ -208,15 +205,9 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
             Points, like the training points, or better others; for a precomputed kernel, its training matrix.
-        rows : int, default=1000
-            How many of them to use.
-        random_state : int, RandomState or Generator, default=0
-            Draws the rows.
+        {rows, random_state}
 
-        Returns
-        -------
-        KernelError
-            Its text says it in a sentence.
+        {Returns, error}
         """
         X = self._new_points(X)
         if isinstance(self.kernel_, Precomputed):

@@ -36,7 +36,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from maxmargin.kernels import RBF, Columns, Kernel, Laplacian, Normalized, Power, Product, Scaled, Sum
 from maxmargin.large_scale.features.kernel_error import KernelError, draw_rows, error_of
 from maxmargin.large_scale.features.landmarks import generator_of
+from maxmargin.large_scale.parameter_docs import FEATURE_ENTRIES
 from maxmargin.runtime.estimator import Estimator, parameters
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -54,6 +56,7 @@ TILE_VALUES = 1 << 17  # angles of a tile, 1 MB
 TURN = 2.0 * np.pi
 
 
+@documented(FEATURE_ENTRIES)
 @parameters
 class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Random waves, whose inner products are about the kernel's.
@@ -74,10 +77,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         Independent frequencies, or orthogonal ones, which make the error smaller (RBF kernels only).
     random_state : int, RandomState or Generator, optional
         Draws the frequencies.
-    n_jobs : int, optional
-        Threads; all cores when not given. The features do not depend on it.
-    dtype : {"float32", "float64"}, optional
-        Of the features; that of X when not given.
+    {n_jobs, dtype}
 
     Attributes
     ----------
@@ -130,13 +130,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training points: the number of columns, and what ``gamma="scale"`` needs.
-        y : ignored
-            For scikit-learn's interface.
+        {y}
 
-        Returns
-        -------
-        self : object
-            The fitted transformer.
+        {Returns, self}
         """
         count = int(check_number("n_components", self.n_components, least=1, integer=True))
         orthogonal = check_choice("method", self.method, ["fourier", "orthogonal"]) == "orthogonal"
@@ -206,15 +202,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Points.
-        rows : int, default=1000
-            How many of them to use.
-        random_state : int, RandomState or Generator, default=0
-            Draws the rows.
+        {rows, random_state}
 
-        Returns
-        -------
-        KernelError
-            Its text says it in a sentence.
+        {Returns, error}
         """
         X = check_new_points(self, X)
         S = X[draw_rows(np.arange(X.shape[0]), rows, generator_of(random_state))].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Interior points: one method, for kernel problems (``dual_path``) and, in passes over rows, for linear ones."""
+"""Interior points: one path, over the systems of kernel problems and of linear ones."""
 
 from maxmargin.solvers.interior_point.barrier import Barrier
 

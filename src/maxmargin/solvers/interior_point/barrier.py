@@ -21,9 +21,9 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.base import EVERY_LOSS, Solution, Solver
+from maxmargin.solvers.base import EVERY_LOSS, KernelSolver, LinearSolver, Solution
 from maxmargin.solvers.interior_point.kernel_system import KERNEL_MAX_ROWS, solve_kernel
-from maxmargin.solvers.interior_point.row_path import Path
+from maxmargin.solvers.interior_point.path import Path, linear_start
 from maxmargin.solvers.interior_point.row_systems import NormalSystem, RowGramSystem
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
@@ -40,7 +40,7 @@ def _diverged(run: Run, beta: Array, w: Array, squares: float) -> Status | None:
 
 
 @dataclass(frozen=True)
-class Barrier(Solver):
+class Barrier(KernelSolver, LinearSolver):
     """Interior points: ten to thirty iterations to any accuracy, whatever C, epsilon and the scale of the columns.
 
     Memory grows with the square of the number of columns, or of rows if they are fewer; of kernel problems with the
@@ -93,23 +93,16 @@ class Barrier(Solver):
         """From a start with multipliers (the solution for another C, say) the path is entered near its end, and left
         for the usual one if that does not lead on. Any other start is only evaluated."""
         used = np.flatnonzero(problem.weight > 0)
+        if len(used) < problem.n_rows:  # a row without weight has no slack for its multiplier
+            return self._on(used, problem, start, tol=tol, control=control, random_state=random_state)
         with single_threaded_blas():
-            if len(used) < problem.n_rows:  # a row without weight has no room for its multiplier
-                return self._on(used, problem, tol=tol, control=control, start=start)
-            return self._solve(problem, tol, control, start)
+            solution = super().solve_linear(problem, tol=tol, control=control, start=start)
+            wide = problem.n_features > problem.n_rows and not problem.design.sparse and not problem.hard_margin
+            stalled = wide and solution.status is Status.STALLED
+            return self._rotated(problem, tol, control, solution) if stalled else solution
 
-    def _solve(self, problem: PrimalProblem, tol: float, control: Control, start: Start | None) -> LinearSolution:
-        solution = self._paths(problem, tol, control, start)
-        wide = problem.n_features > problem.n_rows and not problem.design.sparse and not problem.hard_margin
-        if wide and solution.status is Status.STALLED:
-            return self._rotated(problem, tol, control, solution)
-        return solution
-
-    def _paths(self, problem: PrimalProblem, tol: float, control: Control, start: Start | None) -> LinearSolution:
-        run = Run(problem, tol, control)
-        n_iter, status = 0, run.begin(start)
-        if status is not None:
-            return run.solution(status, n_iter)
+    def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
+        problem, control, n_iter, status = run.problem, run.control, 0, None
         columns = problem.n_features <= problem.n_rows
         bounded = bool(np.isfinite(problem.upper).all() and np.isfinite(problem.lower).all()) and problem.total == 0
         try:
@@ -127,7 +120,7 @@ class Barrier(Solver):
         columns = problem.n_features <= problem.n_rows
         system = NormalSystem(problem, control) if columns else RowGramSystem(problem, control)
         squares = float(system.design.squared_norms().mean()) or 1.0
-        path = Path(problem, system, squares)
+        path = Path(linear_start(problem, system.f, squares), system)
         if start is not None and isinstance(system, NormalSystem):
             path.offset = system.start_at(start)
             path.begin_near(run.primal - run.dual)
@@ -150,18 +143,20 @@ class Barrier(Solver):
             moved = problem.shift
             X -= moved
         Q, R = qr(X.T, mode="economic", overwrite_a=True, check_finite=False)
-        found = self._paths(replace(problem, X=np.ascontiguousarray(R.T)), tol, control, None)
+        rotated = replace(problem, X=np.ascontiguousarray(R.T))
+        found = super().solve_linear(rotated, tol=tol, control=control)
         w = Q @ found.w
         b = problem.settle(problem.design.times(w), found.b - float(moved @ w))
         if problem.primal(w, b) > problem.primal(stalled.w, stalled.b):
             return stalled
         return replace(found, w=w, b=b, f=None, n_iter=stalled.n_iter + found.n_iter)
 
-    def _on(self, used: Array, problem: PrimalProblem, *, start: Start | None, **how: Any) -> LinearSolution:
+    def _on(self, used: Array, problem: PrimalProblem, start: Start | None, **how: Any) -> LinearSolution:
+        """The solution of the rows that have weight, with multipliers for all."""
         inner = replace(problem, X=problem.X[used], y=problem.y[used], weight=problem.weight[used])
         if start is not None and start.beta is not None:
             start = replace(start, beta=start.beta[used])
-        solution = replace(self._solve(inner, start=start, **how), f=None)  # of these rows only
+        solution = replace(self.solve_linear(inner, start=start, **how), f=None)  # of these rows only
         if solution.beta is None:
             return solution
         beta = np.zeros(problem.n_rows)

@@ -1,7 +1,7 @@
 """Interior points for any kernel, with the kernel matrix in memory.
 
-:mod:`maxmargin.solvers.interior_point.dual_path` is the method. Its Newton systems have the matrix Q + D with Q = E K
-E', where E gives each variable its row and sign. With Theta = D^-1, T = E'Theta E (diagonal: the sum over the variables
+:mod:`maxmargin.solvers.interior_point.path` is the method. Its Newton systems have the matrix Q + D with Q = E K E',
+where E gives each variable its row and sign. With Theta = D^-1, T = E'Theta E (diagonal: the sum over the variables
 of a row) and root = T^1/2,
 
     (Q + D)^-1 = (Theta - Theta E T^-1 E'Theta) + Theta E root^-1 M^-1 root^-1 E'Theta,     M = I + root K root.
@@ -11,15 +11,14 @@ variable; where it has two (regression) it is their difference. One Cholesky fac
 of an iteration.
 
 An interior point is never at a bound. So once mu is small the bounds are read off: a variable is at its bound where the
-bound's multiplier is larger than the room that is left, each in its natural unit. With those fixed, the rest is
+bound's multiplier is larger than the slack that is left, each in its natural unit. With those fixed, the rest is
 linear algebra, Q_FF d - G'lambda = -g_F over the free variables F, and its solution is taken if that is optimal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
@@ -30,36 +29,44 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.base import Solution
-from maxmargin.solvers.interior_point.dual_path import Iterate, iterates
+from maxmargin.solvers.interior_point.path import EVEN_ONE_SIDED, DenseRows, Pass, Path, PathStart, Right
 
 KERNEL_MAX_ROWS = 4000  # beyond, a factorisation takes seconds, and the other solvers are much faster
 BOUNDS_MAX_MU = 1e-4  # mu, in its natural unit, from which on the bounds are read off
 
 
-class DenseSystem:
-    """Newton systems by a Cholesky factor of size n x n.
-
-    Parameters
-    ----------
-    problem : DualProblem
-        One or two variables a row.
-    K : array of shape (n, n)
-    """
+class DenseSystem(DenseRows):
+    """Newton systems by a Cholesky factor of size n x n, with one or two variables per row; ``f`` is Q a less the
+    offsets of the variables' groups."""
 
     def __init__(self, problem: DualProblem, K: Array) -> None:
-        self.problem, self.K = problem, K
+        self.problem, self.K, self.every = problem, K, slice(0, problem.n_variables)
         self.G = (problem.group == np.arange(len(problem.totals))[:, None]).astype(float)
         order = np.argsort(problem.row, kind="stable")
         twice = np.flatnonzero(problem.row[order[1:]] == problem.row[order[:-1]])
         self.first, self.second = order[twice], order[twice + 1]
         self.opposite = problem.sign[self.first] * problem.sign[self.second]
+        ends = [(problem.linear[mine].min(), problem.linear[mine].max()) for mine in self.G.astype(bool)]
+        self.offset = np.array([(low + high) / 2 for low, high in ends])
+        self.f = np.zeros(problem.n_variables)
 
     def value(self, a: Array) -> Array:
+        """Q a."""
         return self.problem.sign * (self.K @ self.problem.coefficients(a))[self.problem.row]
 
-    def factor(self, D: Array) -> None:
+    def _of_groups(self, offset: Array) -> Array:
+        return np.append(offset, 0.0)[self.problem.group]
+
+    def begin(self, beta: Array) -> None:
+        self.advance(0.0, beta)
+
+    def gather(self, work: Pass, V: Array) -> Right:
+        self.missing = self.problem.totals - self.G @ (V[2] + V[3])
+        return super().gather(work, V)
+
+    def factor(self, T: Array) -> None:
         problem = self.problem
-        self.theta = 1.0 / D
+        self.theta = T.copy()
         self.T = np.bincount(problem.row, weights=self.theta, minlength=problem.n_rows)
         self.root = np.sqrt(self.T)
         M = self.root[:, None] * self.K * self.root
@@ -73,31 +80,107 @@ class DenseSystem:
                 if push is None:
                     raise
                 M[np.diag_indices_from(M)] += push * float(np.abs(M).max())
-        self.tied = np.array([self._inverse(g) for g in self.G])
+        self.tied = np.array([self._inverse(self.theta * g) for g in self.G])
 
-    def _inverse(self, r: Array) -> Array:
-        """(Q + D)^-1 r."""
+    def _inverse(self, q: Array) -> Array:
+        """(Q + D)^-1 r, for q = Theta r."""
         problem, theta = self.problem, self.theta
-        rows = np.bincount(problem.row, weights=problem.sign * theta * r, minlength=problem.n_rows)
+        rows = np.bincount(problem.row, weights=problem.sign * q, minlength=problem.n_rows)
         root = np.where(self.root > 0, self.root, 1.0)
         inner = cho_solve(self.factors, rows / root, check_finite=False) / root
         out = theta * problem.sign * inner[problem.row]
         if len(self.first):
             i, j = self.first, self.second
-            apart = theta[i] * theta[j] / (theta[i] + theta[j]) * (r[i] - self.opposite * r[j])
+            apart = (theta[j] * q[i] - self.opposite * theta[i] * q[j]) / (theta[i] + theta[j])
             out[i] += apart
             out[j] -= self.opposite * apart
         return out
 
-    def solve(self, r: Array, e: Array) -> tuple[Array, Array, Any]:
-        da = self._inverse(r)
-        if len(e) == 0:
-            return da, e, None
-        doffset = np.linalg.solve(self.G @ self.tied.T, e - self.G @ da)
-        return da + doffset @ self.tied, doffset, None
+    def direction(self, q: Array, missing: Array) -> tuple[Array, Array]:
+        """da and dlambda with (Q + D) da - G'dlambda = r, q = Theta r, and G da = missing."""
+        da, doffset = self._inverse(q), np.zeros(len(missing))
+        if len(missing):
+            doffset = np.linalg.solve(self.G @ self.tied.T, missing - self.G @ da)
+            da = da + doffset @ self.tied
+        return da, doffset
 
-    def advance(self, step: float, change: Any) -> None:
-        """Nothing to do: ``value`` is computed from a."""
+    def solve(self, right: Right, missing: float) -> float:
+        """The offsets are part of f: lambda stays zero."""
+        da, self.doffset = self.direction(right[0], self.missing)
+        self.df = self.value(da) - self._of_groups(self.doffset)
+        return 0.0
+
+    def advance(self, step: float, beta: Array) -> None:
+        if step:
+            self.offset = self.offset + step * self.doffset
+        self.f[:] = self.value(beta) - self._of_groups(self.offset)
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """A point strictly inside the bounds."""
+
+    a: Array
+    offset: Array  # lambda, one entry per group
+    # below, above: the slacks A and B; infinite where there is no bound
+    below: Array
+    above: Array
+    # at_lower, at_upper: the bounds' multipliers z and x; zero where there is no bound
+    at_lower: Array
+    at_upper: Array
+    mu: float  # mean product of a slack and its multiplier
+    size: float  # what multipliers are measured by: the slopes of the objective at the start
+    iteration: int
+    step: float  # length of the step that led here
+
+
+def iterates(problem: DualProblem, system: DenseSystem, unit: float | Array) -> Iterator[Iterate]:
+    """The points of the method, for as long as it makes progress; whoever asks for the next one decides when to stop.
+
+    All bounds must leave slack and one of them be 0, as in every problem of :mod:`maxmargin.problems.dual`; ``unit`` is
+    the size that variables without a bound are expected to have."""
+    m, p, a = problem.n_variables, problem.linear, _start(problem, unit)
+    f = -system._of_groups(system.offset)
+    size = float(np.abs(p + f).max(initial=0.0)) or float(np.abs(system.value(a)).max(initial=0.0)) or 1.0
+    boxes = problem.lower[None].copy(), problem.upper[None].copy(), p[None].copy(), a[None].copy()
+    total, none = float(a.sum()), np.zeros(m)
+    path = Path(PathStart(*boxes, none, f, 0.0, total, size, False, EVEN_ONE_SIDED), system)
+    going, state = True, np.empty(4 * m)
+    while going:
+        path.rows.rooms(state)
+        below, above, at_lower, at_upper = state.reshape(4, m).copy()
+        yield Iterate(
+            a=path.beta.copy(),
+            offset=system.offset,
+            below=below,
+            above=above,
+            at_lower=at_lower,
+            at_upper=at_upper,
+            mu=path.mean_product(),
+            size=size,
+            iteration=path.n_iter,
+            step=path.length,
+        )
+        path.gather()
+        going = path.step()
+
+
+def _start(problem: DualProblem, unit: float | Array) -> Array:
+    """Half of every box, or ``unit`` where there is none. In a group of both signs the side that is heavier is made as
+    light as the other; one of a single sign is spread over its boxes."""
+    sign = np.where(problem.upper > 0, 1.0, -1.0)
+    box = np.where(sign > 0, problem.upper, -problem.lower)
+    a = sign * np.where(np.isfinite(box), 0.5 * box, unit)
+    for g, total in enumerate(problem.totals):
+        up, down = (problem.group == g) & (sign > 0), (problem.group == g) & (sign < 0)
+        if total != 0:
+            members = up if total > 0 else down
+            a[members] = float(total) / float(box[members].sum()) * box[members]
+        else:
+            high, low = float(a[up].sum()), -float(a[down].sum())
+            a[up] *= min(1.0, low / high)
+            a[down] *= min(1.0, high / low)
+    return a
 
 
 def solve_kernel(problem: DualProblem, gram: Gram, goal: float, control: Control, start: Array | None) -> Solution:

@@ -1,4 +1,4 @@
-"""Two ways to solve the Newton systems of :mod:`maxmargin.solvers.interior_point.row_path`.
+"""Two ways to solve the Newton systems of :mod:`maxmargin.solvers.interior_point.path`.
 
 They ask for df = X delta' with delta = q + T (dlambda - df) and, with a free intercept, 1'delta = e.
 
@@ -28,7 +28,7 @@ from scipy.linalg import cho_factor, cho_solve
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.interior_point.row_path import Pass, Right
+from maxmargin.solvers.interior_point.path import DenseRows, Pass, Right
 from maxmargin.solvers.run import Run, Start, own_intercept
 
 SINGLE_MIN_GAP = 1e-2  # relative gap above which X'T X in single precision is good enough for a direction,
@@ -155,7 +155,7 @@ class NormalSystem:
         self.w = self.w + step * self.dw
 
 
-class RowGramSystem:
+class RowGramSystem(DenseRows):
     """The n x n form."""
 
     def __init__(self, problem: PrimalProblem, control: Control) -> None:
@@ -179,10 +179,6 @@ class RowGramSystem:
 
     def begin(self, beta: Array) -> None:
         self.advance(1.0, beta)
-
-    def gather(self, work: Pass, V: Array) -> Right:
-        work(self.every)
-        return V[1].copy(), float(V[1].sum())
 
     def evaluate(self, run: Run, n_iter: int, beta: Array, offset: float) -> Status | None:
         """Show the present point to the run."""
@@ -217,17 +213,6 @@ class RowGramSystem:
         moved = self.level * float(delta.sum())
         self.df = self.K @ delta - moved
         return dlambda - moved
-
-    def along(self, work: Pass, V: Array) -> tuple[Right, Right]:
-        self.predicted = self.df
-        work(self.every)
-        return (V[0].copy(), float(V[0].sum())), (V[1].copy(), float(V[1].sum()))
-
-    def to(self, work: Pass) -> None:
-        work(self.every)
-
-    def refine(self, changes: Array, missing: float) -> float | None:
-        return None
 
     def advance(self, step: float, beta: Array) -> None:
         self.f[:] = self.fixed + self.K @ beta - self.level * float(beta.sum())

@@ -48,7 +48,7 @@ from maxmargin.problems.l1 import L1Problem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.l1.columns import Columns, columns_of
 from maxmargin.solvers.l1.model import minimise, violation
 from maxmargin.solvers.run import LinearSolution, Run, Start
@@ -208,7 +208,7 @@ def _losses(problem: PrimalProblem, slack: Array) -> float:
 
 
 @dataclass(frozen=True)
-class L1CoordinateDescent(Solver):
+class L1CoordinateDescent(LinearSolver):
     """Working sets of columns, Newton steps on each by coordinate descent: the solver for ``penalty="l1"``.
 
     Parameters
@@ -253,25 +253,15 @@ class L1CoordinateDescent(Solver):
             return "l1_coordinate_descent needs finite weights, and C=inf is a hard margin: use a finite C"
         return None
 
-    def solve_linear(
-        self,
-        problem: PrimalProblem,
-        *,
-        tol: float,
-        control: Control,
-        start: Start | None = None,
-        random_state: Any = None,
-    ) -> LinearSolution:
-        """Minimise to a relative duality gap <= tol, or stop for a reason that the status names."""
+    def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
+        problem, control = run.problem, run.control
         reason = self.refuses(problem)
         if reason is not None or not isinstance(problem, L1Problem):
             raise ValueError(f"solver={self.name!r} cannot solve this problem: {reason}.")
-        run = Run(problem, tol, control)
-        n_iter, status = 0, run.begin(start)
+        n_iter, status = 0, None
         rng = check_random_state(random_state)
         try:
-            if status is None:
-                n_iter, status = self._rounds(problem, run, control, rng, start, 0, poor=TRIALS)
+            n_iter, status = self._rounds(problem, run, control, rng, start, 0, poor=TRIALS)
             if status is None:
                 n_iter, start, status = self._approach(problem, run, control, rng, n_iter)
             if status is None:

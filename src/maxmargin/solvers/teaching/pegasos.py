@@ -18,14 +18,14 @@ from typing import Any, ClassVar
 
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.validation import check_flag, check_number
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.run import LinearSolution, Run, Start
 from maxmargin.solvers.teaching.stochastic import descend
 from maxmargin.solvers.teaching.subgradient import INVERSE, refuses_hard
 
 
 @dataclass(frozen=True)
-class Pegasos(Solver):
+class Pegasos(LinearSolver):
     """Pegasos, with mini-batches, projection and averaging; for the hinge loss.
 
     Parameters

@@ -34,24 +34,12 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Epoch:
-    """One time through the points.
+    """One time through the points."""
 
-    Attributes
-    ----------
-    mistakes : int
-        Points that were on the wrong side when their turn came: the updates of this epoch.
-    errors : int
-        Points on the wrong side at its end.
-    objective : float
-        The perceptron's criterion then, the mean of max(0, -y f).
-    best : bool
-        Whether no earlier epoch had so few errors.
-    """
-
-    mistakes: int
-    errors: int
-    objective: float
-    best: bool
+    mistakes: int  # points that were on the wrong side when their turn came: the updates of this epoch
+    errors: int  # points on the wrong side at its end
+    objective: float  # the perceptron's criterion then, the mean of max(0, -y f)
+    best: bool  # whether no earlier epoch had so few errors
 
 
 @dataclass
@@ -64,26 +52,16 @@ class PerceptronRun:
         Where to start: w and then b.
     eta : float
         The step.
-    fit_intercept, average : bool
-
-    Attributes
-    ----------
-    looks : int
-        Points that were passed so far, all epochs together.
-    best : array of shape (n_features + 1,)
-        The vector with the fewest errors so far.
-    fewest : int
-        Its errors; -1 before the first epoch is evaluated.
-    """
+    fit_intercept, average : bool"""
 
     v: Array
     eta: float = 1.0
     fit_intercept: bool = True
     average: bool = False
     s: Array = field(init=False)
-    looks: int = 0
-    best: Array = field(init=False)
-    fewest: int = field(init=False, default=-1)
+    looks: int = 0  # points that were passed so far, all epochs together
+    best: Array = field(init=False)  # shape (n_features + 1,), the vector with the fewest errors so far
+    fewest: int = field(init=False, default=-1)  # its errors; -1 before the first epoch is evaluated
 
     def __post_init__(self) -> None:
         self.s = np.zeros_like(self.v)

@@ -33,7 +33,7 @@ from maxmargin import _native
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import MARGIN_LOSSES, Solver
+from maxmargin.solvers.base import MARGIN_LOSSES, LinearSolver
 from maxmargin.solvers.run import LinearSolution, Run, Start
 from maxmargin.solvers.teaching.subgradient import INVERSE, Step, highest, refuses_hard, schedule, too_long
 
@@ -132,7 +132,7 @@ def descend(
 
 
 @dataclass(frozen=True)
-class StochasticSubgradient(Solver):
+class StochasticSubgradient(LinearSolver):
     """Stochastic sub-gradient descent, one random row a step.
 
     Parameters

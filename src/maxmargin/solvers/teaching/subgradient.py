@@ -35,7 +35,7 @@ from maxmargin.problems.design import Design
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array, check_number
-from maxmargin.solvers.base import MARGIN_LOSSES, Solver
+from maxmargin.solvers.base import MARGIN_LOSSES, LinearSolver
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
 Step = str | float | Callable[[int], float]
@@ -44,14 +44,14 @@ LARGEST_ENTRY = 1e70  # of X: its fourth power is a float64
 DIVERGED = 1e8  # growth of the objective, over that of w = 0, that has no way back
 
 
-def refuses_hard(solver: Solver, problem: PrimalProblem) -> str | None:
+def refuses_hard(solver: LinearSolver, problem: PrimalProblem) -> str | None:
     """What sub-gradient methods cannot take: rows without slack, and losses of regression."""
     if problem.hard_margin:
         return f"{solver.name} follows the slope of the losses, which a hard margin (C=inf) has not: use 'barrier'"
     return solver.refuses_loss(problem) or refuses_huge(solver, problem)
 
 
-def refuses_huge(solver: Solver, problem: PrimalProblem) -> str | None:
+def refuses_huge(solver: LinearSolver, problem: PrimalProblem) -> str | None:
     """Entries so large that the first steps, sums of products of four of them, overflow."""
     X = problem.X
     entries = X.data if problem.design.sparse else X
@@ -107,7 +107,7 @@ def too_long(step: Step | None) -> str:
 
 
 @dataclass(frozen=True)
-class Subgradient(Solver):
+class Subgradient(LinearSolver):
     """Batch sub-gradient descent: all rows in every step. A slow method that is easy to understand.
 
     Parameters

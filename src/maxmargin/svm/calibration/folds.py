@@ -30,28 +30,15 @@ SMALL_CLASS_MAX_ROWS = 100  # a class of so few rows is judged by all of them
 
 @dataclass(frozen=True)
 class Folds:
-    """Who is judged by whom.
+    """Who is judged by whom."""
 
-    Attributes
-    ----------
-    of_row : array of int
-        The fold of each row; -1 for rows that are in every machine.
-    factor : array
-        What a row's weight is multiplied by: of a large class only some rows are judged, and stand for the others,
-        which have the factor 0.
-    count : int
-        The number of folds.
-    alone : array of int
-        Classes of a single row. It cannot be left out, for its class would vanish.
-    few : array of int
-        Classes of fewer rows than folds.
-    """
-
-    of_row: Array
+    of_row: Array  # int: the fold of each row; -1 for rows that are in every machine
+    # what a row's weight is multiplied by: of a large class only some rows are judged, and stand for the others,
+    # which have the factor 0
     factor: Array
-    count: int
-    alone: Array
-    few: Array
+    count: int  # the number of folds
+    alone: Array  # int: classes of a single row. It cannot be left out, for its class would vanish
+    few: Array  # int: classes of fewer rows than folds
 
 
 def quotas(method: str, codes: Array, n_classes: int, n_support: float) -> Array:

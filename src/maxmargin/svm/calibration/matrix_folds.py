@@ -37,34 +37,22 @@ def padded(count: int) -> int:
 
 @dataclass(frozen=True)
 class SlotProblem:
-    """A dual problem whose variables stand in slots, group after group, and its solution of all rows.
+    """A dual problem whose variables stand in slots, group after group, and its solution of all rows."""
 
-    Attributes
-    ----------
-    Q : array of shape (>= slots, >= slots)
-        float32 or float64; finite.
-    diagonal : array of shape (slots,)
-        Of Q, with zeros for slots that stand for no row.
-    a, lower, upper : arrays of shape (slots,)
-        The solution, and the bounds.
-    folds : array of int, shape (slots,)
-        The fold of each slot; -1 for slots that are in every model, ``FOLD_OF_PADDING`` for those of no row.
-    starts, stops : arrays of int
-        The slots of each group. Where no equality ties variables there is one group, with a slot that has no bounds
-        and a gradient of zero, so that pairs move single variables.
-    totals : array of shape (folds, equalities)
-        The sums of the groups without each fold.
-    """
-
-    Q: Array
-    diagonal: Array
+    Q: Array  # shape (>= slots, >= slots), float32 or float64; finite
+    diagonal: Array  # shape (slots,), of Q, with zeros for slots that stand for no row
+    # a, lower, upper: shape (slots,), the solution, and the bounds
     a: Array
     lower: Array
     upper: Array
+    # int (slots,): the fold of each slot; -1 for slots that are in every model, ``FOLD_OF_PADDING``
+    # for those of no row
     folds: Array
+    # starts, stops: the slots of each group. Where no equality ties variables there is one group, with
+    # a slot that has no bounds and a gradient of zero, so that pairs move single variables
     starts: Array
     stops: Array
-    totals: Array
+    totals: Array  # shape (folds, equalities), the sums of the groups without each fold
 
     def without(
         self, fold: int, gradient: Array, goal: float, max_steps: int, control: Control

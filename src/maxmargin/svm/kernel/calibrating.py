@@ -16,7 +16,7 @@ from maxmargin.svm.calibration.out_of_fold import joint_values, kernel_values
 from maxmargin.svm.kernel.classes import BinaryProblems, Labels, SolvedClasses
 from maxmargin.svm.kernel.context import CONCURRENT_PROBLEMS, FitContext
 from maxmargin.svm.kernel.joint import SolvedJoint
-from maxmargin.svm.kernel.subproblems import BinaryModel
+from maxmargin.svm.kernel.solving.outcomes import BinaryModel
 
 SERIAL_MAX_ROWS = 500  # rows of a binary model up to which threads cost more than they bring
 

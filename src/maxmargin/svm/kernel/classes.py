@@ -19,33 +19,21 @@ from maxmargin.runtime.validation import Array
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import CoefficientTable
-from maxmargin.svm.kernel.solving import solve_pairs, solve_subproblems
-from maxmargin.svm.kernel.subproblems import FitOutcome, SolvedProblems, Subproblem
+from maxmargin.svm.kernel.solving.each import solve_pairs, solve_subproblems
+from maxmargin.svm.kernel.solving.outcomes import KernelOutcome, SolvedProblems, Subproblem
 from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs, predict_codes, task_of_pair
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What the targets of a classifier mean.
-
-    Attributes
-    ----------
-    n_classes : int
-    scheme : {"ovo", "ovr", "crammer_singer"}
-    weight : array
-        Weight of each canonical row, class weights included.
-    present : array of bool
-        The classes that have weight; the others keep their places and are never predicted.
-    input_weight : array
-        Weight of each input row, class weights included.
-    """
+    """What the targets of a classifier mean."""
 
     n_classes: int
-    scheme: str
-    weight: Array
-    present: Array
-    input_weight: Array
+    scheme: str  # {"ovo", "ovr", "crammer_singer"}
+    weight: Array  # weight of each canonical row, class weights included
+    present: Array  # bool: the classes that have weight; the others keep their places and are never predicted
+    input_weight: Array  # weight of each input row, class weights included
 
     @classmethod
     def of(cls, context: FitContext, scheme: str, class_weight: Array) -> Labels:
@@ -67,23 +55,14 @@ class Labels:
 
 @dataclass(frozen=True)
 class BinaryProblems:
-    """The solved binary problems of a classifier.
-
-    Attributes
-    ----------
-    solved : SolvedProblems
-    tasks : array
-        Of each problem, its place among all tasks of the scheme; the others are decided in advance.
-    intercept, n_iter : arrays
-        One entry per task, in the scale of decision values.
-    gram_of : callable or None
-        The operator of a problem's rows, where classes share theirs.
-    """
+    """The solved binary problems of a classifier."""
 
     solved: SolvedProblems
-    tasks: Array
+    tasks: Array  # of each problem, its place among all tasks of the scheme; the others are decided in advance
+    # intercept, n_iter: one entry per task, in the scale of decision values
     intercept: Array
     n_iter: Array
+    # the operator of a problem's rows, where classes share theirs
     gram_of: Callable[[int], Gram] | None = None
 
     def warm_start(self, context: FitContext) -> WarmStart:
@@ -101,26 +80,15 @@ class TrainingCodes:
 
 @dataclass(frozen=True)
 class SolvedClasses:
-    """A solved classifier, whichever its scheme.
-
-    Attributes
-    ----------
-    labels : Labels
-    problems : BinaryProblems or SolvedJoint
-        What calibration and warm starts are computed from.
-    table : CoefficientTable
-    intercept, n_iter : arrays
-        One entry per decision value (n_iter: per problem).
-    outcome : FitOutcome
-    training_codes : TrainingCodes
-    """
+    """A solved classifier, whichever its scheme."""
 
     labels: Labels
-    problems: Any
+    problems: Any  # what calibration and warm starts are computed from
     table: CoefficientTable
+    # intercept, n_iter: one entry per decision value (n_iter: per problem)
     intercept: Array
     n_iter: Array
-    outcome: FitOutcome
+    outcome: KernelOutcome
     training_codes: TrainingCodes
 
     def warm_start(self, context: FitContext) -> WarmStart:

@@ -13,16 +13,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.class_weights import check_class_weights, check_weighted_classes
 from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
-from maxmargin.runtime.validation import (
-    Array,
-    check_choice,
-    check_class_weights,
-    check_flag,
-    check_labels,
-    check_weighted_classes,
-    check_weights,
-)
+from maxmargin.runtime.validation import Array, check_choice, check_flag, check_labels, check_weights
 from maxmargin.svm.calibration.calibrated import METHODS
 from maxmargin.svm.calibration.probabilities import ProbabilityMixin
 from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability, check_unaltered
@@ -130,11 +123,13 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
                 self.calibration_, evaluations = calibrate(method, context, found)
                 outcome = outcome.with_evaluations(evaluations)
             several = f", {SCHEMES[scheme]}, {len(found.intercept)} binary problems" if n_classes > 2 else ""
+            self.fit_status_ = int(not outcome.status.converged)
             report_fit(
                 self,
                 context,
                 outcome,
-                title=f"{type(self).__name__}, {n_classes} classes{several}",
+                context.X,
+                model=f"{type(self).__name__}, {n_classes} classes{several}",
                 parameters=lambda: formulation.describe(0.0),
                 training_error=_misclassified(context, labels, found.training_codes, self._expansion),
             )

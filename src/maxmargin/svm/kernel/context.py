@@ -37,54 +37,36 @@ class InputRows:
 
 @dataclass(frozen=True)
 class FitContext:
-    """What every step of a fit reads: canonical rows, their kernel, and how to solve.
+    """What every step of a fit reads: canonical rows, their kernel, and how to solve."""
 
-    Attributes
-    ----------
-    given : InputRows
-        The user's rows.
-    X : array, CSR matrix or array of objects
-        The canonical rows, minus ``centre``; for a precomputed kernel the user's matrix.
-    target, weight : arrays
-        One entry per canonical row.
-    rows : CanonicalRows
-        How canonical rows belong to the user's.
-    kernel : Kernel
-        With its parameters resolved.
-    control : Control
-    solver : str
-        As the user gave it.
-    tol : float
-    threads : int
-    budget : float
-        Bytes for kernel values.
-    classes : array or None
-        The labels of a classifier.
-    pairs : bool
-        Whether pairs of classes will be solved.
-    centre : array or None
-        What was subtracted from the rows; see :func:`_far_centre`.
-    """
-
-    given: InputRows
-    X: Points
+    given: InputRows  # the user's rows
+    X: Points  # the canonical rows, minus ``centre``; for a precomputed kernel the user's matrix
+    # target, weight: one entry per canonical row
     target: Array
     weight: Array
-    rows: CanonicalRows
-    kernel: Kernel
+    rows: CanonicalRows  # how canonical rows belong to the user's
+    kernel: Kernel  # with its parameters resolved
     control: Control
-    solver: str
+    solver: str  # as the user gave it
     tol: float
     threads: int
-    budget: float
-    classes: Array | None = None
-    pairs: bool = False
-    centre: Array | None = None
+    budget: float  # bytes for kernel values
+    classes: Array | None = None  # the labels of a classifier
+    pairs: bool = False  # whether pairs of classes will be solved
+    centre: Array | None = None  # what was subtracted from the rows; see :func:`_far_centre`
 
     @property
     def n(self) -> int:
         """Number of canonical rows."""
         return len(self.weight)
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return self.given.X.shape
+
+    @property
+    def dtype(self) -> str:
+        return str(self.X.dtype)
 
     @cached_property
     def merged(self) -> bool:

@@ -20,14 +20,15 @@ import scipy.sparse as sp
 
 from maxmargin.kernels import Linear
 from maxmargin.runtime.callbacks import CallbackSupport
-from maxmargin.runtime.validation import Array, Points, check_choice, check_flag, check_number, check_run_options
+from maxmargin.runtime.control import check_run_options
+from maxmargin.runtime.validation import Array, Points, check_choice, check_flag, check_number
 from maxmargin.solvers import solvers_for
 from maxmargin.svm.compatibility import LibsvmAttributes
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import CoefficientTable, publish
-from maxmargin.svm.kernel.solving import solve_subproblems
-from maxmargin.svm.kernel.subproblems import BinaryModel, FitOutcome, SolvedProblems, Subproblem
+from maxmargin.svm.kernel.solving.each import solve_subproblems
+from maxmargin.svm.kernel.solving.outcomes import BinaryModel, KernelOutcome, SolvedProblems, Subproblem
 from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.known_values import KnownValues
@@ -38,7 +39,7 @@ class FittedFunction(NamedTuple):
     """A fit that is one problem over all rows: the solved problem, and what to report."""
 
     model: BinaryModel
-    outcome: FitOutcome
+    outcome: KernelOutcome
 
 
 class KernelSVM(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInput):

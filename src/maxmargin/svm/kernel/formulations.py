@@ -7,6 +7,7 @@ estimator.
 
 from __future__ import annotations
 
+import abc
 import math
 import warnings
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ import numpy as np
 from maxmargin import problems
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.validation import Array, callers_level
-from maxmargin.svm.kernel.subproblems import BinaryModel
+from maxmargin.svm.kernel.solving.outcomes import BinaryModel
 
 SMALLEST_RHO = 1e-150  # a margin that decision values can be divided by without overflow
 
@@ -26,17 +27,17 @@ def _bounds(C: float, weight: Array) -> Array:
     return np.where(weight > 0, C, 0.0) if math.isinf(C) else C * weight
 
 
-class Formulation:
-    """What the formulations share: defaults of those without a scale of their own."""
+class Formulation(abc.ABC):
+    """How rows become a problem; defaults of those without a scale of their own."""
 
     @property
     def is_batched(self) -> bool:
         """Whether all pairs of classes can be posed at once: C-SVC with an intercept and a finite C."""
         return False
 
+    @abc.abstractmethod
     def problem(self, y: Array, weight: Array) -> DualProblem:
         """The problem of rows with these targets and weights."""
-        raise NotImplementedError
 
     def bounds(self, weight: Array) -> Array:
         """The bounds of rows of these weights."""
@@ -50,9 +51,9 @@ class Formulation:
         """Factor from the dual's variables to decision values with margin one."""
         return 1.0
 
+    @abc.abstractmethod
     def describe(self, epsilon: float) -> str:
         """The hyperparameters, for the report; ``epsilon`` is that of the solution."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -19,28 +19,19 @@ from maxmargin.svm.kernel.classes import Labels, SolvedClasses, TrainingCodes
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import CoefficientTable
-from maxmargin.svm.kernel.subproblems import FitOutcome, SolverUsed
+from maxmargin.svm.kernel.solving.outcomes import KernelOutcome
 from maxmargin.svm.kernel.warm_start import WarmStart
+from maxmargin.svm.report import SolverUsed
 
 
 @dataclass(frozen=True)
 class SolvedJoint:
-    """The joint problem, solved.
+    """The joint problem, solved."""
 
-    Attributes
-    ----------
-    rows : array
-        Its canonical rows.
-    problem : JointProblem
-    gram : Gram
-        The operator of its rows.
-    A, F : arrays of shape (n, n_classes)
-        Its variables, and K @ A.
-    """
-
-    rows: Array
+    rows: Array  # its canonical rows
     problem: JointProblem
-    gram: Gram
+    gram: Gram  # the operator of its rows
+    # A, F: shape (n, n_classes), its variables, and K @ A
     A: Array
     F: Array
 
@@ -72,7 +63,7 @@ def solve_joint(
     evaluations = context.evaluations + (0 if gram is context.gram else gram.evaluations)
     used = SolverUsed(CrammerSinger.name, "the joint problem is one over all classes", evaluations)
     solution = replace(solution, status=status)
-    outcome = FitOutcome.of_solutions([certificate], [solution], used, [control.seen], np.ones(1))
+    outcome = KernelOutcome.of_solutions([certificate], [solution], used, [control.seen], np.ones(1))
     predicted = context.target.copy()  # of rows without weight their own
     predicted[rows] = np.where(labels.present, F, -np.inf).argmax(axis=1)
     found = SolvedJoint(rows, problem, gram, solution.a, F)

@@ -121,11 +121,13 @@ class OneClassSVM(RegionMixin, KernelSVM):
             model, outcome = self._fit_function(context, formulation)
             self.offset_ = -self.intercept_
             inside, member_of = model.f >= model.rho, context.rows.member_of
+            self.fit_status_ = int(not outcome.status.converged)
             report_fit(
                 self,
                 context,
                 outcome,
-                title="OneClassSVM",
+                context.X,
+                model="OneClassSVM",
                 parameters=lambda: formulation.describe(0.0),
                 training_error=lambda: float(np.mean(~inside[member_of[member_of >= 0]])),
                 error_name="training points outside",

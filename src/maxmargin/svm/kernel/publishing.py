@@ -29,23 +29,16 @@ from maxmargin.svm.models.expansion import KernelExpansion
 
 @dataclass(frozen=True)
 class CoefficientTable:
-    """Coefficients of the canonical rows.
+    """Coefficients of the canonical rows."""
 
-    Attributes
-    ----------
-    values : array of shape (lines, n)
-    filled : array of shape (lines, n) or None
-        The part of its bound that each takes up (0 where there is no bound); None if no rows were merged.
-    bounds : array of shape (lines or 1, n_inputs) or None
-        Bounds of the input rows; NaN where a coefficient goes to equal rows by their weights alone.
-    pairs : bool
-        Whether the lines are LIBSVM's layout of one-vs-one.
-    """
-
-    values: Array
+    values: Array  # shape (lines, n)
+    # shape (lines, n), the part of its bound that each takes up (0 where there is no bound); None if no rows
+    # were merged
     filled: Array | None = None
+    # shape (lines or 1, n_inputs), bounds of the input rows; NaN where a coefficient goes to equal rows by
+    # their weights alone
     bounds: Array | None = None
-    pairs: bool = False
+    pairs: bool = False  # whether the lines are LIBSVM's layout of one-vs-one
 
 
 def publish(

@@ -65,11 +65,13 @@ class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
             if isinstance(formulation, NuRegression):
                 self.epsilon_ = epsilon
             residual = (model.f + model.intercept)[member_of[member_of >= 0]] - target[member_of >= 0]
+            self.fit_status_ = int(not outcome.status.converged)
             report_fit(
                 self,
                 context,
                 outcome,
-                title=type(self).__name__,
+                context.X,
+                model=type(self).__name__,
                 parameters=lambda: formulation.describe(epsilon),
                 training_error=lambda: math.sqrt(float(np.mean(residual**2))),
                 error_name="root mean squared training error",

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.problems.dual import DualProblem
+from maxmargin.runtime.canonical_rows import MIXING_FACTOR
 from maxmargin.runtime.validation import Array
 from maxmargin.svm.kernel.context import FitContext
-from maxmargin.svm.kernel.subproblems import BinaryModel, Subproblem
-
-MIXING_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads the bits of a target over a hash
+from maxmargin.svm.kernel.solving.outcomes import BinaryModel, Subproblem
 
 
 @dataclass(frozen=True)
@@ -25,18 +24,10 @@ class StoredVariables:
 
 @dataclass(frozen=True)
 class WarmStart:
-    """What the next fit may start from.
+    """What the next fit may start from."""
 
-    Attributes
-    ----------
-    identity : array
-        Content and target of each canonical row, as one number.
-    variables : list of StoredVariables
-        One per problem; of a joint problem, one with a line per class.
-    """
-
-    identity: Array
-    variables: Sequence[StoredVariables]
+    identity: Array  # content and target of each canonical row, as one number
+    variables: Sequence[StoredVariables]  # one per problem; of a joint problem, one with a line per class
 
     @classmethod
     def of(cls, context: FitContext, models: Sequence[BinaryModel]) -> WarmStart:

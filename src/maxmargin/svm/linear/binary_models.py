@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,13 +16,14 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.interior_point import Barrier
 from maxmargin.solvers.lanes import solve_together
 from maxmargin.solvers.run import LinearSolution, Start
 from maxmargin.solvers.small_linear import is_small, solve_small
 from maxmargin.svm.linear.rows import TrainingRows
+from maxmargin.svm.report import SolverUsed
 
 # c_i |x_i|^2 of a typical row up to which epochs are tried first, and how many. Measured on sparse two-class data: up
 # to here a hundred reach 1e-4, in less time than interior points take, and beyond it takes thousands.
@@ -39,7 +41,7 @@ class SolvedProblem:
 
 
 def solve_certified(
-    problem: PrimalProblem, solver: Solver, *, tol: float, control: Control, start: Start | None, seed: int
+    problem: PrimalProblem, solver: LinearSolver, *, tol: float, control: Control, start: Start | None, seed: int
 ) -> SolvedProblem:
     """Solve until the certificate says that the relative gap is at most ``tol``, or the solver gives up."""
     n_iter, goal = 0, tol
@@ -60,7 +62,7 @@ def solve_certified(
     return SolvedProblem(problem, replace(solution, status=status, n_iter=n_iter), certificate)
 
 
-def epochs_first(problem: PrimalProblem, solver: Solver) -> bool:
+def epochs_first(problem: PrimalProblem, solver: LinearSolver) -> bool:
     """Whether epochs over sparse rows come before interior points: where the bound of a multiplier is not far beyond
     what its row alone would give it, most come to rest at a bound within a few of them."""
     tall = problem.design.sparse and problem.n_rows > problem.n_features and problem.X.format == "csr"
@@ -97,7 +99,7 @@ def _continued(before: LinearSolution, more: SolvedProblem) -> SolvedProblem:
     return replace(more, solution=replace(more.solution, n_iter=before.n_iter + more.solution.n_iter, history=history))
 
 
-def solve_at_once(problem: PrimalProblem, solver: Solver, tol: float, control: Control) -> SolvedProblem | None:
+def solve_at_once(problem: PrimalProblem, solver: LinearSolver, tol: float, control: Control) -> SolvedProblem | None:
     """A small dense problem in one compiled call of the solver's method; None where there is none, or it does not reach
     ``tol``."""
     suits = solver.solves_small(problem) and is_small(problem) and control.stop() is None
@@ -105,7 +107,7 @@ def solve_at_once(problem: PrimalProblem, solver: Solver, tol: float, control: C
     return None if found is None else SolvedProblem(problem, *found)
 
 
-def lanes_serve(solver: Solver | None, problem: PrimalProblem) -> bool:
+def lanes_serve(solver: LinearSolver | None, problem: PrimalProblem) -> bool:
     """Whether one-vs-rest problems of this kind are solved side by side."""
     usual = solver == CoordinateDescent() and not isinstance(problem, L1Problem)
     return usual and problem.design.sparse and not problem.hard_margin
@@ -149,37 +151,30 @@ def solve_side_by_side(
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a fit leaves behind, whatever its scheme.
+class LinearOutcome:
+    """What a fit leaves behind, whatever its scheme."""
 
-    Attributes
-    ----------
-    coef, intercept : arrays of shape (models, d) and (models,)
-    certificates : sequence of Certificate
-        One a problem.
-    status : Status
-        The first that is not optimal, if there is one.
-    n_iter : array of int
-    history : History
-    support : array of bool
-        The rows that are a support vector of any model.
-    advice : str
-    decision : array of shape (n_rows, models) or None
-        Decision values of the rows, where they are known.
-    """
-
+    # coef, intercept: shape (models, d) and (models,)
     coef: Array
     intercept: Array
-    certificates: Sequence[Certificate]
-    status: Status
+    certificates: Sequence[Certificate]  # one per problem
+    solver: SolverUsed
+    status: Status  # the first that is not optimal, if there is one
     n_iter: Array
     history: History
-    support: Array
+    support: Array  # bool: the rows that are a support vector of any model
     advice: str = ""
-    decision: Array | None = None
+    decision: Array | None = None  # shape (n_rows, models), decision values of the rows, where they are known
+
+    @property
+    def margins(self) -> Array:
+        """2 / |w| of each problem."""
+        return np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in self.certificates])
 
 
-def gathered(models: Sequence[SolvedProblem | None], constant: Array, n_features: int, n_rows: int) -> Outcome:
+def gathered(
+    models: Sequence[SolvedProblem | None], solver: SolverUsed, constant: Array, n_features: int, n_rows: int
+) -> LinearOutcome:
     """The outcome of independent models; None stands for a decision that is ``constant``."""
     solved = [model for model in models if model is not None]
     coef, intercept = np.zeros((len(models), n_features)), constant.copy()
@@ -192,10 +187,11 @@ def gathered(models: Sequence[SolvedProblem | None], constant: Array, n_features
     decision = np.stack(known, axis=1) + intercept if len(known) == len(models) else None
     histories = [History() if model is None else model.solution.history for model in models]
     failed = [model.solution for model in solved if not model.solution.status.converged]
-    return Outcome(
+    return LinearOutcome(
         coef=coef,
         intercept=intercept,
         certificates=[model.certificate for model in solved],
+        solver=solver,
         status=failed[0].status if failed else Status.OPTIMAL,
         n_iter=np.array([0 if model is None else model.solution.n_iter for model in models]),
         history=History.deferred(lambda: History.joined(histories)),

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.runtime.validation import check_choice, check_flag, check_number, check_run_options, shown
+from maxmargin.runtime.control import check_run_options
+from maxmargin.runtime.validation import check_choice, check_flag, check_number, shown
 from maxmargin.solvers.base import MARGIN_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,37 +12,32 @@ from sklearn.base import ClassifierMixin, clone
 
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
+from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
-from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import (
-    Array,
-    check_class_weights,
-    check_labels,
-    check_new_points,
-    check_training,
-    check_weights,
-)
-from maxmargin.solvers import CrammerSinger
+from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
+from maxmargin.runtime.validation import Array, check_labels, check_new_points, check_training, check_weights
 from maxmargin.solvers.hulls import InseparableError
-from maxmargin.svm.calibration.probabilities import check_calibration
-from maxmargin.svm.linear.binary_models import Memory, Outcome
+from maxmargin.svm.calibration.folds import stratified_folds
+from maxmargin.svm.calibration.learning import CalibrationGoal
+from maxmargin.svm.calibration.probabilities import ProbabilityMixin, check_calibration
+from maxmargin.svm.linear.binary_models import LinearOutcome, Memory
+from maxmargin.svm.linear.calibrating import calibrate_joint, calibrate_one_vs_rest
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
 from maxmargin.svm.linear.crammer_singer import solve_joint
-from maxmargin.svm.linear.fit import FitContext, Fitted, linear_report, prepare, solve_problems, warn_unless_converged
+from maxmargin.svm.linear.fit import FitContext, Fitted, prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.hard_margin import check_separable
 from maxmargin.svm.linear.one_vs_rest import bound_of, pose_one_vs_rest
 from maxmargin.svm.linear.parameter_docs import LINEAR
-from maxmargin.svm.linear.probabilities import LinearProbabilityMixin
-from maxmargin.svm.linear.rows import training_rows
+from maxmargin.svm.linear.rows import TrainingRows, training_rows
 from maxmargin.svm.streaming.mixin import StreamingMixin
 
 
 @documented(LINEAR)
-class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, Estimator):
+class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, Estimator):
     """Linear support vector classification, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one problem for two classes, one per class for more.
@@ -184,33 +178,25 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         if not effective.any():
             raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
         self._forget_stream()
-        control = Control.of(self)
         self._present = np.bincount(codes, weights=effective, minlength=len(self.classes_)) > 0
-        weighted = len(self.classes_) == 2 or self.multi_class == "crammer_singer"
+        joint = self.multi_class == "crammer_singer"
+        weighted = len(self.classes_) == 2 or joint
         if weighted:
             weights = np.where(effective > 0, weights, 0.0)
-        context = prepare(self, X, codes, weights, training_rows, control)
+        context = prepare(self, X, codes, weights, training_rows, Control.of(self))
         if weighted:  # after equal rows are merged: a factor before it would round the sum of their weights
             rows = context.rows
             context = replace(context, rows=replace(rows, weight=rows.weight * self.class_weight_[rows.target]))
-        fitted = self._fit_joint(context) if self.multi_class == "crammer_singer" else self._fit_one_vs_rest(context)
+        remove_attributes(self, "calibration_")
+        fitted = self._fit_joint(context) if joint else self._fit_one_vs_rest(context)
         if math.isinf(self.C) and fitted.outcome.status in (Status.INSEPARABLE, Status.STALLED, Status.MAX_ITER):
             self._check_separable(X, codes, effective if weighted else weights, fitted.outcome)
             fitted = replace(fitted, outcome=replace(fitted.outcome, status=Status.STALLED))
         outcome, rows = fitted.outcome, context.rows
         self.coef_, self.intercept_ = outcome.coef, outcome.intercept
-        self.n_iter_, self.history_ = int(outcome.n_iter.max()), outcome.history
         values = self._values(rows.X) if outcome.decision is None else outcome.decision
         error = _training_error(values, self._present, rows.member_of, codes)
-        self.report_ = linear_report(
-            context,
-            fitted,
-            title=self._title(),
-            parameters=self._parameters(),
-            error_name="training error",
-            error=error,
-        )
-        warn_unless_converged(self, fitted, X)
+        publish(self, context, fitted, X, model=self._title(), parameters=self._parameters(), training_error=error)
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[Self]:
@@ -266,10 +252,22 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
             threads=context.threads,
         )
         fitted = solve_problems(context, problems, constant, (bound_of(C, rows.weight), self.class_weight_))
-        self._last_fit = fitted.memory(rows) if self.warm_start else None
-        with context.control.catching_interrupts() if self.calibration is not None else nullcontext():
-            self._calibrate_linear(rows, fitted.models, context.control)
+        if self.calibration is not None:
+            with context.control.catching_interrupts():
+                goal, weight = self._calibration_goal(rows), self._own_weight(rows)
+                self.calibration_ = calibrate_one_vs_rest(goal, rows, weight, fitted.models, context.control)
         return fitted
+
+    def _calibration_goal(self, rows: TrainingRows) -> CalibrationGoal:
+        assert self.calibration is not None
+        folds = stratified_folds(rows.target, len(self.classes_))
+        return CalibrationGoal(self.calibration, self.classes_, self._present, folds)
+
+    def _own_weight(self, rows: TrainingRows) -> Array:
+        """The samples' own weights: what a class weight adds is a penalty, not a frequency."""
+        if len(self.classes_) > 2 and self.multi_class != "crammer_singer":
+            return rows.weight  # the class weights come in model by model
+        return rows.weight / np.where(self.class_weight_ > 0, self.class_weight_, 1.0)[rows.target]
 
     def _fit_joint(self, context: FitContext) -> Fitted:
         """One problem for all classes that have weight."""
@@ -280,7 +278,11 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         constant = 0.0 if kind == "none" else scaling
         with control.catching_interrupts(), single_threaded_blas():
             outcome = solve_joint(rows.X, problem, constant, tol=context.tol, control=control, threads=threads)
-            self._calibrate_linear_joint(rows, problem, outcome.coef, outcome.intercept, constant, control, threads)
+            if self.calibration is not None:
+                goal, weight = self._calibration_goal(rows), self._own_weight(rows)
+                self.calibration_ = calibrate_joint(
+                    goal, rows, weight, problem, outcome, constant=constant, control=control, threads=threads
+                )
         n_classes = len(self.classes_)
         coef, intercept = np.zeros((n_classes, rows.X.shape[1])), np.zeros(n_classes)
         coef[present], intercept[present] = outcome.coef, outcome.intercept
@@ -288,10 +290,9 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
             if len(present) < 2:
                 intercept[0] = 1.0 if self._present[1] else -1.0
-        outcome = replace(outcome, coef=coef, intercept=intercept)
-        return Fitted(CrammerSinger.name, "the joint problem is one problem over all classes", outcome)
+        return Fitted(replace(outcome, coef=coef, intercept=intercept))
 
-    def _check_separable(self, X: Any, codes: Array, weights: Array, outcome: Outcome) -> None:
+    def _check_separable(self, X: Any, codes: Array, weights: Array, outcome: LinearOutcome) -> None:
         """An error, with the proof, if a hard margin is impossible."""
         if self.multi_class == "crammer_singer":
             if outcome.status is Status.INSEPARABLE:
@@ -310,7 +311,7 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
         name, n_classes = type(self).__name__, len(self.classes_)
         if self.multi_class == "crammer_singer":
             return f"{name}, {n_classes} classes, joint (Crammer and Singer)"
-        return f"{name}, {n_classes} classes" + (f", one-vs-rest, {n_classes} machines" if n_classes > 2 else "")
+        return f"{name}, {n_classes} classes" + (f", one-vs-rest, {n_classes} binary problems" if n_classes > 2 else "")
 
     def _parameters(self) -> str:
         kind, scaling = self._intercept()
@@ -327,6 +328,10 @@ class LinearSVC(CallbackSupport, LinearProbabilityMixin, StreamingMixin, LinearF
 
     def _codes(self, decision: Array) -> Array:
         return _codes_of(decision, self._present)
+
+    def _decision_and_codes(self, X: Any) -> tuple[Array, Array]:
+        decision = self._values(check_new_points(self, X))
+        return decision, self._codes(decision)
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of new points.

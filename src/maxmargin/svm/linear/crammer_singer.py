@@ -22,7 +22,8 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.crammer_singer import CrammerSinger
-from maxmargin.svm.linear.binary_models import Outcome
+from maxmargin.svm.linear.binary_models import LinearOutcome
+from maxmargin.svm.report import SolverUsed
 
 # Row steps of an iteration: as many as there are rows, and on few rows these. They take less time than the checks
 # around them, and problems of 20 rows with a large C need 200,000.
@@ -53,7 +54,7 @@ class _WithConstant(KernelGram):
 
 def solve_joint(
     X: Points, problem: JointProblem, constant: float, *, tol: float, control: Control, threads: int = 1
-) -> Outcome:
+) -> LinearOutcome:
     """Solve the joint problem to a relative duality gap of ``tol``."""
     gram = _WithConstant(X, constant, threads)
     every, history = np.arange(problem.n_rows), History()
@@ -81,10 +82,11 @@ def solve_joint(
     status = Status.OPTIMAL if certificate.relative_gap <= tol else status
     W = Design(X, constant=constant or None, threads=threads).transposed(A).T
     d = X.shape[1]
-    return Outcome(
+    return LinearOutcome(
         coef=W[:, :d].copy(),
         intercept=constant * W[:, d] if constant else np.zeros(problem.n_classes),
         certificates=[certificate],
+        solver=SolverUsed(CrammerSinger.name, "the joint problem is one problem over all classes"),
         status=status,
         n_iter=np.array([epochs]),
         history=history,

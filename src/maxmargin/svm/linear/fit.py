@@ -6,27 +6,24 @@ values: :class:`FitContext` is what a fit knows before it solves anything, :clas
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from maxmargin.kernels import Linear
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
-from maxmargin.runtime.validation import Array, Points, callers_level, scaling_hint
+from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers import CoordinateDescent
 from maxmargin.solvers.registry import SOLVERS, choose_linear_solver
 from maxmargin.svm.linear.binary_models import (
+    LinearOutcome,
     Memory,
-    Outcome,
     SolvedProblem,
     epochs_first,
     gathered,
@@ -39,7 +36,7 @@ from maxmargin.svm.linear.binary_models import (
 )
 from maxmargin.svm.linear.report import LinearReport
 from maxmargin.svm.linear.rows import TrainingRows
-from maxmargin.svm.report import combine
+from maxmargin.svm.report import SolverUsed, report_fit
 
 ONE_THREAD_MAX_ROWS = 1000  # up to which threads cost more than they bring
 LANES_MIN_CLASSES = 3
@@ -48,48 +45,28 @@ DEFERRED_REPORT_MAX_ROWS = 20_000  # a report that is not read yet keeps some nu
 
 @dataclass(frozen=True)
 class FitContext:
-    """What a fit knows before it solves anything.
-
-    Attributes
-    ----------
-    rows : TrainingRows
-    control : Control
-    threads : int
-    tol : float
-    solver : str or Solver
-    learns : {"primal", "dual"} or None
-        What ``dual`` asks for.
-    random_state : int, RandomState or None
-    last : Memory or None
-        Of the fit to start from.
-    shape, dtype
-        Of the points given.
-    """
+    """What a fit knows before it solves anything."""
 
     rows: TrainingRows
     control: Control
     threads: int
     tol: float
     solver: Any
-    learns: str | None
+    learns: str | None  # "primal" or "dual": what ``dual`` asks for
     random_state: Any
-    last: Memory | None
-    shape: tuple[int, int]
+    last: Memory | None  # of the fit to start from
+    # input_shape, dtype: of the points given
+    input_shape: tuple[int, int]
     dtype: str
+    kernel: Linear = Linear()  # noqa: RUF009 (no state)
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """The solver of a fit and why it was chosen, the outcome, and the model of each problem (None: constant)."""
+    """The outcome of a fit, and the model of each problem (None: constant)."""
 
-    solver: str
-    reason: str
-    outcome: Outcome
+    outcome: LinearOutcome
     models: Sequence[SolvedProblem | None] = ()
-
-    def memory(self, rows: TrainingRows) -> Memory | None:
-        """What the next fit may start from."""
-        return Memory.of(rows, self.models)
 
 
 def prepare(
@@ -106,7 +83,7 @@ def prepare(
         learns=None if isinstance(dual, str) else ("dual" if dual else "primal"),
         random_state=estimator.random_state,
         last=getattr(estimator, "_last_fit", None) if estimator.warm_start else None,
-        shape=(int(X.shape[0]), int(X.shape[1])),
+        input_shape=(int(X.shape[0]), int(X.shape[1])),
         dtype=str(X.dtype),
     )
 
@@ -117,26 +94,16 @@ def solve_problems(
     constant: Sequence[float] = (0.0,),
     lanes: tuple[Array, Array] | None = None,
 ) -> Fitted:
-    """Solve and certify all problems of a fit.
-
-    Parameters
-    ----------
-    context : FitContext
-    problems : sequence of PrimalProblem
-        On the same rows.
-    constant : sequence of float
-        The decision of each problem that has one side only; 0 for those that are to be solved.
-    lanes : tuple, optional
-        Where the problems are one-vs-rest: the bound of a row in all problems but its own, and the factors of each
-        problem's own rows.
-    """
+    """Solve and certify all problems of a fit, which are on the same rows. ``constant`` is the decision of each problem
+    that has one side only, 0 for those that are to be solved; ``lanes``, where the problems are one-vs-rest, the bound
+    of a row in all problems but its own, and the factors of each problem's own rows."""
     rows, control, tol = context.rows, context.control, context.tol
     models: list[SolvedProblem | None] = [None] * len(problems)
     left = [k for k, value in enumerate(constant) if value == 0.0]
 
     def fitted(solver: str, reason: str) -> Fitted:
-        outcome = gathered(models, np.array(constant, np.float64), rows.X.shape[1], len(rows.weight))
-        return Fitted(solver, reason, outcome, models)
+        used, known = SolverUsed(solver, reason), np.array(constant, np.float64)
+        return Fitted(gathered(models, used, known, rows.X.shape[1], len(rows.weight)), models)
 
     if not left:
         return fitted("none", "only one class has weight, so there is nothing to solve")
@@ -188,69 +155,43 @@ def solve_problems(
     return fitted(solver.name, reason)
 
 
-def linear_report(
+def publish(
+    estimator: Any,
     context: FitContext,
     fitted: Fitted,
+    X: Points,
     *,
-    title: str,
+    model: str,
     parameters: str,
-    error_name: str,
-    error: Callable[[], float],
-) -> LinearReport:
-    """The account of a fit, whose fields are computed when the first of them is read. ``error`` computes the training
-    error, from values that the fit leaves and not from the estimator."""
-    rows, outcome, seconds = context.rows, fitted.outcome, context.control.seconds
-    member_of, support = rows.member_of, outcome.support
-    solver, reason, threads, tol = fitted.solver, fitted.reason, context.threads, context.tol
-    (n_samples, n_features), dtype = context.shape, context.dtype
-
-    def fields() -> dict[str, Any]:
-        certificates = list(outcome.certificates)
-        combined: dict[str, Any] = combine(certificates)
-        if len(certificates) == 1:  # an objective that cannot be told from zero has a gap of its own measure
-            combined["relative_gap"] = certificates[0].relative_gap
-        return {
-            "model": title,
-            "solver": solver,
-            "solver_reason": reason,
-            "kernel": Linear(),
-            "parameters": parameters,
-            "status": outcome.status,
-            "n_iter": int(outcome.n_iter.sum()),
-            "kernel_evaluations": 0,
-            "n_support": int(np.count_nonzero(support[member_of[member_of >= 0]])),
-            "n_samples": n_samples,
-            "n_features": n_features,
-            "margins": np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in certificates]),
-            "training_error": error(),
-            "error_name": error_name,
-            "kernel_valid": True,
-            "tol": tol,
-            "seconds": seconds,
-            "dtype": dtype,
-            "threads": threads,
-            **combined,
-        }
-
-    report = LinearReport.deferred(fields)
-    if n_samples > DEFERRED_REPORT_MAX_ROWS:
-        report.status  # noqa: B018 (computes all fields)
-    return report
-
-
-def warn_unless_converged(estimator: Any, fitted: Fitted, X: Points) -> None:
-    """Report how far the model can be from the optimum, and what to do."""
-    outcome = fitted.outcome
-    if outcome.status.converged:
-        return
-    advice, solver = outcome.advice or outcome.status.value, SOLVERS.get(fitted.solver)
-    slow = solver is not None and "linear" in solver.accepts and not solver.few_iterations
-    if outcome.status is Status.MAX_ITER and slow:
-        advice += "; solver='barrier' takes a few dozen iterations"
-    warnings.warn(
-        f"{type(estimator).__name__} did not converge ({advice}). The model is the best one so far: its certified "
-        f"relative duality gap is {estimator.report_.relative_gap:.2e} (tol={estimator.tol:g})."
-        f"{scaling_hint(X, getattr(estimator, 'feature_names_in_', None))}",
-        ConvergenceWarning,
-        stacklevel=callers_level(),
+    training_error: Callable[[], float],
+    error_name: str = "training error",
+) -> None:
+    """The last step of a fit: what the next may start from, the iterations, and the report. ``training_error`` is
+    computed from values that the fit leaves, not from the estimator."""
+    outcome, member_of = fitted.outcome, context.rows.member_of
+    estimator._last_fit = Memory.of(context.rows, fitted.models) if estimator.warm_start else None
+    estimator.n_iter_ = int(outcome.n_iter.max())
+    report_fit(
+        estimator,
+        context,
+        advised(outcome),
+        X,
+        model=model,
+        parameters=lambda: parameters,
+        training_error=training_error,
+        error_name=error_name,
+        n_support=lambda: int(np.count_nonzero(outcome.support[member_of[member_of >= 0]])),
+        kind=LinearReport,
     )
+    if context.input_shape[0] > DEFERRED_REPORT_MAX_ROWS:
+        estimator.report_.status  # noqa: B018 (computes all fields)
+
+
+def advised(outcome: LinearOutcome) -> LinearOutcome:
+    """With the advice to use another solver, where one of many iterations was stopped at their limit."""
+    solver = SOLVERS.get(outcome.solver.name)
+    slow = solver is not None and "linear" in solver.accepts and not solver.few_iterations
+    if outcome.status is not Status.MAX_ITER or not slow:
+        return outcome
+    advice = f"{outcome.advice or outcome.status.value}; solver='barrier' takes a few dozen iterations"
+    return replace(outcome, advice=advice)

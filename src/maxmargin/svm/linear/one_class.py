@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.problems.primal import one_class_problem
-from maxmargin.runtime.control import Control
+from maxmargin.runtime.control import Control, check_run_options
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
@@ -18,13 +18,12 @@ from maxmargin.runtime.validation import (
     callers_level,
     check_new_points,
     check_number,
-    check_run_options,
     check_training_points,
     check_weights,
 )
 from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
-from maxmargin.svm.linear.fit import linear_report, prepare, solve_problems, warn_unless_converged
+from maxmargin.svm.linear.fit import prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearFunction
 from maxmargin.svm.linear.parameter_docs import LINEAR
 from maxmargin.svm.linear.rows import regression_rows
@@ -35,7 +34,7 @@ from maxmargin.svm.models.region import RegionMixin
 class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     """The halfspace, as far from the origin as possible, that holds all but a share ``nu`` of the training points.
 
-    The same machine as ``OneClassSVM(kernel="linear")``, for any number of rows. Together with a feature map of
+    The same problem as ``OneClassSVM(kernel="linear")``, for any number of rows. Together with a feature map of
     :mod:`maxmargin.kernel_methods.feature_maps` (or ``sklearn.kernel_approximation``) it describes regions of other
     shapes.
 
@@ -64,7 +63,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     Notes
     -----
     A point exactly on the boundary counts as inside. Where no halfspace without the origin holds that many points, the
-    machine is constant: w and rho are zero, every point is inside, and a warning says so.
+    model is constant: w and rho are zero, every point is inside, and a warning says so.
 
     See Also
     --------
@@ -73,8 +72,8 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     Examples
     --------
     >>> from maxmargin.svm.linear.one_class import LinearOneClassSVM
-    >>> machine = LinearOneClassSVM(nu=0.25).fit([[1.0, 1.0], [1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])
-    >>> machine.predict([[2.0, 2.0], [0.1, 0.1]])
+    >>> model = LinearOneClassSVM(nu=0.25).fit([[1.0, 1.0], [1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])
+    >>> model.predict([[2.0, 2.0], [0.1, 0.1]])
     array([ 1, -1])
     """
 
@@ -133,21 +132,20 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
         problem = one_class_problem(rows.X, rows.weight, float(self.nu), context.threads)
         fitted = solve_problems(context, [problem])
         outcome = fitted.outcome
-        self._last_fit = fitted.memory(rows) if self.warm_start else None
         self.coef_, self.intercept_ = outcome.coef, outcome.intercept
         self.offset_ = -self.intercept_
-        self.n_iter_, self.history_ = int(outcome.n_iter.sum()), outcome.history
         inside = self._values(rows.X)[:, 0] >= 0
         outside = float(np.mean(~inside[rows.member_of[rows.member_of >= 0]]))
-        self.report_ = linear_report(
+        publish(
+            self,
             context,
             fitted,
-            title=type(self).__name__,
+            X,
+            model=type(self).__name__,
             parameters=f"nu = {self.nu:g}",
+            training_error=lambda: outside,
             error_name="training points outside",
-            error=lambda: outside,
         )
-        warn_unless_converged(self, fitted, X)
         if outcome.status.converged and not self.coef_.any():
             warnings.warn(
                 f"No halfspace without the origin holds a share 1 - nu = {1 - self.nu:g} of the points, and w = 0 is "

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from maxmargin.problems.design import Design
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
-from maxmargin.runtime.control import Control
+from maxmargin.runtime.control import Control, check_run_options
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
@@ -20,13 +20,12 @@ from maxmargin.runtime.validation import (
     check_choice,
     check_new_points,
     check_number,
-    check_run_options,
     check_training,
     check_weights,
 )
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
-from maxmargin.svm.linear.fit import linear_report, prepare, solve_problems, warn_unless_converged
+from maxmargin.svm.linear.fit import prepare, publish, solve_problems
 from maxmargin.svm.linear.parameter_docs import LINEAR
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
@@ -157,9 +156,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
         problem = PrimalProblem(rows.X, rows.target, bound, loss, *self._intercept(), threads=context.threads)
         fitted = solve_problems(context, [problem])
         outcome = fitted.outcome
-        self._last_fit = fitted.memory(rows) if self.warm_start else None
         self.coef_, self.intercept_ = outcome.coef[0], outcome.intercept
-        self.n_iter_, self.history_ = int(outcome.n_iter.sum()), outcome.history
         values = self._values(rows.X) if outcome.decision is None else outcome.decision[:, 0]
         member_of = rows.member_of
 
@@ -167,15 +164,16 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
             used = member_of >= 0
             return math.sqrt(float(np.mean((target[used] - values[member_of[used]]) ** 2)))
 
-        self.report_ = linear_report(
+        publish(
+            self,
             context,
             fitted,
-            title=type(self).__name__,
+            X,
+            model=type(self).__name__,
             parameters=self._parameters(),
+            training_error=error,
             error_name="root mean squared training error",
-            error=error,
         )
-        warn_unless_converged(self, fitted, X)
         return self
 
     def _intercept(self) -> tuple[str, float]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from maxmargin.runtime.convergence import LINEAR_WORDS
 from maxmargin.svm.report import FitReport, without_rounding
 
 
@@ -21,6 +24,11 @@ class LinearReport(FitReport):
     status           optimal within the tolerance
     ...
     """
+
+    scikit_learn_words: ClassVar[str] = LINEAR_WORDS
+
+    def distance_from_optimum(self) -> str:
+        return f"certified relative duality gap is {self.relative_gap:.2e} (tol={self.tol:g})"
 
     def _lines(self) -> list[tuple[str, str]]:
         lines = dict(super()._lines())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.runtime.canonical_rows import canonical_rows, row_hashes
+from maxmargin.runtime.canonical_rows import MIXING_FACTOR, canonical_rows, row_hashes
 from maxmargin.runtime.validation import Array, Points
 
 # Entries of X up to which equal rows are merged, and sorted by content: a fraction of a solver's time. A regression of
@@ -21,28 +21,21 @@ DENSE_MAX_COLUMNS = 16  # or so few columns
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows that have weight.
-
-    Attributes
-    ----------
-    X, target, weight : arrays
-    member_of : array
-        For each input row its place among these, or -1.
-    key : array
-        A hash of each row's content and target, where it was asked for.
-    """
+    """The rows that have weight."""
 
     X: Points
     target: Array
     weight: Array
-    member_of: Array
-    key: Array
+    member_of: Array  # for each input row its place among these, or -1
+    key: Array  # a hash of each row's content and target, where it was asked for
 
 
-def training_rows(X: Points, target: Array, weights: Array, *, keys: bool) -> TrainingRows:
+def training_rows(
+    X: Points, target: Array, weights: Array, *, keys: bool, max_entries: int = MERGE_MAX_ENTRIES
+) -> TrainingRows:
     """Small data in canonical form, so that a weight of two equals a repetition to the last bit; large data as it is,
     without the rows of weight zero. ``keys`` says whether the hashes are needed in any case."""
-    if (X.nnz if sp.issparse(X) else X.size) <= MERGE_MAX_ENTRIES:
+    if (X.nnz if sp.issparse(X) else X.size) <= max_entries:
         X = X.tocsr() if sp.issparse(X) else X
         rows = canonical_rows(X, target, weights)
         at, key = rows.representative, rows.key
@@ -51,28 +44,21 @@ def training_rows(X: Points, target: Array, weights: Array, *, keys: bool) -> Tr
         at = np.flatnonzero(weights > 0)
         member_of = np.full(len(weights), -1)
         member_of[at] = np.arange(len(at))
-        if len(at) < len(weights) or keys:  # rows are to be picked, or told apart
-            X = X.tocsr() if sp.issparse(X) else X
+        if sp.issparse(X) and (len(at) < len(weights) or keys):  # rows are to be picked, or hashed
+            X = X.tocsr()
         X, weight = X if len(at) == len(weights) else X[at], weights[at]
         key = row_hashes(X) if keys else np.zeros(0, np.uint64)
     target = target[at]
     if keys:
-        key = key ^ target.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        key = key ^ target.astype(np.uint64) * MIXING_FACTOR
     return TrainingRows(X, target, weight, member_of, key)
 
 
 def regression_rows(X: Points, y: Array, weights: Array, *, keys: bool) -> TrainingRows:
     """The same for real targets, which are told apart by their bits."""
-    if (X.nnz if sp.issparse(X) else X.size) <= REGRESSION_MERGE_MAX_ENTRIES:
-        rows = training_rows(X, (y + 0.0).view(np.int64), weights, keys=keys)
-        return TrainingRows(rows.X, rows.target.view(np.float64), rows.weight, rows.member_of, rows.key)
-    at = np.flatnonzero(weights > 0)
-    if len(at) < len(weights):
-        X, y = X[at], y[at]
-    member_of = np.full(len(weights), -1)
-    member_of[at] = np.arange(len(at))
-    key = row_hashes(X) ^ row_hashes(y[:, None]) if keys else np.zeros(0, np.uint64)
-    return TrainingRows(X, y, weights[at], member_of, key)
+    bits = (y + 0.0).view(np.int64)
+    rows = training_rows(X, bits, weights, keys=keys, max_entries=REGRESSION_MERGE_MAX_ENTRIES)
+    return replace(rows, target=rows.target.view(np.float64))
 
 
 def _form(X: Points) -> Points:

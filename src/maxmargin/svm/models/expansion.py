@@ -103,22 +103,14 @@ class PairTable:
 
 @dataclass(frozen=True)
 class KernelExpansion:
-    """A fitted function with T outputs.
+    """A fitted function with T outputs."""
 
-    Attributes
-    ----------
-    kernel : Kernel
-        The resolved kernel.
-    anchors : array or CSR matrix of shape (n_support, d)
-        The support vectors; for a precomputed kernel, their indices in the training set.
-    coefficients : array of shape (n_support, T)
-    intercept : array of shape (T,)
-    """
-
-    kernel: Kernel
+    kernel: Kernel  # the resolved kernel
+    # shape (n_support, d), the support vectors; for a precomputed kernel, their indices in the
+    # training set
     anchors: Points
-    coefficients: Array
-    intercept: Array
+    coefficients: Array  # shape (n_support, T)
+    intercept: Array  # shape (T,)
 
     @classmethod
     def of_pairs(cls, kernel: Kernel, anchors: Points, dual: Array, counts: Array, intercept: Array) -> KernelExpansion:

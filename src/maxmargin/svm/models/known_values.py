@@ -10,15 +10,9 @@ from maxmargin.runtime.validation import Array
 
 @dataclass(frozen=True)
 class KnownValues:
-    """Decision values of given points, in the place of a kernel expansion.
+    """Decision values of given points, in the place of a kernel expansion."""
 
-    Attributes
-    ----------
-    known : list of (points, values)
-        Points are recognised as the same object, not by their content.
-    """
-
-    known: list[tuple[Any, Array]]
+    known: list[tuple[Any, Array]]  # points are recognised as the same object, not by their content
 
     def checked(self, X: Any) -> Any:
         """The points, if their values are known."""
@@ -32,4 +26,8 @@ class KnownValues:
 
     def rough_decision(self, X: Any, n_jobs: int | None = None) -> None:
         """There are no faster values than known ones."""
+        return None
+
+    def decision_of_few(self, X: Any) -> None:
+        """Nor is anything to be compiled."""
         return None

@@ -18,19 +18,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from maxmargin.runtime.batches import batch_weights, labels, named, opened, passes, places, ready
+from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.convergence import scaling_hint
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
     callers_level,
-    check_class_weights,
     check_labels,
     check_new_points,
     check_number,
     check_targets,
     check_training,
-    scaling_hint,
 )
 from maxmargin.svm.streaming.learner import Stream
 from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate

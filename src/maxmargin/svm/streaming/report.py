@@ -10,13 +10,13 @@ that of the mean of the r_i loss_i. Several machines give the sum of theirs.
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from maxmargin.runtime.text_report import TextReport
 from maxmargin.runtime.validation import Array
 
 SHOWN = 3  # epochs at either end of a printed report
@@ -77,7 +77,7 @@ def estimate(
 
 
 @dataclass(frozen=True)
-class StreamReport:
+class StreamReport(TextReport):
     """The account of :meth:`~maxmargin.LinearSVC.fit_stream`.
 
     Attributes
@@ -161,16 +161,3 @@ class StreamReport:
             lines.append(("held out", "nothing, so there is no estimate of the objective"))
         lines += [("advice", self.advice)] if self.advice else []
         return [*lines, ("time", f"{self.seconds:.3g} s")]
-
-    def __str__(self) -> str:
-        lines = self._lines()
-        width = max(len(name) for name, _ in lines)
-        return "\n".join(f"{name:<{width}}  {value}" for name, value in lines)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self._lines()
-        )
-        return f"<table>{rows}</table>"

@@ -101,8 +101,8 @@ export function createApi(onServer) {
   return api;
 }
 
-/** Base64 of little-endian float32, as the server sends grids. @param {string} text @returns {Float32Array} */
-export const floats = (text) => new Float32Array(bytes(text).buffer);
+/** Base64 of little-endian float32, as the server sends grids; numbers that the page computed itself stay as they are. */
+export const floats = (/** @type {string|Float32Array} */ given) => (typeof given === "string" ? new Float32Array(bytes(given).buffer) : given);
 
 /** Base64 of bytes. @param {string} text @returns {Uint8Array} */
 export const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));

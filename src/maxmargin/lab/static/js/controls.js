@@ -62,10 +62,11 @@ export function select({ label, choices, onchange }) {
  * A number: a slider for the hand and a text field for the exact value.
  *
  * With `log` the slider moves in decades. With `infinite` its right end is infinity, which the field takes as "inf".
- * @param {{label: string, min: number, max: number, log?: boolean, infinite?: boolean, whole?: boolean,
+ * With `sweep` a button moves it from end to end.
+ * @param {{label: string, min: number, max: number, log?: boolean, infinite?: boolean, whole?: boolean, sweep?: boolean,
  *          onchange: (value: number, live: boolean) => void}} options
  */
-export function slider({ label, min, max, log = false, infinite = false, whole = false, onchange }) {
+export function slider({ label, min, max, log = false, infinite = false, whole = false, sweep = false, onchange }) {
   const STEPS = whole ? max - min : 200;
   const END = STEPS + (infinite ? 4 : 0); // a notch of its own for infinity, wide enough to hit
   const lo = log ? Math.log10(min) : min;
@@ -87,6 +88,7 @@ export function slider({ label, min, max, log = false, infinite = false, whole =
   const range = el("input", { type: "range", min: 0, max: END, step: 1 });
   const text = el("input", { type: "text", inputmode: "decimal", "aria-label": `${label}, exact value`, autocomplete: "off", spellcheck: "false" });
   const control = field(label, "slider", [range, text]);
+  if (sweep) control.root.insertBefore(sweeper(label, range), text);
 
   function show(value) {
     current = value;
@@ -126,6 +128,36 @@ export function slider({ label, min, max, log = false, infinite = false, whole =
       show(value);
     },
   };
+}
+
+const SWEEP = 8000; // milliseconds from end to end
+
+/** A button that moves a slider from its left end to its right one, as a hand would; pressed again, it stops. */
+function sweeper(label, range) {
+  let began = 0;
+  const node = el("button", { type: "button", class: "sweep", title: `Sweep ${label} from end to end`, "aria-label": `Sweep ${label}`, "aria-pressed": "false", onclick: toggle }, "▶");
+
+  function toggle() {
+    began = began ? 0 : performance.now();
+    node.textContent = began ? "■" : "▶";
+    node.setAttribute("aria-pressed", String(began > 0));
+    if (began) requestAnimationFrame(move);
+    else range.dispatchEvent(new Event("change"));
+  }
+
+  function move(now) {
+    if (!began) return;
+    const share = Math.max(0, (now - began) / SWEEP);
+    const to = String(Math.min(Number(range.max), Math.round(share * Number(range.max))));
+    if (to !== range.value) {
+      range.value = to;
+      range.dispatchEvent(new Event("input"));
+    }
+    if (share >= 1 || !range.isConnected) toggle();
+    else requestAnimationFrame(move);
+  }
+
+  return node;
 }
 
 /** "1e3", "0,5", "−2", "inf" or "∞" as a number; null if it is none. */

@@ -62,7 +62,7 @@ export function createHeader({ api, theme, current, travel, snapshot, present })
   async function copyLink() {
     const link = await encode(snapshot());
     if (link === null) toast("These are too many points for a link: use the Python script instead.");
-    else toast((await copyText(`${location.origin}/#${link}`)) ? "Link copied" : "The browser did not allow copying: copy the address instead.");
+    else toast((await copyText(`${location.href.split("#")[0]}#${link}`)) ? "Link copied" : "The browser did not allow copying: copy the address instead.");
   }
 
   async function savePicture() {

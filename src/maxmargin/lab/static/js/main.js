@@ -42,6 +42,7 @@
 import { createApi } from "./api.js";
 import { byId, el, setText } from "./dom.js";
 import { createHeader } from "./header.js";
+import { createLocalApi } from "./local/server.js";
 import { announce, createBanner, toast } from "./notices.js";
 import { createPresent } from "./present.js";
 import { record } from "./record.js";
@@ -50,18 +51,21 @@ import { createTheme } from "./theme.js";
 import { createTours } from "./tours.js";
 
 /** The tabs, in their order. One whose file is not there is shown, but cannot be opened. */
-const TABS = [
-  ["classify", "Classify"],
-  ["step", "Step by step"],
-  ["lift", "Lift"],
-  ["regress", "Regression"],
-  ["digits", "Digits"],
-];
+const ALL = /** @type {[string, string, () => Promise<any>][]} */ ([
+  ["classify", "Classify", () => import("./tabs/classify.js")],
+  ["step", "Step by step", () => import("./tabs/step.js")],
+  ["lift", "Lift", () => import("./tabs/lift.js")],
+  ["regress", "Regression", () => import("./tabs/regress.js")],
+  ["digits", "Digits", () => import("./tabs/digits.js")],
+]);
+/** In a page that was exported: what it needs of the server, and which tabs it has. */
+const site = byId("data") && JSON.parse(byId("data").textContent);
+const TABS = ALL.filter(([id]) => !site || site.tabs.includes(id));
 const SAVE_AFTER = 120; // milliseconds
 
 const theme = createTheme();
 const banner = createBanner(() => api("/api/options"));
-const api = createApi(banner);
+const api = site ? createLocalApi(site) : createApi(banner);
 const tours = createTours({ api, toast, go: (at, state) => restore({ at, tabs: { [at]: state } }, "Tour"), changed: () => save(true) });
 const present = createPresent({ theme, panel: () => places.get(active)?.panel ?? null });
 const header = createHeader({ api, theme, current: () => places.get(active)?.tab, travel, snapshot, present });
@@ -74,7 +78,7 @@ let active = "";
 
 async function boot() {
   const bar = byId("tabs");
-  const loaded = TABS.map(([id]) => import(`./tabs/${id}.js`).then((module) => module.tab).catch((error) => missing(id, error)));
+  const loaded = TABS.map(([id, , load]) => load().then((module) => module.tab).catch((error) => missing(id, error)));
   for (const [i, [id, title]] of TABS.entries()) {
     const panel = el("section", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, hidden: true });
     const button = el("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": panel.id, "aria-selected": "false", tabindex: -1, disabled: true }, title);
@@ -90,7 +94,7 @@ async function boot() {
   }
   bar.addEventListener("keydown", moveInTabs);
   await Promise.all([...loaded, tours.load()]);
-  const state = (await decode(location.hash)) ?? stored("session") ?? {};
+  const state = (await decode(location.hash)) ?? site?.state ?? stored("session") ?? {};
   await restore(state);
   tours.restore(state.tour);
   save(false); // so that the back button finds the way here again

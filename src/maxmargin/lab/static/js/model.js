@@ -20,12 +20,12 @@ const gammaOf = (sigma) => Number((0.5 / sigma ** 2).toPrecision(6));
 
 /**
  * The width of Gaussians: one slider, in σ or in γ = 1 / 2σ², and the switch between them, which holds for all tabs.
- * Its value is gamma. @param {{ctx: any, min: number, max: number, onchange: (gamma: number, live: boolean) => void,
+ * Its value is gamma. @param {{ctx: any, min: number, max: number, sweep?: boolean, onchange: (gamma: number, live: boolean) => void,
  * switched?: () => void}} given the ends of gamma
  */
-export function widthSlider({ ctx, min, max, onchange, switched = () => {} }) {
-  const gamma = slider({ label: "Gamma γ", min, max, log: true, onchange });
-  const sigma = slider({ label: "Sigma σ", min: sigmaOf(max), max: sigmaOf(min), log: true, onchange: (value, live) => onchange(gammaOf(value), live) });
+export function widthSlider({ ctx, min, max, sweep = true, onchange, switched = () => {} }) {
+  const gamma = slider({ label: "Gamma γ", min, max, log: true, sweep, onchange });
+  const sigma = slider({ label: "Sigma σ", min: sigmaOf(max), max: sigmaOf(min), log: true, sweep, onchange: (value, live) => onchange(gammaOf(value), live) });
   const unit = choice({
     label: "Width given as",
     className: "unit",
@@ -130,7 +130,7 @@ export function priceSlider(model, changed) {
     model.C = value;
     changed("Change C", live);
   };
-  return slider({ label: "C", min: 0.01, max: 1e4, log: true, infinite: true, onchange });
+  return slider({ label: "C", min: 0.01, max: 1e4, log: true, infinite: true, sweep: true, onchange });
 }
 
 /** A kernel with its parameters in words, for captions. @param {any} kernel @param {any} options */

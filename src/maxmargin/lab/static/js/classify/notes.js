@@ -46,8 +46,8 @@ const MARKS = {
 
 /** Classes with their shapes and colours, then categories with their counts. */
 export function createLegend() {
-  const classes = el("span", { class: "classes" });
-  const tie = el("span", { hidden: true }, icon(["path", { d: "M-10 2 2-10M-8 10 10-8M0 12 12 0", class: "pen" }]), "tie: as many votes for two classes or more");
+  const classes = el("span", { class: "shapes" });
+  const tie = el("span", { hidden: true }, icon(["path", { d: "M-10 2 2-10M-8 10 10-8M0 12 12 0", class: "pen" }]), "tie of votes");
   let named = "";
   const entries = Object.entries(CATEGORY).map(([key, words]) => {
     const count = el("b", {}, "0");
@@ -55,7 +55,7 @@ export function createLegend() {
   });
   const slack = el("span", {}, icon(["path", { d: "M-10 6 10-6", class: "pen", "stroke-dasharray": "4 3" }]), "slack");
   return {
-    root: el("div", { class: "legend" }, classes, ...entries.map((entry) => entry.root), slack, tie),
+    root: el("div", { class: "legend" }, el("span", { class: "classes" }, classes, tie), ...entries.map((entry) => entry.root), slack),
     /**
      * @param {Iterable<any>|null} records of the points; null where there is no model to have them
      * @param {number[]} present the classes in use @param {boolean} ties whether the votes are equal somewhere
@@ -137,7 +137,7 @@ function write(list, rows) {
 export function createFigures() {
   const cells = ["support vectors", "margin", "errors", "C"].map((name) => ({ value: el("b", {}, "–"), name }));
   return {
-    root: el("div", { class: "large", "aria-hidden": "true" }, ...cells.map(({ value, name }) => el("span", {}, value, name))),
+    root: el("div", { class: "overlay", "aria-hidden": "true" }, ...cells.map(({ value, name }) => el("span", {}, value, name))),
     /** @param {(number|null)[]} numbers in this order; null for none */
     show(numbers) {
       cells.forEach(({ value }, k) => setText(value, short(numbers[k] ?? NaN)));

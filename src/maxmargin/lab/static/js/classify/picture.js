@@ -60,7 +60,7 @@ function hatching(g, colour, unit) {
   return g.createPattern(tile, "repeat");
 }
 
-/** Names of the curves, near the upper edge and apart from each other. */
+/** Names of the curves, near the upper edge (in present mode below its numbers) and apart from each other. */
 function labels(g, frame, palette, { fit, show }) {
   if (!fit || fit.planes.length !== 1 || !show.contours || fit.answer.kind === "inseparable") return;
   const { rem } = frame;
@@ -73,7 +73,7 @@ function labels(g, frame, palette, { fit, show }) {
     let best = /** @type {[number, number]|null} */ (null);
     for (let k = 0; k < lines.length; k += 4) {
       const [x, y] = [frame.px(lines[k]), frame.py(lines[k + 1])];
-      const inside = x > 3 * rem && x < frame.width - 3 * rem && y > 3.2 * rem && y < frame.height - 2.4 * rem;
+      const inside = x > 3 * rem && x < frame.width - 3 * rem && y > (frame.least ? 6 : 3.2) * rem && y < frame.height - 2.4 * rem;
       if (inside && (!best || y < best[1]) && taken.every(([u, v]) => Math.abs(u - x) > 4 * rem || Math.abs(v - y) > 1.6 * rem)) best = [x, y];
     }
     if (!best) continue;

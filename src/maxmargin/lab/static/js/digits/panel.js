@@ -21,7 +21,7 @@ export function createPanel({ ctx, classifier, changed }) {
   const kernel = select({ label: "Kernel", choices: KERNELS, onchange: set("kernel", "Change the kernel") });
   const formula = el("div", { class: "formula" });
   const tellFormula = () => setText(formula, FORMULAS[classifier.kernel](ctx.settings.width));
-  const gamma = widthSlider({ ctx, min: 1e-5, max: 0.1, onchange: set("gamma", "Change gamma"), switched: tellFormula });
+  const gamma = widthSlider({ ctx, min: 1e-5, max: 0.1, sweep: false, onchange: set("gamma", "Change gamma"), switched: tellFormula });
   const sliders = Object.fromEntries(Object.entries(SLIDERS).map(([key, about]) => [key, slider({ ...about, onchange: set(key, `Change ${key}`) })]));
   const scheme = select({ label: "Classes", choices: SCHEMES, onchange: set("multiclass", "Change the multiclass scheme") });
 

@@ -21,8 +21,8 @@ export const KERNELS = [
   ["intersection", "Histogram intersection"],
 ];
 export const SCHEMES = [
-  ["ovo", "one against one"],
-  ["ovr", "one against the rest"],
+  ["ovo", "one-vs-one, votes"],
+  ["ovr", "one-vs-rest, highest score"],
   ["crammer_singer", "all at once (Crammer, Singer)"],
 ];
 export const USES = { rbf: ["gamma"], poly: ["gamma", "degree"], linear: [], laplacian: ["gamma"], intersection: [] };

@@ -8,6 +8,7 @@ import { floats } from "../api.js";
 import { createBoard } from "../board.js";
 import { prepared } from "../classify/answer.js";
 import { savedPicture } from "../classify/export.js";
+import { createLosses } from "../classify/losses.js";
 import { createComment, createFigures, createHints, createLegend, createReadout } from "../classify/notes.js";
 import { createPanel } from "../classify/panel.js";
 import { layersOf } from "../classify/picture.js";
@@ -38,7 +39,7 @@ const model = {
 };
 
 let ctx, board, panel, fits, options, presets;
-let readout, legend, comment, figures, hints;
+let readout, legend, comment, figures, losses, hints;
 let fit = /** @type {any} */ (null); // the last answer, ready to paint
 let pending = /** @type {any} */ (null); // a state given before the options were there
 
@@ -52,6 +53,7 @@ function mount(root, context) {
   });
   hints = createHints();
   figures = createFigures();
+  losses = createLosses(ctx);
   board = createBoard(ctx, {
     model,
     data,
@@ -80,7 +82,7 @@ async function load(side) {
     [options, presets] = await Promise.all([ctx.api("/api/options"), ctx.api("/api/presets")]);
     const { changed, clear } = board;
     panel = createPanel({ ctx, model, options, presets, on: { changed, preset: usePreset, random, paste: () => askForTable(board.paste), clear, brush: chooseBrush } });
-    side.replaceChildren(...panel.root, comment.root);
+    side.replaceChildren(...panel.root, comment.root, losses.root);
     setState(pending ?? {});
     ctx.commit("");
   } catch (error) {
@@ -162,6 +164,9 @@ function answered(answer, { ids, view, nodes, live }) {
     ctx.announce(answer.proof?.sentence ?? `${answer.n_support} support vectors, margin ${short(answer.margin ?? Infinity, 3)}, ${counts.misclassified} on the wrong side`);
   }
   figures.show(fit && answer.kind !== "inseparable" ? [answer.n_support, answer.margin, answer.report.errors, model.C] : []);
+  const sign = (point) => (answer.classes[1] === point.c ? 1 : -1);
+  const costs = answer.kind === "binary" ? model.points.filter((point) => fit.records.has(point.id)) : [];
+  losses.show(costs.map((point) => ({ c: point.c, m: sign(point) * fit.records.get(point.id).f })));
   hovered(lastHover);
   board.plane.redraw();
 }

@@ -21,10 +21,10 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.separability import InseparabilityProof, decide, proof_of
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers import Solution, Solver
+from maxmargin.solvers import KernelSolver, Solution
 from maxmargin.solvers.hulls import InseparableError, nearest_points
 from maxmargin.svm.kernel.context import FitContext
-from maxmargin.svm.kernel.subproblems import Subproblem
+from maxmargin.svm.kernel.solving.outcomes import Subproblem
 
 PROOF_MAX_ROWS = 5_000  # support vectors whose kernel matrix a proof may take
 LARGEST_VARIABLE = 1e100  # no dual variable of a hard margin is as large in numbers that differ in float64
@@ -35,7 +35,7 @@ FIRST_ATTEMPT_STEPS, FIRST_ATTEMPT_STEPS_PER_VARIABLE = 20_000, 20  # separable 
 
 @np.errstate(over="ignore", invalid="ignore")  # with a kernel that is not positive the dual may have no maximum
 def solve_hard_margin(
-    context: FitContext, sub: Subproblem, solver: Solver, gram: Gram, tol: float, control: Control
+    context: FitContext, sub: Subproblem, solver: KernelSolver, gram: Gram, tol: float, control: Control
 ) -> Solution:
     """A hard margin: a first attempt; if that does not converge, check whether the classes' hulls meet, and only go on
     when they do not."""
@@ -74,7 +74,7 @@ def solve_hard_margin(
 
 
 @np.errstate(over="ignore", invalid="ignore")  # the dual of an empty tube has no maximum
-def solve_hard_tube(sub: Subproblem, solver: Solver, gram: Gram, tol: float, control: Control) -> Solution:
+def solve_hard_tube(sub: Subproblem, solver: KernelSolver, gram: Gram, tol: float, control: Control) -> Solution:
     """A regression with all points inside the tube: in longer and longer attempts, until one has converged or proves
     that there is no such function."""
     problem, start, n_iter = sub.problem, sub.start, 0

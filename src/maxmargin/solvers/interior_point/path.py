@@ -1,19 +1,34 @@
-"""Interior points for the dual of a linear model (Mehrotra 1992): one path, two systems.
+"""Interior points (Mehrotra 1992; Ferris & Munson 2003 for SVMs): one path, for kernel and for linear problems.
 
-The method is that of :mod:`maxmargin.solvers.interior_point.dual_path`: rooms A = a - lower and B = upper - a, their
-multipliers z and x, a predictor that tells how small mu can be made, and a corrector. Without a tube (eps = 0) a row
-has one variable, a_i = beta_i; with a tube it has two, one per side, whose sum is beta_i:
+    minimise  1/2 a'Qa + p'a + 1/2 a'Ra    subject to  lower <= a <= upper,  sums of a prescribed
+
+With multipliers z (lower bounds), x (upper bounds) and lambda (sums) the conditions of optimality are
+
+    Q a + R a + p - lambda - z + x = 0,    (a - lower) z = 0,    (upper - a) x = 0,    z, x >= 0.
+
+The method keeps all inequalities strict, replaces the two products' zeros by mu > 0 (these are the conditions of
+minimising the objective minus mu times the logarithms of the slacks: the barrier), and takes Newton steps while mu
+falls to zero. With the slacks A = a - lower and B = upper - a, a step asks for
+
+    (Q + R + D) da - dlambda = r,    D = z/A + x/B,    r = -(Q a + R a + p - lambda) + (mu - cA)/A - (mu - cB)/B.
+
+First with mu = 0 and no corrections cA, cB: the predictor. How far that step gets tells how small mu can be made,
+mu <- mu (mu_predicted / mu)^3, and its products of changes, cA = dA dz and cB = dB dx, correct for what Newton's method
+leaves out: the second solve, with the same factors.
+
+How Q is factored is the business of a :class:`RowSystem`. In linear problems Q = E X X'E', where E gives each variable
+its row: without a tube (eps = 0) a row has one variable, a_i = beta_i; with a tube it has two, one per side, whose sum
+is beta_i:
 
     a in [0, upper_i] with p = eps - y_i,        a in [lower_i, 0] with p = -eps - y_i.
 
-A Newton step asks for  (E X X'E' + R + D) da - 1 dlambda = r  over the variables, with D = z/A + x/B, where E gives
-each variable its row. With theta = (R + D)^-1, the change df = X X'E'da of a row's value is all that its variables have
-to know of each other:
+With theta = (R + D)^-1, the change df = X X'E'da of a row's value is all that its variables have to know of each other:
 
     da = theta (r + dlambda - df),        so        E'da = q + T (dlambda - df),    q = E'theta r,    T = E'theta 1.
 
-What is left is a system in n numbers q and T, whatever the sides are: :class:`RowSystem`. lambda is minus the
-intercept. A step takes three passes over the rows (native/interior), and the d x d system reads X in the same passes:
+What is left is a system in n numbers q and T, whatever the sides are; lambda is minus the intercept. In kernel problems
+each variable is a row of its own, and the offsets of their groups are part of f. A step takes three passes over the
+rows (native/interior), and the d x d system reads X in the same passes:
 
     1.  theta of a row, then its part of X'T X, X'T 1, X'q and X'beta;
     2.  along the predictor: how far it gets, and q of the corrected step, which is linear in its mu;
@@ -24,6 +39,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -31,9 +47,14 @@ import numpy as np
 from maxmargin import _native
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.interior_point.dual_path import BACK, CENTRED, INSIDE, LIMIT, PATIENCE, SHORT
 
-# No product of a room and its multiplier starts below so many means of all. Measured: where the rooms of all rows are
+STEP_TO_BOUND = 0.995  # part of the way to the nearest bound that a step may go
+CENTRED_MIN_SHARE = 1e-3  # no product of a slack and its multiplier falls below this part of their mean,
+CENTRED_MAX_CUTS = 30  # or the step is shortened, at most so many times
+MAX_ITERATIONS = 200  # twenty or thirty are usual
+PATIENCE = 3  # successive steps that lead nowhere before the method gives up
+NOWHERE_LENGTH = 1e-6  # of a step that leads nowhere
+# No product of a slack and its multiplier starts below so many means of all. Measured: where the slacks of all rows are
 # equal, well above the mean takes fewest iterations; where sums are prescribed or boxes are one-sided, less.
 EVEN_EQUAL, EVEN_PRESCRIBED, EVEN_ONE_SIDED = 5.0, 1.0, 0.1
 NEAR_MU = 5.0  # mu of a start that is near the solution, in units of what its duality gap suggests
@@ -45,17 +66,10 @@ Right = tuple[Array, float]  # what a system needs to know of q: a projection of
 
 
 class RowSystem(Protocol):
-    """The matrix X X', Newton systems with it, and the passes over the rows, which it may fuse with products.
+    """The matrix Q, Newton systems with it, and the passes over the rows, which it may fuse with products."""
 
-    Attributes
-    ----------
-    f : array
-        Values X w of the rows, as far as the system knows them; changed in place.
-    predicted, df : array
-        Changes of f along the predictor and along the last direction.
-    """
-
-    f: Array
+    f: Array  # values X w of the rows, as far as the system knows them; changed in place
+    # predicted, df: changes of f along the predictor and along the last direction
     predicted: Array
     df: Array
 
@@ -95,6 +109,46 @@ class RowSystem(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class PathStart:
+    """Where a path begins, and what it is about."""
+
+    lower: Array  # lower, upper, p, a: shape (sides, n)
+    upper: Array
+    p: Array
+    a: Array  # strictly inside
+    ridge: Array  # the diagonal of R
+    f: Array  # values by which the multipliers of the bounds are chosen
+    offset: float  # lambda
+    total: float  # of a
+    size: float  # of these multipliers, where nothing else decides it
+    by_slack: bool  # whether they are larger for the smaller of two slacks
+    level: float  # no product starts below so many means of all
+
+
+class DenseRows:
+    """The passes of a system that keeps its matrix in memory: all rows at once."""
+
+    df: Array
+    predicted: Array
+    every: slice
+
+    def gather(self, work: Pass, V: Array) -> Right:
+        work(self.every)
+        return V[1].copy(), float(V[1].sum())
+
+    def along(self, work: Pass, V: Array) -> tuple[Right, Right]:
+        self.predicted = self.df
+        work(self.every)
+        return (V[0].copy(), float(V[0].sum())), (V[1].copy(), float(V[1].sum()))
+
+    def to(self, work: Pass) -> None:
+        work(self.every)
+
+    def refine(self, changes: Array, missing: float) -> float | None:
+        return None
+
+
 class Path:
     """The iterates: :meth:`gather` the present one, evaluate it, then :meth:`step` to the next.
 
@@ -103,41 +157,26 @@ class Path:
     beta : array
         Multipliers strictly inside their boxes.
     offset : float
-        lambda, the multiplier of sum beta = t: minus the intercept of the system's own columns.
+        lambda; in linear problems minus the intercept of the system's own columns.
     n_iter : int
+    length : float
+        Of the last step.
     """
 
-    def __init__(self, problem: PrimalProblem, system: RowSystem, squares: float) -> None:
-        self.problem, self.system = problem, system
-        n, classifies = problem.n_rows, problem.loss.classifies
-        self.offset = 0.0 if classifies else -problem.settle(system.f, 0.0)
-        self.lower, self.upper, self.p = _variables(problem)
-        self.a = _inside(problem, self.lower, self.upper, 1.0 / squares, self._spread())
-        self.rows = _native.InteriorRows(self.p, self.lower, self.upper, problem.ridge, self.a, system.f)
+    def __init__(self, start: PathStart, system: RowSystem) -> None:
+        self.system, self.offset, self.total = system, start.offset, start.total
+        self.a, n = start.a, start.p.shape[1]
+        self.rows = _native.InteriorRows(start.p, start.lower, start.upper, start.ridge, self.a, system.f)
         self.beta = np.empty(n)
         self.rows.beta(self.beta)
         self.V, self.V2 = np.empty((4, n)), np.empty((2, n))
-        self._begin(np.zeros(n) if classifies else system.f.copy())
+        kept = system.f.copy()
+        system.f[:] = start.f
+        self.rows.begin(start.offset, start.size, start.by_slack)
+        system.f[:] = kept
+        self.rows.even_out(start.level * self.mean_product(), start.by_slack)
         system.begin(self.beta)
-        self.n_iter, self.waited = 0, 0
-
-    def _spread(self) -> float:
-        """A typical distance of a target from the start, by which multipliers without a bound are measured."""
-        if self.problem.loss.classifies:
-            return 1.0
-        return float(np.abs(self.problem.y - self.system.f + self.offset).mean()) or 1.0
-
-    def _begin(self, f: Array) -> None:
-        """Multipliers of the bounds, from slopes at the values f."""
-        problem = self.problem
-        size = float(np.abs(f + self.p + problem.ridge * self.a - self.offset).mean()) or 1.0
-        kept = self.system.f.copy()
-        self.system.f[:] = f
-        two_sided = bool(((problem.lower < 0) & (problem.upper > 0)).all()) or problem.total != 0
-        self.rows.begin(self.offset, size, two_sided)
-        self.system.f[:] = kept
-        level = EVEN_PRESCRIBED if problem.total else EVEN_EQUAL if two_sided else EVEN_ONE_SIDED
-        self.rows.even_out(level * self._mean_product(0.0)[0], two_sided)
+        self.n_iter, self.waited, self.length = 0, 0, 1.0
 
     def begin_near(self, gap: float) -> None:
         """Multipliers that fulfil the conditions of every row at the system's values and the offset for a small mu:
@@ -145,7 +184,11 @@ class Path:
         self.rows.centre(self.offset, NEAR_MU * gap / (2 * self.a.size))
         self.rows.beta(self.beta)
 
-    def _mean_product(self, step: float) -> tuple[float, float]:
+    def mean_product(self) -> float:
+        """mu: the mean product of a slack and its multiplier."""
+        return self._products(0.0)[0]
+
+    def _products(self, step: float) -> tuple[float, float]:
         total, count, least = self.rows.products(step)
         return total / max(1.0, count), least
 
@@ -186,12 +229,12 @@ class Path:
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def step(self) -> bool:
         """To the next point; False where rounding leaves no direction to go."""
-        system, missing = self.system, self.problem.total - float(self.beta.sum())
+        system, missing = self.system, self.total - float(self.beta.sum())
         try:
             system.factor(self.V[0])
         except np.linalg.LinAlgError:
             return False
-        mu = self._mean_product(0.0)[0]
+        mu = self.mean_product()
         predictor = system.solve(self.right, missing)
         blocked, (before, first, second), fixed, slope = self._predict(predictor)
         if not math.isfinite(blocked):
@@ -212,10 +255,10 @@ class Path:
                 blocked = self._direct(predictor, dlambda, goal, corrected)
             if not (math.isfinite(blocked) and math.isfinite(dlambda)):
                 return False
-            length = min(1.0, INSIDE / blocked)
-            for _ in range(BACK):
-                reached, least = self._mean_product(length)
-                if least >= CENTRED * reached:
+            length = min(1.0, STEP_TO_BOUND / blocked)
+            for _ in range(CENTRED_MAX_CUTS):
+                reached, least = self._products(length)
+                if least >= CENTRED_MIN_SHARE * reached:
                     break
                 length *= 0.8
             if length >= 0.1 and (reached < mu or mu == 0):
@@ -223,10 +266,26 @@ class Path:
         fine = self.rows.advance(system.df, length)
         self.rows.beta(self.beta)
         system.advance(length, self.beta)
-        self.offset += length * dlambda
-        self.waited = self.waited + 1 if length <= SHORT else 0
+        self.offset, self.length = self.offset + length * dlambda, length
+        self.waited = self.waited + 1 if length <= NOWHERE_LENGTH else 0
         self.n_iter += 1
-        return bool(fine) and self.waited <= PATIENCE and self.n_iter < LIMIT
+        return bool(fine) and self.waited <= PATIENCE and self.n_iter < MAX_ITERATIONS
+
+
+def linear_start(problem: PrimalProblem, f: Array, squares: float) -> PathStart:
+    """Where the path of a linear problem begins; ``f`` are its values without the intercept, and ``squares`` a typical
+    squared length of a row."""
+    classifies, none = problem.loss.classifies, np.zeros(problem.n_rows)
+    offset = 0.0 if classifies else -problem.settle(f, 0.0)
+    lower, upper, p = _variables(problem)
+    # A typical distance of a target from the start measures the multipliers without a bound.
+    spread = 1.0 if classifies else float(np.abs(problem.y - f + offset).mean()) or 1.0
+    a = _inside(problem, lower, upper, 1.0 / squares, spread)
+    values = none if classifies else f.copy()
+    size = float(np.abs(values + p + problem.ridge * a - offset).mean()) or 1.0
+    two_sided = bool(((problem.lower < 0) & (problem.upper > 0)).all()) or problem.total != 0
+    level = EVEN_PRESCRIBED if problem.total else EVEN_EQUAL if two_sided else EVEN_ONE_SIDED
+    return PathStart(lower, upper, p, a, problem.ridge, values, offset, problem.total, size, two_sided, level)
 
 
 def _variables(problem: PrimalProblem) -> tuple[Array, Array, Array]:

@@ -2,35 +2,25 @@
 
 :class:`BinaryModel` is one solved and certified problem. :class:`SolvedProblems` holds all of a fit as flat arrays,
 whichever way they were solved: what is published and predicted on the training rows is computed from it, and its
-:class:`FitOutcome`, one entry per problem, is what reports are made of.
+:class:`KernelOutcome`, one entry per problem, is what reports are made of.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from maxmargin.problems.dual import DualProblem, c_svc
-from maxmargin.problems.optimality import Certificate
+from maxmargin.problems.optimality import Certificate, Certificates
 from maxmargin.runtime.control import Progress, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import Solution
-from maxmargin.svm.kernel.batch import STATUSES, Solved
-
-CERTIFICATE = tuple(field.name for field in fields(Certificate))
-
-
-@dataclass(frozen=True)
-class SolverUsed:
-    """For the report: which solver, why, and the kernel values it computed."""
-
-    name: str
-    reason: str
-    evaluations: int
+from maxmargin.svm.kernel.solving.batch import STATUSES, Solved
+from maxmargin.svm.report import SolverUsed
 
 
 @dataclass(frozen=True)
@@ -44,59 +34,32 @@ class Subproblem:
 
 @dataclass(frozen=True)
 class BinaryModel:
-    """One problem of a fit, solved.
+    """One problem of a fit, solved."""
 
-    Attributes
-    ----------
-    rows : array
-        Its canonical rows.
-    problem : DualProblem
-    solution : Solution
-    certificate : Certificate
-    f : array
-        The values without intercept on its rows, from which the certificate was computed.
-    intercept, rho, epsilon : float
-        As in :class:`~maxmargin.problems.dual.PrimalScalars`.
-    progress : sequence of Progress
-        What the solver reported.
-    """
-
-    rows: Array
+    rows: Array  # its canonical rows
     problem: DualProblem
     solution: Solution
     certificate: Certificate
-    f: Array
+    f: Array  # the values without intercept on its rows, from which the certificate was computed
+    # intercept, rho, epsilon: as in :class:`~maxmargin.problems.dual.PrimalScalars`
     intercept: float
     rho: float = 0.0
     epsilon: float = 0.0
-    progress: Sequence[Progress] = ()
+    progress: Sequence[Progress] = ()  # what the solver reported
 
 
 @dataclass(frozen=True)
-class FitOutcome:
-    """Certificates and counts, one entry per problem.
+class KernelOutcome:
+    """Certificates and counts, one entry per problem."""
 
-    Attributes
-    ----------
-    certificates : tuple of 8 arrays
-        The fields of :class:`~maxmargin.problems.optimality.Certificate`, in their order.
-    n_iter, n_support : arrays
-    scale : array
-        Factors from the dual's variables to decision values with margin one.
-    status : Status
-        Of the fit: the first that is not optimal.
-    solver : SolverUsed
-    progress : sequence of lists of Progress
-        What solvers reported of each problem; empty where they did not.
-    """
-
-    certificates: tuple[Array, ...]
+    certificates: Certificates
     n_iter: Array
     n_support: Array
-    scale: Array
-    status: Status
+    scale: Array  # factors from the dual's variables to decision values with margin one
+    status: Status  # of the fit: the first that is not optimal
     solver: SolverUsed
-    progress: Sequence[Sequence[Progress]] = ()
+    progress: Sequence[Sequence[Progress]] = ()  # what solvers reported of each problem; empty where they did not
+    advice: str = ""
 
     @classmethod
     def of_solutions(
@@ -106,10 +69,10 @@ class FitOutcome:
         solver: SolverUsed,
         progress: Sequence[Sequence[Progress]],
         scale: Array,
-    ) -> FitOutcome:
+    ) -> KernelOutcome:
         """Of problems that were solved one by one."""
         return cls(
-            tuple(np.array([getattr(own, name) for own in certificates], np.float64) for name in CERTIFICATE),
+            Certificates.of(certificates),
             np.array([own.n_iter for own in solutions], np.int64),
             np.array([np.count_nonzero(own.a) for own in solutions], np.int64),
             scale,
@@ -121,23 +84,22 @@ class FitOutcome:
     @property
     def margins(self) -> Array:
         """2 / |w| of each problem."""
-        norm = self.certificates[CERTIFICATE.index("norm")] * self.scale
+        norm = self.certificates.norm * self.scale
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(norm >= 0, 2.0 / norm, math.nan)
 
-    def certificate_list(self) -> list[Certificate]:
-        """The certificates one by one."""
-        columns = (column.tolist() for column in self.certificates)
-        return [Certificate(*values) for values in zip(*columns, strict=True)]
-
-    def with_evaluations(self, more: int) -> FitOutcome:
+    def with_evaluations(self, more: int) -> KernelOutcome:
         """The same with more kernel values computed."""
         return replace(self, solver=replace(self.solver, evaluations=self.solver.evaluations + more))
 
+    @property
     def history(self) -> History:
-        """What solvers reported of each problem, and its certificate as the last record."""
+        """What solvers reported of each problem, and its certificate as the last record; made when it is read."""
+        return History.deferred(self._history)
+
+    def _history(self) -> History:
         history, margins = History(), self.margins
-        for k, certificate in enumerate(self.certificate_list()):
+        for k, certificate in enumerate(self.certificates):
             reported = self.progress[k] if self.progress else ()
             for progress in reported:
                 norm = self.scale[k] * progress.norm
@@ -164,35 +126,23 @@ class FitOutcome:
 
 @dataclass(frozen=True)
 class SolvedProblems:
-    """The problems of a fit as columns.
+    """The problems of a fit as columns."""
 
-    Attributes
-    ----------
-    at : array of shape (n_problems + 1,)
-        The entries of problem p are ``at[p]:at[p + 1]``.
-    rows, target, coefficient, bound, f : arrays
-        One entry per row of each problem; f is without the intercept.
-    intercept : array
-        One entry per problem.
-    outcome : FitOutcome
-    source : batch, or sequence of models
-        Where the columns come from.
-    """
-
-    at: Array
+    at: Array  # shape (n_problems + 1,), the entries of problem p are ``at[p]:at[p + 1]``
+    # rows, target, coefficient, bound, f: one entry per row of each problem; f is without the intercept
     rows: Array
     target: Array
     coefficient: Array
     bound: Array
     f: Array
-    intercept: Array
-    outcome: FitOutcome
-    source: Solved | Sequence[BinaryModel]
+    intercept: Array  # one entry per problem
+    outcome: KernelOutcome
+    source: Solved | Sequence[BinaryModel]  # where the columns come from
 
     @classmethod
     def of_models(cls, models: Sequence[BinaryModel], solver: SolverUsed, scale: Array) -> SolvedProblems:
         """Problems that were solved one by one."""
-        outcome = FitOutcome.of_solutions(
+        outcome = KernelOutcome.of_solutions(
             [m.certificate for m in models], [m.solution for m in models], solver, [m.progress for m in models], scale
         )
 
@@ -228,16 +178,6 @@ class SolvedProblems:
     def of_batch(cls, solved: Solved, status: Status, solver: SolverUsed) -> SolvedProblems:
         """C-SVC problems of a batch."""
         posed, ones = solved.posed, np.ones(len(solved.steps))
-        certificates = (
-            solved.primal,
-            solved.dual,
-            solved.violation,
-            solved.stationarity,
-            solved.outside,
-            np.zeros_like(ones),
-            solved.complementarity,
-            solved.norm,
-        )
         return cls(
             posed.at,
             posed.order[posed.place],
@@ -246,7 +186,7 @@ class SolvedProblems:
             posed.upper - posed.lower,
             solved.f,
             solved.intercept,
-            FitOutcome(certificates, solved.steps, solved.n_support, ones, status, solver),
+            KernelOutcome(solved.certificates, solved.steps, solved.n_support, ones, status, solver),
             solved,
         )
 
@@ -266,5 +206,5 @@ class SolvedProblems:
             status = STATUSES.get(int(solved.status[p]), Status.OPTIMAL)
             solution = Solution(solved.a[variables], solved.f[variables], status, int(solved.steps[p]), fresh=True)
             b = float(solved.intercept[p])
-            models.append(BinaryModel(posed.rows(p), problem, solution, solved.certificate(p), solution.f, b))
+            models.append(BinaryModel(posed.rows(p), problem, solution, solved.certificates[p], solution.f, b))
         return models

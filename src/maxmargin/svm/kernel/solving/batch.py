@@ -3,12 +3,11 @@
 Rows lie in segments (classes, or all rows); a problem has one run of variables or two, each over a segment:
 
     one-vs-one           classes i and j: a run each, one equality over both (C-SVC) or one in each (nu-SVC)
-    one-vs-rest          all rows: one run; the problems differ in their targets
     regression           alpha and -alpha* of all rows: two runs over one segment
 
 :class:`Posed` is that list of problems, :func:`solve_posed` the call, :class:`Solved` what comes back: variables,
 values f = K a and the certificate of every problem. A problem that creeps, or that the time did not reach, has a status
-that says so; it goes on to a general solver from where it is (:mod:`maxmargin.svm.kernel.solving`).
+that says so; it goes on to a general solver from where it is (:mod:`maxmargin.svm.kernel.solving.each`).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from maxmargin.kernels.definition import DefinedValues, has_formula
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.tiled import Form, form_of
 from maxmargin.problems.dual import DualProblem
-from maxmargin.problems.optimality import Certificate
+from maxmargin.problems.optimality import Certificates
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, Points
 
@@ -40,52 +39,33 @@ PROBLEM_MAX_ROWS = 6_000  # of the largest problem: beyond, working sets on all 
 # (bytes of the largest problem's points, rows of K made at a time): points in the first-level or second-level cache are
 # read again for every row; from further away as many rows as possible share a pass (measured on letter, usps, mnist).
 ROWS_AT_ONCE = ((400_000, 1), (4_000_000, 12), (math.inf, 24))
-SERIAL_MAX_PRODUCTS = 5e6  # multiplications up to which a second thread costs more than it brings
 WIDE_MIN_FEATURES = 100  # columns from which most rows become support vectors: all of K at first, on all threads
 BLOCK_PADDING_ROWS = 64  # a segment's rows are padded to whole panels of at most this width
+LENGTHS_MAX_ENTRIES = 200_000  # of a scaled copy of points that is held at a time
+SERIAL_MAX_PRODUCTS = 5e6  # multiplications up to which a second thread costs more than it brings
 
 
 @dataclass(frozen=True)
 class Posed:
-    """Problems over segments of rows; see the module's text.
+    """Problems over segments of rows; see the module's text."""
 
-    Attributes
-    ----------
-    kind : str
-        As in :class:`maxmargin.problems.dual.DualProblem`.
-    order, start : arrays
-        The rows, segment after segment, and where each segment starts.
-    runs : array of shape (n_problems, 2)
-        Segments of each problem; -1 as the second where there is one run.
-    place : array
-        For each variable, all problems after one another, the place of its row in ``order``.
-    at : array of shape (n_problems + 1,)
-        The variables of problem p are ``at[p]:at[p + 1]``.
-    linear, lower, upper, target : arrays
-        One entry per variable.
-    totals : array of shape (n_problems, 2)
-        Sums that the equalities ask for.
-    joined : bool
-        Whether one equality ties both runs.
-    tol_scale : float
-        The smallest of the problems.
-    """
-
-    kind: str
+    kind: str  # as in :class:`maxmargin.problems.dual.DualProblem`
+    # order, start: the rows, segment after segment, and where each segment starts
     order: Array
     start: Array
-    runs: Array
-    place: Array
-    at: Array
+    runs: Array  # shape (n_problems, 2), segments of each problem; -1 as the second where there is one run
+    place: Array  # for each variable, all problems after one another, the place of its row in ``order``
+    at: Array  # shape (n_problems + 1,), the variables of problem p are ``at[p]:at[p + 1]``
+    # linear, lower, upper, target: one entry per variable
     linear: Array
     lower: Array
     upper: Array
     target: Array
-    totals: Array
-    joined: bool
+    totals: Array  # shape (n_problems, 2), sums that the equalities ask for
+    joined: bool  # whether one equality ties both runs
     epsilon: float = 0.0
     nu: Array | None = None
-    tol_scale: float = 1.0
+    tol_scale: float = 1.0  # the smallest of the problems
 
     @property
     def n_problems(self) -> int:
@@ -97,7 +77,7 @@ class Posed:
         return int(np.diff(self.at).max(initial=0))
 
     def rows(self, p: int) -> Array:
-        """Rows of problem p, one per variable; of twins only the first."""
+        """Rows of problem p, one per variable; of a row's two variables only the first."""
         variables = slice(self.at[p], self.at[p + 1])
         places = self.place[variables]
         if self.kind in ("eps_svr", "nu_svr"):
@@ -110,11 +90,11 @@ def one_problem(problem: DualProblem) -> Posed | None:
     n = problem.n_rows
     if not problem.fit_intercept or not np.isfinite(problem.bound).all() or n == 0:
         return None
-    order, twins = np.arange(n), problem.kind in ("eps_svr", "nu_svr")
-    runs = np.array([[0, 0 if twins else -1]])
+    order, two_sided = np.arange(n), problem.kind in ("eps_svr", "nu_svr")
+    runs = np.array([[0, 0 if two_sided else -1]])
     start, place = np.array([0, n]), problem.row
     linear, lower, upper, target = problem.linear, problem.lower, problem.upper, problem.target
-    if twins:
+    if two_sided:
         target = np.concatenate((target, target))
     if problem.kind == "nu_svc":  # the positive rows are a segment, and so are the negative ones
         order = np.argsort(problem.group, kind="stable")
@@ -188,27 +168,6 @@ def pairs_of_classes(codes: Array, bound: Array, n_classes: int) -> Posed:
     )
 
 
-def against_the_rest(codes: Array, bound: Array, classes: Array) -> Posed:
-    """C-SVC of each of the classes against all other rows."""
-    n, k = len(codes), len(classes)
-    y = np.where(codes == classes[:, None], 1.0, -1.0).ravel()
-    c = np.tile(bound, k)
-    return Posed(
-        "c_svc",
-        np.arange(n),
-        np.array([0, n]),
-        np.column_stack((np.zeros(k, int), np.full(k, -1))),
-        np.tile(np.arange(n), k),
-        n * np.arange(k + 1),
-        -y,
-        np.where(y > 0, 0.0, -c),
-        np.where(y > 0, c, 0.0),
-        y,
-        np.zeros((k, 2)),
-        joined=True,
-    )
-
-
 @dataclass(frozen=True)
 class KernelValues:
     """Where a batch takes its kernel values from: points and the kernel's form, or a matrix.
@@ -257,11 +216,11 @@ class KernelValues:
             defined = None
         return cls((np.ascontiguousarray(K),), (1, 1, 1.0, 0.0, False), 0, defined=defined)
 
-    def bytes_needed(self, posed: Posed) -> float:
-        """Kernel values that must be in memory at once, in bytes."""
+    def bytes_needed(self, segments: Array) -> float:
+        """Kernel values that must be in memory at once, in bytes, for segments of so many rows."""
         if not self.sparse:
             return 0.0
-        sizes = np.diff(posed.start) + float(BLOCK_PADDING_ROWS)
+        sizes = segments + float(BLOCK_PADDING_ROWS)
         stripe = sizes[0] * sizes[1:].sum() if len(sizes) > 1 else 0.0
         return 8.0 * (float((sizes**2).sum()) + stripe)
 
@@ -272,7 +231,7 @@ def scaled_lengths(X: Points, form: Form, shift: Array | None) -> Array:
         if sp.issparse(X):
             return form.root**2 * squared_norms(X)
         lengths = np.empty(X.shape[0])
-        step = max(1, 200_000 // max(1, X.shape[1]))
+        step = max(1, LENGTHS_MAX_ENTRIES // max(1, X.shape[1]))
         for begin in range(0, X.shape[0], step):
             part = X[begin : begin + step]
             part = (part if shift is None else part - shift) * form.root
@@ -289,13 +248,7 @@ class Solved:
     a: Array
     f: Array
     offset: Array
-    violation: Array
-    primal: Array
-    dual: Array
-    stationarity: Array
-    outside: Array
-    complementarity: Array
-    norm: Array
+    certificates: Certificates
     steps: Array
     evaluations: Array
     n_support: Array
@@ -308,18 +261,6 @@ class Solved:
             return -(self.offset[:, 0] + self.offset[:, 1]) / 2
         return -self.offset[:, 0]
 
-    def certificate(self, p: int) -> Certificate:
-        return Certificate(
-            primal=float(self.primal[p]),
-            dual=float(self.dual[p]),
-            violation=float(self.violation[p]),
-            stationarity=float(self.stationarity[p]),
-            dual_infeasibility=float(self.outside[p]),
-            primal_infeasibility=0.0,
-            complementarity=float(self.complementarity[p]),
-            norm=float(self.norm[p]),
-        )
-
 
 STATUSES = {OPTIMAL: Status.OPTIMAL, MAX_STEPS: Status.MAX_ITER}
 
@@ -328,7 +269,7 @@ def suits(posed: Posed, values: KernelValues | None, budget: float) -> bool:
     """Whether a batch is the fastest way for these problems, and has the memory it needs."""
     if values is None or posed.n_problems == 0 or posed.largest > PROBLEM_MAX_ROWS:
         return False
-    return values.bytes_needed(posed) <= budget
+    return values.bytes_needed(np.diff(posed.start)) <= budget
 
 
 def products(posed: Posed, values: KernelValues) -> float:
@@ -377,50 +318,29 @@ def solve_posed(
         ),
         lambda: control.stop() is not None,
     )
-    offset, rest = table[: 2 * count].reshape(count, 2), table[2 * count :].reshape(7, count)
-    violation, primal, dual, stationarity, outside, complementarity, norm = rest
-    steps, evaluations, n_support = counts
+    violation, primal, dual, stationarity, outside, complementarity, norm = table[2 * count :].reshape(7, count)
+    no_slack = np.zeros(count)  # all bounds are finite
+    certificates = Certificates(primal, dual, violation, stationarity, outside, no_slack, complementarity, norm)
     if values.defined is not None:
-        _verify(
-            posed if index is None else replace(posed, order=index[posed.order]),
-            values.defined,
-            a,
-            f,
-            violation,
-            status,
-            tol,
-        )
-    return Solved(
-        posed,
-        a,
-        f,
-        offset,
-        violation,
-        primal,
-        dual,
-        stationarity,
-        outside,
-        complementarity,
-        norm,
-        steps,
-        evaluations,
-        n_support,
-        status,
-    )
+        rows = posed if index is None else replace(posed, order=index[posed.order])
+        _verify(rows, values.defined, a, f, violation, status, tol)
+    steps, evaluations, n_support = counts
+    offset = table[: 2 * count].reshape(count, 2)
+    return Solved(posed, a, f, offset, certificates, steps, evaluations, n_support, status)
 
 
 def _verify(
     posed: Posed, defined: DefinedValues, a: Array, f: Array, violation: Array, status: Array, tol: float
 ) -> None:
     """Values of f and the violation by definition, for problems called optimal; one that misses tol is not."""
-    twins = posed.kind in ("eps_svr", "nu_svr")
+    two_sided = posed.kind in ("eps_svr", "nu_svr")
     for p in np.flatnonzero(status == OPTIMAL):
         variables, rows = slice(posed.at[p], posed.at[p + 1]), posed.rows(int(p))
         a_p, n = a[variables], len(rows)
-        coef = a_p[:n] + a_p[n:] if twins else a_p
+        coef = a_p[:n] + a_p[n:] if two_sided else a_p
         used = np.flatnonzero(coef)
         values = defined.product(rows[used], coef[used], rows)
-        f[variables] = np.concatenate((values, values)) if twins else values
+        f[variables] = np.concatenate((values, values)) if two_sided else values
         gradient = f[variables] + posed.linear[variables]
         rise = np.where(a_p < posed.upper[variables], gradient, np.inf)
         fall = np.where(a_p > posed.lower[variables], gradient, -np.inf)

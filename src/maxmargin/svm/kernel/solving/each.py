@@ -1,6 +1,6 @@
 """Solve and certify the problems of a fit.
 
-    batch      small problems with a finite C and an intercept: one compiled call (:mod:`maxmargin.svm.kernel.batch`)
+    batch      small problems with a finite C and an intercept: one compiled call
     solver     everything else, and what a batch leaves unfinished, from where it is: problem by problem, several at a
                time, each over its own part of the Gram operator
 
@@ -18,18 +18,21 @@ from maxmargin.kernels import Precomputed
 from maxmargin.kernels.gram.operator import Gram, StoredGram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import c_svc
+from maxmargin.problems.optimality import Certificate
 from maxmargin.problems.verification import certified_status, verified
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers import Solution, Solver, choose_solver
-from maxmargin.svm.kernel import batch
-from maxmargin.svm.kernel.batch import KernelValues, Solved
+from maxmargin.solvers import SOLVERS, KernelSolver, Solution, choose_solver
 from maxmargin.svm.kernel.context import CONCURRENT_PROBLEMS, FitContext
-from maxmargin.svm.kernel.hard_margin import solve_hard_margin, solve_hard_tube
-from maxmargin.svm.kernel.subproblems import BinaryModel, SolvedProblems, SolverUsed, Subproblem
+from maxmargin.svm.kernel.solving import batch
+from maxmargin.svm.kernel.solving.batch import KernelValues, Solved
+from maxmargin.svm.kernel.solving.hard_margin import solve_hard_margin, solve_hard_tube
+from maxmargin.svm.kernel.solving.outcomes import BinaryModel, SolvedProblems, Subproblem
+from maxmargin.svm.report import SolverUsed
 
 SERIAL_MAX_ROWS = 500  # rows of a problem up to which threads cost more than they bring
+CREEPING_MAX_VARIABLES = 1000  # of a problem in which pair steps creep, up to which interior points take over
 CERTIFICATE_ATTEMPTS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
 BATCH_REASON = "small problems are solved together in one compiled call"
 
@@ -65,7 +68,7 @@ def solve_subproblems(
         gram = context.gram_of(sub.rows) if gram_of is None else gram_of(t)
         before, gram.budget = gram.evaluations, share
         with single_threaded_blas():
-            models[t] = solve_one(context, sub, solver, gram, control)
+            models[t] = _after_batch(context, sub, solver, gram, control)
         evaluations[t] += 0 if gram is context.gram else gram.evaluations - before
 
     rows_each = np.mean([len(sub.rows) for sub in posed])
@@ -132,22 +135,31 @@ def _solve_as_batch(context: FitContext, sub: Subproblem, control: Control, budg
     if status is None:
         return BatchAttempt(None, a, evaluations)
     steps = int(solved.steps[0])
-    certificate = solved.certificate(0)
-    control.report(
-        steps,
-        certificate.violation,
-        int(solved.n_support[0]),
-        primal=certificate.primal,
-        dual=certificate.dual,
-        norm=certificate.norm,
-    )
+    certificate = solved.certificates[0]
+    _report(control, steps, certificate, int(solved.n_support[0]))
     offset = solved.offset[0, : len(problem.totals)]
     solution = Solution(a, f, status, steps, fresh=True)
     model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
     return BatchAttempt(model, None, evaluations)
 
 
-def solve_one(context: FitContext, sub: Subproblem, solver: Solver, gram: Gram, control: Control) -> BinaryModel:
+def _after_batch(
+    context: FitContext, sub: Subproblem, solver: KernelSolver, gram: Gram, control: Control
+) -> BinaryModel:
+    """Solve a problem that a batch did not take, or in which its pair steps creep: unscaled columns, a large C. On few
+    rows interior points do not mind, and take less time than the steps did; what they cannot solve goes on as ever."""
+    problem = sub.problem
+    crept = context.solver == "auto" and sub.start is not None and control.max_iter < 0
+    barrier = SOLVERS["barrier"]
+    assert isinstance(barrier, KernelSolver)
+    if crept and problem.n_variables <= CREEPING_MAX_VARIABLES and barrier.refuses(problem) is None:
+        model = solve_one(context, replace(sub, start=None), barrier, gram, control)
+        if model.solution.status.converged or control.stop() is not None:
+            return model
+    return solve_one(context, sub, solver, gram, control)
+
+
+def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: Gram, control: Control) -> BinaryModel:
     """Solve one problem; a certificate that misses tol sends the solver on, with half the tol it had."""
     problem, start, n_iter, tol = sub.problem, sub.start, 0, context.tol
     values = context.defined_values(sub.rows)
@@ -230,15 +242,19 @@ def _report_batch(control: Control, solved: Solved) -> None:
     if control.callback is None and not control.watchers:
         return
     steps = np.cumsum(solved.steps)
-    for p in range(len(steps)):
-        control.report(
-            int(steps[p]),
-            float(solved.violation[p]),
-            int(solved.n_support[p]),
-            primal=float(solved.primal[p]),
-            dual=float(solved.dual[p]),
-            norm=float(solved.norm[p]),
-        )
+    for p, certificate in enumerate(solved.certificates):
+        _report(control, int(steps[p]), certificate, int(solved.n_support[p]))
+
+
+def _report(control: Control, steps: int, certificate: Certificate, n_support: int) -> None:
+    control.report(
+        steps,
+        certificate.violation,
+        n_support,
+        primal=certificate.primal,
+        dual=certificate.dual,
+        norm=certificate.norm,
+    )
 
 
 def _finished(context: FitContext, solved: Solved, p: int) -> BinaryModel:
@@ -251,13 +267,10 @@ def _finished(context: FitContext, solved: Solved, p: int) -> BinaryModel:
     solver, _ = choose_solver(context.solver, problem)
     gram = context.gram_of(rows)
     control = context.control.of_one()
-    model = solve_one(context, Subproblem(rows, problem, solved.a[variables].copy()), solver, gram, control)
+    model = _after_batch(context, Subproblem(rows, problem, solved.a[variables].copy()), solver, gram, control)
     solved.a[variables], solved.f[variables] = model.solution.a, model.f
     solved.offset[p, 0] = -model.intercept
-    certificate = model.certificate
-    solved.violation[p], solved.primal[p], solved.dual[p] = certificate.violation, certificate.primal, certificate.dual
-    solved.stationarity[p], solved.outside[p] = certificate.stationarity, certificate.dual_infeasibility
-    solved.complementarity[p], solved.norm[p] = certificate.complementarity, certificate.norm
+    solved.certificates.replace(p, model.certificate)
     solved.steps[p] += model.solution.n_iter
     solved.n_support[p] = np.count_nonzero(model.solution.a)
     solved.evaluations[p] += 0 if gram is context.gram else gram.evaluations

@@ -1,0 +1,140 @@
+"""What a TableEncoder learns from one column, and how it reads another like it: plain functions over values.
+
+numbers     what a missing one becomes, mean and spread
+categories  those with a column of their own, and the rare ones that share a column
+texts       the most frequent terms, and how rare each is (TF-IDF)
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import OneHotEncoder
+
+from maxmargin.data.columns import texts
+from maxmargin.data.forms import is_gap
+from maxmargin.runtime.validation import Array
+
+TEXT_MAX_TERMS = 5000  # words of a text column that become columns, the most frequent first
+MISSING = "(missing)"  # the category of a missing value
+RARE = "(rare)"  # the output of all categories that are too rare for one of their own
+
+
+@dataclass(frozen=True)
+class NumberScales:
+    """One entry per number: what a missing one becomes, what is subtracted and divided by; and the positions of those
+    that were missing somewhere and get a column that says so."""
+
+    fill: Array
+    center: Array
+    spread: Array
+    indicated: Array
+
+
+def learn_numbers(values: Array, missing: str, scale: bool) -> NumberScales:
+    """Fills, and the mean and spread after filling."""
+    gaps = np.isnan(values)
+    fill = np.zeros(values.shape[1])
+    for k in range(values.shape[1]):
+        known = values[~gaps[:, k], k]
+        if len(known):
+            found, counts = np.unique(known, return_counts=True)
+            fill[k] = found[np.argmax(counts)] if missing == "mode" else np.median(known)
+    indicated = np.flatnonzero(gaps.any(axis=0)) if missing == "indicate" else np.empty(0, np.int64)
+    values = np.where(gaps, fill, values)
+    center = values.mean(axis=0) if scale else np.zeros(values.shape[1])
+    spread = values.std(axis=0) if scale else np.ones(values.shape[1])
+    return NumberScales(fill, center, np.where(spread > 0, spread, 1.0), indicated)
+
+
+def category_words(column: Array, form: str, name: str) -> list[str]:
+    """The words of a category column, ``MISSING`` where one is missing."""
+    present = iter(texts([word for word in column.tolist() if word is not None and word == word], name))
+    return [
+        MISSING if word is None or word != word or is_gap(known := next(present).strip(), form) else known
+        for word in column.tolist()
+    ]
+
+
+def learn_categories(words: list[str], missing: str, min_frequency: int) -> tuple[Array, Array, str]:
+    """The sorted categories, those of them that are rare, and the most frequent one."""
+    counts = Counter(words)
+    fill = max(counts, key=lambda word: (word != MISSING, counts[word], word))
+    if missing == "mode":
+        counts = Counter({word: n for word, n in counts.items() if word != MISSING or word == fill})
+    categories = np.array(sorted(counts), dtype=object)
+    least = min(min_frequency, max(counts.values()))
+    return categories, np.array([word for word in categories if counts[word] < least], dtype=object), fill
+
+
+def split_rare(categories: Array, rare: Array | None) -> tuple[list[str], list[str]]:
+    """The categories with an output of their own, and those that share one."""
+    shared = [] if rare is None else rare.tolist()
+    few = set(shared)
+    return [word for word in categories.tolist() if word not in few], shared
+
+
+def make_one_hot(categories: list[Array], rare: list[Array | None]) -> Any:
+    """scikit-learn's encoder of these columns, or None where there are none.
+
+    What it has to learn are the categories, which are given, and which of them are rare: for that it is fitted to a
+    table with each category that has its own column twice, and each rare one once."""
+    if not categories:
+        return None
+    columns, least = [], None
+    for known, few in zip(categories, rare, strict=True):
+        kept, shared = split_rare(known, few)
+        least = 2 if shared else least
+        columns.append([*kept, *kept, *shared])
+    n = 1 if least is None else max(map(len, columns))
+    table = np.array([column[:n] + [column[0]] * (n - len(column)) for column in columns], object).T
+    return OneHotEncoder(categories=categories, handle_unknown="infrequent_if_exist", min_frequency=least).fit(table)
+
+
+def unknown_words(words: list[str], categories: Array) -> Counter[str]:
+    """Words that are no category, with their counts."""
+    known = {*categories.tolist(), MISSING}
+    return Counter({word: n for word, n in Counter(words).items() if word not in known})
+
+
+def refuse_unknown(words: list[str], categories: Array, name: str) -> None:
+    """An error for the first word that is no category."""
+    unknown = unknown_words(words, categories)
+    if not unknown:
+        return
+    word = next(iter(unknown))
+    listed = ", ".join(map(repr, categories[:8])) + (", ..." if len(categories) > 8 else "")
+    near = difflib.get_close_matches(word, categories.tolist(), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(
+        f"X, {name}, row {words.index(word)}: the category {word!r:.60} was not in the training data, which had "
+        f"{listed}.{hint} Correct it, or set handle_unknown='ignore'."
+    )
+
+
+def learn_terms(column: Array, name: str) -> tuple[Array, Array]:
+    """The terms of a text column, sorted, and how rare each is."""
+    for least in (2, 1):  # a word that occurs once says nothing about others
+        vectorizer = TfidfVectorizer(max_features=TEXT_MAX_TERMS, min_df=least, sublinear_tf=True)
+        try:
+            vectorizer.fit(_sentences(column))
+        except ValueError:
+            continue
+        return np.array(vectorizer.get_feature_names_out(), dtype=object), np.asarray(vectorizer.idf_)
+    raise ValueError(f"X, {name} has no words: leave it out.")
+
+
+def weigh_terms(column: Array, terms: Array, idf: Any) -> Any:
+    """The weights of the terms in each text of a column, as a CSR matrix."""
+    vectorizer = TfidfVectorizer(vocabulary=terms.tolist(), sublinear_tf=True)
+    vectorizer.idf_ = idf
+    return vectorizer.transform(_sentences(column))
+
+
+def _sentences(column: Array) -> list[str]:
+    return ["" if value is None or value != value else str(value) for value in column.tolist()]

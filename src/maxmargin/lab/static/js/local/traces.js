@@ -1,0 +1,187 @@
+/** POST /api/trace without a server: SMO, coordinate descent, Pegasos and the perceptron, step by step. */
+
+import { ApiError } from "../api.js";
+import { short } from "../dom.js";
+import { priceFrom } from "./classify.js";
+import { kernelFunction, kernelMatrix } from "./kernels.js";
+import { smoSteps, solve } from "./smo.js";
+
+const [FIRST_STEPS, STRIDE_FRAMES] = [160, 16]; // as the server thins a run
+const MOST_STEPS = 10_000;
+const TITLES = { smo: "SMO", coordinate_descent: "Coordinate descent", pegasos: "Pegasos", perceptron: "The perceptron" };
+
+/** @param {any} request */
+export function trace({ points, kernel, C, solver, seed = 0 }) {
+  if (!TITLES[solver]) throw new ApiError("This page shows SMO, coordinate descent, Pegasos and the perceptron; the other solvers run in the installed lab.", 400, "solver");
+  const price = priceFrom(C);
+  if (price === Infinity && solver === "pegasos") throw new ApiError("Pegasos needs a finite C: lower C.", 400, "C");
+  const classes = [...new Set(points.map((p) => p[2]))].sort();
+  const X = points.map(([x, y]) => [x, y]);
+  const y = points.map((p) => (p[2] === classes[1] ? 1 : -1));
+  const lesson = { X, y, K: kernelMatrix(kernelFunction(kernel), X), C: price, tol: 1e-3, linear: kernel.name === "linear", solver };
+  const solution = solve({ ...lesson, tol: 1e-6 });
+  if (price === Infinity && !solution.converged && solver !== "perceptron") throw new ApiError("C = ∞ allows no errors, and with this kernel the classes cannot be separated: use a finite C.", 400, "C");
+  const frames = [];
+  let [count, due, last] = [0, 0, /** @type {any} */ (null)];
+  for (const step of STEPS[solver](lesson, seed)) {
+    last = step;
+    if (count === due) {
+      frames.push(frameOf(lesson, count, step));
+      due += 2 ** Math.max(0, Math.floor((frames.length - FIRST_STEPS - 1) / STRIDE_FRAMES) + 1);
+    }
+    count += 1;
+    if (count > MOST_STEPS) break;
+  }
+  if (frames.at(-1).iteration !== count - 1) frames.push(frameOf(lesson, count - 1, last));
+  const final = { alpha: [...solution.a].map(Math.abs), b: solution.b, primal: solution.primal, dual: solution.dual, margin: 2 / solution.norm, n_support: solution.a.filter((a) => a !== 0).length };
+  const above = Math.max(0, frames.at(-1).primal / solution.primal - 1);
+  const ended = { pegasos: `stopped at its limit of ${count - 1} steps`, perceptron: last.more?.separated ? "separates the classes; in general its margin is not the widest" : `stopped after ${count - 1} steps` }[solver] ?? (count > MOST_STEPS ? `stopped after ${count - 1} steps` : `converged after ${count - 1} steps`);
+  const where = solver === "perceptron" ? "" : above < 1e-6 ? ", at the best objective" : `, ${short(100 * above, 2)} % above the best objective`;
+  return {
+    solver,
+    signs: y,
+    frames,
+    curves: Object.fromEntries(["iteration", "primal", "dual", "gap", "violation", "n_support", "errors"].map((key) => [key, frames.map((frame) => frame[key])])),
+    final,
+    steps: count - 1,
+    converged: true,
+    ended: `${TITLES[solver]} ${ended}${where}.`,
+  };
+}
+
+/** What can be said of a step, whatever its solver says. */
+function frameOf({ X, y, C, linear, solver }, iteration, { a, f, b: own, chosen, step, note, more = {} }) {
+  const perceptron = solver === "perceptron";
+  const b = own ?? (solver === "coordinate_descent" ? 0 : bestIntercept(f, y));
+  const norm2 = Math.max(0, f.reduce((sum, value, i) => sum + value * a[i], 0));
+  const slack = f.reduce((sum, value, i) => sum + Math.max(0, (perceptron ? 0 : 1) - y[i] * (value + b)), 0);
+  const primal = perceptron ? slack : norm2 / 2 + (C === Infinity ? 0 : C * slack);
+  const dual = perceptron || solver === "pegasos" ? null : a.reduce((sum, value, i) => sum + value * y[i], 0) - norm2 / 2;
+  const g = f.map((value, i) => value - y[i]);
+  const rises = g.filter((_, i) => a[i] < (y[i] > 0 ? C : 0));
+  const falls = g.filter((_, i) => a[i] > (y[i] > 0 ? 0 : -C));
+  return {
+    iteration,
+    alpha: [...a].map(Math.abs),
+    w: linear ? [0, 1].map((k) => X.reduce((sum, x, i) => sum + a[i] * x[k], 0)) : null,
+    b,
+    chosen,
+    step,
+    gradient: [...f].map((value, i) => y[i] * value - 1),
+    primal,
+    dual,
+    gap: dual === null ? null : primal - dual,
+    violation: perceptron ? slack : Math.max(0, Math.max(...falls) - Math.min(...rises)),
+    n_support: a.filter((value) => value !== 0).length,
+    errors: f.filter((value, i) => y[i] * (value + b) <= 0).length,
+    note,
+    ...more,
+  };
+}
+
+/** The b with the least sum of hinges: one of y_i - f_i. */
+function bestIntercept(f, y) {
+  let [best, least] = [0, Infinity];
+  for (let k = 0; k < y.length; k++) {
+    const b = y[k] - f[k];
+    const sum = y.reduce((total, sign, i) => total + Math.max(0, 1 - sign * (f[i] + b)), 0);
+    if (sum < least) [best, least] = [b, sum];
+  }
+  return best;
+}
+
+const moved = (i, before, after) => `α of point ${i + 1} went from ${short(Math.abs(before))} to ${short(Math.abs(after))}`;
+
+const STEPS = {
+  *smo(lesson) {
+    for (const { a, g, chosen, d, worst, before } of smoSteps(lesson)) {
+      const [i, j] = chosen;
+      const note = chosen.length ? `SMO chose points ${i + 1} and ${j + 1}, which violated the conditions of optimality by ${short(worst)}: ${moved(i, before[0], a[i])}, and ${moved(j, before[1], a[j])}.` : "All α are 0: the model knows nothing yet, and f is the same everywhere.";
+      yield { a: a.slice(), f: g.map((value, k) => value + lesson.y[k]), chosen, step: d, note };
+    }
+  },
+
+  *coordinate_descent({ K, y, C, tol }) {
+    const a = new Float64Array(y.length);
+    const g = Float64Array.from(y, (sign) => -sign);
+    const f = () => g.map((value, k) => value + y[k]);
+    yield { a: a.slice(), f: f(), chosen: [], step: null, note: "All α are 0. This model has no intercept, so each α can move on its own." };
+    for (;;) {
+      let [i, most, d] = [-1, 0, 0];
+      let [highest, lowest] = [0, 0];
+      for (let u = 0; u < y.length; u++) {
+        const [low, high] = y[u] > 0 ? [0, C] : [-C, 0];
+        if (a[u] > low) highest = Math.max(highest, g[u]);
+        if (a[u] < high) lowest = Math.min(lowest, g[u]);
+        const move = Math.max(low, Math.min(high, a[u] - g[u] / Math.max(K[u][u], 1e-300))) - a[u];
+        const gain = -move * (g[u] + 0.5 * K[u][u] * move);
+        if (gain > most) [i, most, d] = [u, gain, move];
+      }
+      if (i < 0 || highest - lowest <= tol) return;
+      const before = a[i];
+      a[i] += d;
+      for (let u = 0; u < y.length; u++) g[u] += d * K[i][u];
+      yield { a: a.slice(), f: f(), chosen: [i], step: d, note: `Coordinate descent chose point ${i + 1}, whose α alone can gain most: ${moved(i, before, a[i])}, and the dual objective rose by ${short(most)}.` };
+    }
+  },
+
+  *pegasos({ K, y, C }, seed) {
+    const n = y.length;
+    const draw = random(seed);
+    const steps = Math.min(MOST_STEPS, Math.max(1000, 40 * n));
+    const [a, f] = [new Float64Array(n), new Float64Array(n)];
+    const mean = { a: new Float64Array(n), f: new Float64Array(n) };
+    let b = 0;
+    yield { a: a.slice(), f: f.slice(), b, chosen: [], step: null, note: "w = 0. Each step draws one point at random and uses nothing else." };
+    for (let t = 1; t <= steps; t++) {
+      const i = Math.floor(draw() * n);
+      const margin = y[i] * (f[i] + b);
+      for (let u = 0; u < n; u++) [a[u], f[u]] = [a[u] * (1 - 1 / t), f[u] * (1 - 1 / t)];
+      let note = `Step ${t} drew point ${i + 1}, with y f = ${short(margin)}: `;
+      if (margin < 1) {
+        const push = (n * C * y[i]) / t;
+        a[i] += push;
+        for (let u = 0; u < n; u++) f[u] += push * K[i][u];
+        b += y[i] * Math.min((n * C) / t, C);
+        note += `${margin < 0 ? "on the wrong side" : "inside the margin"}, so w shrinks by 1/${t} and is pulled toward it by ${short(Math.abs(push))}.`;
+      } else note += `outside the margin, so w only shrinks by 1/${t}.`;
+      if (t % n === 0) b = bestIntercept(f, y);
+      for (const [total, now] of [[mean.a, a], [mean.f, f]]) for (let u = 0; u < n; u++) total[u] += (2 / (t + 1)) * (now[u] - total[u]);
+      yield { a: a.slice(), f: f.slice(), b, chosen: [i], step: 1 / t, note };
+    }
+    yield { ...mean, chosen: [], step: null, note: `The average of all ${steps} steps, later ones weighted more: it is much closer to the solution than they are.`, more: { average: true } };
+  },
+
+  *perceptron({ K, y }) {
+    const n = y.length;
+    const [a, f] = [new Float64Array(n), new Float64Array(n)];
+    let [b, mistakes, since] = [0, 0, 0];
+    yield { a: a.slice(), f: f.slice(), b, chosen: [], step: null, note: "w = 0 and b = 0: every point counts as a mistake.", more: { mistakes } };
+    for (let looked = 0, i = 0; looked < 20 * MOST_STEPS; looked++, i = (i + 1) % n) {
+      const margin = y[i] * (f[i] + b);
+      since += 1;
+      if (margin <= 0) {
+        a[i] += y[i];
+        for (let u = 0; u < n; u++) f[u] += y[i] * K[i][u];
+        b += y[i];
+        [mistakes, since] = [mistakes + 1, 0];
+        yield { a: a.slice(), f: f.slice(), b, chosen: [i], step: 1, note: `Mistake ${mistakes}: point ${i + 1} is on the wrong side (y f = ${short(margin)}), so it is added to w with its sign.`, more: { mistakes } };
+      }
+      if (since === n) {
+        yield { a: a.slice(), f: f.slice(), b, chosen: [], step: null, note: `A full pass without a mistake: after ${mistakes} mistakes the perceptron separates the classes.`, more: { mistakes, separated: true } };
+        return;
+      }
+    }
+  },
+};
+
+/** Numbers in [0, 1) that depend on the seed alone (mulberry32). */
+function random(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

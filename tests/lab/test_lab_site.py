@@ -1,0 +1,153 @@
+"""The exported site: its solver against the library, and the file in a browser without a server or a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import lab_browser
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from lab_browser import expect, painted, ready, until
+
+from maxmargin import SVC
+from maxmargin.cli import main
+from maxmargin.lab import export, show
+from maxmargin.lab.lifting import AXES, lift
+
+browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
+
+KERNELS = [
+    {"name": "linear"},
+    {"name": "rbf", "gamma": 1.5},
+    {"name": "rbf", "gamma": 20.0},
+    {"name": "poly", "gamma": 0.7, "degree": 3, "coef0": 1.0},
+    {"name": "laplacian", "gamma": 0.8},
+]
+SOLVE = """(problems) => Promise.all([import('/static/js/local/smo.js'), import('/static/js/local/kernels.js')]).then(
+    ([{ solve }, { kernelFunction, kernelMatrix }]) => problems.map(({ X, y, kernel, C }) => {
+        const K = kernelMatrix(kernelFunction(kernel), X);
+        const { dual, primal, converged } = solve({ K, y, C, tol: 1e-9 });
+        return { dual, primal, converged };
+    }))"""
+
+
+def problems(count: int) -> list[dict[str, Any]]:
+    found = []
+    for seed in range(count):
+        random = np.random.default_rng(seed)
+        n = int(random.integers(4, 60))
+        X = random.normal(size=(n, 2)).round(3)
+        y = np.where(X[:, 0] + 0.6 * random.normal(size=n) > 0, 1, -1)
+        y[:2] = [-1, 1]
+        C = float(10.0 ** random.uniform(-2, 2))
+        found.append({"X": X.tolist(), "y": y.tolist(), "kernel": KERNELS[seed % len(KERNELS)], "C": C})
+    return found
+
+
+def test_the_page_s_solver_finds_the_objective_of_the_library(modules: Any) -> None:
+    asked = problems(200)
+    for problem, found in zip(asked, modules.evaluate(SOLVE, asked), strict=True):
+        kernel = dict(problem["kernel"])
+        model = SVC(kernel=kernel.pop("name"), C=problem["C"], tol=1e-8, **kernel).fit(problem["X"], problem["y"])
+        best = model.report_.dual_objective
+        assert found["converged"]
+        assert found["dual"] == pytest.approx(best, rel=1e-6)
+        assert found["primal"] == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("which", AXES)
+def test_lifted_as_the_server_lifts(modules: Any, which: str) -> None:
+    random = np.random.default_rng(3)
+    points = [[x, y, int(x * x + y * y > 0.5)] for x, y in random.uniform(-1, 1, (30, 2)).round(2).tolist()]
+    view = {"x0": -1, "x1": 1, "y0": -1, "y1": 1}
+    request = {"points": points, "map": which, "gamma": 2.0, "C": 5, "view": view, "grid": [9, 7]}
+    found = modules.evaluate("(asked) => import('/static/js/local/lift.js').then((m) => m.lift(asked))", request)
+    other = lift(request)
+    np.testing.assert_allclose(found["f"], other["f"], atol=2e-4)
+    np.testing.assert_allclose(found["coordinates"], other["coordinates"], atol=2e-4)
+    np.testing.assert_allclose(found["box"], other["box"], atol=2e-4)
+    assert found["support"] == sorted(other["support"])
+    if other["plane"]:
+        np.testing.assert_allclose(found["plane"]["normal"], other["plane"]["normal"], rtol=2e-3, atol=2e-3)
+        for level, corners in other["plane"]["corners"].items():
+            assert len(found["plane"]["corners"][level]) == len(corners)
+
+
+def test_the_command_writes_a_page_that_needs_no_server(browser: Any, tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["lab", "--export", str(tmp_path / "site")])
+    assert result.exit_code == 0
+    file = tmp_path / "site" / "index.html"
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce", offline=True)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(file.as_uri())
+    ready(page)
+    comment = page.locator("#panel-classify .comment")
+    expect(comment).to_contain_text("3 of 40 points")
+    expect(comment).to_contain_text("0.54325")
+    assert page.get_by_role("tab").all_inner_texts() == ["Classify", "Step by step", "Lift"]
+    page.locator("[data-example=three]").click()
+    expect(comment).to_contain_text("of 42 points")
+    page.locator("[data-example=moons]").click()
+    expect(comment).to_contain_text("13 of 80 points")
+    page.locator("html[data-saved=true]").wait_for()
+    link = page.url
+    page.get_by_role("tab", name="Step by step").click()
+    place = page.locator("#panel-step .place").first
+    expect(place).to_contain_text("step 0 of")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("ArrowRight")
+    expect(place).to_contain_text("step 1 of")
+    for solver in ("pegasos", "perceptron", "coordinate_descent"):
+        page.locator("#panel-step").get_by_label("Solver", exact=True).select_option(solver)
+        until(page, lambda: "step" in place.inner_text())
+    page.locator("#panel-step").get_by_label("Solver", exact=True).select_option("barrier")
+    expect(page.locator("#panel-step .hint").first).to_contain_text("the other solvers run in the installed lab")
+    page.get_by_role("tab", name="Lift").click()
+    expect(page.locator("#panel-lift .sentences")).to_contain_text("separates the classes")
+    page.get_by_role("button", name="Tours").click()
+    page.get_by_role("button", name="The margin").click()
+    expect(page.locator("#tour .text")).to_contain_text("Which w is the best?")
+    page.goto("about:blank")
+    page.goto(link)
+    ready(page)
+    expect(comment).to_contain_text("13 of 80 points")
+    painted(page)
+    assert complaints == []
+    context.close()
+
+
+def test_a_notebook_shows_the_data_of_an_estimator(browser: Any) -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 2)) * 5 + 20
+    y = np.where(X[:, 0] > 20, "right", "left")
+    shown = show(SVC(kernel="rbf", gamma=0.05, C=3.0), X, y)
+    page = browser.new_page()
+    page.set_default_timeout(60_000)
+    page.set_content(f"<body>{shown._repr_html_()}</body>")
+    frame = page.frame_locator("iframe")
+    frame.locator(".comment", has_text="of 40 points").first.wait_for()
+    frame.locator(".comment", has_text="C").first.wait_for()
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "words"),
+    [
+        (np.zeros((3, 3)), [0, 1, 0], "give two columns"),
+        (np.zeros((301, 2)), np.arange(301) % 2, "at most 300 points"),
+        (np.zeros((8, 2)), np.arange(8), "of 6 classes"),
+    ],
+)
+def test_show_refuses_what_it_cannot_draw(X: Any, y: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        show(SVC(), X, y)
+
+
+def test_export_makes_the_folder(tmp_path: Path) -> None:
+    assert export(tmp_path / "a" / "b").is_file()
