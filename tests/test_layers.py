@@ -20,6 +20,7 @@ ROOT = Path(maxmargin.__file__).parent
 # Each line may import from the lines before it and from itself. Modules of one line may import each other.
 LAYERS = [
     ["runtime"],
+    ["invariances"],
     ["data"],
     ["kernels"],
     ["problems"],

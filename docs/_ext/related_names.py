@@ -28,6 +28,8 @@ GROUPS = (
     "separability Separability InseparabilityProof InseparableError Perceptron",
     "margin_report MarginReport displays.MarginDisplay explain",
     "explain Explanation displays.ExplanationDisplay margin_report shapley_values",
+    "VirtualSVC invariances.shifts invariances.rotations SVC",
+    "class_margins ClassMargins margin_report",
     "counterfactual Counterfactual robustness shapley_values",
     "robustness Robustness counterfactual margin_report",
     "shapley_values ShapleyValues displays.ShapleyDisplay explain",
@@ -54,6 +56,8 @@ GROUPS = (
 )
 PAPERS = {
     "svm": "Cortes, C. and Vapnik, V. (1995). Support-vector networks. *Machine Learning* 20, 273-297.",
+    "virtual": "DeCoste, D. and Schölkopf, B. (2002). Training invariant support vector machines. "
+    "*Machine Learning* 46, 161-190.",
     "nu": "Schölkopf, B., Smola, A., Williamson, R. and Bartlett, P. (2000). New support vector algorithms. "
     "*Neural Computation* 12, 1207-1245.",
     "svr": "Smola, A. and Schölkopf, B. (2004). A tutorial on support vector regression. "
@@ -109,6 +113,7 @@ REFERENCES = {
     "SVC": "svm smo",
     "SVCCV": "svm",
     "NuSVC": "nu",
+    "VirtualSVC": "virtual",
     "NuSVCCV": "nu",
     "SVR": "svr",
     "SVRCV": "svr",

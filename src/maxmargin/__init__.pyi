@@ -2,6 +2,7 @@ from . import (
     digits,
     displays,
     inspection,
+    invariances,
     io,
     kernel_methods,
     kernels,
@@ -13,12 +14,14 @@ from . import (
 )
 from .data.table_encoder import TableEncoder
 from .inspection import (
+    ClassMargins,
     CompressionReport,
     Counterfactual,
     Explanation,
     MarginReport,
     Robustness,
     ShapleyValues,
+    class_margins,
     compare_map_and_kernel,
     compare_solvers,
     compress,
@@ -49,7 +52,7 @@ from .problems.separability import InseparabilityProof, Separability, separabili
 from .runtime.history import History
 from .runtime.interrupts import FitInterrupted, interrupts, set_interrupts
 from .solvers.hulls import InseparableError
-from .svm import SVC, SVR, LinearOneClassSVM, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Perceptron
+from .svm import SVC, SVR, LinearOneClassSVM, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Perceptron, VirtualSVC
 from .svm.kernel.forecast import LongFitWarning
 from .svm.patching import patch_sklearn, sklearn_is_patched, unpatch_sklearn
 from .svm.perceptron import PerceptronReport
@@ -64,6 +67,7 @@ __all__ = [
     "SVR",
     "SVRCV",
     "BasisRegression",
+    "ClassMargins",
     "CompressionReport",
     "Counterfactual",
     "DataFileError",
@@ -105,6 +109,8 @@ __all__ = [
     "ShapleyValues",
     "StreamReport",
     "TableEncoder",
+    "VirtualSVC",
+    "class_margins",
     "compare_map_and_kernel",
     "compare_solvers",
     "compress",
@@ -115,6 +121,7 @@ __all__ = [
     "explain",
     "inspection",
     "interrupts",
+    "invariances",
     "io",
     "kernel_methods",
     "kernels",

@@ -242,5 +242,5 @@ def test_what_cannot_be_compressed():
         compress(SVC().fit(X, Y), X[:, :2])
     with pytest.raises(ValueError, match="precomputed"):
         compress(SVC(kernel="precomputed").fit(X @ X.T, Y), X @ X.T)
-    with pytest.raises(TypeError, match="one weight a feature already"):
+    with pytest.raises(TypeError, match="one weight per feature already"):
         compress(LinearSVC().fit(X, Y), X)

@@ -1,3 +1,4 @@
+from .class_margins import ClassMargins, class_margins
 from .comparisons import compare_solvers
 from .compression import CompressionReport, compress
 from .counterfactual import Counterfactual, counterfactual
@@ -9,12 +10,14 @@ from .robustness import Robustness, robustness
 from .shapley import ShapleyValues, shapley_values
 
 __all__ = [
+    "ClassMargins",
     "CompressionReport",
     "Counterfactual",
     "Explanation",
     "MarginReport",
     "Robustness",
     "ShapleyValues",
+    "class_margins",
     "compare_map_and_kernel",
     "compare_solvers",
     "compress",

@@ -1,4 +1,4 @@
-"""All solvers of the linear machine on one problem: how long they take, and how close they come."""
+"""All solvers of one linear problem: how long they take, and how close they come."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class SolverResult:
     status : str
         ``"optimal"``, ``"max_iter"``, ``"deadline"``, ...
     seconds : float
-        Of the whole fit, certificate included; what compiling takes is not counted.
+        Of the fit, certificate included; what compiling takes is not counted.
     n_iter : int
-        Iterations, or epochs; the sum over the machines.
+        Iterations, or epochs; the sum over the binary problems.
     objective, dual, relative_gap, kkt_violation : float
-        From the certificate, which is computed apart from the solver; sums, or the worst, over the machines.
+        From the certificate, which is computed apart from the solver; sums, or the worst, over the binary problems.
     distance : float
         |w - w_reference| / |w_reference|.
     coef, intercept : array
@@ -161,13 +161,13 @@ def compare_solvers(
     random_state: Any = None,
     **parameters: Any,
 ) -> SolverComparison:
-    """Solve one linear machine with every solver, and set them side by side.
+    """Solve one linear problem with every solver, and set them side by side.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Class labels; more than two classes are one machine a class.
+        Class labels; more than two classes are one binary problem per class.
     C : float, default=1.0
     loss : {"hinge", "squared_hinge"}, default="hinge"
     solvers : names, solver objects, or a mapping of names to them; optional
@@ -206,24 +206,22 @@ def compare_solvers(
     X = check_points(X)
     y = check_targets(y, X.shape[0])
     common = {"C": C, "loss": loss, "tol": tol, "max_seconds": max_seconds, "max_iter": max_iter, **parameters}
-    machines: dict[str, LinearSVC] = {}
+    models: dict[str, LinearSVC] = {}
     refused: dict[str, str] = {}
     for name, solver in _named(solvers).items():
         try:
-            machines[name] = _timed(LinearSVC(solver=solver, random_state=random_state, **common), X, y, sample_weight)
+            models[name] = _timed(LinearSVC(solver=solver, random_state=random_state, **common), X, y, sample_weight)
         except ImportError as error:
             refused[name] = str(error)
         except ValueError as error:
             if "cannot solve this problem" not in str(error):
                 raise
             refused[name] = str(error).split("cannot solve this problem: ", 1)[1]
-    if not machines:
+    if not models:
         raise ValueError("None of the solvers takes this problem: " + " ".join(f"{k}: {v}" for k, v in refused.items()))
-    best = min(
-        machines, key=lambda name: (machines[name].report_.relative_gap, machines[name].report_.primal_objective)
-    )
-    reference = machines[best]
-    results = tuple(_result(name, machine, reference.coef_) for name, machine in machines.items())
+    best = min(models, key=lambda name: (models[name].report_.relative_gap, models[name].report_.primal_objective))
+    reference = models[best]
+    results = tuple(_result(name, model, reference.coef_) for name, model in models.items())
     shape = f"{X.shape[0]:,} rows, {X.shape[1]:,} columns, {len(reference.classes_)} classes"
     return SolverComparison(results, best, refused, f"{shape}: {reference.report_.parameters}")
 
@@ -243,20 +241,20 @@ def _named(solvers: Any) -> dict[str, Any]:
     return named
 
 
-def _timed(machine: LinearSVC, X: Any, y: Array, sample_weight: Any) -> LinearSVC:
-    """The machine fitted; a few rows of each class go first, so that what is compiled once is not timed."""
+def _timed(model: LinearSVC, X: Any, y: Array, sample_weight: Any) -> LinearSVC:
+    """The model fitted; a few rows of each class go first, so that what is compiled once is not timed."""
     few = np.concatenate([np.flatnonzero(y == label)[:3] for label in np.unique(y)])
     quick: dict[str, Any] = {"max_iter": 2, "verbose": 0, "max_seconds": None}
-    if math.isinf(machine.C):
+    if math.isinf(model.C):
         quick["C"] = 1.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        LinearSVC(**{**machine.get_params(deep=False), **quick}).fit(X[few], y[few])
-        return machine.fit(X, y, sample_weight)
+        LinearSVC(**{**model.get_params(deep=False), **quick}).fit(X[few], y[few])
+        return model.fit(X, y, sample_weight)
 
 
-def _result(name: str, machine: LinearSVC, w: Array) -> SolverResult:
-    report = machine.report_
+def _result(name: str, model: LinearSVC, w: Array) -> SolverResult:
+    report = model.report_
     size = float(np.linalg.norm(w)) or 1.0
     return SolverResult(
         name=name,
@@ -267,8 +265,8 @@ def _result(name: str, machine: LinearSVC, w: Array) -> SolverResult:
         dual=report.dual_objective,
         relative_gap=report.relative_gap,
         kkt_violation=report.kkt_violation,
-        distance=float(np.linalg.norm(machine.coef_ - w)) / size,
-        coef=machine.coef_,
-        intercept=machine.intercept_,
-        history=machine.history_,
+        distance=float(np.linalg.norm(model.coef_ - w)) / size,
+        coef=model.coef_,
+        intercept=model.intercept_,
+        history=model.history_,
     )

@@ -1,11 +1,11 @@
-"""The same machine with fewer support vectors.
+"""The same model with fewer support vectors.
 
-A machine's functions f_t = sum_i c_it k(x_i, .), t = 1..T, lie in the span of its N support vectors; mostly they are
+A model's functions f_t = sum_i c_it k(x_i, .), t = 1..T, lie in the span of its N support vectors; mostly they are
 close to the span of far fewer. For a subset S the nearest functions in feature space are the projections
 
     f_t^S = sum_{i in S} beta_it k(x_i, .),             beta = K_SS^-1 K_SN c,
 
-one linear system for all machines. S grows greedily, like orthogonal matching pursuit (Pati, Rezaiifar & Krishnaprasad
+one linear system for all of them. S grows greedily, like orthogonal matching pursuit (Pati, Rezaiifar & Krishnaprasad
 1993): with the residuals r_t = f_t - f_t^S and d_i = |phi(x_i)|^2 after its projection on S is taken away, one more
 vector i lowers sum_t |r_t|^2 / |f_t|^2 by
 
@@ -15,7 +15,7 @@ and the best are taken, a block at a time. A pivoted Cholesky factor of K, K ~ L
 r_t(x_i) and d_i follow from L alone, and beta is a triangular system. (Burges 1996 moves the vectors too; here they
 stay training points, and can be named.)
 
-How many are enough is measured: on points X the compressed machine may change at most a share ``tolerance`` of the
+How many are enough is measured: on points X the compressed model may change at most a share ``tolerance`` of the
 labels, or for a regression the values by that part of their standard deviation. The smallest such subset among those of
 the greedy order is found by bisection.
 """
@@ -66,7 +66,7 @@ class CompressionReport:
     rms_change, largest_change : float
         Of the decision values.
     distance : float
-        \\|f - f^S\\| / \\|f\\| in feature space, of the machine where it is largest.
+        \\|f - f^S\\| / \\|f\\| in feature space, of the binary model where it is largest.
     n_points : int
         Points on which the change was measured.
     own_points : bool
@@ -112,12 +112,12 @@ class CompressionReport:
 
 
 def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
-    """A machine of the same class with fewer support vectors, and the measured change.
+    """A model of the same class with fewer support vectors, and the measured change.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted machine with a kernel: ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR`` or ``OneClassSVM``. It is not changed.
+        A fitted estimator with a kernel: ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR`` or ``OneClassSVM``. It is not changed.
     X : array-like, sparse matrix or list of objects, optional
         Points on which the change is measured: the training points, or others like those to be predicted. Without
         them the support vectors are taken, which are the hardest ones.
@@ -142,11 +142,11 @@ def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
     >>> from maxmargin import SVC
     >>> from maxmargin.inspection.compression import compress
     >>> X, y = load_iris(return_X_y=True)
-    >>> machine = SVC().fit(X, y)
-    >>> small = compress(machine, X)
-    >>> len(small.support_) < len(machine.support_) / 2
+    >>> model = SVC().fit(X, y)
+    >>> small = compress(model, X)
+    >>> len(small.support_) < len(model.support_) / 2
     True
-    >>> bool((small.predict(X) != machine.predict(X)).mean() <= 0.01)
+    >>> bool((small.predict(X) != model.predict(X)).mean() <= 0.01)
     True
     """
     began = time.perf_counter()
@@ -156,8 +156,8 @@ def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
     check_is_fitted(estimator)
     if not (hasattr(estimator, "_expansion") and hasattr(estimator, "support_")):
         raise TypeError(
-            f"compress takes a machine with support vectors (SVC, NuSVC, SVR, NuSVR, OneClassSVM); got "
-            f"{type(estimator).__name__}. A linear machine is one weight a feature already."
+            f"compress takes a model with support vectors (SVC, NuSVC, SVR, NuSVR, OneClassSVM); got "
+            f"{type(estimator).__name__}. A linear model is one weight per feature already."
         )
     if isinstance(estimator.kernel_, Precomputed):
         raise ValueError(
@@ -281,7 +281,7 @@ class _Task:
         if not self.by_pairs:
             beta = scipy.linalg.solve_triangular(self.L[first, :m], self.z[:m], lower=True, trans="T")
             return kept, beta[np.argsort(first, kind="stable")]
-        # A machine of one-vs-one only has vectors of its two classes: each is projected on its own.
+        # A binary model of one-vs-one only has vectors of its two classes: each is projected on its own.
         codes = support_codes(self.estimator)[kept]
         beta = np.zeros((m, self.T))
         K = self.gram.block(kept, kept)
@@ -322,7 +322,7 @@ class _Task:
                     low = middle
             if every or self.serves(high, every=True):
                 return self.refit(high) if high < self.N else everything
-            # Fewer points were watched on the way than there are: look at all of them from here on.
+            # Fewer points were watched on the way than there are: check all of them from here on.
             every, low, high = True, high, self.m if self.serves(self.m, every=True) else 0
 
     def distance(self, kept: Array, beta: Array) -> float:
@@ -395,5 +395,5 @@ def _with_support(estimator: Any, kept: Array, beta: Array) -> Any:
     else:
         new._n_support = [len(kept)]
     new.dual_coef_ = sp.csr_matrix(dual) if estimator._sparse else dual
-    new.__dict__.pop("_last_fit", None)  # a warm start would begin at the machine of all support vectors
+    new.__dict__.pop("_last_fit", None)  # a warm start would begin at the model of all support vectors
     return new

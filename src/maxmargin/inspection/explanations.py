@@ -1,6 +1,6 @@
-"""Why a machine predicts what it predicts: every term of f(x), exactly.
+"""Why a model predicts what it predicts: every term of f(x), exactly.
 
-A kernel machine's value is a sum over its support vectors, a linear machine's a sum over the features:
+The value of a kernel model is a sum over its support vectors, that of a linear one a sum over the features:
 
     f(x) = sum_i c_i k(x_i, x) + b                contribution of support vector i:   c_i k(x_i, x)
     f(x) = sum_j w_j x_j + b                      contribution of feature j:          w_j x_j
@@ -10,7 +10,7 @@ among the sizes of all terms, |t_i| / sum |t|. Where the kernel has a derivative
 value would change (:mod:`maxmargin.inspection.sensitivities`).
 
 With more than two classes the value explained is that of the predicted class against its strongest rival: their own
-machine of one-vs-one, or the difference of the two classes' values.
+binary model of one-vs-one, or the difference of the two classes' values.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from maxmargin.kernels import Linear, Precomputed
 from maxmargin.runtime.validation import Array, Points, check_new_points, check_number
 from maxmargin.svm.models.terms import explained, plain, support_codes, support_coefficients
 
-STRIP = 256  # rows whose kernel values are held at a time
-SHOWN = 10  # features that the text shows
+BATCH_ROWS = 256  # rows whose kernel values are held at a time
+SHOWN_FEATURES = 10  # features that the text shows
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Explanation:
         The decision value explained: the sum of all contributions and the intercept.
     intercept : float
     index : array of int
-        Training rows of the largest contributions, largest first; empty for a machine without support vectors.
+        Training rows of the largest contributions, largest first; empty for a model without support vectors.
     label : array or None
         Their classes; None where they have none.
     alpha : array
@@ -62,7 +62,7 @@ class Explanation:
     n_rest : int
         Their number.
     features : array of shape (d,) or None
-        w_j x_j, for linear machines.
+        w_j x_j, for linear models.
     sensitivity : array of shape (d,) or None
         df/dx_j, where the kernel has a derivative.
     names : sequence of str or None
@@ -76,8 +76,8 @@ class Explanation:
     --------
     >>> from maxmargin import SVC
     >>> from maxmargin.inspection.explanations import explain
-    >>> machine = SVC(gamma=1.0, C=10.0).fit([[0.0], [1.0], [3.0]], ["low", "low", "high"])
-    >>> one = explain(machine, [[2.5]])[0]
+    >>> model = SVC(gamma=1.0, C=10.0).fit([[0.0], [1.0], [3.0]], ["low", "low", "high"])
+    >>> one = explain(model, [[2.5]])[0]
     >>> one.prediction, bool(abs(one.contribution.sum() + one.intercept - one.value) < 1e-9)
     ('high', True)
     """
@@ -117,8 +117,8 @@ class Explanation:
             tables.append(("support vectors", lines))
         for title, of_feature in (("features, w_j x_j", self.features), ("sensitivity, df/dx_j", self.sensitivity)):
             if of_feature is None or (title.startswith("sens") and self.features is not None):
-                continue  # of a linear machine the sensitivities are its weights, the same everywhere
-            order = np.argsort(-np.abs(of_feature), kind="stable")[:SHOWN]
+                continue  # of a linear model the sensitivities are its weights, the same everywhere
+            order = np.argsort(-np.abs(of_feature), kind="stable")[:SHOWN_FEATURES]
             lines = [["feature", "value", "contribution" if self.features is not None else "df/dx_j"]]
             for j in order:
                 name = str(j) if self.names is None else str(self.names[j])
@@ -207,7 +207,7 @@ class Explanations(Sequence[Explanation]):
         -------
         pandas.DataFrame
             Of support vectors, with columns ``point``, ``row``, ``label``, ``alpha``, ``kernel``, ``contribution`` and
-            ``share``; of features, for machines without support vectors, with ``point``, ``feature``, ``contribution``.
+            ``share``; of features, for models without support vectors, with ``point``, ``feature``, ``contribution``.
         """
         import pandas as pd
 
@@ -231,7 +231,7 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
     Parameters
     ----------
     estimator : estimator
-        A fitted support vector machine of this library: with a kernel (``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``,
+        A fitted estimator of this library: with a kernel (``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``,
         ``OneClassSVM``) or linear (``LinearSVC``, ``LinearSVR``).
     X : array-like, sparse matrix or list of objects
         Points as for ``predict``; kernel rows k(x, training points) for ``kernel="precomputed"``.
@@ -241,12 +241,12 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
     Returns
     -------
     Explanations
-        One a point. Printed, it is a few tables.
+        One per point. Printed, it is a few tables.
 
     Raises
     ------
     TypeError
-        If the estimator is not a machine of this library.
+        If the estimator is not one of this library.
 
     See Also
     --------
@@ -256,8 +256,8 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
     --------
     >>> from maxmargin import SVC
     >>> from maxmargin.inspection.explanations import explain
-    >>> machine = SVC(kernel="linear", C=10.0, tol=1e-10).fit([[0.0], [1.0], [3.0]], ["far", "far", "near"])
-    >>> print(explain(machine, [[2.5]], top=1)[0])
+    >>> model = SVC(kernel="linear", C=10.0, tol=1e-10).fit([[0.0], [1.0], [3.0]], ["far", "far", "near"])
+    >>> print(explain(model, [[2.5]], top=1)[0])
     prediction  'near'
     value       0.5 (f of 'near' against 'far')
     intercept   -2
@@ -275,17 +275,17 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
     check_is_fitted(estimator)
     if hasattr(estimator, "_expansion") and hasattr(estimator, "support_"):
         points = estimator._new_points(X)
-        return Explanations(_of_kernel_machine(estimator, points, X, int(top)))
+        return Explanations(_of_kernel_model(estimator, points, X, int(top)))
     if hasattr(estimator, "coef_") and hasattr(estimator, "intercept_"):
         points = check_new_points(estimator, X)
-        return Explanations(_of_linear_machine(estimator, points, X))
+        return Explanations(_of_linear_model(estimator, points, X))
     raise TypeError(
-        f"explain takes a fitted support vector machine of this library; got {type(estimator).__name__}. "
+        f"explain takes a fitted support vector estimator of this library; got {type(estimator).__name__}. "
         "Of a pipeline, explain its last step with points that went through the steps before."
     )
 
 
-def _of_kernel_machine(estimator: Any, X: Points, given: Any, top: int) -> list[Explanation]:
+def _of_kernel_model(estimator: Any, X: Points, given: Any, top: int) -> list[Explanation]:
     kernel, C = estimator.kernel_, support_coefficients(estimator)
     support, intercept = np.asarray(estimator.support_), np.asarray(estimator._expansion.intercept)
     precomputed = isinstance(kernel, Precomputed)
@@ -298,8 +298,8 @@ def _of_kernel_machine(estimator: Any, X: Points, given: Any, top: int) -> list[
     differentiable = not precomputed and X.ndim == 2 and has_gradient(kernel)
     names = getattr(estimator, "feature_names_in_", None)
     out: list[Explanation] = []
-    for start in range(0, X.shape[0], STRIP):
-        part = X[start : start + STRIP]
+    for start in range(0, X.shape[0], BATCH_ROWS):
+        part = X[start : start + BATCH_ROWS]
         if precomputed:
             K = np.asarray((part.toarray() if sp.issparse(part) else part)[:, support], np.float64)
         else:
@@ -337,7 +337,7 @@ def _of_kernel_machine(estimator: Any, X: Points, given: Any, top: int) -> list[
     return out
 
 
-def _of_linear_machine(estimator: Any, X: Points, given: Any) -> list[Explanation]:
+def _of_linear_model(estimator: Any, X: Points, given: Any) -> list[Explanation]:
     coef = estimator.coef_.toarray() if sp.issparse(estimator.coef_) else np.atleast_2d(estimator.coef_)
     intercept = np.atleast_1d(np.asarray(estimator.intercept_, np.float64))
     predictions, nothing = estimator.predict(given), np.empty(0)

@@ -1,6 +1,6 @@
 """Kernel against map: the same polynomial classifier both ways, and what each costs.
 
-With Phi(x)'Phi(z) = (gamma x'z + c)^p, a linear machine on the features Phi(x) and a kernel machine on the points x are
+With Phi(x)'Phi(z) = (gamma x'z + c)^p, a linear model on the features Phi(x) and a kernel model on the points x are
 one quadratic program: the same decision function, at different costs. What is counted are multiplications, each with
 the addition that goes with it:
 
@@ -38,7 +38,7 @@ class MapAndKernel:
     Attributes
     ----------
     degree, gamma, coef0, C : float
-        Of the kernel and the machine, ``gamma`` as a number.
+        Of the kernel and the estimator, ``gamma`` as a number.
     n_samples, n_columns, n_map_features : int
         Points, numbers in a point, and numbers in its features.
     kernel_cost, map_cost : int
@@ -46,13 +46,13 @@ class MapAndKernel:
     point_cost : int
         Multiplications that make the features of one point.
     kernel_gram_cost, map_gram_cost : int
-        Multiplications of the whole Gram matrix, the map of its points included.
+        Multiplications of the Gram matrix, the map of its points included.
     kernel_gram_seconds, map_gram_seconds : float
         The same, measured.
     kernel_fit_seconds, map_fit_seconds : float
         A fit, the map included.
     kernel_objective, map_objective : float
-        The primal objectives (sums over the machines of a multiclass problem).
+        The primal objectives (sums over the binary problems of a multiclass problem).
     gram_difference : float
         The largest difference of the two Gram matrices, relative to their largest entry.
     decision_difference : float
@@ -60,7 +60,7 @@ class MapAndKernel:
     agreement : float
         The share of training points that both give the same label.
     kernel_model, map_model : SVC
-        The fitted machines; the second one takes ``feature_map.transform(X)``.
+        The fitted models; the second one takes ``feature_map.transform(X)``.
     feature_map : PolynomialMap
 
     Examples
@@ -165,7 +165,7 @@ def compare_map_and_kernel(
     C : float, default=1.0
         Price of slack.
     tol : float, default=1e-6
-        How exactly both machines are solved.
+        How exactly both problems are solved.
 
     Returns
     -------

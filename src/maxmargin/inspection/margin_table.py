@@ -13,7 +13,7 @@ from maxmargin.inspection.robustness import radii
 from maxmargin.runtime.validation import Array, check_number
 
 CATEGORIES = ("outside", "on", "inside", "misclassified")
-SHOWN = 20  # rows that the text shows
+SHOWN_ROWS = 20  # rows that the text shows
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,8 @@ class MarginReport:
     def _table(self) -> list[list[str]]:
         """A header and one line per point: all points, or those with the smallest margins."""
         shown = np.arange(len(self.rows))
-        if len(shown) > SHOWN:
-            shown = np.argsort(self.functional_margin, kind="stable")[:SHOWN]
+        if len(shown) > SHOWN_ROWS:
+            shown = np.argsort(self.functional_margin, kind="stable")[:SHOWN_ROWS]
         head = ["row", "label", "f", "y f", "distance", "slack", "category"]
         lines = [head if self.alpha is None else [*head, "alpha"]]
         for i in shown:
@@ -168,8 +168,8 @@ class MarginReport:
         return lines
 
     def _heading(self) -> str:
-        few = f"the {SHOWN} smallest margins; to_frame() has all"
-        return few if len(self.rows) > SHOWN else ""
+        few = f"the {SHOWN_ROWS} smallest margins; to_frame() has all"
+        return few if len(self.rows) > SHOWN_ROWS else ""
 
     def __str__(self) -> str:
         totals, table = self._totals(), self._table()

@@ -99,7 +99,7 @@ def margin_report(
     values = estimator._decision(X) if has_kernel else np.asarray(estimator.decision_function(X), np.float64)
     values = values.reshape(len(values), -1)
     labels = check_targets(y, len(values))
-    codes = _codes(labels, estimator.classes_)
+    codes = label_codes(labels, estimator.classes_)
     rows = np.arange(len(codes)) if b is None else np.flatnonzero((codes == a) | (codes == b))
     signs = np.where(codes == a, 1.0, -1.0)
     mixture = _mixture(estimator, a, b, values.shape[1])
@@ -141,7 +141,7 @@ def _function(estimator: Any, mixture: Array) -> FittedFunctions | None:
     return fitted_functions(estimator, "margin_report", by_pair=True).mixed(mixture[:, None], ["f"])
 
 
-def _codes(labels: Array, classes: Array) -> Array:
+def label_codes(labels: Array, classes: Array) -> Array:
     """The class of each label."""
     known = np.isin(labels, classes)
     if not known.all():
@@ -207,7 +207,7 @@ def _norm(estimator: Any, X: Points, values: Array, mixture: Array) -> float:
         at_support = expansion.decision(expansion.anchors)
     elif X.shape == estimator.shape_fit_:
         at_support = values[expansion.anchors]
-    else:  # kernel values among the support vectors are not here; the fit has seen them
+    else:  # kernel values among the support vectors are not here; the fit had them
         problem, margins = np.flatnonzero(mixture), estimator.report_.margins
         return 2.0 / float(margins[problem[0]]) if len(margins) == len(mixture) and len(problem) == 1 else np.nan
     square = (expansion.coefficients @ mixture) @ ((at_support - expansion.intercept) @ mixture)

@@ -7,6 +7,7 @@ from .linear.l1_min_c import l1_min_c
 from .linear.one_class import LinearOneClassSVM
 from .linear.regression import LinearSVR
 from .perceptron import Perceptron
+from .virtual import VirtualSVC
 
 __all__ = [
     "SVC",
@@ -18,6 +19,7 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
+    "VirtualSVC",
     "calibration",
     "l1_min_c",
 ]
