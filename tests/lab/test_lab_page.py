@@ -349,7 +349,7 @@ def test_phone(opened: Callable[..., Any]) -> None:
     page.touchscreen.tap(*classify.at(0.7, 0.5))
     classify.says("support vectors", "^2 of 2")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    plot, side = page.locator(".plot").bounding_box(), page.locator(".side").bounding_box()
+    plot, side = page.locator(".stage .plot").bounding_box(), page.locator(".side").bounding_box()
     assert side["y"] >= plot["y"] + plot["height"]
     assert page.evaluate("window.shifts") < 0.01
 
