@@ -1,6 +1,6 @@
 """The fitted function, f(x) = sum_i c_i k(x_i, x) + b, over the support vectors only.
 
-One pass of kernel values serves all machines of a fit: with T machines the coefficients are (n_support, T). Some
+One pass of kernel values serves all models of a fit: with T models the coefficients are (n_support, T). Some
 kernels need no support vectors. With x_i scaled so that gamma is one, and r = coef0,
 
     linear        f(x) = w'x + b,                                        w = sum_i c_i x_i
