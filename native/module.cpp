@@ -35,6 +35,7 @@ using nb::literals::operator""_a;
   DO(predictor)       \
   DO(row_hashes)      \
   DO(rows)            \
+  DO(shapley)         \
   DO(sigmoid_fits)    \
   DO(small_dense)     \
   DO(small_linear)    \

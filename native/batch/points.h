@@ -142,6 +142,9 @@ void sparse_products(const Batch& s, int64_t a, int64_t first_row, int64_t last_
   }
 }
 
+// Rows that share a pass over the panels, which are more than a cache holds.
+constexpr int64_t PASS_ROWS = 24 / TILE_ROWS * TILE_ROWS;
+
 // The kernel's function on the block of segments a and b, whose rows hold the sparse sums of CSR points.
 template <class T, int KIND> void finish_block(const Batch& s, int64_t a, int64_t b, Arena* arena) {
   const Segments& g = s.segments;
@@ -149,26 +152,29 @@ template <class T, int KIND> void finish_block(const Batch& s, int64_t a, int64_
   const T *panels = panels_of<T>(s.packed), *v = v_of<T>(s.packed);
   T* out = block_of<T>(s.blocks, g.count, a, b);
   const size_t before = arena->used;
-  T *rows = take<T>(arena, TILE_ROWS * columns), *begin = take<T>(arena, TILE_ROWS * WIDTH<T>);
-  for (int64_t i = 0; i < n; i += TILE_ROWS) {
-    const T* at[TILE_ROWS];
-    T u[TILE_ROWS], *to[TILE_ROWS];
-    for (int r = 0; r < TILE_ROWS; r++) {
+  T *rows = take<T>(arena, PASS_ROWS * columns), *begin = take<T>(arena, TILE_ROWS * WIDTH<T>);
+  for (int64_t i = 0; i < n; i += PASS_ROWS) {
+    const T* at[PASS_ROWS];
+    T u[PASS_ROWS], *to[PASS_ROWS];
+    const int64_t in_pass = minimum<int64_t>(PASS_ROWS, n - i);
+    for (int64_t r = 0; r < PASS_ROWS; r++) {
       const int64_t local = minimum(i + r, n - 1);
-      if (i + r < n) unpack(panels, columns, g.slot[a] + local, rows + r * columns);
-      at[r] = rows + minimum<int64_t>(r, n - 1 - i) * columns;
+      if (r < in_pass) unpack(panels, columns, g.slot[a] + local, rows + r * columns);
+      at[r] = rows + minimum(r, in_pass - 1) * columns;
       u[r] = u_of<T>(s.points.form, v[g.slot[a] + local]), to[r] = out + local * wide;
     }
-    const int64_t real = minimum<int64_t>(TILE_ROWS, n - i);
-    for (int64_t p = 0; p < wide; p += WIDTH<T>) {
-      if (s.points.indptr)  // a row that only fills up the tile must not be finished twice
-        for (int64_t r = 0; r < real; r++) __builtin_memcpy(begin + r * WIDTH<T>, to[r] + p, WIDTH<T> * sizeof(T));
-      tile<T, KIND, TILE_ROWS>(at, u, panels + (g.slot[b] + p) * columns, v + g.slot[b] + p, columns,
-                               s.points.form.degree, s.points.indptr ? begin : static_cast<const T*>(nullptr),
-                               [=](auto r, auto k, Vec<T> value) {
-                                 if (r < real) store(to[r] + p + k * LANES<T>, value);
-                               });
-    }
+    for (int64_t p = 0; p < wide; p += WIDTH<T>)
+      for (int64_t r0 = 0; r0 < in_pass; r0 += TILE_ROWS) {
+        const int64_t real = minimum<int64_t>(TILE_ROWS, in_pass - r0);
+        T* const* here = to + r0;
+        if (s.points.indptr)  // a row that only fills up the tile must not be finished twice
+          for (int64_t r = 0; r < real; r++) __builtin_memcpy(begin + r * WIDTH<T>, here[r] + p, WIDTH<T> * sizeof(T));
+        tile<T, KIND, TILE_ROWS>(at + r0, u + r0, panels + (g.slot[b] + p) * columns, v + g.slot[b] + p, columns,
+                                 s.points.form.degree, s.points.indptr ? begin : static_cast<const T*>(nullptr),
+                                 [=](auto r, auto k, Vec<T> value) {
+                                   if (r < real) store(here[r] + p + k * LANES<T>, value);
+                                 });
+      }
   }
   arena->used = before;
 }

@@ -156,7 +156,7 @@ inline void refine_deciding_rows(State<float>& z, Arena* arena) {
   constexpr double ALL_ROWS_MAX_VALUES = 20000;  // kernel values that are computed again without a choice of rows
   constexpr int64_t SAMPLE_ROWS = 64;
   const size_t before = arena->used;
-  int64_t *used = take<int64_t>(arena, n), *wanted = take<int64_t>(arena, n), *rows_of = take<int64_t>(arena, n);
+  int64_t *used = take<int64_t>(arena, n), *wanted = take<int64_t>(arena, n), *rows_of = take<int64_t>(arena, n + PASS_ROWS);
   char* done = take<char>(arena, n);
   int64_t count = 0;
   const auto coefficient = [&](int64_t u) { return layout.twins ? z.x.a[u] + z.x.a[u + n] : z.x.a[u]; };
@@ -166,10 +166,10 @@ inline void refine_deciding_rows(State<float>& z, Arena* arena) {
   }
   const int64_t slots = rounded_up(count, WIDTH<double>);
   double *panels = take<double>(arena, slots * d), *v = take<double>(arena, slots), *coef = take<double>(arena, slots);
-  // a tile's rows are packed before they are laid out: at narrow levels they take more than one panel
-  const int64_t row_slots = rounded_up(TILE_ROWS, WIDTH<double>);
+  // the rows of a pass are packed before they are laid out: at narrow levels they take more than one panel
+  const int64_t row_slots = rounded_up(PASS_ROWS, WIDTH<double>);
   double *row_panels = take<double>(arena, row_slots * d), *row_v = take<double>(arena, row_slots);
-  double* points = take<double>(arena, TILE_ROWS * d);
+  double* points = take<double>(arena, PASS_ROWS * d);
   for (int64_t t = 0; t < slots; t++) coef[t] = t < count ? coefficient(used[t]) : 0.0;
   pack_rows<double>(s.points, rows_of, count, slots, panels, v);
   double rise[2], fall[2];
@@ -189,25 +189,27 @@ inline void refine_deciding_rows(State<float>& z, Arena* arena) {
       if (!done[u] && (decides || all || (first && u % every == 0))) wanted[m++] = u;
     }
     double error = 0;
-    for (int64_t t = 0; t < m; t += TILE_ROWS) {
-      const double* at[TILE_ROWS];
-      double u[TILE_ROWS], sums[TILE_ROWS] = {}, *to = sums;
-      const int64_t real = minimum<int64_t>(TILE_ROWS, m - t);
-      for (int64_t r = 0; r < TILE_ROWS; r++) rows_of[r] = layout.row(wanted[t + minimum(r, real - 1)]);
-      pack_rows<double>(s.points, rows_of, TILE_ROWS, row_slots, row_panels, row_v);
-      for (int r = 0; r < TILE_ROWS; r++) {
+    for (int64_t t = 0; t < m; t += PASS_ROWS) {
+      const double* at[PASS_ROWS];
+      double u[PASS_ROWS], sums[PASS_ROWS] = {};
+      const int64_t real = minimum<int64_t>(PASS_ROWS, m - t), in_tiles = rounded_up(real, TILE_ROWS);
+      for (int64_t r = 0; r < in_tiles; r++) rows_of[r] = layout.row(wanted[t + minimum(r, real - 1)]);
+      pack_rows<double>(s.points, rows_of, in_tiles, rounded_up(in_tiles, WIDTH<double>), row_panels, row_v);
+      for (int64_t r = 0; r < in_tiles; r++) {
         unpack(row_panels, d, r, points + r * d);
         at[r] = points + r * d, u[r] = u_of<double>(s.points.form, row_v[r]);
       }
-      for (int64_t p = 0; p < slots; p += WIDTH<double>) {
-        const double* weight = coef + p;
-        for_kind(s.points.form.kind, [&](auto kind) {
-          tile<double, kind, TILE_ROWS>(at, u, panels + p * d, v + p, d, s.points.form.degree,
-                                        static_cast<const double*>(nullptr), [=](auto r, auto k, Vec<double> value) {
-                                          to[r] += sum_of<double>(value * load(weight + k * LANES<double>));
-                                        });
-        });
-      }
+      for (int64_t p = 0; p < slots; p += WIDTH<double>)
+        for (int64_t r0 = 0; r0 < in_tiles; r0 += TILE_ROWS) {
+          const double* weight = coef + p;
+          double* to = sums + r0;
+          for_kind(s.points.form.kind, [&](auto kind) {
+            tile<double, kind, TILE_ROWS>(at + r0, u + r0, panels + p * d, v + p, d, s.points.form.degree,
+                                          static_cast<const double*>(nullptr), [=](auto r, auto k, Vec<double> value) {
+                                            to[r] += sum_of<double>(value * load(weight + k * LANES<double>));
+                                          });
+          });
+        }
       for (int64_t r = 0; r < real; r++) {
         const int64_t w = wanted[t + r];
         error = maximum(error, absolute(sums[r] - z.f[w]));

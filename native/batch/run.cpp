@@ -248,12 +248,21 @@ void run(Batch& s, const RunOptions& options) {
   if (n <= SORTED_MAX_SEGMENTS)
     std::stable_sort(tasks.begin(), tasks.end(), [&](int64_t a, int64_t b) { return size_of(a) > size_of(b); });
   const Verifier verifier(s);
+  const bool verify_together = s.problems.count < options.threads;  // all threads for each problem in turn
   const auto solve = [&](const std::vector<int64_t>& chosen) {
     crew.each(int64_t(chosen.size()), [&](int64_t t, Arena* arena, const Stop* stop) {
       const int64_t problem = chosen[size_t(t)];
       level.solve(&s, problem, stop, arena);
-      if (s.results.status[problem] <= MAX_STEPS) verifier.verify(problem, stop);
+      if (verify_together || s.results.status[problem] > MAX_STEPS) return;
+      verifier.verify(problem, [&](int64_t count, const std::function<void(int64_t, const Stop*)>& work) {
+        for (int64_t k = 0; k < count; k++) work(k, stop);
+      });
     });
+    for (const int64_t problem : chosen)
+      if (verify_together && s.results.status[problem] <= MAX_STEPS)
+        verifier.verify(problem, [&](int64_t count, const std::function<void(int64_t, const Stop*)>& work) {
+          crew.each(count, [&](int64_t k, Arena*, const Stop* stop) { work(k, stop); });
+        });
   };
   if (!stages) return solve(tasks);
 

@@ -1,6 +1,7 @@
 #include "batch/verify.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -10,8 +11,11 @@ namespace batch {
 namespace {
 
 constexpr int64_t SAMPLED_ROWS = 8;      // of a problem solved in float32; every problem of a fit has its own
+constexpr int64_t SAMPLED_ROWS64 = 2;    // solved in float64: only long rows lose digits, and those are chosen apart
 constexpr int64_t LONGEST_ROWS = 4;      // rows far from the centre, where fast arithmetic loses the most digits
 constexpr double LONG_ROW = 1e4;         // scaled squared length up to which float64 loses no digit that matters
+constexpr int64_t CHUNK_ROWS = 8;        // dense rows that each support vector meets while it is in the cache
+constexpr int64_t ASK_AFTER_ROWS = 256;  // support vectors between two questions whether to stop
 constexpr double ALL_ROWS_ERROR = 0.01;  // an error of f (times 1 + violation) from which on all rows are computed
 
 // Sums in eight parts, so that a compiler for any processor keeps several in flight.
@@ -54,7 +58,7 @@ struct Spread {
   }
 };
 
-// k(x, z) of one row x with many others: a sparse x is spread over a dense vector while it lives.
+// k(x, z) of one row x with many others, CSR or stored: a sparse x is spread over a dense vector while it lives.
 class Row {
  public:
   Row(const Points& points, const std::vector<double>& length, int64_t row)
@@ -72,8 +76,6 @@ class Row {
   double with(int64_t other) const {
     if (p_.stored64) return p_.stored64[row_ * p_.stride + other];
     if (p_.stored32) return double(p_.stored32[row_ * p_.stride + other]);
-    if (p_.dense64) return of_dense(p_.form, p_.dense64 + row_ * p_.d, p_.dense64 + other * p_.d, p_.d);
-    if (p_.dense32) return of_dense(p_.form, p_.dense32 + row_ * p_.d, p_.dense32 + other * p_.d, p_.d);
     if (p_.form.kind != EXP2) return kernel_of(p_.form, sparse_product(other));
     const double unit = p_.form.root * p_.form.root, x = length_[size_t(row_)], z = length_[size_t(other)];
     if (x + z <= LONG_ROW) return kernel_of(p_.form, std::max(0.0, (x + z) / unit - 2 * sparse_product(other)));
@@ -129,6 +131,39 @@ bool asked(const Stop* stop) {
   return __atomic_load_n(stop->flag, __ATOMIC_RELAXED) != 0;
 }
 
+// The support vectors of a problem: rows and coefficients.
+struct Support {
+  std::vector<int64_t> rows;
+  std::vector<double> coefficients;
+};
+
+// f of `count` <= CHUNK_ROWS dense rows; false if it was stopped.
+template <class A>
+bool dense_values(const Points& p, const A* X, const Support& support, const int64_t* rows, int64_t count,
+                  const Stop* stop, double* f) {
+  std::fill_n(f, count, 0.0);
+  for (size_t t = 0; t < support.rows.size(); t++) {
+    if (t % ASK_AFTER_ROWS == 0 && asked(stop)) return false;
+    const A* z = X + support.rows[t] * p.d;
+    for (int64_t r = 0; r < count; r++) f[r] += support.coefficients[t] * of_dense(p.form, X + rows[r] * p.d, z, p.d);
+  }
+  return true;
+}
+
+// The same for any points.
+bool values_of(const Points& p, const std::vector<double>& length, const Support& support, const int64_t* rows,
+               int64_t count, const Stop* stop, double* f) {
+  if (p.dense64) return dense_values(p, p.dense64, support, rows, count, stop, f);
+  if (p.dense32) return dense_values(p, p.dense32, support, rows, count, stop, f);
+  for (int64_t r = 0; r < count; r++) {
+    if (asked(stop)) return false;
+    const Row row(p, length, rows[r]);
+    f[r] = 0;
+    for (size_t t = 0; t < support.rows.size(); t++) f[r] += support.coefficients[t] * row.with(support.rows[t]);
+  }
+  return true;
+}
+
 }  // namespace
 
 Verifier::Verifier(const Batch& batch) : s_(batch) {
@@ -144,7 +179,8 @@ Verifier::Verifier(const Batch& batch) : s_(batch) {
 // Variables of a problem's n rows that are computed whatever they decide: a sample and the longest.
 std::vector<int64_t> Verifier::first_rows(int64_t first, int64_t second, int64_t n) const {
   std::vector<int64_t> places;
-  for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / SAMPLED_ROWS)) places.push_back(u);
+  const int64_t sampled = s_.twice ? SAMPLED_ROWS64 : SAMPLED_ROWS;
+  for (int64_t u = 0; u < n; u += std::max<int64_t>(1, n / sampled)) places.push_back(u);
   if (length_.empty()) return places;
   const int64_t* start = s_.segments.start;
   const int64_t split = start[first + 1] - start[first];
@@ -160,7 +196,7 @@ std::vector<int64_t> Verifier::first_rows(int64_t first, int64_t second, int64_t
   return places;
 }
 
-void Verifier::verify(int64_t problem, const Stop* stop) const {
+void Verifier::verify(int64_t problem, const EachTask& each) const {
   const Batch& s = s_;
   const Problems& q = s.problems;
   const Segments& g = s.segments;
@@ -173,11 +209,12 @@ void Verifier::verify(int64_t problem, const Stop* stop) const {
   };
   const double *a = q.a + begin, *lower = q.lower + begin, *upper = q.upper + begin, *linear = q.linear + begin;
   double* f = q.f + begin;
-  std::vector<int64_t> used_rows, wanted;
-  std::vector<double> coefficients;
+  Support support;
+  std::vector<int64_t> wanted, wanted_rows;
+  std::vector<double> values;
   for (int64_t u = 0; u < n; u++) {
     const double c = twins ? a[u] + a[u + n] : a[u];
-    if (c != 0) used_rows.push_back(row_of(u)), coefficients.push_back(c);
+    if (c != 0) support.rows.push_back(row_of(u)), support.coefficients.push_back(c);
   }
   std::vector<char> done(size_t(n), 0), chosen(size_t(n), 0);
   for (const int64_t u : first_rows(first, second, n)) chosen[size_t(u)] = 1;
@@ -205,18 +242,26 @@ void Verifier::verify(int64_t problem, const Stop* stop) const {
       if (decides && !done[size_t(u)]) wanted.push_back(u);
     }
     if (wanted.empty()) break;
-    for (const int64_t u : wanted) {
-      if (asked(stop)) {
-        s.results.status[problem] = STOPPED;
-        return;
-      }
-      const Row row(s.points, length_, row_of(u));
-      double value = 0;
-      for (size_t t = 0; t < used_rows.size(); t++) value += coefficients[t] * row.with(used_rows[t]);
-      const double difference = std::fabs(value - f[u]);
+    const int64_t count = int64_t(wanted.size());
+    wanted_rows.clear();
+    for (const int64_t u : wanted) wanted_rows.push_back(row_of(u));
+    values.resize(wanted.size());
+    std::atomic<bool> stopped{false};
+    each((count + CHUNK_ROWS - 1) / CHUNK_ROWS, [&](int64_t chunk, const Stop* stop) {
+      const int64_t begin_row = chunk * CHUNK_ROWS, rows = std::min(count - begin_row, CHUNK_ROWS);
+      if (!values_of(s.points, length_, support, wanted_rows.data() + begin_row, rows, stop, values.data() + begin_row))
+        stopped = true;
+    });
+    if (stopped) {
+      s.results.status[problem] = STOPPED;
+      return;
+    }
+    for (size_t t = 0; t < wanted.size(); t++) {
+      const int64_t u = wanted[t];
+      const double difference = std::fabs(values[t] - f[u]);
       if (!(difference <= error)) error = difference;  // also where it is not a number
-      f[u] = value, done[size_t(u)] = 1;
-      if (twins) f[u + n] = value;
+      f[u] = values[t], done[size_t(u)] = 1;
+      if (twins) f[u + n] = values[t];
     }
   }
   s.results.violation[problem] = spread;

@@ -6,17 +6,23 @@
 // could decide the violation: with e the largest error found so far, those whose gradient is within 4 e of its group's
 // extremes (as in maxmargin/problems/verification.py). A problem whose verified violation misses tol is no longer
 // optimal. A problem that is stopped meanwhile is not verified, and has status STOPPED.
+//
+// Each row's sum is its own, in the order of the support vectors, so rows may be computed by several threads.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "batch/batch.h"
 
 namespace batch {
 
+// Does work(0, stop), ..., work(count - 1, stop), on one thread or several.
+using EachTask = std::function<void(int64_t count, const std::function<void(int64_t, const Stop*)>& work)>;
+
 class Verifier {
  public:
   explicit Verifier(const Batch& batch);
-  void verify(int64_t problem, const Stop* stop) const;
+  void verify(int64_t problem, const EachTask& each) const;
 
  private:
   std::vector<int64_t> first_rows(int64_t first, int64_t second, int64_t n) const;

@@ -395,6 +395,36 @@ def gather_product(K: Array, rows: Array, columns: Array, coef: Array, out: Arra
 def add_rows(K: Array, rows: Array, coef: Array, out: Array) -> None: ...
 def add_columns(K: Array, columns: Array, coef: Array, out: Array) -> None: ...
 
+# shapley (float64)
+SHAPLEY_LANES: int
+SHAPLEY_NODES: int
+SHAPLEY_MAX_DEGREE: int
+
+def shapley_product(
+    rows: NDArray[Any],
+    panels: NDArray[Any],
+    coefficients: NDArray[Any],
+    background: NDArray[Any] | None,
+    square: NDArray[Any] | None,
+    absolute: NDArray[Any] | None,
+    chi_squared: NDArray[Any] | None,
+    rules: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]],
+    weight: float,
+    out: NDArray[Any],
+) -> None: ...
+def shapley_power(
+    rows: NDArray[Any],
+    panels: NDArray[Any],
+    coefficients: NDArray[Any],
+    background: NDArray[Any] | None,
+    scale: NDArray[Any],
+    constant: float,
+    degree: int,
+    rules: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]],
+    weight: float,
+    out: NDArray[Any],
+) -> None: ...
+
 # sigmoid_fits (float64, positive bool, starts and steps int64)
 def fit_sigmoids(
     values: NDArray[Any],

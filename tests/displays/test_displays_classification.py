@@ -55,10 +55,10 @@ def test_contours_are_the_boundary_and_the_margin():
 
 
 def test_contours_lie_where_the_decision_function_says():
-    machine = SVC(C=10.0).fit(X, Y)
-    display = MarginDisplay.from_estimator(machine, X, Y, grid_resolution=150).plot()
+    model = SVC(C=10.0).fit(X, Y)
+    display = MarginDisplay.from_estimator(model, X, Y, grid_resolution=150).plot()
     for level, path in zip(display.contours_.levels, display.contours_.get_paths(), strict=True):
-        assert np.abs(machine.decision_function(path.vertices) - level).max() < 0.05
+        assert np.abs(model.decision_function(path.vertices) - level).max() < 0.05
 
 
 @pytest.mark.parametrize(
@@ -73,27 +73,27 @@ def test_every_support_vector_has_its_ring(estimator):
 
 
 def test_support_vectors_are_ringed_on_other_points_too():
-    machine = SVC(C=10.0).fit(X, Y)
-    display = made(machine, X[:7], Y[:7]).plot()
-    assert len(rings(display)) == len(machine.support_)
-    assert display.horizontal[0] <= X[machine.support_, 0].min()
-    assert display.horizontal[-1] >= X[machine.support_, 0].max()
+    model = SVC(C=10.0).fit(X, Y)
+    display = made(model, X[:7], Y[:7]).plot()
+    assert len(rings(display)) == len(model.support_)
+    assert display.horizontal[0] <= X[model.support_, 0].min()
+    assert display.horizontal[-1] >= X[model.support_, 0].max()
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_a_linear_machine_has_rings_where_its_loss_is_not_flat(loss):
-    machine = LinearSVC(loss=loss, tol=1e-9).fit(X, Y)
-    display = made(machine).plot()
-    slack = 1 - np.where(Y == 1, 1, -1) * machine.decision_function(X)
+def test_a_linear_model_has_rings_where_its_loss_is_not_flat(loss):
+    model = LinearSVC(loss=loss, tol=1e-9).fit(X, Y)
+    display = made(model).plot()
+    slack = 1 - np.where(Y == 1, 1, -1) * model.decision_function(X)
     assert len(rings(display)) == np.count_nonzero(slack > -1e-3)
     assert list(display.contours_.levels) == [-1, 0, 1]
 
 
 def test_the_categories_are_those_of_the_margin_report():
-    machine = SVC(kernel="linear", C=0.5, tol=1e-6).fit(X, Y)
-    display = made(machine).plot()
-    np.testing.assert_array_equal(display.category, margin_report(machine, X, Y).category)
-    y_f = np.where(Y == 1, 1, -1) * machine.decision_function(X)
+    model = SVC(kernel="linear", C=0.5, tol=1e-6).fit(X, Y)
+    display = made(model).plot()
+    np.testing.assert_array_equal(display.category, margin_report(model, X, Y).category)
+    y_f = np.where(Y == 1, 1, -1) * model.decision_function(X)
     crosses = [c for c in display.ax_.collections if c.get_zorder() == 4]
     assert len(crosses[0].get_offsets()) == np.count_nonzero(y_f < 0)
 
@@ -112,10 +112,10 @@ def test_every_point_is_drawn_once_in_the_colour_of_its_class():
 
 
 def test_the_shading_is_of_the_side():
-    machine = SVC(C=10.0).fit(X, Y)
-    display = made(machine).plot()
+    model = SVC(C=10.0).fit(X, Y)
+    display = made(model).plot()
     points = np.array([[display.horizontal[3], display.vertical[30]], [display.horizontal[30], display.vertical[5]]])
-    np.testing.assert_allclose(machine.decision_function(points), [display.values[30, 3], display.values[5, 30]])
+    np.testing.assert_allclose(model.decision_function(points), [display.values[30, 3], display.values[5, 30]])
     blue, vermilion = display.surface_.cmap(0.0), display.surface_.cmap(1.0)
     assert blue[2] > blue[0]
     assert vermilion[0] > vermilion[2]
@@ -136,9 +136,9 @@ def test_legend_names_classes_and_what_is_there():
 
 
 def test_the_caption_has_the_figures_of_the_report():
-    machine = SVC(kernel=RBF(sigma=0.5), C=10.0).fit(X, Y)
-    caption = made(machine).plot().caption_.get_text()
-    report = machine.report_
+    model = SVC(kernel=RBF(sigma=0.5), C=10.0).fit(X, Y)
+    caption = made(model).plot().caption_.get_text()
+    report = model.report_
     for figure in (
         report.solver,
         "σ = 0.5",
@@ -149,7 +149,7 @@ def test_the_caption_has_the_figures_of_the_report():
         f"training error {report.training_error:.1%}",
     ):
         assert figure in caption
-    assert made(machine).plot(caption=False).caption_ is None
+    assert made(model).plot(caption=False).caption_ is None
 
 
 @pytest.mark.parametrize("panels", [1, 3])
@@ -168,42 +168,42 @@ def test_nothing_hangs_out_of_the_picture(panels):
     )
 
 
-# MarginDisplay: other machines
+# MarginDisplay: other models
 
 
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr", "crammer_singer"])
 def test_many_classes_are_regions(multiclass):
-    machine = SVC(kernel="linear", multiclass=multiclass).fit(BLOBS, NAMES)
-    display = made(machine, BLOBS, NAMES).plot()
+    model = SVC(kernel="linear", multiclass=multiclass).fit(BLOBS, NAMES)
+    display = made(model, BLOBS, NAMES).plot()
     assert display.contours_ is None
     corner = [[display.horizontal[0], display.vertical[-1]]]
-    assert machine.classes_[int(display.values[-1, 0])] == machine.predict(corner)[0]
+    assert model.classes_[int(display.values[-1, 0])] == model.predict(corner)[0]
     assert {"ash", "beech", "cedar"} <= set(legend_texts(display))
     assert "f = 0, the boundary" not in legend_texts(display)
-    assert len(rings(display)) == machine.report_.n_support
+    assert len(rings(display)) == model.report_.n_support
 
 
 @pytest.mark.parametrize(
-    ("multiclass", "machine"),
+    ("multiclass", "model"),
     [("ovo", ("beech", "cedar")), ("crammer_singer", ("cedar", "ash")), ("ovr", "beech")],
 )
-def test_one_machine_of_many(multiclass, machine):
+def test_one_model_of_many(multiclass, model):
     fitted = SVC(multiclass=multiclass, kernel="linear", decision_function_shape="ovr").fit(BLOBS, NAMES)
-    display = made(fitted, BLOBS, NAMES, classes=machine).plot()
-    report = margin_report(fitted, BLOBS, NAMES, classes=machine)
+    display = made(fitted, BLOBS, NAMES, classes=model).plot()
+    report = margin_report(fitted, BLOBS, NAMES, classes=model)
     assert len(display.X) == len(report.rows)
     assert list(display.contours_.levels) == [-1, 0, 1]
     assert len(rings(display)) == np.count_nonzero(report.alpha)
     assert f"margin {report.margin:.4g}" in BETWEEN.join(display.caption)
-    assert legend_texts(display)[2:4] == (["the rest", "beech"] if multiclass == "ovr" else list(machine)[::-1])
+    assert legend_texts(display)[2:4] == (["the rest", "beech"] if multiclass == "ovr" else list(model)[::-1])
 
 
 def test_one_class():
-    machine = OneClassSVM(nu=0.2).fit(X)
-    display = MarginDisplay.from_estimator(machine, X, grid_resolution=40).plot()
+    model = OneClassSVM(nu=0.2).fit(X)
+    display = MarginDisplay.from_estimator(model, X, grid_resolution=40).plot()
     assert list(display.contours_.levels) == [0]
-    np.testing.assert_array_equal(display.codes, machine.predict(X) == 1)
-    assert len(rings(display)) == len(machine.support_)
+    np.testing.assert_array_equal(display.codes, model.predict(X) == 1)
+    assert len(rings(display)) == len(model.support_)
     assert "nu = 0.2" in display.caption_.get_text()
     assert "margin" not in display.caption_.get_text()
 
@@ -218,12 +218,12 @@ def test_the_perceptron_has_a_boundary_and_no_margin():
 
 
 def test_classifiers_without_a_hyperplane_are_regions():
-    machine = KernelKNeighborsClassifier(n_neighbors=1).fit(X, Y)
-    display = made(machine).plot()
+    model = KernelKNeighborsClassifier(n_neighbors=1).fit(X, Y)
+    display = made(model).plot()
     assert display.regions
     assert set(display.values.ravel()) == {0, 1}
     with pytest.raises(ValueError, match="no binary problems"):
-        made(machine, classes=1)
+        made(model, classes=1)
 
 
 def test_the_last_step_of_a_pipeline():
@@ -244,8 +244,8 @@ def test_frames_name_the_axes(frame):
 
 @pytest.mark.parametrize("convert", [sp.csr_matrix, lambda X: X.astype(np.float32), lambda X: X.tolist()])
 def test_other_forms_of_points(convert):
-    machine = SVC(kernel="linear").fit(convert(X), Y)
-    assert len(rings(made(machine, convert(X)).plot())) == len(machine.support_)
+    model = SVC(kernel="linear").fit(convert(X), Y)
+    assert len(rings(made(model, convert(X)).plot())) == len(model.support_)
 
 
 def test_a_constant_column_and_a_constant_function():
@@ -372,11 +372,11 @@ def test_a_history_without_the_column_is_named_in_the_legend():
 
 
 def test_the_history_of_an_estimator():
-    machine = SVC().fit(X, Y)
-    display = HistoryDisplay.from_estimator(machine).plot(x="seconds", y="relative_gap")
+    model = SVC().fit(X, Y)
+    display = HistoryDisplay.from_estimator(model).plot(x="seconds", y="relative_gap")
     ((name, (line,)),) = display.lines_.items()
-    assert name == f"SVC, {machine.report_.solver}"
-    gaps = machine.history_.relative_gap
+    assert name == f"SVC, {model.report_.solver}"
+    gaps = model.history_.relative_gap
     np.testing.assert_allclose(line.get_ydata(), gaps[np.isfinite(gaps) & (gaps > 0)])
     assert display.ax_.get_xlabel() == "seconds"
 

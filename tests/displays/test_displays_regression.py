@@ -121,7 +121,7 @@ def test_a_tube_only_where_epsilon_means_one():
     X, y = waves()
     assert RegressionDisplay.from_estimator(HuberRegressor(epsilon=1.5).fit(X, y), X, y).plot().tube_ is None
     assert RegressionDisplay.from_estimator(sklearn.svm.SVR(epsilon=0.3).fit(X, y), X, y).epsilon == 0.3
-    # scikit-learn's machine does not tell how wide its tube is
+    # scikit-learn's model does not tell how wide its tube is
     assert RegressionDisplay.from_estimator(sklearn.svm.NuSVR().fit(X, y), X, y).plot().tube_ is None
 
 

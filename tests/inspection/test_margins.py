@@ -15,7 +15,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from maxmargin import SVC, SVR, NuSVC, OneClassSVM
-from maxmargin.inspection.margins import CATEGORIES, MarginReport, margin_report
+from maxmargin.inspection.margin_table import CATEGORIES, MarginReport
+from maxmargin.inspection.margins import margin_report
 from maxmargin.kernels import RBF
 from maxmargin.svm.perceptron import Perceptron
 

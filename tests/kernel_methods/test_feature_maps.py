@@ -284,8 +284,8 @@ def test_monomial_map_is_powers_of_every_column():
 def test_an_interval_is_separated_by_a_line_in_x_and_x_squared():
     x = np.array([[-3.0], [-2.0], [-0.5], [0.0], [0.7], [2.2], [4.0]])
     y = (np.abs(x) < 1).ravel()
-    machine = make_pipeline(MonomialMap(2), SVC(kernel="linear", C=math.inf)).fit(x, y)
-    np.testing.assert_array_equal(machine.predict(x), y)
+    model = make_pipeline(MonomialMap(2), SVC(kernel="linear", C=math.inf)).fit(x, y)
+    np.testing.assert_array_equal(model.predict(x), y)
 
 
 def test_radial_map_makes_a_circle_a_plane():
@@ -294,8 +294,8 @@ def test_radial_map_makes_a_circle_a_plane():
     X = (1.0 + y)[:, None] * np.column_stack((np.cos(angle), np.sin(angle)))
     Z = RadialMap().fit(X).transform(X)
     np.testing.assert_allclose(Z, np.column_stack((X, (X**2).sum(axis=1))))
-    machine = SVC(kernel="linear", C=math.inf, tol=1e-8).fit(Z, y)  # planes |x|^2 = 1 and |x|^2 = 4
-    assert machine.report_.margin == pytest.approx(3.0, rel=1e-6)
+    model = SVC(kernel="linear", C=math.inf, tol=1e-8).fit(Z, y)  # planes |x|^2 = 1 and |x|^2 = 4
+    assert model.report_.margin == pytest.approx(3.0, rel=1e-6)
     assert RadialMap().fit(pd.DataFrame({"a": [1.0], "b": [2.0]})).get_feature_names_out().tolist() == [
         "a",
         "b",

@@ -31,13 +31,13 @@ def test_one_row_far_away_leaves_the_others_their_digits(n, far):
 
 
 @pytest.mark.parametrize("far", [1e9, 1e12])
-@pytest.mark.parametrize("machine", [SVC, NystroemSVC])
-def test_machines_learn_beside_a_row_far_away(machine, far):
+@pytest.mark.parametrize("model", [SVC, NystroemSVC])
+def test_models_learn_beside_a_row_far_away(model, far):
     X = points()
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     Z, labels = np.vstack((X, [[far, 0.0, 0.0]])), np.append(y, 0)
     peer = SklearnSVC(gamma=0.5).fit(Z, labels).score(X, y)
-    assert machine(gamma=0.5).fit(Z, labels).score(X, y) >= peer - 1e-12
+    assert model(gamma=0.5).fit(Z, labels).score(X, y) >= peer - 1e-12
 
 
 def test_it_is_the_mean_of_ordinary_points():

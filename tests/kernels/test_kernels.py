@@ -39,7 +39,7 @@ from maxmargin.kernels import (
     as_kernel,
     validate_gram,
 )
-from maxmargin.kernels._objects import ObjectKernel
+from maxmargin.kernels.objects.base import ObjectKernel
 from reference import kernels as slow
 
 rng = np.random.default_rng(0)

@@ -240,8 +240,8 @@ def test_words_longer_than_an_integer():
 @pytest.mark.parametrize("kernel", [Spectrum(2), Mismatch(3, 1), Mismatch(4, 2, "acgt")], ids=repr)
 def test_small_pieces_change_nothing(kernel, monkeypatch):
     K, diagonal = kernel(STRINGS, OTHERS), kernel.diagonal(STRINGS)
-    monkeypatch.setattr("maxmargin.kernels.strings.WORD_PATTERNS_MAX_HELD", 30)
-    monkeypatch.setattr("maxmargin.kernels._words._TABLE", 1)
+    monkeypatch.setattr("maxmargin.kernels.objects.strings.WORD_PATTERNS_MAX_HELD", 30)
+    monkeypatch.setattr("maxmargin.kernels.objects.words._TABLE", 1)
     np.testing.assert_array_equal(kernel(STRINGS, OTHERS), K)
     np.testing.assert_array_equal(kernel.diagonal(STRINGS), diagonal)
 
@@ -486,7 +486,7 @@ def test_what_equal_objects_have_in_common():
     assert object_digests(objects([{1 + 2j}])) is None
 
 
-# Machines
+# Models
 
 
 def motif_sequences(n, seed, motif="tata", length=30):
@@ -521,7 +521,7 @@ def test_a_motif_is_learnt(kernel):
     assert letters.score(Z, wanted) < model.score(Z, wanted) - 0.1  # the order of the letters matters
 
 
-def test_the_machine_of_explicit_counts():
+def test_the_model_of_explicit_counts():
     X, y = motif_sequences(120, 2)
     Z, _ = motif_sequences(50, 3)
     vectorizer = CountVectorizer(analyzer="char", ngram_range=(3, 3), lowercase=False).fit(X)
@@ -533,8 +533,8 @@ def test_the_machine_of_explicit_counts():
     assert model.report_.dual_objective == pytest.approx(explicit.report_.dual_objective, rel=1e-6)
 
 
-machines = pytest.mark.parametrize(
-    ("machine", "numeric"),
+models = pytest.mark.parametrize(
+    ("model", "numeric"),
     [
         (SVC(), False),
         (SVC(multiclass="ovr"), False),
@@ -555,13 +555,13 @@ def data_for(numeric, n=60, seed=4):
     return X, np.array([x.count("ta") + 0.1 * x.count("c") for x in X]) if numeric else np.array(["no", "yes"])[y]
 
 
-@machines
+@models
 @pytest.mark.parametrize("kernel", [Spectrum(2), Normalized(Subsequence(2))], ids=repr)
-def test_every_machine_agrees_with_its_precomputed_self(machine, numeric, kernel):
+def test_every_model_agrees_with_its_precomputed_self(model, numeric, kernel):
     X, y = data_for(numeric)
     Z, _ = data_for(numeric, seed=5)
-    model = clone(machine).set_params(kernel=kernel, tol=1e-8).fit(X, y)
-    given_matrix = clone(machine).set_params(kernel="precomputed", tol=1e-8).fit(kernel(X), y)
+    model = clone(model).set_params(kernel=kernel, tol=1e-8).fit(X, y)
+    given_matrix = clone(model).set_params(kernel="precomputed", tol=1e-8).fit(kernel(X), y)
     resolved = kernel.resolve(objects(X))
     expected = given_matrix.predict(resolved.matrix(objects(Z), objects(X)))
     if numeric:
@@ -576,30 +576,30 @@ def test_every_machine_agrees_with_its_precomputed_self(machine, numeric, kernel
     np.testing.assert_array_equal(loaded.predict(Z), model.predict(Z))
 
 
-@machines
+@models
 @pytest.mark.parametrize("kernel", [Spectrum(2), Jaccard()], ids=repr)
-def test_the_order_of_the_rows_does_not_matter(machine, numeric, kernel):
+def test_the_order_of_the_rows_does_not_matter(model, numeric, kernel):
     X, y = data_for(numeric)
     X, Z = X + X[:10], data_for(numeric, seed=6)[0]
     y = None if y is None else np.append(y, y[:10])
     if isinstance(kernel, Jaccard):
         X, Z = ([{x[i : i + 2] for i in range(len(x) - 1)} for x in each] for each in (X, Z))
-    machine = clone(machine).set_params(kernel=kernel)
-    values = machine.fit(X, y).predict(Z) if numeric else machine.fit(X, y).decision_function(Z)
+    model = clone(model).set_params(kernel=kernel)
+    values = model.fit(X, y).predict(Z) if numeric else model.fit(X, y).decision_function(Z)
     order = np.random.default_rng(7).permutation(len(X))
-    machine.fit([X[i] for i in order], None if y is None else y[order])
-    again = machine.predict(Z) if numeric else machine.decision_function(Z)
+    model.fit([X[i] for i in order], None if y is None else y[order])
+    again = model.predict(Z) if numeric else model.decision_function(Z)
     np.testing.assert_allclose(again, values, rtol=1e-12, atol=1e-13)
 
 
-@machines
-def test_a_weight_of_two_is_a_repetition_and_zero_an_absence(machine, numeric):
+@models
+def test_a_weight_of_two_is_a_repetition_and_zero_an_absence(model, numeric):
     X, y = data_for(numeric, n=40)
     weights = np.random.default_rng(8).integers(0, 4, size=40)
-    machine = clone(machine).set_params(kernel=Spectrum(2))
-    weighted = clone(machine).fit(X, y, sample_weight=weights)
+    model = clone(model).set_params(kernel=Spectrum(2))
+    weighted = clone(model).fit(X, y, sample_weight=weights)
     repeated = [x for x, w in zip(X, weights, strict=True) for _ in range(w)]
-    unweighted = clone(machine).fit(repeated, None if y is None else np.repeat(y, weights))
+    unweighted = clone(model).fit(repeated, None if y is None else np.repeat(y, weights))
     use = "predict" if numeric else "decision_function"
     np.testing.assert_allclose(getattr(weighted, use)(X), getattr(unweighted, use)(X), rtol=1e-9, atol=1e-10)
 

@@ -121,11 +121,11 @@ def ready(page: Any) -> None:
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[SimpleNamespace]:
-    """The lab on a free port, in a thread; ``stop`` ends it as Ctrl-C would."""
-    listener = _listener(0)
+def serving(port: int = 0, token: str = TOKEN) -> Iterator[SimpleNamespace]:
+    """The lab in a thread, on a free port if none is given; ``stop`` ends it as Ctrl-C would."""
+    listener = _listener(port)
     port = listener.getsockname()[1]
-    config = uvicorn.Config(create_app(TOKEN, port), log_level="critical", ws="none")
+    config = uvicorn.Config(create_app(token, port), log_level="critical", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
@@ -137,7 +137,8 @@ def serving() -> Iterator[SimpleNamespace]:
         thread.join(10)
         listener.close()
 
-    yield SimpleNamespace(home=f"http://127.0.0.1:{port}/", link=f"http://127.0.0.1:{port}/?token={TOKEN}", stop=stop)
+    link = f"http://127.0.0.1:{port}/?token={token}"
+    yield SimpleNamespace(home=f"http://127.0.0.1:{port}/", link=link, port=port, stop=stop)
     stop()
 
 
@@ -154,7 +155,7 @@ def browser() -> Iterator[Any]:
             found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         except sync_api.Error as error:
             if "Executable doesn't exist" in str(error):
-                pytest.skip("there is no Chromium on this machine")
+                pytest.skip("there is no Chromium on this computer")
             raise
         yield found
         found.close()
@@ -179,7 +180,7 @@ def opening(browser: Any, lab: SimpleNamespace, watch: SimpleNamespace) -> Itera
         if not request.url.startswith(("http://127.0.0.1:", "blob:", "data:")):
             watch.strangers.append(request.url)
 
-    def open_page(url: str = lab.link, *, width: int = 1280, height: int = 800, **options: Any) -> Any:
+    def open_page(url: str = "", *, width: int = 1280, height: int = 800, **options: Any) -> Any:
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         context.add_init_script(WATCHED)
@@ -188,7 +189,7 @@ def opening(browser: Any, lab: SimpleNamespace, watch: SimpleNamespace) -> Itera
         page.on("console", complained)
         page.on("pageerror", lambda error: watch.complaints.append(str(error)))
         page.on("request", asked)
-        page.goto(url)
+        page.goto(url or link(lab, "classify", {"points": []}))
         ready(page)
         return page
 
@@ -241,9 +242,10 @@ def excused(watch: SimpleNamespace, *words: str) -> None:
 # ---- tabs -----------------------------------------------------------------------------------------------------------
 
 
-def link(lab: SimpleNamespace, at: str) -> str:
-    """The address at which a tab is open."""
-    state = base64.urlsafe_b64encode(json.dumps({"at": at, "tabs": {}}).encode()).decode().rstrip("=")
+def link(lab: SimpleNamespace, at: str, state: Any = None) -> str:
+    """The address at which a tab is open, in this state."""
+    tabs = {} if state is None else {at: state}
+    state = base64.urlsafe_b64encode(json.dumps({"at": at, "tabs": tabs}).encode()).decode().rstrip("=")
     return f"{lab.link}#j.{state}"
 
 

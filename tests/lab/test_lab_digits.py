@@ -1,4 +1,4 @@
-"""The Digits tab: the renderer against its definition, pictures good and bad, and the machine behind it."""
+"""The Digits tab: the renderer against its definition, pictures good and bad, and the model behind it."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def test_pictures_are_read(kind, dark):
         assert answer["seen"] == np.rint(load_picture(image)).astype(int).tolist()
 
 
-def test_the_machine_is_that_of_the_library():
+def test_the_model_is_that_of_the_library():
     X, y = load_digits(return_X_y=True)
-    machine = SVC(kernel="rbf", gamma=0.001, C=3, multiclass="ovr").fit(X, y)
-    request = {"strokes": DRAWINGS[5], "machine": {"kernel": "rbf", "gamma": 0.001, "C": 3, "multiclass": "ovr"}}
+    model = SVC(kernel="rbf", gamma=0.001, C=3, multiclass="ovr").fit(X, y)
+    request = {"strokes": DRAWINGS[5], "classifier": {"kernel": "rbf", "gamma": 0.001, "C": 3, "multiclass": "ovr"}}
     answer = digits(request)
     row = np.array(answer["seen"]).reshape(1, -1)
-    assert answer["scores"] == pytest.approx(machine.decision_function(row)[0].tolist(), abs=1e-2)
+    assert answer["scores"] == pytest.approx(model.decision_function(row)[0].tolist(), abs=1e-2)
     assert answer["votes"] is None
     for one in answer["support"]:
         assert one["image"] == X[one["index"]].reshape(8, 8).astype(int).tolist()
@@ -92,19 +92,19 @@ def test_the_machine_is_that_of_the_library():
     assert 0 < sum(shares) <= 1
 
 
-def test_a_machine_is_trained_once(monkeypatch):
-    request = {"strokes": DRAWINGS[1], "machine": {"kernel": "linear", "C": 0.02}}
+def test_a_model_is_trained_once(monkeypatch):
+    request = {"strokes": DRAWINGS[1], "classifier": {"kernel": "linear", "C": 0.02}}
     digits(request)
     monkeypatch.setattr(SVC, "fit", lambda *_: pytest.fail("trained again"))
     assert digits(request)["label"] == 1
 
 
-def test_only_some_machines_are_kept(monkeypatch):
-    monkeypatch.setattr(drawn_digits, "_machines", {})
+def test_only_some_models_are_kept(monkeypatch):
+    monkeypatch.setattr(drawn_digits, "_models", {})
     monkeypatch.setattr(drawn_digits, "KEPT", 2)
     for C in (0.01, 0.02, 0.03):
-        digits({"strokes": DRAWINGS[1], "machine": {"kernel": "linear", "C": C}})
-    assert len(drawn_digits._machines) == 2
+        digits({"strokes": DRAWINGS[1], "classifier": {"kernel": "linear", "C": C}})
+    assert len(drawn_digits._models) == 2
 
 
 def test_ink_is_the_distance_from_the_line():
@@ -120,15 +120,15 @@ def test_ink_is_the_distance_from_the_line():
         assert ink[row, column] == pytest.approx(np.clip(RADIUS + 0.5 - distance, 0, 1), abs=0.05)
 
 
-def test_weights_are_those_of_ten_linear_machines():
+def test_weights_are_those_of_ten_linear_models():
     X, y = load_digits(return_X_y=True)
     weights = np.array(digit_weights({"C": 0.01})["weights"])
-    machine = SVC(kernel="linear", C=0.01, multiclass="ovr", tol=1e-6).fit(X, y)
-    assert weights.reshape(10, 64) == pytest.approx(machine.coef_, abs=5e-3)
+    model = SVC(kernel="linear", C=0.01, multiclass="ovr", tol=1e-6).fit(X, y)
+    assert weights.reshape(10, 64) == pytest.approx(model.coef_, abs=5e-3)
 
 
 def test_the_script_reproduces_the_digit(capsys):
-    state = {"strokes": DRAWINGS[7], "machine": {"kernel": "poly", "degree": 2, "C": 1}}
+    state = {"strokes": DRAWINGS[7], "classifier": {"kernel": "poly", "degree": 2, "C": 1}}
     names = {}
     exec(script(state), names)
     assert names["label"] == digits(state)["label"] == 7
@@ -227,7 +227,7 @@ def test_drawing_needs_no_pillow(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("machine", "field"),
+    ("classifier", "field"),
     [
         ({"kernel": "cubic"}, "kernel"),
         ({"kernel": {"name": 3}}, "kernel"),
@@ -235,18 +235,18 @@ def test_drawing_needs_no_pillow(monkeypatch):
         ({"C": "inf", "kernel": "linear", "multiclass": "ovr"}, "C"),
         ({"gamma": -1}, "gamma"),
         ({"multiclass": "all"}, "multiclass"),
-        ("svm", "machine"),
+        ("svm", "classifier"),
     ],
     ids=lambda value: str(value)[:50],
 )
-def test_wrong_machines_name_the_field(machine, field):
+def test_wrong_models_name_the_field(model, field):
     with pytest.raises(RequestError) as caught:
-        digits({"strokes": DRAWINGS[1], "machine": machine})
+        digits({"strokes": DRAWINGS[1], "classifier": model})
     assert caught.value.field == field
 
 
-def test_warm_up_trains_the_machine_that_the_page_begins_with(monkeypatch):
-    monkeypatch.setattr(drawn_digits, "_machines", {})
+def test_warm_up_trains_the_model_that_the_page_begins_with(monkeypatch):
+    monkeypatch.setattr(drawn_digits, "_models", {})
     drawn_digits.warm_up()
-    digits({"strokes": DRAWINGS[1], "machine": {"kernel": "rbf", "gamma": 0.001, "C": 1, "multiclass": "ovo"}})
-    assert len(drawn_digits._machines) == 1
+    digits({"strokes": DRAWINGS[1], "classifier": {"kernel": "rbf", "gamma": 0.001, "C": 1, "multiclass": "ovo"}})
+    assert len(drawn_digits._models) == 1

@@ -47,7 +47,7 @@ class Digits(Tab):
 @pytest.fixture(scope="module")
 def shared(opening: Callable[..., Any], lab: SimpleNamespace) -> Digits:
     page = opening(link(lab, "digits"), reduced_motion="reduce")  # examples are there at once
-    idle(page)  # the machine has learnt
+    idle(page)  # the model has learnt
     return Digits(page)
 
 
@@ -116,7 +116,7 @@ def test_example_is_drawn_stroke_by_stroke(opened: Callable[..., Any], lab: Simp
 
 
 def test_scores_votes_and_image_against_an_oracle(digits: Digits, watch: SimpleNamespace) -> None:
-    """The 45 machines of scikit-learn, which count each other's votes, on the numbers on the screen."""
+    """The 45 models of scikit-learn, which count each other's votes, on the numbers on the screen."""
     from sklearn.svm import SVC
 
     X, y = load_digits(return_X_y=True)
@@ -151,16 +151,16 @@ def test_scores_votes_and_image_against_an_oracle(digits: Digits, watch: SimpleN
     assert ["against" in text for text in words] == [entry["contribution"] < 0 for entry in answer["support"]]
 
 
-def test_other_machines(digits: Digits) -> None:
+def test_other_models(digits: Digits) -> None:
     digits.go({"strokes": [[[0.5, 0.1], [0.5, 0.9]]]})
     digits.looks_like("1")
     digits.panel.get_by_label("Classes").select_option("ovr")
     expect(digits.panel.locator(".scores .head .votes")).to_be_hidden()
     assert max(digits.column("value")) == digits.column("value")[1]
     digits.panel.get_by_label("Kernel").select_option("linear")
-    expect(digits.panel.get_by_label("Gamma γ", exact=True)).to_be_disabled()
+    expect(digits.panel.get_by_label("Sigma σ", exact=True)).to_be_hidden()
     digits.type("C", "0.01")
-    assert digits.state["machine"] == {"kernel": "linear", "C": 0.01, "multiclass": "ovr"}
+    assert digits.state["classifier"] == {"kernel": "linear", "C": 0.01, "multiclass": "ovr"}
     digits.looks_like("1")
     digits.type("C", "-1")
     expect(digits.panel.locator(".field.wrong .error")).to_have_text("C must be above 0.")
@@ -302,9 +302,9 @@ def test_link_holds_the_drawing(digits: Digits, opened: Callable[..., Any], lab:
 
 
 STRANGE = [
-    {"strokes": [[[0.5, "x"], [2, 0], None], 7, []], "machine": {"kernel": "<b>", "C": -1, "gamma": 1e99}},
-    {"strokes": {}, "machine": 3, "picture": "javascript:alert(1)"},
-    {"picture": ["data:image/png;base64,AAAA"], "machine": {"multiclass": "constructor", "degree": 2.5}},
+    {"strokes": [[[0.5, "x"], [2, 0], None], 7, []], "classifier": {"kernel": "<b>", "C": -1, "gamma": 1e99}},
+    {"strokes": {}, "classifier": 3, "picture": "javascript:alert(1)"},
+    {"picture": ["data:image/png;base64,AAAA"], "classifier": {"multiclass": "constructor", "degree": 2.5}},
 ]
 
 
@@ -312,8 +312,8 @@ STRANGE = [
 def test_strange_links(digits: Digits, k: int) -> None:
     digits.go(STRANGE[k])
     expect(digits.hint).to_be_visible()
-    machine = {"kernel": "rbf", "gamma": 0.001, "C": 1, "multiclass": "ovo"}
-    assert digits.state == {"strokes": [], "machine": machine}
+    model = {"kernel": "rbf", "gamma": 0.001, "C": 1, "multiclass": "ovo"}
+    assert digits.state == {"strokes": [], "classifier": model}
 
 
 def test_picture_that_was_too_long_for_its_link(digits: Digits) -> None:

@@ -103,7 +103,7 @@ def test_planes_and_curves_lie_where_f_says(modules: Any, which: str) -> None:
             assert end["flat"][2] == found["ground"]
 
 
-def test_surface_of_a_gaussian_machine(modules: Any) -> None:
+def test_surface_of_a_gaussian_model(modules: Any) -> None:
     answer, found = scene(modules, "rbf_surface")
     low, high = answer["box"][2]
     for place, f in zip(found["placed"], answer["f"], strict=True):
@@ -200,8 +200,8 @@ def test_every_map(lifted: Lift, which: str, sentence: str) -> None:
     lifted.panel.get_by_label("Map").select_option(which)
     lifted.says(sentence)
     until(lifted.page, lambda: lifted.picture != before)
-    gamma = lifted.panel.get_by_label("Gamma γ", exact=True)
-    assert gamma.is_enabled() == (which in ("bump", "rbf_surface"))
+    sigma = lifted.panel.get_by_label("Sigma σ", exact=True)
+    assert sigma.is_visible() == (which in ("bump", "rbf_surface"))
 
 
 def test_lift_and_flatten(lifted: Lift) -> None:
@@ -279,7 +279,7 @@ def test_arrow_keys_turn(lifted: Lift) -> None:
 
 
 def test_points_are_dragged_and_taken_back(lifted: Lift) -> None:
-    """An inner point is dragged out of the circle: the machine is another one, and undo brings the old one back."""
+    """An inner point is dragged out of the circle: the model is another one, and undo brings the old one back."""
     before = lifted.state["points"]
     plane = lifted.panel.locator(".beside canvas").bounding_box()
     unit = min(plane["width"], plane["height"]) / 2

@@ -48,15 +48,15 @@ def test_coordinates_are_those_of_the_formula(which):
 
 
 @pytest.mark.parametrize("which", sorted(FORMULAS))
-def test_the_plane_is_the_machine_of_the_lifted_points(which):
+def test_the_plane_is_the_model_of_the_lifted_points(which):
     points = ring()
     y = np.where(np.array(points)[:, 2] == 1, 1.0, -1.0)
     Z = np.array([FORMULAS[which](u, v, 0.7) for u, v, _ in points])
-    machine = SVC(kernel="linear", C=10, tol=1e-9).fit(Z, y)
+    model = SVC(kernel="linear", C=10, tol=1e-9).fit(Z, y)
     answer = lift({"points": points, "map": which, "gamma": 0.7, "C": 10, "view": VIEW, "grid": [9, 7]})
     plane = answer["plane"]
-    assert plane["normal"] == pytest.approx(machine.coef_[0].tolist(), rel=1e-3, abs=1e-4)
-    assert plane["margin"] == pytest.approx(2 / np.linalg.norm(machine.coef_[0]), rel=1e-4)
+    assert plane["normal"] == pytest.approx(model.coef_[0].tolist(), rel=1e-3, abs=1e-4)
+    assert plane["margin"] == pytest.approx(2 / np.linalg.norm(model.coef_[0]), rel=1e-4)
     found = values_of(answer)
     for j, v in enumerate(np.linspace(-2, 2, 7)):
         for i, u in enumerate(np.linspace(-2.5, 2.5, 9)):
@@ -109,14 +109,14 @@ def test_conics_are_named(points, kind):
     assert kind in lift({"points": points, "map": "quadratic", "C": 10})["comment"][1]
 
 
-def test_the_surface_has_the_heights_of_the_machine():
+def test_the_surface_has_the_heights_of_the_model():
     points = ring()
     X, y = np.array(points)[:, :2], np.where(np.array(points)[:, 2] == 1, 1.0, -1.0)
-    machine = SVC(kernel="rbf", gamma=2.0, C=5, tol=1e-8).fit(X, y)
+    model = SVC(kernel="rbf", gamma=2.0, C=5, tol=1e-8).fit(X, y)
     answer = lift({"points": points, "map": "rbf_surface", "gamma": 2.0, "C": 5, "view": VIEW, "grid": [5, 4]})
-    assert [row[2] for row in answer["coordinates"]] == pytest.approx(machine.decision_function(X).tolist(), abs=1e-4)
+    assert [row[2] for row in answer["coordinates"]] == pytest.approx(model.decision_function(X).tolist(), abs=1e-4)
     grid = [[u, v] for v in np.linspace(-2, 2, 4) for u in np.linspace(-2.5, 2.5, 5)]
-    assert values_of(answer).ravel() == pytest.approx(machine.decision_function(grid), abs=1e-4)
+    assert values_of(answer).ravel() == pytest.approx(model.decision_function(grid), abs=1e-4)
     low, high = answer["box"][2]
     assert low <= min(answer["f"])
     assert max(answer["f"]) <= high
@@ -140,7 +140,7 @@ def test_the_script_reproduces_the_numbers(which, capsys):
     state = {"points": ring(16), "map": which, "gamma": 0.5, "C": 3}
     answer, names = lift(state), {}
     exec(script(state), names)
-    assert names["machine"].decision_function(names["Z"]) == pytest.approx(np.array(answer["f"]), rel=1e-4, abs=1e-5)
+    assert names["model"].decision_function(names["Z"]) == pytest.approx(np.array(answer["f"]), rel=1e-4, abs=1e-5)
     assert capsys.readouterr().out
 
 

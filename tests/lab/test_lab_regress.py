@@ -37,7 +37,7 @@ def prediction(model, points, at, degree=4, sigma=0.8, price=0.3):
     if model == "ridge_poly":
         phi = lambda a: np.vander(a, degree + 1, increasing=True)  # noqa: E731
     else:
-        phi = lambda a: np.exp(-((a[:, None] - x) ** 2) / sigma**2)  # noqa: E731
+        phi = lambda a: np.exp(-((a[:, None] - x) ** 2) / (2 * sigma**2))  # noqa: E731
     P = phi(x)
     return phi(at) @ np.linalg.inv(P.T @ P + price * np.eye(P.shape[1])) @ P.T @ y
 
@@ -76,10 +76,10 @@ def test_svr_has_terms_instead_of_a_blend():
     points = wave()
     answer = blend({"points": points, "model": "svr", "sigma": 0.8, "C": 3, "epsilon": 0.1, "at": 0.4})
     x, y = np.array(points).T
-    machine = SVR(kernel="rbf", gamma=1 / (2 * 0.8**2), C=3, epsilon=0.1, tol=1e-8).fit(x[:, None], y)
+    model = SVR(kernel="rbf", gamma=1 / (2 * 0.8**2), C=3, epsilon=0.1, tol=1e-8).fit(x[:, None], y)
     assert not answer["exact"]
     assert "does not blend" in answer["sentence"]
-    assert sum(answer["weights"]) + answer["intercept"] == pytest.approx(machine.predict([[0.4]])[0], abs=1e-4)
+    assert sum(answer["weights"]) + answer["intercept"] == pytest.approx(model.predict([[0.4]])[0], abs=1e-4)
 
 
 def test_the_tube_and_its_support_vectors():
@@ -107,7 +107,7 @@ def test_the_condition_number(model):
     if model == "kernel_ridge":
         A = np.exp(-((x[:, None] - x) ** 2) / (2 * 0.8**2))
     else:
-        P = np.vander(x, 5) if model == "ridge_poly" else np.exp(-((x[:, None] - x) ** 2) / 0.8**2)
+        P = np.vander(x, 5) if model == "ridge_poly" else np.exp(-((x[:, None] - x) ** 2) / (2 * 0.8**2))
         A = P.T @ P
     assert answer["condition"] == pytest.approx(np.linalg.cond(A + price * np.eye(len(A))), rel=1e-4)
 

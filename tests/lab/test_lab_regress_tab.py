@@ -51,7 +51,7 @@ def shared(opening: Callable[..., Any], lab: SimpleNamespace) -> Regression:
 @pytest.fixture
 def regress(shared: Regression, quiet: None) -> Regression:
     """A plane without points; one page for all tests that need no more."""
-    shared.go({})
+    shared.go({"points": []})
     expect(shared.panel.get_by_text("in the plane to add a point")).to_be_visible()
     shared.page.keyboard.press("a")
     return shared
@@ -61,7 +61,7 @@ def regress(shared: Regression, quiet: None) -> Regression:
 
 
 def test_story(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
-    regress = Regression(opened(link(lab, "regress")))
+    regress = Regression(opened(link(lab, "regress", {"points": []})))
     expect(regress.panel.get_by_text("in the plane to add a point")).to_be_visible()
     for u, v in ((0.2, 0.7), (0.4, 0.4), (0.6, 0.5), (0.8, 0.2)):
         regress.click(u, v)

@@ -1,4 +1,4 @@
-"""The script of a state of the lab prints the numbers of the comment window and computes the same machine."""
+"""The script of a state of the lab prints the numbers of the comment window and computes the same model."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def test_the_script_shows_what_the_page_shows(name, tmp_path, monkeypatch, capsy
     for line in answer["comment"]:
         if not line.startswith("seconds"):
             assert line in printed
-    machine = names["machine"]
+    model = names["model"]
     grid = np.stack(np.meshgrid(np.linspace(-1, 1, 9), np.linspace(-1, 1, 7)), axis=-1).reshape(-1, 2)
     np.testing.assert_array_equal(
-        machine.predict(grid), np.frombuffer(base64.b64decode(answer["labels"]), np.uint8).astype(int)
+        model.predict(grid), np.frombuffer(base64.b64decode(answer["labels"]), np.uint8).astype(int)
     )
     shown = np.frombuffer(base64.b64decode(answer["values"]), "<f4").reshape(-1, len(grid)).T
-    values = machine.decision_function(grid)
+    values = model.decision_function(grid)
     np.testing.assert_array_equal(values.reshape(len(grid), -1).astype("<f4"), shown)
     assert (tmp_path / PICTURE).read_bytes().startswith(b"\x89PNG")
     if name == "inseparable":
@@ -71,7 +71,7 @@ def test_numbers_are_written_in_full():
     points = np.random.default_rng(0).normal(size=(20, 2)).tolist()
     names = {}
     code = text_of({"points": [[x, y, i % 2] for i, (x, y) in enumerate(points)]})
-    exec(code.split("machine =")[0], names)
+    exec(code.split("model =")[0], names)
     np.testing.assert_array_equal(names["X"], points)
 
 

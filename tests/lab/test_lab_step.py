@@ -366,8 +366,8 @@ def test_empty_plane_says_what_to_do(step: Step) -> None:
 
 def test_points_of_classify(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
     page = opened(link(lab, "classify"))
-    page.locator("#panel-classify").get_by_label("Example").select_option("three")
-    page.locator("#panel-classify").get_by_text("kernel evaluations").wait_for()
+    page.locator("[data-example=three]").click()
+    page.locator("#panel-classify").get_by_text("smallest margin").wait_for()
     step = Step(page)
     step.panel.get_by_role("button", name="From Classify").click()
     expect(page.locator("#toast")).to_contain_text("of classes 1 and 2: this tab shows two")

@@ -78,17 +78,17 @@ def test_an_exact_method_ends_at_the_production_solution(solver, C, kernel):
     reached = objective(points, kernel, C, a, last["b"], power)
     K = kernel_matrix(kernel, X, X)
     if solver == "newton" and kernel["name"] == "linear":
-        machine = LinearSVC(loss="squared_hinge", C=C, solver="newton", tol=1e-10).fit(X, y)
-        w = machine.coef_[0]
-        slack = np.maximum(0, 1 - y * machine.decision_function(X))
+        model = LinearSVC(loss="squared_hinge", C=C, solver="newton", tol=1e-10).fit(X, y)
+        w = model.coef_[0]
+        slack = np.maximum(0, 1 - y * model.decision_function(X))
         best = 0.5 * w @ w + C * slack @ slack
     elif solver == "newton":
         best = (
             SVC(C=math.inf, kernel="precomputed", tol=1e-9).fit(K + np.eye(len(y)) / (2 * C), y).report_.dual_objective
         )
     else:
-        machine = SVC(C=C, kernel="precomputed", tol=1e-9, fit_intercept=solver != "coordinate_descent").fit(K, y)
-        best = machine.report_.dual_objective
+        model = SVC(C=C, kernel="precomputed", tol=1e-9, fit_intercept=solver != "coordinate_descent").fit(K, y)
+        best = model.report_.dual_objective
     assert answer["converged"], answer["ended"]
     assert last["dual"] == pytest.approx(best, rel=1e-5)
     assert last["primal"] == pytest.approx(best, rel=5e-4)
@@ -101,10 +101,10 @@ def test_hard_margin(solver):
     points = cloud(apart=3.0)
     X, y = split(points)
     answer = trace({"points": points, "kernel": "linear", "C": "inf", "solver": solver, "tol": 1e-7})
-    machine = SVC(kernel="linear", C=math.inf, tol=1e-8).fit(X, y)
-    assert answer["frames"][-1]["w"] == pytest.approx(machine.coef_[0].tolist(), abs=1e-5)
-    assert answer["frames"][-1]["b"] == pytest.approx(machine.intercept_[0], abs=1e-5)
-    assert answer["final"]["margin"] == pytest.approx(machine.report_.margin, rel=1e-5)
+    model = SVC(kernel="linear", C=math.inf, tol=1e-8).fit(X, y)
+    assert answer["frames"][-1]["w"] == pytest.approx(model.coef_[0].tolist(), abs=1e-5)
+    assert answer["frames"][-1]["b"] == pytest.approx(model.intercept_[0], abs=1e-5)
+    assert answer["final"]["margin"] == pytest.approx(model.report_.margin, rel=1e-5)
 
 
 @pytest.mark.parametrize("solver", ["pegasos", "subgradient"])
@@ -131,11 +131,11 @@ def test_the_perceptron_is_the_production_one():
     points = cloud(apart=2.5, seed=3)
     X, y = split(points)
     answer = trace({"points": points, "kernel": "linear", "solver": "perceptron"})
-    machine = Perceptron(shuffle=False).fit(X, y)
+    model = Perceptron(shuffle=False).fit(X, y)
     last = answer["frames"][-1]
-    assert last["w"] == pytest.approx(machine.coef_[0].tolist(), rel=2e-6)
-    assert last["b"] == pytest.approx(machine.intercept_[0])
-    assert last["mistakes"] == machine.mistakes_[0] == sum(answer["frames"][-1]["alpha"])
+    assert last["w"] == pytest.approx(model.coef_[0].tolist(), rel=2e-6)
+    assert last["b"] == pytest.approx(model.intercept_[0])
+    assert last["mistakes"] == model.mistakes_[0] == sum(answer["frames"][-1]["alpha"])
     assert answer["converged"]
     assert last["errors"] == 0
 
@@ -267,19 +267,19 @@ def test_a_lesson_has_the_dual_of_the_library():
     assert (lesson.dual.group == -1).all()
 
 
-def test_values_are_those_of_the_machine():
+def test_values_are_those_of_the_model():
     points = cloud()
     X, y = split(points)
-    machine = SVC(kernel="rbf", gamma=0.5, C=1).fit(X, y)
+    model = SVC(kernel="rbf", gamma=0.5, C=1).fit(X, y)
     a = np.zeros(len(y))
-    a[machine.support_] = machine.dual_coef_[0]
+    a[model.support_] = model.dual_coef_[0]
     view = {"x0": -2, "x1": 3, "y0": -1, "y1": 4}
     request = {"points": points, "kernel": {"name": "rbf", "gamma": 0.5}, "view": view, "grid": [7, 5]}
-    answer = trace_values({**request, "alphas": a.tolist(), "intercept": float(machine.intercept_[0])})
+    answer = trace_values({**request, "alphas": a.tolist(), "intercept": float(model.intercept_[0])})
     found = values_of(answer)
     for j, v in enumerate(np.linspace(-1, 4, 5)):
         for i, u in enumerate(np.linspace(-2, 3, 7)):
-            assert found[j, i] == pytest.approx(machine.decision_function([[u, v]])[0], rel=1e-5, abs=1e-5)
+            assert found[j, i] == pytest.approx(model.decision_function([[u, v]])[0], rel=1e-5, abs=1e-5)
     assert answer["low"] == pytest.approx(found.min(), rel=1e-5)
 
 
@@ -298,7 +298,7 @@ def test_the_script_reproduces_the_run(solver, capsys):
     answer, names = trace(state), {}
     exec(script(state), names)
     assert names["run"] == answer
-    assert answer["final"]["b"] == pytest.approx(names["machine"].intercept_[0], abs=1e-5)
+    assert answer["final"]["b"] == pytest.approx(names["model"].intercept_[0], abs=1e-5)
     assert answer["ended"] in capsys.readouterr().out
 
 
@@ -388,7 +388,7 @@ JUNK = st.one_of(
 FIELDS = [
     "points", "solver", "map", "model", "kernel", "C", "gamma", "view", "grid", "tol", "seed",
     "max_iterations", "alphas", "intercept", "degree", "centres", "sigma", "lambda", "epsilon", "samples", "at",
-    "strokes", "image", "machine", "state", "tab", "title", "height",
+    "strokes", "image", "model", "state", "tab", "title", "height",
 ]
 # fmt: on
 FUNCTIONS = {

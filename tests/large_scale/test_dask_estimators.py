@@ -1,4 +1,4 @@
-"""Machines on a Dask cluster: the same as on one computer, for any chunks, any workers and any sort of collection."""
+"""Models on a Dask cluster: the same as on one computer, for any chunks, any workers and any sort of collection."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def same(ours, local, atol=1e-6):
     np.testing.assert_allclose(ours.intercept_, local.intercept_, atol=atol)
 
 
-# The same machine
+# The same model
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -82,7 +82,7 @@ def same(ours, local, atol=1e-6):
     ],
     ids=["default", "hinge", "no intercept", "penalised", "balanced"],
 )
-def test_linear_machine_is_that_of_one_computer(client, n_classes, options):
+def test_linear_model_is_that_of_one_computer(client, n_classes, options):
     X, y = clouds(n_classes)
     tight = {"tol": 1e-10} if options.get("loss") == "hinge" else {}
     ours = LinearSVC(**options, **tight).fit(da.from_array(X, chunks=(90, 5)), da.from_array(y, chunks=90))
@@ -149,7 +149,7 @@ def test_many_columns_go_through_conjugate_gradients(client, loss):
     ],
     ids=["SVC", "SVC hinge", "SVC kmeans", "SVC not held", "SVR", "SVR squared", "Ridge", "Ridge cg"],
 )
-def test_landmark_machine_is_that_of_one_computer(client, name, options):
+def test_landmark_model_is_that_of_one_computer(client, name, options):
     X, y = clouds(3) if name == "NystroemSVC" else waves()
     weights = np.random.default_rng(1).integers(0, 3, len(y))
     kind = {"NystroemSVC": NystroemSVC, "NystroemSVR": NystroemSVR, "NystroemRidge": NystroemRidge}[name]
@@ -238,12 +238,12 @@ def test_the_search_looks_at_some_of_the_rows_and_says_so(client, monkeypatch, k
     X, y = clouds(3)
     weights = np.random.default_rng(1).integers(0, 3, 400)
     rows = X if kernel == "rbf" else rbf_kernel(X, gamma=0.1)
-    machine = NystroemSVC(n_components="auto", kernel=kernel).fit(da.from_array(rows, chunks=(90, -1)), y, weights)
+    model = NystroemSVC(n_components="auto", kernel=kernel).fit(da.from_array(rows, chunks=(90, -1)), y, weights)
     assert searched[0][0] == (150, 5 if kernel == "rbf" else 150)
     assert searched[0][1] == pytest.approx(weights.sum())
-    assert machine.report_.trials_ended.endswith("; tried on 150 of 400 rows")
-    assert 100 <= machine.n_components_ <= 150
-    assert machine.to_local().report_.trials == machine.report_.trials
+    assert model.report_.trials_ended.endswith("; tried on 150 of 400 rows")
+    assert 100 <= model.n_components_ <= 150
+    assert model.to_local().report_.trials == model.report_.trials
 
 
 def test_what_the_landmarks_miss_is_what_one_computer_says(client):
@@ -264,7 +264,7 @@ def test_what_the_landmarks_miss_is_what_one_computer_says(client):
 @pytest.mark.parametrize(
     ("landmarks", "chunks"), [("uniform", (37, 400)), ("rpcholesky", (400, 400)), ("given", (150, 90))], ids=str
 )
-def test_precomputed_machine_is_that_of_one_computer(client, landmarks, chunks):
+def test_precomputed_model_is_that_of_one_computer(client, landmarks, chunks):
     X, y = clouds(3)
     K, weights = rbf_kernel(X, gamma=0.1), np.random.default_rng(1).integers(0, 3, 400)
     way = [3, 77, -1, 200, 391] if landmarks == "given" else landmarks
@@ -450,21 +450,21 @@ def test_classes_without_weight_keep_their_place(client):
 
 def test_predictions_are_lazy_and_have_the_chunks_of_x(client):
     X, y = clouds(3)
-    machine = LinearSVC().fit(da.from_array(X, chunks=(90, 5)), np.array(["a", "b", "c"])[y])
+    model = LinearSVC().fit(da.from_array(X, chunks=(90, 5)), np.array(["a", "b", "c"])[y])
     new = da.from_array(X, chunks=(170, 2))
-    labels, decision = machine.predict(new), machine.decision_function(new)
+    labels, decision = model.predict(new), model.decision_function(new)
     assert isinstance(labels, da.Array)
     assert labels.chunks == ((170, 170, 60),)
     assert decision.chunks == ((170, 170, 60), (3,))
     assert decision.dtype == np.float64
-    assert labels.dtype == machine.classes_.dtype
-    np.testing.assert_array_equal(labels.compute(), machine.predict(X))
-    np.testing.assert_allclose(decision.compute(), machine.to_local().decision_function(X))
-    assert isinstance(machine.predict(X), np.ndarray)
+    assert labels.dtype == model.classes_.dtype
+    np.testing.assert_array_equal(labels.compute(), model.predict(X))
+    np.testing.assert_allclose(decision.compute(), model.to_local().decision_function(X))
+    assert isinstance(model.predict(X), np.ndarray)
     unknown = new[new[:, 0] > 0]
-    np.testing.assert_array_equal(machine.predict(unknown).compute(), machine.predict(X[X[:, 0] > 0]))
+    np.testing.assert_array_equal(model.predict(unknown).compute(), model.predict(X[X[:, 0] > 0]))
     with pytest.raises(ValueError, match="features"):
-        machine.predict(da.zeros((10, 4), chunks=5))
+        model.predict(da.zeros((10, 4), chunks=5))
     with pytest.raises(NotFittedError):
         LinearSVC().predict(new)
 
@@ -472,31 +472,31 @@ def test_predictions_are_lazy_and_have_the_chunks_of_x(client):
 def test_scores_of_collections(client):
     X, y = clouds(3)
     dX, dy, weights = da.from_array(X, chunks=(90, 5)), da.from_array(y, chunks=70), np.arange(400.0)
-    machine = LinearSVC(client=client).fit(dX, dy)
-    local = machine.to_local()
-    assert machine.score(dX, dy) == machine.score(X, y) == local.score(X, y)
-    assert machine.score(dX, y, da.from_array(weights, chunks=50)) == pytest.approx(local.score(X, y, weights))
+    model = LinearSVC(client=client).fit(dX, dy)
+    local = model.to_local()
+    assert model.score(dX, dy) == model.score(X, y) == local.score(X, y)
+    assert model.score(dX, y, da.from_array(weights, chunks=50)) == pytest.approx(local.score(X, y, weights))
     blocks = [dask.delayed(X[:200]), dask.delayed(X[200:])]
-    assert machine.score(blocks, y) == local.score(X, y)
+    assert model.score(blocks, y) == local.score(X, y)
     values = NystroemRidge(n_components=30).fit(dX, dy)
     assert values.score(dX, dy) == pytest.approx(values.to_local().score(X, y))
 
 
-def test_the_local_machine_is_an_ordinary_one(client, tmp_path):
+def test_the_local_model_is_an_ordinary_one(client, tmp_path):
     X, y = clouds(3)
     dX = da.from_array(X, chunks=(90, 5))
-    for machine in (LinearSVC(C=0.5, client=client).fit(dX, y), NystroemSVC(n_components=30, client=client).fit(dX, y)):
-        local = machine.to_local()
+    for model in (LinearSVC(C=0.5, client=client).fit(dX, y), NystroemSVC(n_components=30, client=client).fit(dX, y)):
+        local = model.to_local()
         assert type(local).__module__.split(".")[1] in ("svm", "large_scale")
         assert "client" not in local.get_params()
         again = pickle.loads(pickle.dumps(local))
-        np.testing.assert_array_equal(again.predict(X), machine.predict(X))
-        copied = pickle.loads(pickle.dumps(machine))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        copied = pickle.loads(pickle.dumps(model))
         assert copied.client is None
-        np.testing.assert_array_equal(copied.predict(X), machine.predict(X))
+        np.testing.assert_array_equal(copied.predict(X), model.predict(X))
     local = LinearSVC().fit(dX, y).to_local()
-    save(local, tmp_path / "machine.mm")
-    np.testing.assert_array_equal(load(tmp_path / "machine.mm").predict(X), local.predict(X))
+    save(local, tmp_path / "model.mm")
+    np.testing.assert_array_equal(load(tmp_path / "model.mm").predict(X), local.predict(X))
 
 
 # Parameters, progress, limits
@@ -523,8 +523,8 @@ def test_parameters_without_a_meaning_on_a_cluster_change_nothing(client):
     assert given.to_local().get_params() == {**maxmargin.LinearSVC().get_params(), **given_parameters(given)}
 
 
-def given_parameters(machine):
-    return {name: getattr(machine, name) for name in ("dual", "solver", "random_state", "n_jobs")}
+def given_parameters(model):
+    return {name: getattr(model, name) for name in ("dual", "solver", "random_state", "n_jobs")}
 
 
 @pytest.mark.parametrize(
@@ -536,46 +536,46 @@ def test_a_warm_start_begins_where_the_last_fit_ended(client, options, far):
     """Also in columns that are shifted because they lie far from zero."""
     X, y = clouds(3)
     rows = da.from_array(X + far, chunks=(90, 5))
-    machine = LinearSVC(warm_start=True, **options).fit(rows, y)
-    coef, cold = machine.coef_, machine.n_iter_
-    machine.fit(rows, y)
-    assert machine.n_iter_ <= 1 < cold
-    np.testing.assert_allclose(machine.coef_, coef, rtol=1e-6)
+    model = LinearSVC(warm_start=True, **options).fit(rows, y)
+    coef, cold = model.coef_, model.n_iter_
+    model.fit(rows, y)
+    assert model.n_iter_ <= 1 < cold
+    np.testing.assert_allclose(model.coef_, coef, rtol=1e-6)
     local = maxmargin.LinearSVC(C=1.1, tol=1e-13, **options).fit(X + far, y)
-    np.testing.assert_allclose(machine.set_params(C=1.1).fit(rows, y).coef_, local.coef_, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(model.set_params(C=1.1).fit(rows, y).coef_, local.coef_, rtol=1e-6, atol=1e-8)
 
 
 def test_a_path_of_prices(client):
     X, y = clouds(3)
     rows, prices = da.from_array(X, chunks=(90, 5)), [3.0, 0.1, 1.0]
-    machine = LinearSVC()
-    for C, found in zip(prices, machine.path(rows, y, prices), strict=True):
-        assert found.get_params() == {**machine.get_params(), "C": C}
+    model = LinearSVC()
+    for C, found in zip(prices, model.path(rows, y, prices), strict=True):
+        assert found.get_params() == {**model.get_params(), "C": C}
         same(found, maxmargin.LinearSVC(C=C, tol=1e-13).fit(X, y))
-    assert not hasattr(machine, "coef_")
+    assert not hasattr(model, "coef_")
     with pytest.raises(ValueError, match="Cs is empty"):
-        machine.path(rows, y, [])
+        model.path(rows, y, [])
 
 
 def test_a_warm_start_of_another_problem_is_a_cold_one(client):
     X, y = clouds(3)
-    machine = LinearSVC(warm_start=True).fit(X, y)
+    model = LinearSVC(warm_start=True).fit(X, y)
     for rows, labels in ((X[:, :3], y), (X, np.array(["a", "b", "c"])[y]), (X, y > 0)):
-        same(machine.fit(rows, labels), maxmargin.LinearSVC(tol=1e-13).fit(rows, labels))
+        same(model.fit(rows, labels), maxmargin.LinearSVC(tol=1e-13).fit(rows, labels))
 
 
 def test_a_clone_shares_the_client(client):
-    machine = LinearSVC(C=3.0, client=client)
-    copy = clone(machine)
+    model = LinearSVC(C=3.0, client=client)
+    copy = clone(model)
     assert copy.client is client
-    assert copy.get_params() == machine.get_params()
+    assert copy.get_params() == model.get_params()
     assert clone(NystroemSVR(C=2.0, client=client)).get_params()["C"] == 2.0
     local = approximation.NystroemSVC().get_params()
     assert NystroemSVC().get_params() == {**local, "client": None}
 
 
 @pytest.mark.parametrize(
-    ("machine", "message"),
+    ("model", "message"),
     [
         (LinearSVC(penalty="l1"), "penalty='l1'.*maxmargin.LinearSVC"),
         (LinearSVC(multi_class="crammer_singer"), "crammer_singer.*'ovr'"),
@@ -593,18 +593,18 @@ def test_a_clone_shares_the_client(client):
     ],
     ids=lambda value: value.replace("'", "")[:20] if isinstance(value, str) else type(value).__name__,
 )
-def test_what_is_not_supported_is_refused_with_the_remedy(client, machine, message):
+def test_what_is_not_supported_is_refused_with_the_remedy(client, model, message):
     X, y = clouds(2)
     with pytest.raises(ValueError, match=message):
-        machine.fit(da.from_array(X, chunks=(90, 5)), y)
+        model.fit(da.from_array(X, chunks=(90, 5)), y)
 
 
 def test_an_early_end_is_said(client):
     X, y = clouds(2)
     X = da.from_array(X, chunks=(90, 5))
     with pytest.warns(ConvergenceWarning, match="did not converge.*raise max_iter"):
-        machine = LinearSVC(loss="hinge", tol=1e-12, max_iter=2).fit(X, y)
-    assert machine.report_.status is Status.MAX_ITER
+        model = LinearSVC(loss="hinge", tol=1e-12, max_iter=2).fit(X, y)
+    assert model.report_.status is Status.MAX_ITER
     with pytest.warns(ConvergenceWarning, match="max_seconds"):
         NystroemSVC(loss="hinge", tol=1e-14, n_components=30, max_seconds=0.05).fit(X, y)
 
@@ -613,10 +613,10 @@ def test_progress_is_reported(client):
     X, y = clouds(2)
     seen = []
     with watching(seen.append):
-        machine = LinearSVC().fit(da.from_array(X, chunks=(90, 5)), y)
+        model = LinearSVC().fit(da.from_array(X, chunks=(90, 5)), y)
     assert len(seen) > 1
-    assert seen[-1].primal == pytest.approx(machine.report_.primal_objective)
-    assert machine.history_["objective"][-1] == pytest.approx(machine.report_.primal_objective)
+    assert seen[-1].primal == pytest.approx(model.report_.primal_objective)
+    assert model.history_["objective"][-1] == pytest.approx(model.report_.primal_objective)
 
 
 def test_what_moves_is_small_and_does_not_grow_with_the_rows(client):
@@ -741,10 +741,10 @@ def test_ctrl_c_gives_the_best_model_so_far(client, monkeypatch):
 
     monkeypatch.setattr(Control, "report", report)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        machine = LinearSVC(loss="hinge", tol=1e-12).fit(X, y)
-    assert machine.report_.status is Status.INTERRUPTED
-    assert np.isnan(machine.report_.training_error)
-    assert machine.score(X, y) > 0.5
+        model = LinearSVC(loss="hinge", tol=1e-12).fit(X, y)
+    assert model.report_.status is Status.INTERRUPTED
+    assert np.isnan(model.report_.training_error)
+    assert model.score(X, y) > 0.5
     monkeypatch.setattr(Control, "stop", lambda self: Status.INTERRUPTED)
     slow = X.map_blocks(lambda block: (time.sleep(0.5), block)[1], dtype=float)
     with pytest.raises(KeyboardInterrupt, match="no model yet"):
@@ -790,9 +790,9 @@ def test_rows_that_were_sent_are_made_again_when_their_worker_dies(client, monke
 
     monkeypatch.setattr(Shards, "ask", ask)
     X, y = clouds(3)
-    machine = LinearSVC().fit(X, y)
-    assert machine.traffic_.lost >= 1
-    same(machine, maxmargin.LinearSVC(tol=1e-13).fit(X, y))
+    model = LinearSVC().fit(X, y)
+    assert model.traffic_.lost >= 1
+    same(model, maxmargin.LinearSVC(tol=1e-13).fit(X, y))
     client.wait_for_workers(2, timeout=60)
 
 

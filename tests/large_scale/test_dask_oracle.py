@@ -151,7 +151,7 @@ def test_second_derivatives_that_are_kept_up_to_date(form, classes):
 
 
 def test_sparse_rows_of_many_columns(client):
-    """As many as texts have: no matrix of columns times columns is formed, and the machine is that of one computer."""
+    """As many as texts have: no matrix of columns times columns is formed, and the model is that of one computer."""
 
     import maxmargin
     from maxmargin.large_scale.dask import LinearSVC
@@ -164,8 +164,8 @@ def test_sparse_rows_of_many_columns(client):
     y = np.where(indices[:, 0] < d // 40, "a", "b")
     blocks = [dask.delayed(X[start : start + 130]) for start in range(0, n, 130)]
     for loss, tol, bound in (("squared_hinge", 1e-4, 1e-6), ("hinge", 1e-8, 1e-3)):
-        machine = LinearSVC(loss=loss, tol=tol, client=client).fit(blocks, y)
+        model = LinearSVC(loss=loss, tol=tol, client=client).fit(blocks, y)
         local = maxmargin.LinearSVC(loss=loss, tol=1e-10, max_iter=100_000).fit(X, y)
-        assert machine.report_.status.converged
-        np.testing.assert_allclose(machine.coef_, local.coef_, atol=bound)
-        assert machine.report_.primal_objective == pytest.approx(local.report_.primal_objective, rel=1e-6)
+        assert model.report_.status.converged
+        np.testing.assert_allclose(model.coef_, local.coef_, atol=bound)
+        assert model.report_.primal_objective == pytest.approx(local.report_.primal_objective, rel=1e-6)

@@ -140,7 +140,7 @@ def test_memory_at_odd_addresses_is_copied():
 
 
 def test_conventions_of_scikit_learn():
-    """With rows in memory, a machine on a cluster is an estimator like any other."""
+    """With rows in memory, a model on a cluster is an estimator like any other."""
     found = check_estimator(LinearSVC(), on_fail="raise", on_skip=None)
     assert sum(check["status"] == "passed" for check in found) > 50
 
@@ -266,11 +266,11 @@ def test_columns_of_many_types_and_labels_of_any(dtype):
     local = maxmargin.LinearSVC(tol=1e-13).fit(frame, LABELS)
     table, target = (dd.from_pandas(one, npartitions=4) for one in (frame, labels.rename("y")))
     for rows, y in ((table, target), (table, labels), (frame, labels), (table, target.to_frame())):
-        machine = LinearSVC().fit(rows, y, dd.from_pandas(pd.Series(np.ones(60)).astype("Int64"), npartitions=3))
-        np.testing.assert_allclose(machine.coef_, local.coef_, atol=1e-8)
-        assert machine.classes_.tolist() == ["no", "yes"]
-        assert machine.feature_names_in_.tolist() == frame.columns.tolist()
-    assert machine.predict(table).compute().tolist() == local.predict(frame).tolist()
+        model = LinearSVC().fit(rows, y, dd.from_pandas(pd.Series(np.ones(60)).astype("Int64"), npartitions=3))
+        np.testing.assert_allclose(model.coef_, local.coef_, atol=1e-8)
+        assert model.classes_.tolist() == ["no", "yes"]
+        assert model.feature_names_in_.tolist() == frame.columns.tolist()
+    assert model.predict(table).compute().tolist() == local.predict(frame).tolist()
 
 
 @pytest.mark.parametrize(("column", "missing"), [("double", np.nan), ("Count", pd.NA), ("Flag", pd.NA)], ids=str)
@@ -296,19 +296,19 @@ def test_lists_of_tables_and_of_futures(client):
     local = maxmargin.LinearSVC(tol=1e-13).fit(frame, Y)
     pieces = [frame[:20], frame[20:]]
     for blocks in ([dask.delayed(piece) for piece in pieces], client.scatter(pieces)):
-        machine = LinearSVC().fit(blocks, Y)
-        np.testing.assert_allclose(machine.coef_, local.coef_, atol=1e-8)
-        assert machine.feature_names_in_.tolist() == frame.columns.tolist()
-        found = dask.compute(*machine.predict(blocks))
+        model = LinearSVC().fit(blocks, Y)
+        np.testing.assert_allclose(model.coef_, local.coef_, atol=1e-8)
+        assert model.feature_names_in_.tolist() == frame.columns.tolist()
+        found = dask.compute(*model.predict(blocks))
         np.testing.assert_array_equal(np.concatenate(found), local.predict(frame))
 
 
 def test_data_that_is_held_on_workers_is_used_where_it_is(client):
     held = blocks(chunks=10).persist()
     distributed.wait(held)
-    machine = LinearSVC().fit(held, da.from_array(Y, chunks=10))
-    np.testing.assert_allclose(machine.coef_, LinearSVC().fit(blocks(), Y).coef_, atol=1e-8)
-    assert machine.traffic_.partitions == 6
+    model = LinearSVC().fit(held, da.from_array(Y, chunks=10))
+    np.testing.assert_allclose(model.coef_, LinearSVC().fit(blocks(), Y).coef_, atol=1e-8)
+    assert model.traffic_.partitions == 6
 
 
 def test_tables_with_columns_in_another_order_are_refused():

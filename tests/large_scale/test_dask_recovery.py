@@ -80,28 +80,28 @@ def killing(client, monkeypatch):
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_a_worker_killed_at_any_question(client, killing, n):
     killing(n)
-    machine = LinearSVC(client=client).fit(*collections())
-    assert machine.traffic_.lost >= 1
+    model = LinearSVC(client=client).fit(*collections())
+    assert model.traffic_.lost >= 1
     local = maxmargin.LinearSVC(tol=1e-13).fit(X, Y)
-    np.testing.assert_allclose(machine.coef_, local.coef_, atol=1e-8)
-    assert machine.report_.training_error == local.report_.training_error
+    np.testing.assert_allclose(model.coef_, local.coef_, atol=1e-8)
+    assert model.report_.training_error == local.report_.training_error
 
 
 def test_what_the_rows_were_told_is_told_again(client, killing):
     """The centres of the hinges depend on all that went before."""
     killing(30)
-    machine = LinearSVC(loss="hinge", tol=1e-10, client=client).fit(*collections())
-    assert machine.traffic_.lost >= 1
-    np.testing.assert_allclose(machine.coef_, maxmargin.LinearSVC(loss="hinge", tol=1e-12).fit(X, Y).coef_, atol=1e-6)
+    model = LinearSVC(loss="hinge", tol=1e-10, client=client).fit(*collections())
+    assert model.traffic_.lost >= 1
+    np.testing.assert_allclose(model.coef_, maxmargin.LinearSVC(loss="hinge", tol=1e-12).fit(X, Y).coef_, atol=1e-6)
 
 
-def test_a_worker_killed_under_a_kernel_machine(client, killing):
+def test_a_worker_killed_under_a_kernel_model(client, killing):
     killing(4)
     options = {"n_components": 30, "tol": 1e-9}
-    machine = NystroemSVC(**options, client=client).fit(*collections())
-    assert machine.traffic_.lost >= 1
+    model = NystroemSVC(**options, client=client).fit(*collections())
+    assert model.traffic_.lost >= 1
     local = approximation.NystroemSVC(**options).fit(X, Y)
-    np.testing.assert_allclose(machine.decision_function(X), local.decision_function(X), atol=1e-7)
+    np.testing.assert_allclose(model.decision_function(X), local.decision_function(X), atol=1e-7)
 
 
 def test_sums_formed_on_the_workers(client, killing, monkeypatch):
@@ -111,9 +111,9 @@ def test_sums_formed_on_the_workers(client, killing, monkeypatch):
     local = maxmargin.LinearSVC(tol=1e-13).fit(X, Y)
     np.testing.assert_allclose(LinearSVC(client=client).fit(*collections()).coef_, local.coef_, atol=1e-8)
     killing(4)
-    machine = LinearSVC(client=client).fit(*collections())
-    assert machine.traffic_.lost >= 1
-    np.testing.assert_allclose(machine.coef_, local.coef_, atol=1e-8)
+    model = LinearSVC(client=client).fit(*collections())
+    assert model.traffic_.lost >= 1
+    np.testing.assert_allclose(model.coef_, local.coef_, atol=1e-8)
 
 
 def test_a_worker_killed_at_a_random_moment(client):
@@ -125,16 +125,16 @@ def test_a_worker_killed_at_a_random_moment(client):
         pids = list(client.run(os.getpid).values())
         timer = threading.Timer(rng.uniform(0.0, 0.5), os.kill, (pids[0], signal.SIGKILL))
         timer.start()
-        machine = LinearSVC(client=client).fit(*collections())
+        model = LinearSVC(client=client).fit(*collections())
         timer.join()
-        np.testing.assert_allclose(machine.coef_, local.coef_, atol=1e-8)
+        np.testing.assert_allclose(model.coef_, local.coef_, atol=1e-8)
 
 
 def test_a_worker_that_hangs_counts_as_lost(client, killing):
     killing(3, signal.SIGSTOP)
-    machine = LinearSVC(client=client).fit(*collections())
-    assert machine.traffic_.lost >= 1
-    np.testing.assert_allclose(machine.coef_, maxmargin.LinearSVC(tol=1e-13).fit(X, Y).coef_, atol=1e-8)
+    model = LinearSVC(client=client).fit(*collections())
+    assert model.traffic_.lost >= 1
+    np.testing.assert_allclose(model.coef_, maxmargin.LinearSVC(tol=1e-13).fit(X, Y).coef_, atol=1e-8)
 
 
 def test_workers_that_die_again_and_again(client, monkeypatch):
@@ -205,5 +205,5 @@ def test_without_a_client_there_is_a_cluster_in_this_process():
     with connected() as client:
         assert len(client.scheduler_info()["workers"]) == 1
     assert client.status == "closed"
-    machine = LinearSVC().fit(*collections())
-    np.testing.assert_allclose(machine.coef_, maxmargin.LinearSVC(tol=1e-13).fit(X, Y).coef_, atol=1e-8)
+    model = LinearSVC().fit(*collections())
+    np.testing.assert_allclose(model.coef_, maxmargin.LinearSVC(tol=1e-13).fit(X, Y).coef_, atol=1e-8)

@@ -1,4 +1,4 @@
-"""The estimators on landmarks: with all rows they are the exact machines; streams, weights, limits, reports."""
+"""The estimators on landmarks: with all rows they are the exact models; streams, weights, limits, reports."""
 
 import os
 import pickle
@@ -51,33 +51,33 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_hinge_with_all_rows_is_svc(C):
-    machine = NystroemSVC(C=C, gamma=0.5, loss="hinge", tol=1e-7).fit(X, Y)
+    model = NystroemSVC(C=C, gamma=0.5, loss="hinge", tol=1e-7).fit(X, Y)
     exact, peer = SVC(C=C, gamma=0.5, tol=1e-7).fit(X, Y), SklearnSVC(C=C, gamma=0.5, tol=1e-7).fit(X, Y)
-    assert machine.report_.primal_objective == pytest.approx(exact.report_.primal_objective, rel=1e-6)
-    np.testing.assert_allclose(machine.decision_function(X), peer.decision_function(X), atol=3e-3)
-    assert "nothing is approximated" in machine.report_.landmarks
+    assert model.report_.primal_objective == pytest.approx(exact.report_.primal_objective, rel=1e-6)
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=3e-3)
+    assert "nothing is approximated" in model.report_.landmarks
 
 
 def test_tube_with_all_rows_is_svr():
-    machine = NystroemSVR(C=2.0, gamma=0.5, epsilon=0.05, tol=1e-7).fit(X, T)
+    model = NystroemSVR(C=2.0, gamma=0.5, epsilon=0.05, tol=1e-7).fit(X, T)
     exact = SVR(C=2.0, gamma=0.5, epsilon=0.05, tol=1e-7).fit(X, T)
-    assert machine.report_.primal_objective == pytest.approx(exact.report_.primal_objective, rel=1e-6)
-    np.testing.assert_allclose(machine.predict(X), exact.predict(X), atol=3e-3)
+    assert model.report_.primal_objective == pytest.approx(exact.report_.primal_objective, rel=1e-6)
+    np.testing.assert_allclose(model.predict(X), exact.predict(X), atol=3e-3)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_ridge_with_all_rows_is_kernel_ridge(fit_intercept):
     targets = np.column_stack((T, X[:, 2]))
     weights = RNG.uniform(0.5, 2, 240)
-    machine = NystroemRidge(alpha=0.1, gamma=0.5, fit_intercept=fit_intercept, tol=1e-11)
-    machine.fit(X, targets, weights)
+    model = NystroemRidge(alpha=0.1, gamma=0.5, fit_intercept=fit_intercept, tol=1e-11)
+    model.fit(X, targets, weights)
     exact = KernelRidge(alpha=0.1, kernel="rbf", gamma=0.5, fit_intercept=fit_intercept).fit(X, targets, weights)
-    np.testing.assert_allclose(machine.predict(X[:50]), exact.predict(X[:50]), atol=1e-4)
+    np.testing.assert_allclose(model.predict(X[:50]), exact.predict(X[:50]), atol=1e-4)
     f = exact.predict(X)
     norm = np.einsum("ik,ij,jk->", exact.dual_coef_, RBF(gamma=0.5).matrix(X, X), exact.dual_coef_)
     objective = float(weights @ ((targets - f) ** 2).sum(axis=1)) + 0.1 * norm
-    assert machine.report_.primal_objective == pytest.approx(objective, rel=1e-8)
-    assert machine.exact_objective(X, targets, weights) == pytest.approx(objective, rel=1e-8)
+    assert model.report_.primal_objective == pytest.approx(objective, rel=1e-8)
+    assert model.exact_objective(X, targets, weights) == pytest.approx(objective, rel=1e-8)
 
 
 def test_fewer_landmarks_can_only_raise_the_objective():
@@ -120,25 +120,25 @@ def test_forms_of_the_input_agree():
     expected = NystroemSVC(**options).fit(X, Y).decision_function(X)
     for form in (sp.csr_matrix(X), pd.DataFrame(X, columns=["a", "b", "c"]), X.tolist()):
         np.testing.assert_allclose(NystroemSVC(**options).fit(form, Y).decision_function(form), expected, atol=1e-6)
-    machine = NystroemSVC(**options).fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
-    assert machine.feature_names_in_.tolist() == ["a", "b", "c"]
+    model = NystroemSVC(**options).fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
 
 
 def test_a_memory_map_is_fitted(tmp_path):
     np.save(tmp_path / "x.npy", X.astype(np.float32))
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    machine = NystroemSVC(gamma=0.5, n_components=40).fit(mapped, Y)
+    model = NystroemSVC(gamma=0.5, n_components=40).fit(mapped, Y)
     np.testing.assert_array_equal(
-        machine.predict(X), NystroemSVC(gamma=0.5, n_components=40).fit(X.astype(np.float32), Y).predict(X)
+        model.predict(X), NystroemSVC(gamma=0.5, n_components=40).fit(X.astype(np.float32), Y).predict(X)
     )
 
 
 def test_strings_and_precomputed_matrices():
     words = ["spam spam", "spam ham", "eggs and ham", "eggs", "spam spam spam", "ham eggs"]
     labels = np.array(["s", "s", "e", "e", "s", "e"])
-    machine = NystroemSVC(kernel=Spectrum(2), n_components=4, C=10.0).fit(words, labels)
-    assert machine.predict(["spam and spam"])[0] == "s"
-    assert len(machine.landmarks_) == 4
+    model = NystroemSVC(kernel=Spectrum(2), n_components=4, C=10.0).fit(words, labels)
+    assert model.predict(["spam and spam"])[0] == "s"
+    assert len(model.landmarks_) == 4
     gram = RBF(gamma=0.5).matrix(X, X)
     one = NystroemSVC(kernel="precomputed", landmarks=np.arange(30), tol=1e-6).fit(gram, Y)
     two = NystroemSVC(gamma=0.5, landmarks=np.arange(30), tol=1e-6).fit(X, Y)
@@ -165,18 +165,18 @@ def test_weights_are_repetitions(estimator):
 
 def test_a_class_without_weight_keeps_its_place():
     weights = np.where(Y_IRIS == 1, 0.0, 1.0)
-    machine = NystroemSVC(n_components=30, tol=1e-5).fit(X_IRIS, Y_IRIS, weights)
-    assert machine.classes_.tolist() == [0, 1, 2]
-    assert machine.coefficients_.shape[1] == 3
-    assert set(machine.predict(X_IRIS)) == {0, 2}
+    model = NystroemSVC(n_components=30, tol=1e-5).fit(X_IRIS, Y_IRIS, weights)
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.coefficients_.shape[1] == 3
+    assert set(model.predict(X_IRIS)) == {0, 2}
     two = NystroemSVC(n_components=30, tol=1e-5).fit(X_IRIS[Y_IRIS != 1], Y_IRIS[Y_IRIS != 1])
-    assert (machine.predict(X_IRIS[Y_IRIS != 1]) == two.predict(X_IRIS[Y_IRIS != 1])).all()
-    assert machine.exact_objective(X_IRIS, Y_IRIS, weights) == pytest.approx(machine.report_.primal_objective)
+    assert (model.predict(X_IRIS[Y_IRIS != 1]) == two.predict(X_IRIS[Y_IRIS != 1])).all()
+    assert model.exact_objective(X_IRIS, Y_IRIS, weights) == pytest.approx(model.report_.primal_objective)
     one = NystroemSVC().fit(X, Y, (Y == 1).astype(float))
     assert (one.predict(X) == 1).all()
 
 
-def test_class_weights_count_in_their_own_machine():
+def test_class_weights_count_in_their_own_model():
     weighted = NystroemSVC(gamma=0.5, class_weight={0: 1.0, 1: 5.0}, tol=1e-6).fit(X, Y)
     plain = NystroemSVC(gamma=0.5, tol=1e-6).fit(X, Y, np.where(Y == 1, 5.0, 1.0))
     np.testing.assert_allclose(weighted.decision_function(X), plain.decision_function(X), atol=1e-8)
@@ -185,14 +185,14 @@ def test_class_weights_count_in_their_own_machine():
 
 
 def test_objective_is_that_of_the_function():
-    machine = NystroemSVC(gamma=0.5, n_components=25, C=3.0).fit(X, Y)
+    model = NystroemSVC(gamma=0.5, n_components=25, C=3.0).fit(X, Y)
     y = 2 * Y - 1
-    f = machine.decision_function(X)
-    B = machine.coefficients_[:, 0]
-    norm = B @ RBF(gamma=0.5).matrix(machine.landmarks_, machine.landmarks_) @ B
+    f = model.decision_function(X)
+    B = model.coefficients_[:, 0]
+    norm = B @ RBF(gamma=0.5).matrix(model.landmarks_, model.landmarks_) @ B
     objective = 0.5 * norm + 3.0 * (np.maximum(0, 1 - y * f) ** 2).sum()
-    assert machine.report_.primal_objective == pytest.approx(objective, rel=1e-8)
-    assert machine.exact_objective(X, Y) == pytest.approx(objective, rel=1e-8)
+    assert model.report_.primal_objective == pytest.approx(objective, rel=1e-8)
+    assert model.exact_objective(X, Y) == pytest.approx(objective, rel=1e-8)
     squares = SVC(gamma=0.5, C=3.0).fit(X, Y).report_
     assert squares.primal_objective > 0
 
@@ -202,13 +202,13 @@ def test_objective_is_that_of_the_function():
 
 def test_auto_finds_a_size_and_says_why():
     big = RNG.uniform(-3, 3, size=(2500, 2))
-    machine = NystroemRidge(alpha=0.1, gamma=0.5, n_components="auto").fit(big, np.sin(big[:, 0]) * big[:, 1])
-    report = machine.report_
+    model = NystroemRidge(alpha=0.1, gamma=0.5, n_components="auto").fit(big, np.sin(big[:, 0]) * big[:, 1])
+    report = model.report_
     assert report.trials[0].n_components == 100
     assert len(report.trials) >= 2
     assert report.trials_ended
     sizes = [trial.n_components for trial in report.trials]
-    assert machine.n_components_ in sizes or (sizes[-1], machine.n_components_) == (2000, 2500)
+    assert model.n_components_ in sizes or (sizes[-1], model.n_components_) == (2000, 2500)
     assert "components tried" in str(report)
     few = NystroemSVC(n_components="auto").fit(X[:15], Y[:15])
     assert few.n_components_ == 15
@@ -253,9 +253,9 @@ def batches(y, size=50):
 def test_a_stream_is_the_same_as_its_rows():
     whole = NystroemSVC(gamma=0.5, n_components=40).fit(X, Y)
     for source in (batches(Y), iter(batches(Y)), lambda: iter(batches(Y))):
-        machine = NystroemSVC(gamma=0.5, n_components=40).fit_stream(source)
-        np.testing.assert_array_equal(machine.decision_function(X), whole.decision_function(X))
-    assert "5 batches, held in memory" in machine.report_.source
+        model = NystroemSVC(gamma=0.5, n_components=40).fit_stream(source)
+        np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+    assert "5 batches, held in memory" in model.report_.source
     values = NystroemSVR(gamma=0.5, n_components=40).fit_stream((x, t, np.ones(len(t))) for x, t in batches(T))
     np.testing.assert_array_equal(values.predict(X), NystroemSVR(gamma=0.5, n_components=40).fit(X, T).predict(X))
 
@@ -266,11 +266,11 @@ def test_a_stream_that_does_not_fit_goes_to_a_file_and_leaves_none(tmp_path, mon
     form = sp.csr_matrix if sparse else np.asarray
     points = X.astype(np.float32)
     source = [(form(points[i : i + 50]), Y[i : i + 50]) for i in range(0, 240, 50)]
-    machine = NystroemSVC(gamma=0.5, n_components=40, cache_size=0.001).fit_stream(iter(source))
-    assert "buffered in a temporary file" in machine.report_.source
-    assert not machine.report_.stored
+    model = NystroemSVC(gamma=0.5, n_components=40, cache_size=0.001).fit_stream(iter(source))
+    assert "buffered in a temporary file" in model.report_.source
+    assert not model.report_.stored
     whole = NystroemSVC(gamma=0.5, n_components=40).fit(form(points), Y)
-    np.testing.assert_allclose(machine.decision_function(points), whole.decision_function(points), atol=1e-8)
+    np.testing.assert_allclose(model.decision_function(points), whole.decision_function(points), atol=1e-8)
     assert os.listdir(tmp_path) == []
     broken = [*source[:3], (form(points[:5, :2]), Y[:5])]
     with pytest.raises(ValueError, match="batch 4"):
@@ -281,15 +281,15 @@ def test_a_stream_that_does_not_fit_goes_to_a_file_and_leaves_none(tmp_path, mon
 def test_a_file_is_a_source(tmp_path):
     path = tmp_path / "rows.csv"
     pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "label": Y}).to_csv(path, index=False)
-    machine = NystroemSVC(gamma=0.5, n_components=40).fit_stream(path, target="label")
-    assert machine.score(X, Y) > 0.8
-    assert "rows.csv" in machine.report_.source
+    model = NystroemSVC(gamma=0.5, n_components=40).fit_stream(path, target="label")
+    assert model.score(X, Y) > 0.8
+    assert "rows.csv" in model.report_.source
 
 
 def test_announced_classes():
-    machine = NystroemSVC(n_components=20).fit_stream(batches(Y), classes=[0, 1, 7])
-    assert machine.classes_.tolist() == [0, 1, 7]
-    assert set(machine.predict(X)) <= {0, 1}
+    model = NystroemSVC(n_components=20).fit_stream(batches(Y), classes=[0, 1, 7])
+    assert model.classes_.tolist() == [0, 1, 7]
+    assert set(model.predict(X)) <= {0, 1}
     with pytest.raises(ValueError, match="not among the classes"):
         NystroemSVC().fit_stream(batches(Y), classes=[0, 5])
 
@@ -357,15 +357,15 @@ def test_streamed_rows_of_a_precomputed_kernel_are_all_its_rows():
 def test_a_solution_that_is_not_found_is_not_called_optimal(alpha):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        machine = NystroemRidge(alpha=alpha, gamma=0.05).fit(X, T)
-    assert (machine.report_.status is Status.OPTIMAL) == (machine.report_.relative_gap <= machine.tol)
-    assert machine.report_.status.converged == (not told)
+        model = NystroemRidge(alpha=alpha, gamma=0.05).fit(X, T)
+    assert (model.report_.status is Status.OPTIMAL) == (model.report_.relative_gap <= model.tol)
+    assert model.report_.status.converged == (not told)
 
 
-@pytest.mark.parametrize("machine", [NystroemSVC, NystroemSVR, NystroemRidge])
-def test_a_generator_chooses_the_landmarks(machine):
-    y = Y if machine is NystroemSVC else T
-    first, second = (machine(n_components=20, random_state=np.random.default_rng(3)).fit(X, y) for _ in range(2))
+@pytest.mark.parametrize("model", [NystroemSVC, NystroemSVR, NystroemRidge])
+def test_a_generator_chooses_the_landmarks(model):
+    y = Y if model is NystroemSVC else T
+    first, second = (model(n_components=20, random_state=np.random.default_rng(3)).fit(X, y) for _ in range(2))
     np.testing.assert_array_equal(first.landmark_indices_, second.landmark_indices_)
 
 
@@ -381,13 +381,13 @@ def test_landmarks_in_a_table_have_the_columns_of_the_training_table():
 
 def test_limits_warn_with_the_gap_and_the_knob():
     with pytest.warns(ConvergenceWarning, match=r"max_iter.*relative duality gap"):
-        machine = NystroemSVC(gamma=0.5, loss="hinge", max_iter=1).fit(X, Y)
-    assert machine.report_.status is Status.MAX_ITER
-    assert machine.report_.relative_gap > 1e-3
+        model = NystroemSVC(gamma=0.5, loss="hinge", max_iter=1).fit(X, Y)
+    assert model.report_.status is Status.MAX_ITER
+    assert model.report_.relative_gap > 1e-3
     with pytest.warns(ConvergenceWarning, match="max_seconds"):
-        machine = NystroemSVC(gamma=0.5, max_seconds=1e-9).fit(X, Y)
-    assert machine.predict(X).shape == (240,)
-    assert machine.report_.kernel_error is None
+        model = NystroemSVC(gamma=0.5, max_seconds=1e-9).fit(X, Y)
+    assert model.predict(X).shape == (240,)
+    assert model.report_.kernel_error is None
 
 
 def test_an_interrupt_leaves_the_model_so_far():
@@ -398,15 +398,15 @@ def test_an_interrupt_leaves_the_model_so_far():
         if progress.iteration == 1:
             signal.raise_signal(signal.SIGINT)
 
-    machine = NystroemSVC(gamma=0.5, loss="hinge", tol=1e-8)
+    model = NystroemSVC(gamma=0.5, loss="hinge", tol=1e-8)
     with watching(interrupt), pytest.raises(FitInterrupted), pytest.warns(ConvergenceWarning, match="interrupted"):
-        machine.fit(X, Y)
-    assert machine.score(X, Y) > 0.5
+        model.fit(X, Y)
+    assert model.score(X, Y) > 0.5
 
 
 def test_reports_say_what_was_done():
-    machine = NystroemSVC(gamma=0.5, n_components=30, random_state=0).fit(X, Y)
-    report = machine.report_
+    model = NystroemSVC(gamma=0.5, n_components=30, random_state=0).fit(X, Y)
+    report = model.report_
     text = str(report)
     assert "approximate" in text
     assert "30 (uniform), rank 30" in text
@@ -416,19 +416,19 @@ def test_reports_say_what_was_done():
     assert report.relative_gap <= 1e-3
     assert report.converged
     assert "<table>" in report._repr_html_()
-    assert machine.landmark_indices_ is not None
-    np.testing.assert_array_equal(X[machine.landmark_indices_], machine.landmarks_)
+    assert model.landmark_indices_ is not None
+    np.testing.assert_array_equal(X[model.landmark_indices_], model.landmarks_)
 
 
-def test_pickled_machines_predict_the_same():
-    machine = NystroemSVR(n_components=30).fit(X, T)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(machine)).predict(X), machine.predict(X))
+def test_pickled_models_predict_the_same():
+    model = NystroemSVR(n_components=30).fit(X, T)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
 
 
 def test_landmarks_given_twice_are_cut():
-    machine = NystroemSVC(gamma=0.5, landmarks=np.concatenate((X[:20], X[:20]))).fit(X, Y)
-    assert machine.n_components_ == 40
-    assert machine.report_.rank == 20
+    model = NystroemSVC(gamma=0.5, landmarks=np.concatenate((X[:20], X[:20]))).fit(X, Y)
+    assert model.n_components_ == 40
+    assert model.report_.rank == 20
 
 
 @pytest.mark.parametrize(
@@ -476,18 +476,18 @@ def test_ridge_with_a_small_penalty_is_the_solution_of_its_normal_equations():
     rng = np.random.default_rng(0)
     points = rng.uniform(-2, 2, (9000, 3))
     y = np.sin(2 * points[:, 0]) * points[:, 1] + 0.01 * rng.standard_normal(9000)
-    machine = NystroemRidge(alpha=1e-6, gamma=1.0, n_components=500, fit_intercept=False, tol=1e-9)
-    machine.fit(points, y)
-    assert machine.report_.status is Status.OPTIMAL
+    model = NystroemRidge(alpha=1e-6, gamma=1.0, n_components=500, fit_intercept=False, tol=1e-9)
+    model.fit(points, y)
+    assert model.report_.status is Status.OPTIMAL
     assert DOUBLE_MAX_VALUES < 9000 * 500
-    Z = machine.landmarks_
-    K, K_mm = machine.kernel_(points, Z), machine.kernel_(Z, Z)
+    Z = model.landmarks_
+    K, K_mm = model.kernel_(points, Z), model.kernel_(Z, Z)
     values, U = np.linalg.eigh(K_mm)
     Phi = K @ (U / np.sqrt(values))[:, values > 1e-13 * values[-1]]
     w = np.linalg.solve(Phi.T @ Phi + 1e-6 * np.eye(Phi.shape[1]), Phi.T @ y)
     smallest = ((Phi @ w - y) ** 2).sum() + 1e-6 * w @ w
-    assert machine.report_.primal_objective == pytest.approx(smallest, rel=1e-6)
-    np.testing.assert_allclose(machine.predict(points), Phi @ w, atol=1e-4)
+    assert model.report_.primal_objective == pytest.approx(smallest, rel=1e-6)
+    np.testing.assert_allclose(model.predict(points), Phi @ w, atol=1e-4)
 
 
 def test_the_report_of_a_ridge_regression_speaks_of_no_margin():

@@ -305,7 +305,7 @@ def test_a_pickle_and_a_clone_give_the_same_features():
     np.testing.assert_array_equal(clone(model).fit(X).transform(X), expected)
 
 
-def test_a_linear_machine_on_the_features_is_a_kernel_machine():
+def test_a_linear_model_on_the_features_is_a_kernel_model():
     X, y = make_moons(600, noise=0.2, random_state=0)
     exact = SVC(gamma=2.0).fit(X[:400], y[:400]).score(X[400:], y[400:])
     features = Nystroem(gamma=2.0, n_components=60, landmarks="rpcholesky", random_state=0)

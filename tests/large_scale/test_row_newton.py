@@ -1,4 +1,4 @@
-"""Newton's method on raw rows: against the exact machines, against linear machines on explicit features."""
+"""Newton's method on raw rows: against the exact models, against linear models on explicit features."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def two_classes(codes, C=1.0):
 @pytest.mark.parametrize("way", ["exact", "cg"])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_same_as_a_linear_machine_on_the_features(monkeypatch, way, loss, intercept):
+def test_same_as_a_linear_model_on_the_features(monkeypatch, way, loss, intercept):
     monkeypatch.setattr(newton, "EXACT_MAX_COLUMNS", 1000 if way == "exact" else 0)
     X, codes, kernel, Z, factor = problem()
     oracle = LocalOracle(KernelRows(kernel, X, Z, dtype=np.float64), two_classes(codes, 2.0))
@@ -58,7 +58,7 @@ def test_same_as_a_linear_tube_on_the_features(loss):
     assert solution.certificates[0].primal == pytest.approx(linear.report_.primal_objective, rel=1e-6)
 
 
-def test_all_rows_as_landmarks_give_the_exact_machine():
+def test_all_rows_as_landmarks_give_the_exact_model():
     X, codes, kernel, _, _ = problem(2, n=150)
     factor = Factor.of(kernel.matrix(X, X))
     oracle = LocalOracle(KernelRows(kernel, X, X, dtype=np.float64), two_classes(codes))

@@ -59,19 +59,19 @@ def features(points, landmarks, kernel=rbf):
 def test_primal_and_dual_of_squared_hinges(labels, m):
     """P(B, b) from coefficients_ and landmarks_; a dual point from a_i = 2 C c_i max(0, 1 - y_i f_i), balanced."""
     C, weights = 5.0, RNG.uniform(0.2, 3.0, 300)
-    machine = NystroemSVC(C=C, gamma=GAMMA, n_components=m, tol=1e-5).fit(X, labels, weights)
-    Z, B = machine.landmarks_, machine.coefficients_
-    F = rbf(X, Z) @ B + machine.intercept_
+    model = NystroemSVC(C=C, gamma=GAMMA, n_components=m, tol=1e-5).fit(X, labels, weights)
+    Z, B = model.landmarks_, model.coefficients_
+    F = rbf(X, Z) @ B + model.intercept_
     Phi, primal, dual = features(X, Z), 0.0, 0.0
     for k in range(B.shape[1]):
-        y = np.where(labels == machine.classes_[k if B.shape[1] > 1 else 1], 1.0, -1.0)
+        y = np.where(labels == model.classes_[k if B.shape[1] > 1 else 1], 1.0, -1.0)
         h = np.maximum(0.0, 1.0 - y * F[:, k])
         primal += 0.5 * B[:, k] @ rbf(Z, Z) @ B[:, k] + C * weights @ h**2
         a = 2.0 * C * weights * h
         up, down = a[y > 0].sum(), a[y < 0].sum()
         a *= np.where(y > 0, min(1.0, down / up), min(1.0, up / down))
         dual += a.sum() - 0.5 * ((a * y) @ Phi) @ ((a * y) @ Phi) - (a**2 / (4.0 * C * weights)).sum()
-    report = machine.report_
+    report = model.report_
     assert report.status is Status.OPTIMAL
     assert report.primal_objective == pytest.approx(primal, rel=1e-8)
     assert dual <= report.dual_objective + 1e-8 * primal  # theirs is the best multiple of this point
@@ -82,13 +82,13 @@ def test_primal_and_dual_of_squared_hinges(labels, m):
 @pytest.mark.parametrize("C", [0.01, 1.0, 1000.0])
 def test_optimum_of_libsvm_lies_between_dual_and_primal(C, m):
     """LIBSVM solves the approximated problem, given its kernel matrix Phi Phi'."""
-    machine = NystroemSVC(C=C, gamma=GAMMA, n_components=m, loss="hinge", tol=1e-6).fit(X, Y)
-    Phi = features(X, machine.landmarks_)
+    model = NystroemSVC(C=C, gamma=GAMMA, n_components=m, loss="hinge", tol=1e-6).fit(X, Y)
+    Phi = features(X, model.landmarks_)
     peer = SklearnSVC(C=C, kernel="precomputed", tol=1e-9).fit(Phi @ Phi.T, Y)
     w = Phi[peer.support_].T @ peer.dual_coef_[0]
     alpha = np.abs(peer.dual_coef_[0])
     optimum = alpha.sum() - 0.5 * w @ w
-    report = machine.report_
+    report = model.report_
     assert report.dual_objective <= optimum * (1 + 1e-6)
     assert report.primal_objective >= optimum * (1 - 1e-6)
     assert report.relative_gap <= 1e-6
@@ -96,25 +96,25 @@ def test_optimum_of_libsvm_lies_between_dual_and_primal(C, m):
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 def test_optimum_of_a_tube_lies_between_dual_and_primal(epsilon):
-    machine = NystroemSVR(C=3.0, gamma=GAMMA, epsilon=epsilon, n_components=25, tol=1e-6).fit(X, T)
-    Phi = features(X, machine.landmarks_)
+    model = NystroemSVR(C=3.0, gamma=GAMMA, epsilon=epsilon, n_components=25, tol=1e-6).fit(X, T)
+    Phi = features(X, model.landmarks_)
     peer = SklearnSVR(C=3.0, kernel="precomputed", epsilon=epsilon, tol=1e-9).fit(Phi @ Phi.T, T)
     a = peer.dual_coef_[0]
     w = Phi[peer.support_].T @ a
     optimum = a @ T[peer.support_] - epsilon * np.abs(a).sum() - 0.5 * w @ w
-    assert machine.report_.dual_objective <= optimum * (1 + 1e-6)
-    assert machine.report_.primal_objective >= optimum * (1 - 1e-6)
+    assert model.report_.dual_objective <= optimum * (1 + 1e-6)
+    assert model.report_.primal_objective >= optimum * (1 - 1e-6)
 
 
-def test_machine_is_scikit_learns_pair_on_the_same_landmarks():
-    """Features and machine of scikit-learn; without an intercept, which its LinearSVC would penalise."""
-    machine = NystroemSVC(C=2.0, gamma=GAMMA, n_components=40, fit_intercept=False, tol=1e-9).fit(X, THREE)
+def test_model_is_scikit_learns_pair_on_the_same_landmarks():
+    """Features and model of scikit-learn; without an intercept, which its LinearSVC would penalise."""
+    model = NystroemSVC(C=2.0, gamma=GAMMA, n_components=40, fit_intercept=False, tol=1e-9).fit(X, THREE)
     pair = make_pipeline(
-        SklearnNystroem(gamma=GAMMA, n_components=40).fit(machine.landmarks_),
+        SklearnNystroem(gamma=GAMMA, n_components=40).fit(model.landmarks_),
         SklearnLinearSVC(C=2.0, fit_intercept=False, dual=False, tol=1e-10, max_iter=10_000),
     )
     decision = pair[1].fit(pair[0].transform(X), THREE).decision_function(pair[0].transform(X))
-    np.testing.assert_allclose(machine.decision_function(X), decision, atol=1e-5)
+    np.testing.assert_allclose(model.decision_function(X), decision, atol=1e-5)
 
 
 @settings(max_examples=20, deadline=None)
@@ -125,12 +125,12 @@ def test_ridge_is_a_linear_system_however_few_the_rows(seed, n, m, intercept):
     weights = rng.integers(0, 3, n).astype(float)
     weights[rng.integers(n)] = 1.0
     landmarks = rng.normal(size=(m, 2))
-    machine = NystroemRidge(alpha=0.3, gamma=GAMMA, landmarks=landmarks, fit_intercept=intercept, tol=1e-10)
-    machine.fit(points, targets, weights)
+    model = NystroemRidge(alpha=0.3, gamma=GAMMA, landmarks=landmarks, fit_intercept=intercept, tol=1e-10)
+    model.fit(points, targets, weights)
     linear = Ridge(alpha=0.3, fit_intercept=intercept, solver="cholesky")
     linear.fit(features(points, landmarks), targets, weights)
     new = rng.normal(size=(5, 2))
-    np.testing.assert_allclose(machine.predict(new), linear.predict(features(new, landmarks)), atol=1e-6)
+    np.testing.assert_allclose(model.predict(new), linear.predict(features(new, landmarks)), atol=1e-6)
 
 
 @pytest.mark.parametrize("C", [1e-10, 1e-3, 1e3, 1e7])
@@ -139,12 +139,12 @@ def test_a_run_without_limit_ends_with_what_it_says(C, loss):
     """Optimal means within tol; anything else is warned of."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        machine = NystroemSVC(C=C, gamma=GAMMA, loss=loss, n_components=60, max_iter=-1).fit(X, Y)
-    optimal = machine.report_.status is Status.OPTIMAL
-    assert optimal == (machine.report_.relative_gap <= 1e-3)
+        model = NystroemSVC(C=C, gamma=GAMMA, loss=loss, n_components=60, max_iter=-1).fit(X, Y)
+    optimal = model.report_.status is Status.OPTIMAL
+    assert optimal == (model.report_.relative_gap <= 1e-3)
     assert optimal != any(issubclass(w.category, ConvergenceWarning) for w in told)
-    F = rbf(X, machine.landmarks_) @ machine.coefficients_[:, 0] + machine.intercept_
-    np.testing.assert_allclose(machine.decision_function(X), F, atol=1e-8 * np.abs(machine.coefficients_).sum())
+    F = rbf(X, model.landmarks_) @ model.coefficients_[:, 0] + model.intercept_
+    np.testing.assert_allclose(model.decision_function(X), F, atol=1e-8 * np.abs(model.coefficients_).sum())
 
 
 # ---- what must not matter
@@ -156,8 +156,8 @@ def test_motions_and_units_of_the_points_do_not_matter():
     plain = NystroemSVC(gamma=GAMMA, landmarks=np.arange(40), tol=1e-9).fit(X, Y).decision_function(X)
     for scale, shift in ((1.0, 1000.0), (1e-12, 0.0), (1e12, 1e12)):
         moved = scale * (X @ Q) + shift
-        machine = NystroemSVC(gamma=GAMMA / scale**2, landmarks=np.arange(40), tol=1e-9).fit(moved, Y)
-        np.testing.assert_allclose(machine.decision_function(moved), plain, atol=1e-5)
+        model = NystroemSVC(gamma=GAMMA / scale**2, landmarks=np.arange(40), tol=1e-9).fit(moved, Y)
+        np.testing.assert_allclose(model.decision_function(moved), plain, atol=1e-5)
 
 
 def test_exchanged_labels_change_the_sign_alone():
@@ -185,11 +185,11 @@ def test_a_function_of_the_users_is_the_kernel_by_name():
     np.testing.assert_allclose(own.decision_function(X), named.decision_function(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("machine", [NystroemSVC, NystroemSVR, NystroemRidge])
-def test_any_memory_layout(tmp_path, machine):
+@pytest.mark.parametrize("model", [NystroemSVC, NystroemSVR, NystroemRidge])
+def test_any_memory_layout(tmp_path, model):
     """Memory maps that are read-only, by columns, or of every other row and column; strides below zero."""
     small = X.astype(np.float32)
-    target = Y if machine is NystroemSVC else T
+    target = Y if model is NystroemSVC else T
     by_columns = np.memmap(tmp_path / "f", np.float32, "w+", shape=small.shape, order="F")
     by_columns[:] = small
     by_columns.flush()
@@ -201,10 +201,10 @@ def test_any_memory_layout(tmp_path, machine):
         np.load(tmp_path / "spread.npy", mmap_mode="r")[::2, ::2],
         small[::-1].copy()[::-1],
     ]
-    expected = machine(n_components=40).fit(small, target).predict(small)
+    expected = model(n_components=40).fit(small, target).predict(small)
     for form in forms:
         for cache_size in ("auto", 0):
-            fitted = machine(n_components=40, cache_size=cache_size).fit(form, target)
+            fitted = model(n_components=40, cache_size=cache_size).fit(form, target)
             np.testing.assert_array_equal(fitted.predict(form), expected)
         assert Nystroem(n_components=5).fit_transform(form).dtype == np.float32
         assert RandomFeatures(6).fit_transform(form).dtype == np.float32
@@ -240,8 +240,8 @@ def test_a_source_may_use_the_memory_of_its_points_again():
 
     expected = NystroemSVC(gamma=GAMMA, n_components=30).fit(X, Y).decision_function(X)
     for source in (dense, sparse):
-        machine = NystroemSVC(gamma=GAMMA, n_components=30).fit_stream(source)
-        np.testing.assert_allclose(machine.decision_function(X), expected, atol=1e-8)
+        model = NystroemSVC(gamma=GAMMA, n_components=30).fit_stream(source)
+        np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-8)
 
 
 def test_batches_are_asked_for_once():
@@ -255,9 +255,9 @@ def test_batches_are_asked_for_once():
             return iter([(X[:150] * self.passes, Y[:150]), (X[150:] * self.passes, Y[150:])])
 
     source = Drifting()
-    machine = NystroemSVC(gamma=GAMMA, n_components=30).fit_stream(source)
+    model = NystroemSVC(gamma=GAMMA, n_components=30).fit_stream(source)
     assert source.passes == 1
-    np.testing.assert_array_equal(machine.predict(X), NystroemSVC(gamma=GAMMA, n_components=30).fit(X, Y).predict(X))
+    np.testing.assert_array_equal(model.predict(X), NystroemSVC(gamma=GAMMA, n_components=30).fit(X, Y).predict(X))
 
 
 def test_a_source_that_fails_is_heard_and_leaves_no_file(tmp_path, monkeypatch):
@@ -304,20 +304,20 @@ def test_whole_files_are_read_and_files_cut_short_refused(tmp_path, name):
     else:
         text = table.to_csv(index=False).encode()
         path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
-    machine = NystroemSVC(gamma=GAMMA, n_components=30).fit_stream(path, target=target)
+    model = NystroemSVC(gamma=GAMMA, n_components=30).fit_stream(path, target=target)
     expected = NystroemSVC(gamma=GAMMA, n_components=30).fit(X, Y)
-    np.testing.assert_allclose(machine.decision_function(X), expected.decision_function(X), atol=1e-8)
+    np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-8)
     content = path.read_bytes()
     path.write_bytes(content[: content.rindex(b",")] if name == "rows.csv" else content[:-100])
     with pytest.raises(DataFileError, match=name):
         NystroemSVC().fit_stream(path, target=target)
 
 
-# ---- what a fitted machine is good for
+# ---- what a fitted model is good for
 
 
 @pytest.mark.parametrize(
-    ("machine", "points", "target"),
+    ("model", "points", "target"),
     [
         (NystroemSVC(n_components=9), sp.csr_matrix(X), THREE),
         (NystroemSVC(n_components=9), X.astype(np.float32), np.array(["a", "bb", "c"])[THREE]),
@@ -329,10 +329,10 @@ def test_whole_files_are_read_and_files_cut_short_refused(tmp_path, name):
     ],
     ids=["sparse", "single", "precomputed", "strings", "table", "auto", "targets"],
 )
-def test_files_and_pickles_hold_all_of_a_machine(tmp_path, machine, points, target):
-    fitted = clone(machine).fit(points, target)
-    save(fitted, tmp_path / "machine.mm")
-    for copy in (load(tmp_path / "machine.mm"), pickle.loads(pickle.dumps(fitted))):
+def test_files_and_pickles_hold_all_of_a_model(tmp_path, model, points, target):
+    fitted = clone(model).fit(points, target)
+    save(fitted, tmp_path / "model.mm")
+    for copy in (load(tmp_path / "model.mm"), pickle.loads(pickle.dumps(fitted))):
         np.testing.assert_array_equal(copy.predict(points), fitted.predict(points))
         assert str(copy.report_) == str(fitted.report_)
         assert copy.exact_objective(points, target) == fitted.exact_objective(points, target)
@@ -371,15 +371,15 @@ def client():
 @pytest.mark.parametrize(
     ("rows", "chunks"), [(300, (97, 3)), (300, (60, 1)), (25, (1, 4)), (25, (300, 4))], ids=["3", "1", "rows", "whole"]
 )
-def test_any_chunks_of_a_kernel_machine(client, rows, chunks):
+def test_any_chunks_of_a_kernel_model(client, rows, chunks):
     da = pytest.importorskip("dask.array")
     from maxmargin.large_scale.dask import NystroemSVC as Clustered
 
     local = NystroemSVC(gamma=GAMMA, n_components=20, tol=1e-8).fit(X[:rows], Y[:rows])
-    machine = Clustered(gamma=GAMMA, n_components=20, tol=1e-8, client=client)
-    machine.fit(da.from_array(X[:rows], chunks=chunks), da.from_array(Y[:rows], chunks=min(50, rows)))
-    np.testing.assert_allclose(machine.to_local().decision_function(X), local.decision_function(X), atol=1e-6)
-    assert machine.report_.primal_objective == pytest.approx(local.report_.primal_objective, rel=1e-8)
+    model = Clustered(gamma=GAMMA, n_components=20, tol=1e-8, client=client)
+    model.fit(da.from_array(X[:rows], chunks=chunks), da.from_array(Y[:rows], chunks=min(50, rows)))
+    np.testing.assert_allclose(model.to_local().decision_function(X), local.decision_function(X), atol=1e-6)
+    assert model.report_.primal_objective == pytest.approx(local.report_.primal_objective, rel=1e-8)
 
 
 def test_partitions_that_are_empty_weightless_sparse_or_of_one_class(client):
@@ -393,10 +393,10 @@ def test_partitions_that_are_empty_weightless_sparse_or_of_one_class(client):
     weights[pieces[2]] = 0.0
     delayed = [dask.delayed(form(X[piece])) for form, piece in zip(forms, pieces, strict=True)]
     empty = dask.delayed(X[:0])
-    for machine, target in ((LinearSVC(), Y), (NystroemSVC(n_components=30), Y), (NystroemRidge(n_components=30), T)):
+    for model, target in ((LinearSVC(), Y), (NystroemSVC(n_components=30), Y), (NystroemRidge(n_components=30), T)):
         blocks = delayed if target is T else [empty, *delayed, empty]
-        machine.set_params(client=client, tol=1e-8)
-        machine.fit(blocks, target[order], weights[order])
-        local = clone(machine.to_local()).fit(X, target, weights)
+        model.set_params(client=client, tol=1e-8)
+        model.fit(blocks, target[order], weights[order])
+        local = clone(model.to_local()).fit(X, target, weights)
         judge = "predict" if target is T else "decision_function"
-        np.testing.assert_allclose(getattr(machine.to_local(), judge)(X), getattr(local, judge)(X), atol=1e-6)
+        np.testing.assert_allclose(getattr(model.to_local(), judge)(X), getattr(local, judge)(X), atol=1e-6)

@@ -58,8 +58,8 @@ def samples_apart(mine, peer, X, y, cv, groups=None):
 def test_scores_are_those_of_grid_search(data, library):
     X, y = data()
     cv = StratifiedKFold(4)
-    machine = (SVC if library is None else library.SVC)()
-    peer = GridSearchCV(machine, {"C": CS, "gamma": GAMMAS}, cv=cv).fit(X, y)
+    model = (SVC if library is None else library.SVC)()
+    peer = GridSearchCV(model, {"C": CS, "gamma": GAMMAS}, cv=cv).fit(X, y)
     mine = SVCCV(Cs=CS, gammas=GAMMAS, cv=cv).fit(X, y)
     assert mine.cv_results_["params"] == peer.cv_results_["params"]
     assert samples_apart(mine, peer, X, y, cv) <= 2.001
@@ -90,7 +90,7 @@ def test_multiclass_schemes_and_class_weights(scheme, weight):
 
 
 @pytest.mark.parametrize("options", [{"fit_intercept": False}, {"solver": "smo"}, {"break_ties": True}])
-def test_other_parameters_of_the_machine(options):
+def test_other_parameters_of_the_model(options):
     X, y = five_classes(150)
     cv = StratifiedKFold(3)
     peer = GridSearchCV(SVC(**options), {"C": CS[:2], "gamma": GAMMAS}, cv=cv).fit(X, y)
@@ -115,9 +115,9 @@ def test_a_function_as_scorer_sees_the_points_left_out():
     X, y = two_classes(90)
     seen = []
 
-    def scorer(machine, X, y):
+    def scorer(model, X, y):
         seen.append(X)
-        return float(np.mean(machine.predict(X) == y) + 0 * machine.decision_function(X).sum())
+        return float(np.mean(model.predict(X) == y) + 0 * model.decision_function(X).sum())
 
     search = SVCCV(Cs=[1.0], gammas=[0.1], cv=KFold(3), scoring=scorer).fit(X, y)
     for points, (_, test) in zip(seen, KFold(3).split(X), strict=True):
@@ -131,8 +131,8 @@ def test_regression():
     cv, widths = KFold(4), [0.01, 0.3]
     grid = {"C": CS, "epsilon": widths, "gamma": GAMMAS}
     mine = SVRCV(Cs=CS, epsilons=widths, gammas=GAMMAS, cv=cv).fit(X, y)
-    for machine in (SVR(), sklearn.svm.SVR()):
-        peer = GridSearchCV(machine, grid, cv=cv).fit(X, y)
+    for model in (SVR(), sklearn.svm.SVR()):
+        peer = GridSearchCV(model, grid, cv=cv).fit(X, y)
         assert mine.cv_results_["params"] == peer.cv_results_["params"]
         np.testing.assert_allclose(
             mine.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=3e-3, rtol=0
@@ -177,9 +177,9 @@ def test_tables_keep_their_names():
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
     seen = []
 
-    def scorer(machine, X, y):
+    def scorer(model, X, y):
         seen.append(list(X.columns))
-        return accuracy_score(y, machine.predict(X))
+        return accuracy_score(y, model.predict(X))
 
     search = SVCCV(Cs=[1.0, 10.0], gammas=[0.1], cv=3, scoring=scorer).fit(frame, y)
     assert seen[0] == list(frame.columns)
@@ -243,7 +243,7 @@ def test_held_kernel_values_are_those_of_the_kernel(d):
     assert (store._halves is not None) == (d == 200)
 
 
-def test_values_that_single_precision_cannot_hold_are_left_to_the_machine():
+def test_values_that_single_precision_cannot_hold_are_left_to_the_model():
     X, y = two_classes(90)
     store = store_module.Store(X, [RBF(gamma=1e-9).resolve(X)], threads=1, budget=1e8)
     assert store.values(RBF(gamma=1e-9).resolve(X)) is None
@@ -254,7 +254,7 @@ def test_values_that_single_precision_cannot_hold_are_left_to_the_machine():
 
 
 def test_many_cheap_values_are_not_held(monkeypatch):
-    monkeypatch.setattr(store_module, "MANY", 50)
+    monkeypatch.setattr(store_module, "COMPUTE_MIN_ROWS", 50)
     X = np.random.default_rng(0).normal(size=(70, 100))
     wide, narrow = ([RBF(gamma=0.1).resolve(points)] for points in (X, X[:, :5]))
     assert store_module.Store(X, wide, threads=1, budget=1e8).values(wide[0]) is not None
@@ -294,8 +294,8 @@ def test_weights_reach_scores():
     weights = np.where(y == 1, 5.0, 1.0)
     search = SVCCV(Cs=[1.0], gammas=[0.1], cv=KFold(3)).fit(X, y, sample_weight=weights)
     for k, (train, test) in enumerate(KFold(3).split(X)):
-        machine = SVC(C=1.0, gamma=0.1).fit(X[train], y[train], sample_weight=weights[train])
-        expected = machine.score(X[test], y[test], sample_weight=weights[test])
+        model = SVC(C=1.0, gamma=0.1).fit(X[train], y[train], sample_weight=weights[train])
+        expected = model.score(X[test], y[test], sample_weight=weights[test])
         assert search.cv_results_[f"split{k}_test_score"][0] == pytest.approx(expected, abs=0.05)
 
 
@@ -352,9 +352,9 @@ def test_ranges_and_defaults():
 def test_a_deadline_leaves_the_best_so_far():
     X, y = two_classes(90)
 
-    def slow(machine, X, y):
+    def slow(model, X, y):
         time.sleep(0.02)
-        return accuracy_score(y, machine.predict(X))
+        return accuracy_score(y, model.predict(X))
 
     search = SVCCV(Cs=CS, gammas=np.geomspace(1e-3, 10, 9), cv=3, scoring=slow, max_seconds=0.5, n_jobs=1)
     with pytest.warns(ConvergenceWarning, match="of 36 cells"):
@@ -376,11 +376,11 @@ def test_ctrl_c_leaves_the_best_so_far():
     X, y = two_classes(90)
     calls = []
 
-    def impatient(machine, X, y):
+    def impatient(model, X, y):
         calls.append(1)
         if len(calls) == 4:
             signal.raise_signal(signal.SIGINT)
-        return accuracy_score(y, machine.predict(X))
+        return accuracy_score(y, model.predict(X))
 
     search = SVCCV(Cs=[1.0], gammas=[0.01, 0.1, 1.0, 10.0, 100.0], cv=3, scoring=impatient, n_jobs=1)
     with interrupts("keep"), pytest.warns(ConvergenceWarning, match="interrupted by the user"):
@@ -399,9 +399,9 @@ def test_the_number_of_threads_does_not_matter(data):
         np.testing.assert_array_equal(one.cv_results_[name], three.cv_results_[name])
 
 
-def _sum(machine, X, y):
+def _sum(model, X, y):
     """Every bit of the decision values counts."""
-    return float(np.sum(machine.decision_function(X)))
+    return float(np.sum(model.decision_function(X)))
 
 
 def test_input_is_not_changed_and_models_travel():
@@ -424,7 +424,7 @@ def test_progress_is_told(caplog):
     assert "cells 4 of 4  best score" in caplog.text
 
 
-def test_machines_inside_a_search_foretell_nothing(monkeypatch):
+def test_models_inside_a_search_foretell_nothing(monkeypatch):
     """Only the refit is one long fit; the others are many."""
     told = []
     monkeypatch.setattr("maxmargin.svm.kernel.forecast.FORECAST_MIN_ROWS", 10)
@@ -496,11 +496,11 @@ def test_a_fold_with_one_class_only_is_left_out_of_all_means():
 def test_a_scorer_that_fails_on_some_cells_loses_only_those():
     X, y = two_classes(90)
 
-    def picky(machine, X, y):
-        values = np.abs(machine.decision_function(X)).max()
+    def picky(model, X, y):
+        values = np.abs(model.decision_function(X)).max()
         if values > 2:
             raise RuntimeError("too large")
-        return np.nan if values < 1.1 else accuracy_score(y, machine.predict(X))
+        return np.nan if values < 1.1 else accuracy_score(y, model.predict(X))
 
     with pytest.warns(FitFailedWarning, match="error_reasons_"):
         search = SVCCV(Cs=[0.001, 1.0, 1000.0], gammas=[0.1], cv=3, scoring=picky).fit(X, y)
@@ -509,7 +509,7 @@ def test_a_scorer_that_fails_on_some_cells_loses_only_those():
     assert "RuntimeError: too large" in reasons[2][0]
     assert search.best_params_["C"] == 1.0
     with pytest.raises(ValueError, match=r"No cell of the grid has a score.*not a number"):
-        SVCCV(Cs=[1.0], gammas=[0.1], scoring=lambda machine, X, y: "good").fit(X, y)
+        SVCCV(Cs=[1.0], gammas=[0.1], scoring=lambda model, X, y: "good").fit(X, y)
 
 
 def test_a_kernel_that_fails_loses_only_its_cells():
@@ -548,7 +548,7 @@ def test_extreme_cells():
         SVCCV(Cs=[1.0, np.inf], kernel="linear", cv=3).fit(X, y)
 
 
-def test_without_refit_there_is_no_machine():
+def test_without_refit_there_is_no_model():
     X, y = two_classes(60)
     search = SVCCV(Cs=[1.0], gammas=[0.1], cv=3, refit=False).fit(X, y)
     assert search.best_params_ == {"C": 1.0, "gamma": 0.1}

@@ -178,7 +178,7 @@ def test_samples_in_both_parts_are_told(name):
 def test_a_scorer_that_fails_on_some_cells(name, answer):
     calls = []
 
-    def scorer(machine, X, y):
+    def scorer(model, X, y):
         calls.append(1)
         if len(calls) <= 3:  # all splits of the first cell
             if answer is ZeroDivisionError:
@@ -198,7 +198,7 @@ def test_a_scorer_that_fails_on_some_cells(name, answer):
 
 @EVERY
 def test_a_scorer_that_always_fails(name):
-    search, y = search_of(name, scoring=lambda machine, X, y: 1 / 0)
+    search, y = search_of(name, scoring=lambda model, X, y: 1 / 0)
     with pytest.raises(ValueError, match=r"No cell of the grid has a score.*ZeroDivisionError"):
         search.fit(X, y)
 

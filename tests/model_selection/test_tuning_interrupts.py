@@ -20,7 +20,7 @@ from maxmargin.model_selection import SVCCV, NuSVCCV, OneClassSVMCV
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process")
 
-MACHINES = {
+MODELS = {
     "SVCCV": "SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.01, 0.1, 1.0], cv=3)",
     "SVCCV, values not held": "SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0], cv=3, cache_size=0.01)",
     "SVCCV, two threads": "SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.01, 0.1, 1.0], cv=3, n_jobs=2)",
@@ -110,7 +110,7 @@ print(json.dumps(told))
 def told():
     """Searches that were interrupted at random moments, all in one process."""
     run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(SCRIPT), json.dumps(MACHINES), str(MOMENTS)],
+        [sys.executable, "-c", textwrap.dedent(SCRIPT), json.dumps(MODELS), str(MOMENTS)],
         capture_output=True,
         text=True,
         check=False,
@@ -119,7 +119,7 @@ def told():
     return json.loads(run.stdout)
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", MODELS)
 def test_at_random_moments(told, name):
     full, runs = told[name]["full"], told[name]["runs"]
     assert told[name]["after"] == full  # a later fit is not affected
@@ -171,12 +171,12 @@ def test_before_any_score_it_is_an_interrupt():
 
 
 @pytest.mark.parametrize("kind", [NuSVCCV, OneClassSVMCV])
-def test_a_machine_that_solves_its_own_problem_is_stopped(kind, monkeypatch):
-    """The machine inside does not hear Ctrl-C itself, for the search listens."""
+def test_a_model_that_solves_its_own_problem_is_stopped(kind, monkeypatch):
+    """The model inside does not hear Ctrl-C itself, for the search listens."""
     X, y = data()
-    machine = type(kind()._estimator())
+    model = type(kind()._estimator())
     fitted = []
-    original = machine.fit
+    original = model.fit
 
     def fit(self, *args, **kwargs):
         fitted.append("begun")
@@ -186,7 +186,7 @@ def test_a_machine_that_solves_its_own_problem_is_stopped(kind, monkeypatch):
         fitted.append("ended")
         return done
 
-    monkeypatch.setattr(machine, "fit", fit)
+    monkeypatch.setattr(model, "fit", fit)
     search = kind(nus=[0.2, 0.4], gammas=[0.1, 1.0], cv=2, solver="smo", refit=False, n_jobs=1)
     with pytest.raises(FitInterrupted), pytest.warns(ConvergenceWarning, match="interrupted by the user"):
         search.fit(X, y)
@@ -204,12 +204,12 @@ def test_the_second_interrupt_ends_the_fit_and_leaves_the_search_as_it_was():
     calls = []
     before = SVCCV(Cs=[1.0], gammas=[0.1], cv=3, n_jobs=1).fit(X, y)
 
-    def twice(machine, X, y):
+    def twice(model, X, y):
         calls.append(1)
         if len(calls) == 5:
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
-        return float(np.mean(machine.predict(X) == y))
+        return float(np.mean(model.predict(X) == y))
 
     search = before.set_params(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0], scoring=twice)
     fitted = dict(vars(search))
@@ -223,16 +223,16 @@ def test_the_second_interrupt_ends_the_fit_and_leaves_the_search_as_it_was():
 
 
 def test_slow_scores_do_not_hold_up_the_user():
-    """After Ctrl-C, machines that are fitted but not scored are scored for a moment, and no longer."""
+    """After Ctrl-C, models that are fitted but not scored are scored for a moment, and no longer."""
     X, y = data()
     calls = []
 
-    def slow(machine, X, y):
+    def slow(model, X, y):
         calls.append(1)
         if len(calls) == 4:
             signal.raise_signal(signal.SIGINT)
         time.sleep(0.1)
-        return float(np.mean(machine.predict(X) == y))
+        return float(np.mean(model.predict(X) == y))
 
     search = SVCCV(Cs=np.geomspace(0.01, 100, 30), gammas=[0.1], cv=3, scoring=slow, n_jobs=1)
     with pytest.raises(FitInterrupted), pytest.warns(ConvergenceWarning, match="interrupted by the user"):
@@ -247,7 +247,7 @@ def test_slow_scores_do_not_hold_up_the_user():
 def test_the_end_of_the_time_after_the_last_cell_is_no_failure():
     X, y = data()
 
-    def tired(machine, X, y):
+    def tired(model, X, y):
         if len(calls) == 1:
             time.sleep(0.6)
         calls.append(1)

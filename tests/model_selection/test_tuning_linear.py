@@ -1,4 +1,4 @@
-"""``LinearSVCCV`` against ``GridSearchCV`` around the machine it searches."""
+"""``LinearSVCCV`` against ``GridSearchCV`` around the model it searches."""
 
 from __future__ import annotations
 
@@ -125,11 +125,11 @@ def test_ctrl_c_leaves_the_best_so_far():
     X, y = data()
     calls = []
 
-    def impatient(machine, X, y):
+    def impatient(model, X, y):
         calls.append(1)
         if len(calls) == 4:
             signal.raise_signal(signal.SIGINT)
-        return float(np.mean(machine.predict(X) == y))
+        return float(np.mean(model.predict(X) == y))
 
     search = LinearSVCCV(Cs=CS, cv=3, scoring=impatient, refine=True, n_jobs=1)
     with interrupts("keep"), pytest.warns(ConvergenceWarning, match="interrupted by the user"):

@@ -110,8 +110,8 @@ def test_training_on_inliers_only():
     for params, k in [(0, 0), (4, 1), (8, 2)]:
         train, test = list(cv.split(X, y))[k]
         learnt = train[y[train] > 0]
-        machine = OneClassSVM(**search.cv_results_["params"][params], tol=1e-6).fit(X[learnt])
-        expected = roc_auc_score(y[test], machine.decision_function(X[test]))
+        model = OneClassSVM(**search.cv_results_["params"][params], tol=1e-6).fit(X[learnt])
+        expected = roc_auc_score(y[test], model.decision_function(X[test]))
         assert search.cv_results_[f"split{k}_test_score"][params] == pytest.approx(expected, abs=0.005)
     alone = OneClassSVM(**search.best_params_, tol=1e-6).fit(X[y > 0])
     np.testing.assert_allclose(search.decision_function(X), alone.decision_function(X), atol=1e-6)
@@ -137,7 +137,7 @@ def test_the_volume_is_that_of_the_definition(seed, n, m, tied):
     assert volume(scores, weight, reference) == pytest.approx(np.mean(expected), abs=1e-12)
 
 
-def test_scores_without_labels_are_those_of_single_machines():
+def test_scores_without_labels_are_those_of_single_models():
     X, _ = cloud()
     cv = KFold(3)
     search = OneClassSVMCV(nus=NUS, gammas=GAMMAS, cv=cv, tol=1e-6).fit(X)
@@ -147,9 +147,9 @@ def test_scores_without_labels_are_those_of_single_machines():
     assert (reference <= X.max(axis=0)).all()
     for cell, params in enumerate(search.cv_results_["params"]):
         for k, (train, test) in enumerate(cv.split(X)):
-            machine = OneClassSVM(**params, tol=1e-6).fit(X[train])
-            values = machine.decision_function(X[test])
-            expected = -volume(values, np.ones(len(test)), machine.decision_function(reference))
+            model = OneClassSVM(**params, tol=1e-6).fit(X[train])
+            values = model.decision_function(X[test])
+            expected = -volume(values, np.ones(len(test)), model.decision_function(reference))
             assert search.cv_results_[f"split{k}_test_score"][cell] == pytest.approx(expected, abs=0.005)
     assert search.score(X) == pytest.approx(search.scorer_(search.best_estimator_, X))
 
@@ -197,10 +197,10 @@ def test_rejection_compares_the_share_outside_with_nu():
 
 def test_a_function_without_labels():
     X, _ = cloud(60, 6)
-    search = OneClassSVMCV(nus=NUS, gammas=[0.5], cv=3, scoring=lambda machine, X: -machine.nu).fit(X)
+    search = OneClassSVMCV(nus=NUS, gammas=[0.5], cv=3, scoring=lambda model, X: -model.nu).fit(X)
     assert search.nu_ == min(NUS)
     with pytest.raises(ValueError, match="points it is given, and no others"):
-        OneClassSVMCV(nus=[0.1], gammas=[0.5], scoring=lambda machine, X: machine.predict(X + 1).mean()).fit(X)
+        OneClassSVMCV(nus=[0.1], gammas=[0.5], scoring=lambda model, X: model.predict(X + 1).mean()).fit(X)
 
 
 # Kinds of input
@@ -284,7 +284,7 @@ def test_a_split_without_inliers_is_left_out(monkeypatch):
     with pytest.warns(FitFailedWarning, match="no sample of the training part"):
         search = OneClassSVMCV(nus=[0.1], gammas=[0.5], cv=splits, train_on="inliers").fit(X, y)
     assert np.isnan(search.cv_results_["split0_test_score"]).all()
-    monkeypatch.setattr(store_module, "MANY", 10)  # values that are not held
+    monkeypatch.setattr(store_module, "COMPUTE_MIN_ROWS", 10)  # values that are not held
     with pytest.warns(FitFailedWarning, match="no sample of the training part"):
         OneClassSVMCV(nus=[0.1], gammas=[0.5], cv=splits, train_on="inliers").fit(X, y)
 

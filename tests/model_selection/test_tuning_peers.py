@@ -74,8 +74,8 @@ def test_classification(form, classes):
     cv = [StratifiedKFold(3), KFold(3, shuffle=True, random_state=0), ShuffleSplit(2, random_state=0)][classes - 2]
     scheme = str(rng.choice(["ovo", "ovr"]))
     mine = SVCCV(Cs=[0.1, 1.0, 10.0], cv=cv, tol=1e-5, multiclass=scheme, **options).fit(X, y)
-    machine = SVC(tol=TIGHT, multiclass=scheme, **given)
-    peer = GridSearchCV(machine, {"C": [0.1, 1.0, 10.0], **grid}, cv=cv).fit(X, y)
+    model = SVC(tol=TIGHT, multiclass=scheme, **given)
+    peer = GridSearchCV(model, {"C": [0.1, 1.0, 10.0], **grid}, cv=cv).fit(X, y)
     splits = list(cv.split(X, y))
     compare(mine, peer, splits)
     if form in ("dense", "float32", "sparse", "precomputed", "poly", "linear") and scheme == "ovo":
@@ -121,27 +121,27 @@ def test_nu_and_one_class(form):
 
 @pytest.mark.parametrize("name", ["SVCCV", "SVRCV", "NuSVCCV"])
 def test_kernel_values_that_single_precision_rounds_too_much(name):
-    """A polynomial of columns that are not scaled: values of 1e5, and a machine that sees their last digits."""
+    """A polynomial of columns that are not scaled: values of 1e5, and a model that sees their last digits."""
     rng = np.random.default_rng(0)
     X, y = labelled(rng, 2, spread=3.0)
     X, options = 10 * X, {"kernel": "poly", "degree": 2, "coef0": 1.0}
-    kind, machine, axis = {
+    kind, model, axis = {
         "SVCCV": (SVCCV, SVC, {"C": [0.1, 10.0]}),
         "SVRCV": (SVRCV, SVR, {"C": [0.0001, 0.001]}),
         "NuSVCCV": (NuSVCCV, NuSVC, {"nu": [0.2, 0.5]}),
     }[name]
     target = X[:, 0] ** 2 / 100 + 0.1 * rng.normal(size=len(y)) if name == "SVRCV" else y
     mine = kind(**{f"{key}s": values for key, values in axis.items()}, gammas=[0.5], cv=KFold(3), **options)
-    peer = GridSearchCV(machine(**options), {**axis, "gamma": [0.5]}, cv=KFold(3))
+    peer = GridSearchCV(model(**options), {**axis, "gamma": [0.5]}, cv=KFold(3))
     scores = [search.fit(X, target).cv_results_["mean_test_score"] for search in (mine, peer)]
     np.testing.assert_allclose(*scores, atol=2e-3)
 
 
-def by_hand(machine, cells, splits, X, y, weights, score):
+def by_hand(model, cells, splits, X, y, weights, score):
     """Scores of every cell and split, with weights in training and in scores."""
     table = []
     for params in cells:
-        fitted = [clone(machine).set_params(**params).fit(X[a], y[a], sample_weight=weights[a]) for a, _ in splits]
+        fitted = [clone(model).set_params(**params).fit(X[a], y[a], sample_weight=weights[a]) for a, _ in splits]
         table.append([score(one, X[b], y[b], weights[b]) for one, (_, b) in zip(fitted, splits, strict=True)])
     return np.array(table)
 
@@ -160,8 +160,8 @@ def test_weights_and_groups(seed):
     tested = [(a, b) for (a, _), b in zip(splits, counted, strict=True)]
     shares = [weights[b].max() / weights[b].sum() for b in counted]
 
-    def accuracy(machine, X, y, weights):
-        return accuracy_score(y, machine.predict(X), sample_weight=weights)
+    def accuracy(model, X, y, weights):
+        return accuracy_score(y, model.predict(X), sample_weight=weights)
 
     grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.05, 0.5]}
     mine = SVCCV(Cs=grid["C"], gammas=grid["gamma"], cv=cv, tol=1e-6).fit(X, y, sample_weight=weights, groups=groups)
@@ -169,8 +169,8 @@ def test_weights_and_groups(seed):
     for k, share in enumerate(shares):
         assert np.abs(mine.cv_results_[f"split{k}_test_score"] - expected[:, k]).max() <= 2.001 * share
 
-    def r2(machine, X, y, weights):
-        return r2_score(y, machine.predict(X), sample_weight=weights)
+    def r2(model, X, y, weights):
+        return r2_score(y, model.predict(X), sample_weight=weights)
 
     target = X[:, 0] + 0.1 * rng.normal(size=len(y))
     tube = SVRCV(Cs=grid["C"], gammas=grid["gamma"], cv=cv, tol=1e-6)
@@ -179,8 +179,8 @@ def test_weights_and_groups(seed):
     for k in range(3):
         np.testing.assert_allclose(tube.cv_results_[f"split{k}_test_score"], expected[:, k], atol=3e-3)
 
-    def area(machine, X, y, sample_weight):
-        values = machine.decision_function(X).round(3)  # copies of a support vector are on the boundary
+    def area(model, X, y, sample_weight):
+        values = model.decision_function(X).round(3)  # copies of a support vector are on the boundary
         return roc_auc_score(y, values, sample_weight=sample_weight)
 
     outliers = np.where(y == 0, -1, 1)

@@ -10,6 +10,7 @@ from maxmargin.displays.projection import ProjectionDisplay
 from maxmargin.displays.regression import RegressionDisplay
 from maxmargin.displays.reliability import ReliabilityDisplay
 from maxmargin.displays.search import SearchDisplay
+from maxmargin.displays.shapley import ShapleyDisplay
 
 __all__ = [
     "DigitsDisplay",
@@ -23,4 +24,5 @@ __all__ = [
     "RegressionDisplay",
     "ReliabilityDisplay",
     "SearchDisplay",
+    "ShapleyDisplay",
 ]

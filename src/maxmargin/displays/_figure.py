@@ -8,6 +8,7 @@ black rings support vectors;  vermilion ring: what a search has chosen
 from __future__ import annotations
 
 import io
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -30,15 +31,16 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "*", "p")
 RING = {"facecolor": "none", "edgecolor": BLACK, "linewidth": 1.3}  # around support vectors
 
 
-class Display:
+class Display(ABC):
     """The base of all displays: drawn by ``plot``, or when what was drawn is first asked for.
 
     A notebook shows the picture where a display is the value of a cell, and ``display.figure_`` and ``display.ax_``
     exist without a call of ``plot``.
     """
 
+    @abstractmethod
     def plot(self, ax: Any = None) -> Any:
-        raise NotImplementedError
+        """Draw it, on these axes or on a figure of its own."""
 
     def _drawn_on(self, ax: Any) -> Any:
         """Itself; drawn there at once, if there is a place."""

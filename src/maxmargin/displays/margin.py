@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.displays._caption import filled_lines, plain
 from maxmargin.displays._figure import MARKERS, RING, Display, axes_of, dense, last_step, points_like
 from maxmargin.displays._plane import has_hyperplane, one_class, one_hyperplane, regions, side_of, two_columns
-from maxmargin.inspection.margins import CATEGORIES
+from maxmargin.inspection.margin_table import CATEGORIES
 from maxmargin.runtime.validation import Array, check_number
 
 FULL_SHADING = 2.5  # |f| from which the shading is full, where f has the scale of the margin
@@ -57,7 +57,7 @@ class MarginDisplay(Display):
     levels : sequence of float
         The contours of f.
     category : array of str, shape (n,)
-        Of :data:`maxmargin.inspection.margins.CATEGORIES`, or empty.
+        Of :data:`maxmargin.inspection.margin_table.CATEGORIES`, or empty.
     support : array of shape (n_support, 2)
         The points to ring.
     caption : list of str

@@ -20,151 +20,17 @@ up to its tolerance: y f counts as 1 within that. The line between inside and mi
 
 from __future__ import annotations
 
-import html
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.inspection._functions import FittedFunctions, fitted_functions
+from maxmargin.inspection.margin_table import MarginReport
 from maxmargin.kernels import Linear, Precomputed
-from maxmargin.runtime.validation import Array, Points, check_number, check_targets, shown
+from maxmargin.runtime.validation import Array, Points, check_new_points, check_number, check_targets, shown
 from maxmargin.svm.models.multiclass import pairs
-
-CATEGORIES = ("outside", "on", "inside", "misclassified")
-SHOWN = 20  # rows that the text shows
-
-
-@dataclass(frozen=True)
-class MarginReport:
-    """What :func:`margin_report` computed: arrays with one entry a point, and totals.
-
-    Attributes
-    ----------
-    positive, negative : object
-        The labels of the two sides; ``negative`` is None where that side is all other classes.
-    rows : array of int
-        The rows of X that this binary problem is about: all, or those of two classes.
-    labels : array
-        Their labels.
-    decision, functional_margin, distance, slack : arrays
-        f, y f, f / \\|w\\| and max(0, 1 - y f).
-    category : array of str
-        ``"outside"``, ``"on"``, ``"inside"`` or ``"misclassified"``.
-    alpha : array or None
-        The multipliers, 0 for points that are no support vectors (those of ``NuSVC`` in the scale of ``dual_coef_``).
-        None where the points are not the training points, or the classifier has no multipliers.
-    norm : float
-        \\|w\\|.
-    tolerance : float
-        How far from 1 a functional margin may be and still count as on the margin.
-
-    Examples
-    --------
-    >>> from maxmargin import SVC, margin_report
-    >>> X, y = [[-1.0], [1.0], [2.0]], [0, 1, 1]
-    >>> report = margin_report(SVC(kernel="linear", C=10.0, tol=1e-8).fit(X, y), X, y)
-    >>> report.category
-    array(['on', 'on', 'outside'], dtype='<U13')
-    >>> report.counts["on"], round(report.margin, 6), round(report.total_slack, 6)
-    (2, 2.0, 0.0)
-    """
-
-    positive: Any
-    negative: Any
-    rows: Array
-    labels: Array
-    decision: Array
-    functional_margin: Array
-    distance: Array
-    slack: Array
-    category: Array
-    alpha: Array | None
-    norm: float
-    tolerance: float
-
-    @property
-    def margin(self) -> float:
-        """2 / \\|w\\|."""
-        return 2.0 / self.norm if self.norm > 0 else np.inf
-
-    @property
-    def total_slack(self) -> float:
-        """The sum of the slacks, which bounds ``n_errors`` from above."""
-        return float(self.slack.sum())
-
-    @property
-    def n_errors(self) -> int:
-        """Points with a slack above 1."""
-        return self.counts["misclassified"]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The number of points in each category."""
-        return {name: int(np.count_nonzero(self.category == name)) for name in CATEGORIES}
-
-    def to_frame(self) -> Any:
-        """The arrays as a pandas DataFrame, one row a point, with ``rows`` as its index.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
-        import pandas as pd
-
-        names = ["labels", "decision", "functional_margin", "distance", "slack", "category"]
-        columns = {name.removesuffix("s") if name == "labels" else name: getattr(self, name) for name in names}
-        if self.alpha is not None:
-            columns["alpha"] = self.alpha
-        return pd.DataFrame(columns, index=pd.Index(self.rows, name="row"))
-
-    def _totals(self) -> list[tuple[str, str]]:
-        other = "the rest" if self.negative is None else repr(self.negative)
-        return [
-            ("classes", f"{self.positive!r} (+1) against {other} (-1), {len(self.rows):,} points"),
-            ("margin", f"{self.margin:.6g} (2 / |w|, |w| = {self.norm:.6g})"),
-            ("categories", ", ".join(f"{count:,} {name}" for name, count in self.counts.items())),
-            ("sum of slacks", f"{self.total_slack:.6g} >= {self.n_errors:,} misclassified"),
-        ]
-
-    def _table(self) -> list[list[str]]:
-        """A header and one line a point: all points, or those with the smallest margins."""
-        shown = np.arange(len(self.rows))
-        if len(shown) > SHOWN:
-            shown = np.argsort(self.functional_margin, kind="stable")[:SHOWN]
-        head = ["row", "label", "f", "y f", "distance", "slack", "category"]
-        lines = [head if self.alpha is None else [*head, "alpha"]]
-        for i in shown:
-            numbers = [self.decision[i], self.functional_margin[i], self.distance[i], self.slack[i]]
-            line = [str(self.rows[i]), str(self.labels[i]), *(f"{x:.4g}" for x in numbers), str(self.category[i])]
-            lines.append(line if self.alpha is None else [*line, f"{self.alpha[i]:.4g}"])
-        return lines
-
-    def _heading(self) -> str:
-        few = f"the {SHOWN} smallest margins; to_frame() has all"
-        return few if len(self.rows) > SHOWN else ""
-
-    def __str__(self) -> str:
-        totals, table = self._totals(), self._table()
-        width = max(len(name) for name, _ in totals)
-        lines = [f"{name:<{width}}  {value}" for name, value in totals]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines += ["", self._heading()] if self._heading() else [""]
-        lines += ["  ".join(f"{x:>{w}}" for x, w in zip(line, widths, strict=True)) for line in table]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        def row(cells: list[str], head: int) -> str:
-            tags = ["th" if i < head else "td" for i in range(len(cells))]
-            made = (f"<{t} style='text-align:left'>{html.escape(c)}</{t}>" for t, c in zip(tags, cells, strict=True))
-            return f"<tr>{''.join(made)}</tr>"
-
-        totals = "".join(row(list(line), 1) for line in self._totals())
-        head, *lines = self._table()
-        points = row(head, len(head)) + "".join(row(line, 1) for line in lines)
-        caption = f"<caption>{self._heading()}</caption>" if self._heading() else ""
-        return f"<table>{totals}</table><table>{caption}{points}</table>"
 
 
 def margin_report(
@@ -263,7 +129,16 @@ def margin_report(
         alpha=None if alpha is None else alpha[rows],
         norm=norm,
         tolerance=float(tolerance),
+        function=_function(estimator, mixture),
+        points=(X if has_kernel else check_new_points(estimator, X))[rows],
     )
+
+
+def _function(estimator: Any, mixture: Array) -> FittedFunctions | None:
+    """f as a function of new points."""
+    if isinstance(getattr(estimator, "kernel_", None), Precomputed):
+        return None
+    return fitted_functions(estimator, "margin_report", by_pair=True).mixed(mixture[:, None], ["f"])
 
 
 def _codes(labels: Array, classes: Array) -> Array:

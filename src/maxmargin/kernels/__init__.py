@@ -9,11 +9,11 @@ from maxmargin.kernels.distance import RBF, Laplacian
 from maxmargin.kernels.dot import Linear, Polynomial, Sigmoid
 from maxmargin.kernels.feature_space import Centered, Normalized
 from maxmargin.kernels.histogram import ChiSquared, HistogramIntersection
+from maxmargin.kernels.objects.sets import Jaccard
+from maxmargin.kernels.objects.strings import Mismatch, Spectrum
+from maxmargin.kernels.objects.subsequence import Subsequence
 from maxmargin.kernels.other import Callable, Precomputed
 from maxmargin.kernels.registry import KERNELS, as_kernel
-from maxmargin.kernels.sets import Jaccard
-from maxmargin.kernels.strings import Mismatch, Spectrum
-from maxmargin.kernels.subsequence import Subsequence
 from maxmargin.kernels.validity import GramValidity, validate_gram
 
 __all__ = [

@@ -23,13 +23,13 @@ from maxmargin import _native
 from maxmargin.kernels.pair_sums import SQUARED, pair_sums
 from maxmargin.runtime.validation import Array, Points, shown
 
-CHUNK = 1 << 20  # entries converted to float64 at a time
+CHUNK_ENTRIES = 1 << 20  # entries converted to float64 at a time
 # Rows that say what a typical one is; a median of m rows takes m^2 comparisons per column, half a nanosecond for four.
 SAMPLE_MIN_ROWS, SAMPLE_MAX_ROWS, SAMPLE_MAX_COMPARISONS = 24, 128, 2_000_000
-DRAGGED = 10.0  # times as far from the mean as from the median
-FARTHEST = float(np.finfo(np.float64).max)
+DRAGGED_RATIO = 10.0  # times as far from the mean as from the median
+MAX_DISTANCE = float(np.finfo(np.float64).max)
 FAR_EXPONENT = 20_000.0  # an expanded distance of two nearer points errs by less than 1e-11 in the exponent
-LOST_DIGITS = 1e-6  # of the size of what is subtracted: six digits of sixteen
+LOST_DIGITS_SHARE = 1e-6  # of the size of what is subtracted: six digits of sixteen
 LARGEST_SQUARED_POWER = 32  # beyond it np.power is as fast as repeated squaring, and rounds only once
 
 
@@ -108,7 +108,7 @@ def centre_of(X: Points, weights: Array | None) -> Array | None:
     shares = np.ones(X.shape[0])[some] if weights is None else weights[some]
     if shares.any():
         sample = np.ascontiguousarray(X[some], dtype=np.float64)
-        _native.robust_centre(sample, np.ascontiguousarray(shares), DRAGGED, centre)
+        _native.robust_centre(sample, np.ascontiguousarray(shares), DRAGGED_RATIO, centre)
     return centre
 
 
@@ -122,8 +122,8 @@ def _column_means(X: Array, weights: Array | None) -> Array:
 
 
 def chunks(X: Array) -> list[slice]:
-    """Ranges of the rows of about ``CHUNK`` entries: Ctrl-C is obeyed between them."""
-    step = max(1, CHUNK // max(1, X.shape[1]))
+    """Ranges of the rows of about ``CHUNK_ENTRIES`` entries: Ctrl-C is obeyed between them."""
+    step = max(1, CHUNK_ENTRIES // max(1, X.shape[1]))
     return [slice(start, start + step) for start in range(0, X.shape[0], step)]
 
 
@@ -146,29 +146,29 @@ def squared_distances(A: Points, B: Points, shift: Array | None = None, gamma: f
         norms_a, norms_b = squared_norms(P), squared_norms(Q)
         D += norms_a[:, None]
         D += norms_b[None, :]
-    D[~np.isfinite(norms_a)] = FARTHEST
-    D[:, ~np.isfinite(norms_b)] = FARTHEST
-    np.clip(D, 0.0, FARTHEST, out=D)
+    D[~np.isfinite(norms_a)] = MAX_DISTANCE
+    D[:, ~np.isfinite(norms_b)] = MAX_DISTANCE
+    np.clip(D, 0.0, MAX_DISTANCE, out=D)
     if gamma is None:
         _mend_pairs(A, B, norms_a, norms_b, D)
     else:
         limit = FAR_EXPONENT / gamma if gamma > 0 else np.inf
         far_a, far_b = (np.flatnonzero(~(norms <= limit)) for norms in (norms_a, norms_b))
         if len(far_a) and len(far_b):
-            D[np.ix_(far_a, far_b)] = np.minimum(pair_sums(A[far_a], B[far_b], SQUARED), FARTHEST)
+            D[np.ix_(far_a, far_b)] = np.minimum(pair_sums(A[far_a], B[far_b], SQUARED), MAX_DISTANCE)
     if same:
         np.fill_diagonal(D, 0.0)
     return D
 
 
 def _mend_pairs(A: Points, B: Points, norms_a: Array, norms_b: Array, D: Array) -> None:
-    """Compute the distances that lost more than ``LOST_DIGITS`` of theirs from differences of coordinates."""
+    """Compute the distances that lost more than ``LOST_DIGITS_SHARE`` of theirs from differences of coordinates."""
     with np.errstate(over="ignore"):
-        lost = LOST_DIGITS * (norms_a[:, None] + norms_b[None, :]) >= D
+        lost = LOST_DIGITS_SHARE * (norms_a[:, None] + norms_b[None, :]) >= D
     rows = np.flatnonzero(lost.any(axis=1))
     for i in rows:
         cols = np.flatnonzero(lost[i])
-        D[i, cols] = np.minimum(pair_sums(A[i : i + 1], B[cols], SQUARED)[0], FARTHEST)
+        D[i, cols] = np.minimum(pair_sums(A[i : i + 1], B[cols], SQUARED)[0], MAX_DISTANCE)
 
 
 def is_integer(value: object) -> bool:

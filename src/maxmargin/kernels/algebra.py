@@ -81,7 +81,7 @@ class Combination(Kernel):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to look into the members.
+            Whether to include those of the members.
 
         Returns
         -------
@@ -178,8 +178,17 @@ class Wrapper(Kernel):
     def takes_vectors(self) -> bool:
         return getattr(self.kernel, "takes_vectors", True)
 
+    @property
+    def psd(self) -> bool:
+        return self.kernel.psd
+
     def check_points(self, A: Points) -> None:
         checked_kernel(self).check_points(A)
+
+    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
+        resolved = copy.copy(self)
+        resolved.kernel = self.kernel.resolve(X, weights, feature_names)
+        return resolved
 
 
 class Scaled(Wrapper):
@@ -212,15 +221,9 @@ class Scaled(Wrapper):
     def self_similarity(self, A: Points) -> Array:
         return self.kernel.self_similarity(A) * self.factor
 
-    @property
-    def psd(self) -> bool:
-        return self.kernel.psd
-
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        resolved = copy.copy(self)
         check_number("factor", self.factor, above=0)
-        resolved.kernel = self.kernel.resolve(X, weights, feature_names)
-        return resolved
+        return super()._resolve(X, weights, feature_names)
 
 
 class Power(Wrapper):
@@ -260,10 +263,8 @@ class Power(Wrapper):
         return self.kernel.psd and is_integer(self.exponent) and self.exponent >= 0
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        resolved = copy.copy(self)
         check_number("exponent", self.exponent, least=0)
-        resolved.kernel = self.kernel.resolve(X, weights, feature_names)
-        return resolved
+        return super()._resolve(X, weights, feature_names)
 
 
 def checked_kernel(outer: Any) -> Kernel:

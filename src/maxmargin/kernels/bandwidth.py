@@ -25,7 +25,7 @@ def resolve_gamma(gamma: Any, X: Points, weights: Array | None = None) -> float:
     """Gamma as a number.
 
     gamma: {"scale", "auto"} or float; the rule, or a number > 0, which is returned as it is
-    X: array or CSR matrix of shape (n_samples, n_features); the points that "scale" and "auto" look at
+    X: array or CSR matrix of shape (n_samples, n_features); the points that "scale" and "auto" are computed from
     weights: (n_samples,); sample weights; a weight of two equals a repetition
 
     Examples

@@ -69,12 +69,17 @@ class Kernel(Estimator, ABC):
     def __call__(self, A: Any, B: Any = None) -> Array:
         """The kernel matrix of the rows of A with the rows of B.
 
-        A: array-like, table or sparse matrix of shape (n, d); points, one a row; for kernels on other things, a list or
-            column of n of them
-        B: array-like, table or sparse matrix of shape (m, d); points to compare with; A itself when not given, and the
-            matrix is then exactly symmetric
-        Returns ndarray of shape (n, m), float64; Whatever depends on data, like ``gamma="scale"``, is taken from all
-            rows given, those of A and B together.
+        Parameters
+        ----------
+        A : array-like, table or sparse matrix of shape (n, d)
+            Points, one per row; for kernels on other things, a list or column of n of them.
+        B : array-like, table or sparse matrix of shape (m, d), optional
+            Points to compare with; A itself when not given, and the matrix is then exactly symmetric.
+
+        Returns
+        -------
+        ndarray of shape (n, m), float64
+            Whatever depends on data, like ``gamma="scale"``, is taken from all rows given, those of A and B together.
         """
         names = _column_names(A)
         A = self._points(A, "A")
@@ -99,7 +104,7 @@ class Kernel(Estimator, ABC):
         Parameters
         ----------
         A : array-like, table or sparse matrix of shape (n, d)
-            Points, one a row; for kernels on other things, a list or column of n of them.
+            Points, one per row; for kernels on other things, a list or column of n of them.
 
         Returns
         -------
@@ -152,7 +157,7 @@ class Kernel(Estimator, ABC):
         Parameters
         ----------
         A, B : ndarray or CSR matrix, float32 or float64
-            Points, one a row; one may be dense and the other sparse.
+            Points, one per row; one may be dense and the other sparse.
 
         Returns
         -------
@@ -166,7 +171,7 @@ class Kernel(Estimator, ABC):
         Parameters
         ----------
         A : ndarray or CSR matrix, float32 or float64
-            Points, one a row.
+            Points, one per row.
 
         Returns
         -------
@@ -184,7 +189,7 @@ class Kernel(Estimator, ABC):
         Parameters
         ----------
         A : ndarray or CSR matrix
-            Points, one a row.
+            Points, one per row.
         """
 
     @property
@@ -243,7 +248,7 @@ class Kernel(Estimator, ABC):
         return copy.copy(self)
 
     def _sizes(self, X: Points) -> Array | None:
-        """Numbers that must not overflow on the training points; None if there is nothing to look at."""
+        """Numbers that must not overflow on the training points; None if there is nothing to check."""
         return self.self_similarity(X)
 
     def __add__(self, other: Any) -> Kernel:

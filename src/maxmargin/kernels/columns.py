@@ -63,7 +63,7 @@ class Columns(Kernel):
 
     def check_points(self, A: Points) -> None:
         checked_kernel(self)
-        if hasattr(self, "indices_"):  # else resolve finds the columns, and the kernel inside then looks at them
+        if hasattr(self, "indices_"):  # else resolve finds the columns, and the kernel inside then checks them
             if A.shape[1] != self.n_features_:
                 raise ValueError(f"this kernel was resolved for {self.n_features_} columns; got {A.shape[1]}.")
             self.kernel.check_points(self._select(A))
@@ -108,7 +108,7 @@ def column_indices(columns: Any, n_features: int, names: Sequence[str] | None = 
     columns: which columns
     n_features: how many there are
     names: their names
-    Returns Positions from 0 to n_features - 1, in the order given.
+    Returns positions from 0 to n_features - 1, in the order given.
 
     Examples
     --------

@@ -70,15 +70,6 @@ class Normalized(Wrapper):
         lengths = np.sqrt(squares)
         return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
 
-    @property
-    def psd(self) -> bool:
-        return self.kernel.psd
-
-    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        resolved = copy.copy(self)
-        resolved.kernel = self.kernel.resolve(X, weights, feature_names)
-        return resolved
-
 
 class Centered(Wrapper):
     """A kernel whose features have mean zero over the training points.
@@ -127,10 +118,6 @@ class Centered(Wrapper):
         scale = np.abs(k) + 2.0 * np.abs(mu) + abs(self.grand_mean_)
         distances[np.abs(distances) <= _ROUNDING * scale] = 0.0  # a point at the centre
         return distances
-
-    @property
-    def psd(self) -> bool:
-        return self.kernel.psd
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; a resolved kernel forgets its reference, which no longer fits them.

@@ -18,7 +18,7 @@ from maxmargin.runtime.validation import Array, Points
 
 
 class Precomputed(Kernel):
-    """A kernel matrix takes the place of the points: ``fit(K)`` with K square, ``predict(K)`` with a row a new point.
+    """A kernel matrix takes the place of the points: ``fit(K)`` with K square, ``predict(K)`` with one row per point.
 
     Examples
     --------

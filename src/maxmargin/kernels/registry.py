@@ -12,10 +12,10 @@ from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.distance import RBF, Laplacian
 from maxmargin.kernels.dot import Linear, Polynomial, Sigmoid
 from maxmargin.kernels.histogram import ChiSquared, HistogramIntersection
+from maxmargin.kernels.objects.sets import Jaccard
+from maxmargin.kernels.objects.strings import Mismatch, Spectrum
+from maxmargin.kernels.objects.subsequence import Subsequence
 from maxmargin.kernels.other import Callable, Precomputed
-from maxmargin.kernels.sets import Jaccard
-from maxmargin.kernels.strings import Mismatch, Spectrum
-from maxmargin.kernels.subsequence import Subsequence
 from maxmargin.runtime.validation import check_choice
 
 KERNELS: dict[str, type[Kernel]] = {

@@ -2,13 +2,13 @@
 
     binary        f on the grid, one plane; f > 0 is the larger class number
     multiclass    the score of each class on the grid, one plane a class, and the winner of each cell
-    inseparable   C = inf, and two weighted sums of points, one of each class, that are one point: no machine exists (or
+    inseparable   C = inf, and two weighted sums of points, one of each class, that are one point: no model exists (or
                   none was found in the time there is: ``proved`` is false). The picture is that of a soft margin
     empty         fewer than two classes: there is nothing to separate yet
 
-A point of several classes takes part in several machines. Its f is then the smallest y f of them:
+A point of several classes takes part in several models. Its f is then the smallest y f of them:
 
-    one-vs-one    over the pairs with its class            one-vs-rest   of the machine of its class
+    one-vs-one    over the pairs with its class            one-vs-rest   of the model of its class
     joint         its class's score less the best other    slack = max(0, 1 - f) in all three
 
 While a point is dragged the request is ``live``: the fit begins at the multipliers of the page's last one and gets
@@ -38,12 +38,14 @@ from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 TOL = 1e-5  # finer than the estimators' own, since people look closely
 PART = 0.25  # of the time, for a hard margin: the rest is for the soft one that is shown if there is none
 LIVE = 0.3  # seconds for a fit while the hand moves
+LIVE_MANY = 0.1  # the same for more points than MANY: drawing them takes as long again
+MANY = 1_000
 TEXTBOOK = 500  # points that a program of another library gets, which hears of no cancelling
-SOFT = 100.0  # the C of the machine that is shown where there is none without errors
+SOFT = 100.0  # the C of the model that is shown where there is none without errors
 
 
 def parameters(request: dict[str, Any], classes: int = 2) -> dict[str, Any]:
-    """What a request says about the machine, as parameters of ``SVC`` for so many classes.
+    """What a request says about the model, as parameters of ``SVC`` for so many classes.
 
     Examples
     --------
@@ -56,9 +58,9 @@ def parameters(request: dict[str, Any], classes: int = 2) -> dict[str, Any]:
     multiclass = requests.choice(request, "multiclass", requests.MULTICLASS, "ovo")
     if classes > 2 and multiclass == "ovo":
         found["break_ties"] = True  # so that the winner of a cell has the highest score
-    if (classes > 2 and multiclass == "ovr") or multiclass == "crammer_singer":
+    if classes > 2 and multiclass != "ovo":
         found["multiclass"] = multiclass
-    if solver != "auto" and multiclass != "crammer_singer":  # the joint machine has its own
+    if solver != "auto" and found.get("multiclass") != "crammer_singer":  # the joint model has its own
         found["solver"] = solver
     return found
 
@@ -113,7 +115,8 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
 def _answer(
     X: Array, y: Array, settings: dict[str, Any], axes: tuple[Array, Array], control: Run, live: bool
 ) -> dict[str, Any]:
-    whole = min(LIVE, control.max_seconds or LIVE) if live else control.max_seconds
+    limit = LIVE if len(y) <= MANY else LIVE_MANY
+    whole = min(limit, control.max_seconds or limit) if live else control.max_seconds
 
     def left() -> float | None:
         return None if whole is None else max(1e-3, whole - control.seconds)
@@ -121,13 +124,13 @@ def _answer(
     if not math.isinf(settings["C"]):
         return described(fitted(X, y, settings, left(), control.kept, live), X, y, axes, live)
     try:
-        machine = fitted(X, y, settings, None if whole is None else PART * whole)
+        model = fitted(X, y, settings, None if whole is None else PART * whole)
     except InseparableError as error:
         proof = _proof(error.proof, X, settings)
     else:
-        if machine.report_.converged:
-            return described(machine, X, y, axes, live)
-        proof = _no_proof(unfinished_sentence(machine.report_, live), proved=False)
+        if model.report_.converged:
+            return described(model, X, y, axes, live)
+        proof = _no_proof(unfinished_sentence(model.report_, live), proved=False)
     soft = fitted(X, y, {**settings, "C": SOFT}, left(), control.kept, live)
     return {**described(soft, X, y, axes, live), "kind": "inseparable", "soft_C": SOFT, "proof": proof}
 
@@ -140,27 +143,27 @@ def fitted(
     kept: dict[str, Any] | None = None,
     warm: bool = False,
 ) -> SVC:
-    """The machine of these parameters. ``kept`` gets its multipliers; a ``warm`` fit begins at those found there.
+    """The model of these parameters. ``kept`` gets its multipliers; a ``warm`` fit begins at those found there.
 
     Examples
     --------
     >>> import numpy as np
     >>> from maxmargin.lab.classify import fitted
-    >>> machine = fitted(np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]), {"kernel": "linear"}, None)
-    >>> machine.n_support_
+    >>> model = fitted(np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]), {"kernel": "linear"}, None)
+    >>> model.n_support_
     array([1, 1], dtype=int32)
     """
-    machine = SVC(**settings, max_seconds=max_seconds, warm_start=kept is not None)
+    model = SVC(**settings, max_seconds=max_seconds, warm_start=kept is not None)
     if kept and warm:
-        machine.start_from(kept["multipliers"])
-    machine.fit(X, y)
+        model.start_from(kept["multipliers"])
+    model.fit(X, y)
     if kept is not None:
-        kept["multipliers"] = machine.last_solution()
-    return machine
+        kept["multipliers"] = model.last_solution()
+    return model
 
 
-def described(machine: SVC, X: Array, y: Array, axes: tuple[Array, Array], live: bool = False) -> dict[str, Any]:
-    """The machine as the page shows it.
+def described(model: SVC, X: Array, y: Array, axes: tuple[Array, Array], live: bool = False) -> dict[str, Any]:
+    """The model as the page shows it.
 
     Examples
     --------
@@ -172,46 +175,45 @@ def described(machine: SVC, X: Array, y: Array, axes: tuple[Array, Array], live:
     ('binary', [4, 4], 0)
     """
     grid = np.column_stack([side.ravel() for side in np.meshgrid(*axes)])
-    binary = len(machine.classes_) == 2
-    scores, winners, values = _scores(machine, grid)
-    predicted = _scores(machine, X)[1]
-    points = _two(machine, X, y) if binary else _many(machine, X, y)
+    binary = len(model.classes_) == 2
+    scores, winners, values = _scores(model, grid)
+    predicted = _scores(model, X)[1]
+    points = _two(model, X, y) if binary else _many(model, X, y)
     errors = int(np.count_nonzero(predicted != y))
-    report = machine.report_
-    linear = machine.kernel == "linear"
-    votes = not binary and machine._scheme == "ovo"
+    report = model.report_
+    linear = model.kernel == "linear"
+    votes = not binary and model._scheme == "ovo"
     return {
         "kind": "binary" if binary else "multiclass",
-        "classes": machine.classes_.tolist(),
+        "classes": model.classes_.tolist(),
         "values": base64.b64encode(scores.astype("<f4").tobytes()).decode(),
-        # votes jump from node to node; the page draws the borders from the machines that cast them
+        # votes jump from node to node; the page draws the borders from the models that cast them
         "pairs": base64.b64encode(values.T.astype("<f4").tobytes()).decode() if votes else None,
         "labels": base64.b64encode(winners.astype(np.uint8).tobytes()).decode(),
         "grid": [len(axes[0]), len(axes[1])],
-        "points": _records(points, predicted, machine.support_),
-        "intercept": _intercepts(machine, binary),
-        "coef": machine.coef_.tolist() if linear else None,
+        "points": _records(points, predicted, model.support_),
+        "intercept": model.intercept_.tolist()[0] if binary else model.intercept_.tolist(),
+        "coef": model.coef_.tolist() if linear else None,
         "margin": report.margin,
         "n_support": report.n_support,
-        "comment": comment(machine, errors, len(y), live),
+        "comment": comment(model, errors, len(y), live),
         "certificate": certificate(report),
-        "report": numbers(machine, errors, len(y)),
+        "report": numbers(model, errors, len(y)),
     }
 
 
-def _scores(machine: SVC, X: Array) -> tuple[Array, Array, Array]:
+def _scores(model: SVC, X: Array) -> tuple[Array, Array, Array]:
     """f of two classes, shape (1, n), or a score a class, shape (K, n); the label of each row, as ``predict`` gives it;
-    and the values of all machines, shape (n, machines)."""
-    values = machine._decision(X)
-    if len(machine.classes_) == 2:
-        f = values[:, 0] if values.shape[1] == 1 else values[:, 1] - values[:, 0]
-        return f[None], machine.classes_[(f > 0).astype(int)], values
-    scores = votes_with_confidence(values, machine._present) if machine._scheme == "ovo" else values
-    return scores.T, machine.classes_[scores.argmax(axis=1)], values
+    and the values of all models, shape (n, models)."""
+    values = model._decision(X)
+    if len(model.classes_) == 2:
+        return values.T, model.classes_[(values[:, 0] > 0).astype(int)], values
+    scores = votes_with_confidence(values, model._present) if model._scheme == "ovo" else values
+    return scores.T, model.classes_[scores.argmax(axis=1)], values
 
 
-def _two(machine: SVC, X: Array, y: Array) -> dict[str, Array]:
-    report = margin_report(machine, X, y)
+def _two(model: SVC, X: Array, y: Array) -> dict[str, Array]:
+    report = margin_report(model, X, y)
     assert report.alpha is not None
     return {
         "f": report.decision,
@@ -222,26 +224,26 @@ def _two(machine: SVC, X: Array, y: Array) -> dict[str, Array]:
     }
 
 
-def _many(machine: SVC, X: Array, y: Array) -> dict[str, Array]:
+def _many(model: SVC, X: Array, y: Array) -> dict[str, Array]:
     """f of each point is its smallest functional margin; alpha the sum of its multipliers."""
-    values, codes = machine._decision(X), np.searchsorted(machine.classes_, y)
-    rows, n_classes = np.arange(len(y)), len(machine.classes_)
-    if machine._scheme == "ovo":
+    values, codes = model._decision(X), np.searchsorted(model.classes_, y)
+    rows, n_classes = np.arange(len(y)), len(model.classes_)
+    if model._scheme == "ovo":
         f = np.full(len(y), math.inf)
         for column, (i, j) in enumerate(pairs(n_classes)):
             for own, sign in ((i, 1.0), (j, -1.0)):
                 f = np.where(codes == own, np.minimum(f, sign * values[:, column]), f)
-    elif machine._scheme == "ovr":
+    elif model._scheme == "ovr":
         f = values[rows, codes]
     else:
         others = values.copy()
         others[rows, codes] = -math.inf
         f = values[rows, codes] - others.max(axis=1)
     alpha = np.zeros(len(y))
-    dual = np.abs(machine.dual_coef_)
-    of_machine = dual if machine._scheme != "crammer_singer" else dual / 2  # a row of the joint dual sums to zero
-    alpha[machine.support_] = of_machine.sum(axis=0)
-    on, tol = np.abs(f - 1.0), machine.tol
+    dual = np.abs(model.dual_coef_)
+    of_model = dual if model._scheme != "crammer_singer" else dual / 2  # a row of the joint dual sums to zero
+    alpha[model.support_] = of_model.sum(axis=0)
+    on, tol = np.abs(f - 1.0), model.tol
     category = np.select([on <= tol, f > 1.0, f >= 0.0], ["on", "outside", "inside"], "misclassified")
     nowhere = np.full(len(y), math.nan)
     return {"f": f, "alpha": alpha, "slack": np.maximum(0.0, 1.0 - f), "distance": nowhere, "category": category}
@@ -261,11 +263,6 @@ def _finite(column: Array) -> list[Any]:
     if column.dtype.kind != "f" or np.isfinite(column).all():
         return values
     return [value if math.isfinite(value) else None for value in values]
-
-
-def _intercepts(machine: SVC, binary: bool) -> Any:
-    intercepts = machine.intercept_.tolist()
-    return intercepts[0] if binary and len(intercepts) == 1 else intercepts
 
 
 def _proof(proof: InseparabilityProof | None, X: Array, settings: dict[str, Any]) -> dict[str, Any]:

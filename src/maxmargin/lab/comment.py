@@ -9,41 +9,49 @@ import math
 from typing import Any
 
 from maxmargin import SVC
+from maxmargin.lab import requests
 from maxmargin.problems.separability import InseparabilityProof
 from maxmargin.svm.report import FitReport
 
+TITLES = {"linear": "Linear", "rbf": "Gaussian", "poly": "Polynomial", "laplacian": "Laplacian", "sigmoid": "Sigmoid"}
+WORDS = {"degree": "degree", "gamma": "gamma", "coef0": "offset"}
 
-def comment(machine: SVC, errors: int, n: int, live: bool = False) -> list[str]:
+
+def comment(model: SVC, errors: int, n: int, live: bool = False) -> list[str]:
     """The lines of the comment window; ``live`` while a point is dragged, when fits get little time.
 
     Examples
     --------
     >>> from maxmargin import SVC
     >>> from maxmargin.lab.comment import comment
-    >>> machine = SVC(kernel="linear", C=1.0).fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1])
-    >>> for line in comment(machine, 0, 2):
+    >>> model = SVC(kernel="linear", C=1.0).fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1])
+    >>> for line in comment(model, 0, 2):
     ...     print(line)
-    kernel                Linear(), C = 1
-    kernel evaluations    ...
+    kernel                Linear
+    C                     1
     support vectors       2 of 2 points (class 1: 1, class 2: 1)
     margin 2/|w|          2
-    |w|                   1
     training errors       0 of 2 points (0.0 %)
-    iterations            ... (batch)
+    |w|                   1
+    kernel evaluations    ...
+    solver                ...
+    iterations            ...
     duality gap           ...
     seconds               ...
     """
-    report = machine.report_
-    of_class = ", ".join(f"class {k + 1}: {m}" for k, m in zip(machine.classes_, machine.n_support_, strict=True))
+    report = model.report_
+    of_class = ", ".join(f"class {k + 1}: {m}" for k, m in zip(model.classes_, model.n_support_, strict=True))
     many = len(report.margins) > 1
     lines = [
-        f"kernel                {kernel_text(machine)}, {report.parameters}",
-        f"kernel evaluations    {report.kernel_evaluations:,}",
+        f"kernel                {kernel_text(model.get_params())}",
+        f"C                     {model.C:g}",
         f"support vectors       {report.n_support} of {n} points ({of_class})",
         f"{'smallest margin' if many else 'margin 2/|w|':<20}  {report.margin:.6g}",
-        f"{'largest |w|' if many else '|w|':<20}  {2 / report.margin:.6g}",
         f"training errors       {errors} of {n} points ({100 * errors / n:.1f} %)",
-        f"iterations            {report.n_iter:,} ({report.solver})",
+        f"{'largest |w|' if many else '|w|':<20}  {2 / report.margin:.6g}",
+        f"kernel evaluations    {report.kernel_evaluations:,}",
+        f"solver                {report.solver.replace('_', ' ')}",
+        f"iterations            {report.n_iter:,}",
         f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})",
         f"seconds               {report.seconds:.2g}",
     ]
@@ -52,21 +60,28 @@ def comment(machine: SVC, errors: int, n: int, live: bool = False) -> list[str]:
     return [*lines, SO_FAR if live else f"not converged         {report.status.value}"]
 
 
-def kernel_text(machine: SVC) -> str:
-    """The kernel with its parameters, on one line.
+def kernel_text(settings: dict[str, Any]) -> str:
+    """The kernel of these parameters in words.
 
     Examples
     --------
-    >>> from maxmargin import SVC
     >>> from maxmargin.lab.comment import kernel_text
-    >>> kernel_text(SVC(gamma=2.0).fit([[0.0], [1.0]], [0, 1]))
-    'RBF(gamma=2.0)'
+    >>> kernel_text({"kernel": "rbf", "gamma": 2.0})
+    'Gaussian, sigma = 0.5 (gamma = 2)'
     """
-    return " ".join(str(machine.kernel_).split())
+    name = settings["kernel"]
+    has = requests.parameters_of(name)
+    gamma = settings["gamma"] if "gamma" in has else None
+    if isinstance(gamma, str):  # "scale": a number that depends on the points
+        return f"{TITLES[name]}, gamma = {gamma!r}"
+    if name == "rbf" and gamma is not None:
+        return f"Gaussian, sigma = {math.sqrt(0.5 / gamma):.4g} (gamma = {gamma:.4g})"
+    parts = [f"{words} {settings[key]:.4g}" for key, words in WORDS.items() if key in has]
+    return ", ".join([TITLES[name], *parts])
 
 
 def certificate(report: FitReport) -> str:
-    """How near the optimum the machine is, as a sentence that can be proved.
+    """How near the optimum the model is, as a sentence with its proof.
 
     Examples
     --------
@@ -102,12 +117,12 @@ def percent(share: float) -> str:
     return f"{points:.{max(0, 1 - math.floor(math.log10(points)))}f} %"
 
 
-def numbers(machine: SVC, errors: int, n: int) -> dict[str, Any]:
+def numbers(model: SVC, errors: int, n: int) -> dict[str, Any]:
     """The report for programs."""
-    report = machine.report_
+    report = model.report_
     return {
         "model": report.model,
-        "kernel": kernel_text(machine),
+        "kernel": kernel_text(model.get_params()),
         "parameters": report.parameters,
         "solver": report.solver,
         "solver_reason": report.solver_reason,
@@ -116,7 +131,7 @@ def numbers(machine: SVC, errors: int, n: int) -> dict[str, Any]:
         "iterations": report.n_iter,
         "kernel_evaluations": report.kernel_evaluations,
         "n_support": report.n_support,
-        "n_support_per_class": machine.n_support_.tolist(),
+        "n_support_per_class": model.n_support_.tolist(),
         "margin": report.margin,
         "norm": 2.0 / report.margin if report.margin > 0 else None,
         "errors": errors,
@@ -134,7 +149,7 @@ def numbers(machine: SVC, errors: int, n: int) -> dict[str, Any]:
 def hull_sentence(proof: InseparabilityProof | None, kernel: str) -> str:
     """Why there is no hard margin."""
     if proof is None:
-        return "No joint machine of this kernel has all points right: choose a finite C, or another kernel."
+        return "No joint model with this kernel classifies all points correctly: choose a finite C, or another kernel."
     names = [f"class {label + 1}" if label is not None else "the others" for label in (proof.positive, proof.negative)]
     (few, alone), (n, other) = sorted(zip((len(proof.rows_positive), len(proof.rows_negative)), names, strict=True))
     where = "" if kernel == "linear" else " in the feature space"
@@ -144,12 +159,10 @@ def hull_sentence(proof: InseparabilityProof | None, kernel: str) -> str:
         met = f"a point of {alone} is{where} a mixture of {n} points of {other}"
     else:
         met = f"a mixture of {few} points of {alone} and one of {n} points of {other} are the same point{where}"
-    return (
-        f"No hard margin exists: {met}, and no machine can put it on both sides. Choose a finite C, or another kernel."
-    )
+    return f"No hard margin exists: {met}, and no boundary has it on both sides. Choose a finite C, or another kernel."
 
 
-SO_FAR = "so far                what the solver had in the time there is while the hand moves; let go for the rest"
+SO_FAR = "so far                the best found while you drag; let go, and the fit is finished"
 
 
 def unfinished_sentence(report: FitReport, live: bool = False) -> str:

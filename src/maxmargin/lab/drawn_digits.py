@@ -1,4 +1,4 @@
-"""A digit drawn on the page, or a picture of one, and what a machine takes it for.
+"""A digit drawn on the page, or a picture of one, and what a model takes it for.
 
 A drawing is strokes, lists of points in the unit square with y downwards. Their size and place do not matter, so they
 are first scaled to fill the field. A pixel's ink is how much of it a line of radius r covers, by its distance from the
@@ -7,7 +7,7 @@ segments of the stroke:
     ink(p) = clip(r + 1/2 - distance(p, segments), 0, 1)       distances in pixels
 
 From there on a drawing is treated as any picture (:mod:`maxmargin.digits.pictures`): sheared, stretched, brought to the
-usual stroke width, and its ink counted in 8 x 8 blocks, 0 to 16, as in scikit-learn's digits, which the machine learns
+usual stroke width, and its ink counted in 8 x 8 blocks, 0 to 16, as in scikit-learn's digits, which the model learns
 from.
 """
 
@@ -42,12 +42,12 @@ MOST_BYTES = 24_000_000
 MOST_PIXELS = 50_000_000
 FORMATS = ("PNG", "JPEG", "WEBP")
 TOP = 8  # support vectors that are shown
-KEPT = 12  # machines in memory
+KEPT = 12  # models in memory
 TRAINING_SECONDS = 15.0
 KERNELS = ("linear", "poly", "rbf", "laplacian", "intersection")
 EMPTY = "Draw a digit first."
 
-_machines: dict[tuple[Any, ...], SVC] = {}
+_models: dict[tuple[Any, ...], SVC] = {}
 
 
 def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
@@ -57,13 +57,13 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
     ----------
     request : mapping
         ``strokes`` [[[x, y], ...], ...] in the unit square, y downwards, or ``image``, a data URL of a PNG, JPEG or
-        WebP picture; ``machine`` with ``kernel``, ``C``, ``gamma``, ``multiclass``.
+        WebP picture; ``classifier`` with ``kernel``, ``C``, ``gamma``, ``multiclass``.
     control : Run, optional
 
     Returns
     -------
     dict
-        ``seen``, the 8 x 8 whole numbers that the machine sees; ``label``; ``scores``, one a digit; ``votes`` of
+        ``seen``, the 8 x 8 whole numbers that the model sees; ``label``; ``scores``, one a digit; ``votes`` of
         one-vs-one, one a digit (None with other schemes); ``support``, the support vectors that decided it: ``index``,
         ``label``, ``image``, ``contribution`` and ``share``; ``comment``, sentences.
 
@@ -77,10 +77,10 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
     control = control or Run()
     seen = np.rint(_image(request)).astype(int)
     settings = _settings(request)
-    machine = _trained(settings, control)
+    model = _trained(settings, control)
     row = seen.reshape(1, -1).astype(np.float64)
-    decision = machine.decision_function(row)
-    label = int(machine.predict(row)[0])
+    decision = model.decision_function(row)
+    label = int(model.predict(row)[0])
     votes = None
     if settings["multiclass"] == "ovo":
         first, second = np.array(pairs(10)).T
@@ -88,7 +88,7 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
         scores = votes_with_confidence(decision, np.ones(10, bool))[0]
     else:
         scores = decision[0]
-    one = explain(machine, row, top=TOP)[0]
+    one = explain(model, row, top=TOP)[0]
     return {
         "seen": seen.tolist(),
         "label": label,
@@ -104,12 +104,12 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
             }
             for k in range(len(one.index))
         ],
-        "comment": _comment(label, scores, votes, one, machine),
+        "comment": _comment(label, scores, votes, one, model),
     }
 
 
 def digit_weights(request: Mapping[str, Any], control: Run | None = None) -> dict[str, Any]:
-    """The weights of ten linear machines, one for each digit against the rest, as pictures.
+    """The weights of ten linear models, one for each digit against the rest, as pictures.
 
     Parameters
     ----------
@@ -130,9 +130,9 @@ def digit_weights(request: Mapping[str, Any], control: Run | None = None) -> dic
     (10, 8, 8)
     """
     settings = {"kernel": "linear", "C": requests.price(request, 0.01), "multiclass": "ovr"}
-    machine = _trained(settings, control or Run())
+    model = _trained(settings, control or Run())
     return {
-        "weights": listed(machine.coef_.reshape(10, 8, 8), 4),
+        "weights": listed(model.coef_.reshape(10, 8, 8), 4),
         "sentence": "Ink where a weight is positive speaks for the digit, ink where it is negative against it.",
     }
 
@@ -197,7 +197,7 @@ def _strokes(given: Any) -> list[Array]:
 
 
 def _of_picture(given: Any) -> Array:
-    """What the machine sees of a data URL."""
+    """What the model sees of a data URL."""
     head, comma, body = given.partition(",") if isinstance(given, str) else ("", "", "")
     if not comma or not head.startswith("data:image/") or not head.endswith(";base64"):
         raise RequestError("image must be a PNG or JPEG picture as a data URL, data:image/png;base64,...", "image")
@@ -248,8 +248,8 @@ def _too_large() -> str:
 
 
 def _settings(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The machine's parameters: the kernel's as in the other tabs, with a gamma that suits 64 numbers 0 to 16."""
-    asked = dict(requests.part(request, "machine"))
+    """The model's parameters: the kernel's as in the other tabs, with a gamma that suits 64 numbers 0 to 16."""
+    asked = dict(requests.part(request, "classifier"))
     kernel = asked.get("kernel", "rbf")
     kernel = {"name": kernel} if isinstance(kernel, str) or kernel is None else dict(requests.part(asked, "kernel"))
     kernel["name"] = kernel.get("name") or "rbf"
@@ -264,33 +264,33 @@ def _settings(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _trained(settings: dict[str, Any], control: Run) -> SVC:
-    """The machine of these settings, trained on all 1,797 digits, once."""
+    """The model of these settings, trained on all 1,797 digits, once."""
     key = tuple(sorted(settings.items()))
-    if key in _machines:
-        return _machines[key]
+    if key in _models:
+        return _models[key]
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
     left = control.seconds_left
     shape = "ovo" if settings["multiclass"] == "ovo" else "ovr"
     limit = TRAINING_SECONDS if left is None else min(TRAINING_SECONDS, left)
-    machine = SVC(**settings, decision_function_shape=shape, max_seconds=limit)
+    model = SVC(**settings, decision_function_shape=shape, max_seconds=limit)
     try:
-        machine.fit(X, y)
+        model.fit(X, y)
     except InseparableError as error:
         raise RequestError(
             "C = inf allows no errors, and this kernel cannot avoid them: use a finite C.", "C"
         ) from error
     except (ValueError, ArithmeticError) as error:
-        raise RequestError(" ".join(str(error).split()), "machine") from error
-    if machine.report_.converged:
-        while len(_machines) >= KEPT:
-            _machines.pop(next(iter(_machines)), None)
-        _machines[key] = machine
-    return machine
+        raise RequestError(" ".join(str(error).split()), "classifier") from error
+    if model.report_.converged:
+        while len(_models) >= KEPT:
+            _models.pop(next(iter(_models)), None)
+        _models[key] = model
+    return model
 
 
-def _comment(label: int, scores: Array, votes: Array | None, one: Any, machine: SVC) -> list[str]:
+def _comment(label: int, scores: Array, votes: Array | None, one: Any, model: SVC) -> list[str]:
     order = [int(k) for k in np.argsort(-scores, kind="stable") if k != label]
     second = order[0]
     lines = [
@@ -306,18 +306,18 @@ def _comment(label: int, scores: Array, votes: Array | None, one: Any, machine: 
     )
     if math.isfinite(float(one.value)) and abs(float(one.value)) < 0.2:
         lines.append("It was a close decision: the value that decided it is near zero.")
-    if not machine.report_.converged:
-        lines.append("The machine was stopped before it had learnt everything: use a smaller C.")
+    if not model.report_.converged:
+        lines.append("The model was stopped before it had learnt everything: use a smaller C.")
     return lines
 
 
 def warm_up() -> None:
-    """Train the machine that the page begins with, and let it read a drawing."""
-    digits({"strokes": [[[0.2, 0.1], [0.8, 0.1], [0.4, 0.9]]], "machine": {"C": 1.0}})
+    """Train the model that the page begins with, and let it read a drawing."""
+    digits({"strokes": [[[0.2, 0.1], [0.8, 0.1], [0.4, 0.9]]], "classifier": {"C": 1.0}})
 
 
 def script(state: Mapping[str, Any]) -> str:
-    """The same machine on the same 8 x 8 numbers, as a Python script.
+    """The same model on the same 8 x 8 numbers, as a Python script.
 
     Parameters
     ----------
@@ -333,8 +333,8 @@ def script(state: Mapping[str, Any]) -> str:
     --------
     >>> from maxmargin.lab.drawn_digits import script
     >>> text = script({"strokes": [[[0.5, 0.1], [0.5, 0.9]]]})
-    >>> print(text[text.index("machine =") :])
-    machine = SVC(kernel="rbf", gamma=0.001, C=1.0, multiclass="ovo").fit(*load_digits(return_X_y=True))
+    >>> print(text[text.index("model =") :])
+    model = SVC(kernel="rbf", gamma=0.001, C=1.0, multiclass="ovo").fit(*load_digits(return_X_y=True))
     ...
     """
     from maxmargin.lab.script import call, heading, literal
@@ -347,9 +347,9 @@ def script(state: Mapping[str, Any]) -> str:
         "from maxmargin import SVC, explain",
         "",
         *literal("seen", seen, "0 paper, 16 ink", tuple(range(8))),
-        f"machine = {call('SVC', _settings(state))}.fit(*load_digits(return_X_y=True))",
-        "label = int(machine.predict(seen.reshape(1, -1))[0])",
+        f"model = {call('SVC', _settings(state))}.fit(*load_digits(return_X_y=True))",
+        "label = int(model.predict(seen.reshape(1, -1))[0])",
         'print("This looks like", label)',
-        f"print(explain(machine, seen.reshape(1, -1), top={TOP})[0])",
+        f"print(explain(model, seen.reshape(1, -1), top={TOP})[0])",
     ]
     return "\n".join(lines) + "\n"

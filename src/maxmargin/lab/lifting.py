@@ -4,10 +4,10 @@
     radial        (x, y) -> (x, y, x^2 + y^2)            planes there are circles here (and lines)
     bump          (x, y) -> (x, y, exp(-gamma r^2))      the same circles, seen on a hill
     polar         (x, y) -> (r, theta)                   a line there is a spiral, a circle or a ray here
-    rbf_surface   f(x, y) of a machine with the Gaussian kernel as a height: its space has infinitely many dimensions,
+    rbf_surface   f(x, y) of a model with the Gaussian kernel as a height: its space has infinitely many dimensions,
                   and the height is what can be seen of it
 
-In the lifted space z = Phi(x) a linear machine finds w'z + b with the margin 2 / |w|; in the plane the same function is
+In the lifted space z = Phi(x) a linear model finds w'z + b with the margin 2 / |w|; in the plane the same function is
 f(x, y) = w'Phi(x, y) + b, whose zero is the curve between the classes.
 """
 
@@ -78,10 +78,10 @@ def lift(request: Mapping[str, Any], control: Run | None = None) -> dict[str, An
     xs, ys = requests.view(request)
     Z = X if which == "rbf_surface" else mapped(which, X, gamma)
     settings: dict[str, Any] = {"kernel": "rbf", "gamma": gamma} if which == "rbf_surface" else {"kernel": "linear"}
-    machine = _fitted(Z, y, {**settings, "C": C, "tol": 1e-6}, which, control)
+    model = _fitted(Z, y, {**settings, "C": C, "tol": 1e-6}, which, control)
     G = grid_points(xs, ys)
-    values = machine.decision_function(G if which == "rbf_surface" else mapped(which, G, gamma))
-    f = machine.decision_function(Z)
+    values = model.decision_function(G if which == "rbf_surface" else mapped(which, G, gamma))
+    f = model.decision_function(Z)
     errors = int(np.count_nonzero(y * f <= 0))
     answer: dict[str, Any] = {
         "map": which,
@@ -89,14 +89,14 @@ def lift(request: Mapping[str, Any], control: Run | None = None) -> dict[str, An
         "values": encoded(values),
         "grid": [len(xs), len(ys)],
         "f": listed(f),
-        "support": machine.support_.tolist(),
+        "support": model.support_.tolist(),
         "errors": errors,
-        "margin": short(machine.report_.margin),
+        "margin": short(model.report_.margin),
     }
     if which == "rbf_surface":
         answer |= {"coordinates": listed(np.column_stack((X, f))), "box": _box(G, values, f), "plane": None}
     else:
-        w, b = machine.coef_[0], float(machine.intercept_[0])
+        w, b = model.coef_[0], float(model.intercept_[0])
         box = _padded(Z)
         sheet_grid = grid_points(*(np.linspace(side[0], side[-1], SHEET) for side in (xs, ys)))
         norm = float(np.linalg.norm(w))
@@ -112,8 +112,8 @@ def lift(request: Mapping[str, Any], control: Run | None = None) -> dict[str, An
                 "corners": {str(level): listed(_corners(w, b - level, box)) for level in (-1, 0, 1)},
             },
         }
-    answer["comment"] = _comment(which, machine, gamma, errors, len(y))
-    if not machine.report_.converged:
+    answer["comment"] = _comment(which, model, gamma, errors, len(y))
+    if not model.report_.converged:
         answer["comment"].append(UNFINISHED)
     return answer
 
@@ -186,23 +186,24 @@ def _corners(w: Array, b: float, box: Array) -> Array:
     return np.array(found)[np.argsort(np.arctan2(P @ v, P @ u))]
 
 
-def _comment(which: str, machine: SVC, gamma: float, errors: int, n: int) -> list[str]:
+def _comment(which: str, model: SVC, gamma: float, errors: int, n: int) -> list[str]:
     """What there is to see, in sentences."""
     right = "all points are on their side" if errors == 0 else f"{errors} of {n} points are on the wrong side"
-    count = len(machine.support_)
+    count = len(model.support_)
     if which == "rbf_surface":
         return [
             "The height is f(x, y) = sum of alpha_i y_i k(x_i, x) + b: a hill or a hollow of width "
             f"{1 / math.sqrt(2 * gamma):.3g} on each of the {count} support vectors.",
             f"Where the surface crosses height 0 the classes meet; {right}.",
         ]
-    w, b = machine.coef_[0], float(machine.intercept_[0])
+    w, b = model.coef_[0], float(model.intercept_[0])
     norm = float(np.linalg.norm(w))
     terms = " ".join(f"{value:+.3g} {name}" for value, name in zip(w, AXES[which], strict=True))
     noun = "line" if which == "polar" else "plane"
+    verb = "separates the classes" if errors == 0 else "is the best one for this C,"
     margin = f"with margin {2 / norm:.3g}" if norm > 0 else "without a direction: the classes lie on one point"
     return [
-        f"In the lifted space the {noun} {terms} {b:+.3g} = 0 separates the classes {margin}; {right}.",
+        f"In the lifted space the {noun} {terms} {b:+.3g} = 0 {verb} {margin}; {right}.",
         _back(which, w, b, gamma),
         f"{count} of {n} points are support vectors: on the margin of the lifted space, or beyond it.",
     ]
@@ -253,7 +254,7 @@ def script(state: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        Source that leaves the lifted points in ``Z`` and the machine in ``machine``.
+        Source that leaves the lifted points in ``Z`` and the model in ``model``.
 
     Examples
     --------
@@ -287,13 +288,11 @@ def script(state: Mapping[str, Any]) -> str:
         "X, y = points[:, :2], points[:, 2].astype(int)",
         "",
         f"Z = {code}",
-        f"machine = {call('SVC', {**settings, 'C': requests.price(state), 'tol': 1e-6})}.fit(Z, y)",
+        f"model = {call('SVC', {**settings, 'C': requests.price(state), 'tol': 1e-6})}.fit(Z, y)",
     ]
     if which != "rbf_surface":
         lines += [
-            'print("plane: normal", machine.coef_[0], "offset", machine.intercept_[0])',
-            'print("margin", 2 / np.linalg.norm(machine.coef_[0]))',
+            'print("plane: normal", model.coef_[0], "offset", model.intercept_[0])',
+            'print("margin", 2 / np.linalg.norm(model.coef_[0]))',
         ]
-    return (
-        "\n".join([*lines, 'print("f of the points", machine.decision_function(Z))', "print(machine.report_)"]) + "\n"
-    )
+    return "\n".join([*lines, 'print("f of the points", model.decision_function(Z))', "print(model.report_)"]) + "\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,10 +28,11 @@ SLIDERS = {
     "coef0": {"least": -2.0, "most": 5.0, "default": 1.0, "scale": "linear"},
 }
 MULTICLASS_WORDS = {
-    "ovo": "one against one, votes",
-    "ovr": "one against the rest, highest value",
+    "ovo": "one-vs-one, votes",
+    "ovr": "one-vs-rest, highest score",
     "crammer_singer": "jointly (Crammer and Singer)",
 }
+TOURS = ("margin", "kernels", "solvers")
 UNIT = {"x0": -1.0, "x1": 1.0, "y0": -1.0, "y1": 1.0}
 
 
@@ -52,7 +55,7 @@ def options() -> dict[str, Any]:
     return {
         "kernels": kernels,
         "solvers": [
-            {"name": "auto", "title": "the library's choice"},
+            {"name": "auto", "title": "automatic"},
             *({"name": solver.name, "title": solver.title or solver.name} for solver in solvers),
         ],
         "multiclass": [{"name": name, "title": MULTICLASS_WORDS[name]} for name in requests.MULTICLASS],
@@ -76,7 +79,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "separable",
             "Separable",
-            "A line separates the classes, and three points hold it: drag one of them, then another.",
+            "The widest margin between two classes. Three support vectors (with rings) hold it: drag one of them.",
             _separable(),
             linear,
             "inf",
@@ -84,7 +87,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "outlier",
             "One outlier",
-            "One point makes the margin narrow. Lower C: it is ignored, and the margin widens.",
+            "One point makes the margin narrow. Lower C to 1: the point gets slack, and the margin is wide again.",
             _outlier(),
             linear,
             "inf",
@@ -100,7 +103,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "xor",
             "XOR",
-            "Four corners, two classes: no line does it, a product of the coordinates does. Try degree 2.",
+            "Two classes in opposite corners: no line separates them, degree 1 fails. Degree 2 has x y, which does.",
             _xor(),
             {"name": "poly", "gamma": 1.0, "degree": 2, "coef0": 0.0},
             10.0,
@@ -108,7 +111,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "circles",
             "Circles",
-            "One class around the other: a paraboloid lifts the inner one off. See it in Lift.",
+            "One class surrounds the other. Choose the linear kernel: no line helps. The tab Lift shows what does.",
             _circles(),
             {"name": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0},
             10.0,
@@ -116,7 +119,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "moons",
             "Moons",
-            "Two half moons. A Gaussian kernel bends the boundary; gamma says how much.",
+            "Two half moons. A Gaussian kernel bends the boundary: the smaller sigma is, the more.",
             _moons(),
             _rbf(5.0),
             10.0,
@@ -132,8 +135,8 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "gaussian",
             "The lecture's Gaussian picture",
-            "sigma = 1 and C = inf. Go to C = 100 and 10, then to sigma = 0.25 and 0.1 (gamma = 8 and 50), toward the "
-            "nearest neighbour.",
+            "sigma = 1 and C = ∞. Lower C to 100 and 10; then lower sigma to 0.25 and 0.1: the boundary "
+            "becomes that of the nearest neighbour.",
             _lecture(),
             _rbf(0.5),
             "inf",
@@ -141,7 +144,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "three",
             "Three classes",
-            "Three classes: compare the pairs' votes, one against the rest, and the joint machine.",
+            "Three classes: compare one-vs-one (votes of the pairs), one-vs-rest, and the joint model.",
             _clouds(3, 14, 0.2, 5),
             linear,
             10.0,
@@ -149,12 +152,25 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "six",
             "Six classes",
-            "Six classes, fifteen pairs, one picture.",
+            "Six classes: fifteen binary models, one for each pair, vote on every point.",
             _clouds(6, 12, 0.14, 6),
             _rbf(2.0),
             10.0,
         ),
     ]
+
+
+def tours() -> list[dict[str, Any]]:
+    """The guided tours of the lab: what ``static/tours`` holds, in the order of a course.
+
+    Examples
+    --------
+    >>> from maxmargin.lab.presets import tours
+    >>> [tour["title"] for tour in tours()]
+    ['The margin', 'From lines to kernels', 'How solvers think']
+    """
+    folder = Path(__file__).parent / "static" / "tours"
+    return [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in TOURS]
 
 
 def _preset(

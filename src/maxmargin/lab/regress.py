@@ -1,7 +1,7 @@
 """Curves through points (x, y): ridge regression on basis functions and through a kernel, support vector regression.
 
     ridge_poly     f(x) = w'Phi(x),  Phi = (1, x, ..., x^degree),                w = (Phi'Phi + lambda I)^-1 Phi'y
-    ridge_gauss    the same with Phi_j = exp(-(x - c_j)^2 / sigma^2), a bump on each centre c_j
+    ridge_gauss    the same with Phi_j = exp(-(x - c_j)^2 / (2 sigma^2)), a bump on each centre c_j
     kernel_ridge   f(x) = sum_i c_i k(x_i, x),  c = (K + lambda I)^-1 y,         k = exp(-(x - z)^2 / (2 sigma^2))
     svr            f(x) = sum_i a_i k(x_i, x) + b,  min 1/2 |w|^2 + C sum max(0, |y_i - f(x_i)| - epsilon)
 
@@ -11,6 +11,7 @@ them. Support vector regression is no such blend; its terms a_i k(x_i, x) are sh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -213,8 +214,13 @@ def _estimator(settings: dict[str, Any]) -> Any:
     if name == "ridge_poly":
         basis: Any = MonomialMap(settings["degree"], include_bias=True) if settings["degree"] else _constant
     else:
-        basis = GaussianBasis(sigma=settings["sigma"], centers=settings["centres"])
+        basis = GaussianBasis(sigma=_basis_width(settings), centers=settings["centres"])
     return BasisRegression(basis, alpha=settings["lambda"])
+
+
+def _basis_width(settings: dict[str, Any]) -> float:
+    """exp(-(x - c)^2 / (2 sigma^2)), as in all tabs: the library's basis has no 2."""
+    return math.sqrt(2.0) * float(settings["sigma"])
 
 
 def _constant(X: Array) -> Array:
@@ -265,7 +271,7 @@ def _comment(model: Any, x: Array, residuals: Array, condition: float | None, se
         beyond = int(np.count_nonzero(np.abs(residuals) > epsilon + EDGE * (1.0 + epsilon)))
         rest = "" if len(model.support_) == n else " The others could be removed without changing f."
         return [
-            f"A tube of half-width epsilon = {epsilon:.3g} around f: errors inside it cost nothing, errors beyond it "
+            f"A tube of half-width epsilon = {epsilon:.3g} around f: errors inside it cost nothing, those beyond it "
             f"C = {C:.3g} times their excess.",
             f"{len(model.support_)} of {n} points are support vectors: on the edge of the tube, or beyond it as "
             f"{beyond} are.{rest}",
@@ -341,7 +347,7 @@ def script(state: Mapping[str, Any]) -> str:
         code = call("KernelRidge", {"alpha": settings["lambda"], "kernel": "rbf", "gamma": gamma})
     elif name == "ridge_gauss":
         imports.insert(0, "from maxmargin.kernel_methods.feature_maps import GaussianBasis")
-        basis = call("GaussianBasis", {"sigma": settings["sigma"], "centers": settings["centres"]})
+        basis = call("GaussianBasis", {"sigma": _basis_width(settings), "centers": settings["centres"]})
         code = f"BasisRegression({basis}, alpha={settings['lambda']!r})"
     else:
         imports.insert(0, "from maxmargin.kernel_methods.feature_maps import MonomialMap")

@@ -24,7 +24,7 @@ from maxmargin.solvers import solvers_for
 MOST_POINTS = 5_000
 CLASSES = 6
 FAR = 1e6
-FINEST = 200  # cells of a grid along a side
+FINEST = 320  # cells of a grid along a side
 # kernels of points in the plane; the others are about histograms, strings and sets
 PLANE_KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid")
 MULTICLASS = ("ovo", "ovr", "crammer_singer")
@@ -272,7 +272,8 @@ def price(request: Mapping[str, Any], default: float = 1.0) -> float:
     found = number(request, "C", default)
     if found <= 0:
         raise RequestError(
-            f'C is the price of slack and must be above 0; it is {found:g}. A large C, or "inf", is a hard margin.',
+            f"C weighs the errors and must be above 0; it is {found:g}. With C = 0 errors cost nothing, and w = 0 "
+            "is the best: choose a small C instead.",
             "C",
         )
     return number(request, "C", default, least=SMALLEST_C, most=LARGEST_C)

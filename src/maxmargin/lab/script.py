@@ -1,4 +1,4 @@
-"""A state of the page as a Python script that shows the same: points, machine, comment window, picture.
+"""A state of the page as a Python script that shows the same: points, model, comment window, picture.
 
 ``WRITERS`` lists a function for each tab, which takes the tab's state, checked as its own request is, and returns the
 script. Numbers are written in full, so that the script computes with the same bits as the page.
@@ -14,6 +14,7 @@ import numpy as np
 
 from maxmargin.lab import requests
 from maxmargin.lab.classify import SOFT, parameters
+from maxmargin.lab.comment import kernel_text
 from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
 from maxmargin.runtime.validation import Array
@@ -63,7 +64,7 @@ def script(request: dict[str, Any], control: Run) -> dict[str, Any]:
     )
     X, y = points[:, :2], points[:, 2].astype(int)
     <BLANKLINE>
-    machine = SVC(kernel="linear", C=10.0, tol=1e-05).fit(X, y)
+    model = SVC(kernel="linear", C=10.0, tol=1e-05).fit(X, y)
     ...
     """
     tab = requests.choice(request, "tab", WRITERS, "classify")
@@ -120,41 +121,44 @@ def classify_script(state: dict[str, Any]) -> str:
     if hard:
         lines += [
             "try:",
-            f"    machine = {call('SVC', settings)}.fit(X, y)",
+            f"    model = {call('SVC', settings)}.fit(X, y)",
             "except InseparableError as error:",
             "    print(error.proof)",
-            f"    machine = {call('SVC', {**settings, 'C': SOFT})}.fit(X, y)  # a soft margin instead",
+            f"    model = {call('SVC', {**settings, 'C': SOFT})}.fit(X, y)  # a soft margin instead",
         ]
     else:
-        lines += [f"machine = {call('SVC', settings)}.fit(X, y)"]
-    lines += ["", *_comment_lines(machines=1 if binary or settings.get("multiclass") == "crammer_singer" else 2)]
+        lines += [f"model = {call('SVC', settings)}.fit(X, y)"]
+    models = 1 if binary or settings.get("multiclass") == "crammer_singer" else 2
+    lines += ["", *_comment_lines(models, kernel_text(settings))]
     if classes == 2:
-        lines += ["print()", "print(margin_report(machine, X, y))  # every point: f, distance, slack, alpha"]
+        lines += ["print()", "print(margin_report(model, X, y))  # every point: f, distance, slack, alpha"]
     return "\n".join([*lines, "", *_picture_lines(), ""])
 
 
-def _comment_lines(machines: int) -> list[str]:
+def _comment_lines(models: int, kernel: str) -> list[str]:
     """Code that prints the comment window; see :func:`maxmargin.lab.comment.comment`."""
-    margin, norm = ("margin 2/|w|", "|w|") if machines == 1 else ("smallest margin", "largest |w|")
+    margin, norm = ("margin 2/|w|", "|w|") if models == 1 else ("smallest margin", "largest |w|")
     return [
-        "report = machine.report_",
-        "errors = np.count_nonzero(machine.predict(X) != y)",
+        "report = model.report_",
+        "errors = np.count_nonzero(model.predict(X) != y)",
         "# the page counts classes from 1, the points have them from 0",
-        'of_class = ", ".join(f"class {k + 1}: {n}" for k, n in zip(machine.classes_, machine.n_support_))',
-        'print(f"kernel                {machine.kernel_}, {report.parameters}")',
-        'print(f"kernel evaluations    {report.kernel_evaluations:,}")',
+        'of_class = ", ".join(f"class {k + 1}: {n}" for k, n in zip(model.classes_, model.n_support_))',
+        f'print("kernel                {kernel}")',
+        'print(f"C                     {model.C:g}")',
         'print(f"support vectors       {report.n_support} of {len(y)} points ({of_class})")',
         f'print(f"{margin:<20}  {{report.margin:.6g}}")',
-        f'print(f"{norm:<20}  {{2 / report.margin:.6g}}")',
         'print(f"training errors       {errors} of {len(y)} points ({100 * errors / len(y):.1f} %)")',
-        'print(f"iterations            {report.n_iter:,} ({report.solver})")',
+        f'print(f"{norm:<20}  {{2 / report.margin:.6g}}")',
+        'print(f"kernel evaluations    {report.kernel_evaluations:,}")',
+        """print(f"solver                {report.solver.replace('_', ' ')}")""",
+        'print(f"iterations            {report.n_iter:,}")',
         'print(f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})")',
     ]
 
 
 def _picture_lines() -> list[str]:
     return [
-        "display = MarginDisplay.from_estimator(machine, X, y).plot()",
+        "display = MarginDisplay.from_estimator(model, X, y).plot()",
         f'display.figure_.savefig("{PICTURE}", dpi=150, bbox_inches="tight")',
         f'print("wrote {PICTURE}")',
     ]

@@ -7,7 +7,7 @@
     headers    the page loads nothing from elsewhere and is in no frame; nothing is kept in a cache but the files of the
                page, which hold no secret
 
-Cookies do not know ports: of several labs on one machine each adds its token to the same cookie.
+Cookies do not know ports: of several labs on one computer each adds its token to the same cookie.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ GET    /                       the page                     GET  /static/...    
 POST   /api/<name>             computes, see ``ENDPOINTS``  GET  /api/presets     data sets to begin with
 POST   /api/fits               begins a fit that is watched GET  /api/options     what can be chosen
 GET    /api/fits/<id>/events   server-sent events of it     DELETE /api/fits/<id> cancels it
+GET    /api/tours              guided tours
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import asyncio
 import functools
 import hashlib
 import importlib
+import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -114,11 +116,15 @@ def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = Fal
     async def options(request: Request) -> Response:
         return _json(await asyncio.to_thread(lambda: encode(_named("maxmargin.lab.presets:options")())))
 
+    async def tours(request: Request) -> Response:
+        return _json(await asyncio.to_thread(lambda: encode(_named("maxmargin.lab.presets:tours")())))
+
     app = Starlette(
         routes=[
             Route("/", index),
             Route("/api/presets", presets),
             Route("/api/options", options),
+            Route("/api/tours", tours),
             Route("/api/fits", start, methods=["POST"]),
             Route("/api/fits/{id}/events", events),
             Route("/api/fits/{id}", cancel, methods=["DELETE"]),
@@ -139,7 +145,7 @@ def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = Fal
 
 
 def launch(port: int | None = None, *, browser: bool = True, say: Callable[[str], None] = print) -> None:
-    """Start the lab on this machine and serve until Ctrl-C.
+    """Start the lab on this computer and serve until Ctrl-C.
 
     Parameters
     ----------
@@ -214,6 +220,8 @@ def _preferred() -> socket.socket:
 def _listener(port: int) -> socket.socket:
     # The protocol is named because asyncio sends small packets at once (TCP_NODELAY) only where it is.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    if os.name == "posix":  # at once after a stop, while its last connections linger; Windows would share the port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
     except OSError as error:

@@ -10,18 +10,17 @@ from sklearn.base import ClassifierMixin
 
 from maxmargin.large_scale.estimator import LandmarkEstimator
 from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
-from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
+from maxmargin.large_scale.rows.targets import Targets
 from maxmargin.large_scale.rows.tasks import Classification
-from maxmargin.large_scale.training import Problem, budget_of
+from maxmargin.large_scale.training import Problem
 from maxmargin.problems.losses import Loss, make_loss
 from maxmargin.runtime.batches import labels, places
-from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import Array, Points, check_choice, check_labels, check_number, check_weights
+from maxmargin.runtime.validation import Array, Points, check_choice, check_labels, check_number
 
 HINGE_LOSSES = ("hinge", "squared_hinge")
 
@@ -101,37 +100,13 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
         return Problem(task, self._loss(), 1.0, first_b)
 
     @all_or_nothing
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model to training data.
-
-        {Parameters, X_train}
-        y : array-like of shape (n_samples,)
-            Class labels: numbers, strings or booleans.
-        {sample_weight}
-
-        {Returns, self}
-        """
-        self._check_parameters()
-        control = Control.of(self)
-        X, y = self._training_points(X, y, supervised=True)
-        self.classes_, codes = check_labels(y)
-        self._fit_codes(X, codes, check_weights(sample_weight, X.shape[0]), control)
-        return self
-
-    @all_or_nothing
     def fit_stream(self, source: Any, *, target: Any = None, classes: Any = None) -> Self:
         """Fit the model to rows that come in batches, from a file or from anywhere.
 
         The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
         temporary file, which is removed in the end.
 
-        Parameters
-        ----------
-        source : path, iterable or callable
-            A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight).
-        target : str or int, optional
-            The column of the file that holds the labels.
+        {Parameters, source, target}
         classes : array-like, optional
             All labels there may be; others are refused, and those that are not met have a place in ``classes_``.
 
@@ -146,25 +121,28 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
         >>> model.score(X, y) > 0.95
         True
         """
-        self._check_parameters()
-        control = Control.of(self)
-        with DiskBuffer(budget_of(self.cache_size)) as buffer:
-            parts, weights, origin = self._gather(source, target, buffer)
-            y = np.concatenate([labels(part) for part in parts])
-            if classes is None:
-                self.classes_, codes = check_labels(y)
-            else:
-                self.classes_ = check_labels(labels(np.asarray(classes)))[0]
-                codes, known = places(self.classes_, y)
-                if not known.all():
-                    raise ValueError(
-                        f"y has labels that are not among the classes, {self.classes_.tolist()}: "
-                        f"{np.unique(y[~known]).tolist()}."
-                    )
-            self._fit_codes(buffer.points(), codes, check_weights(np.concatenate(weights), len(y)), control, origin)
-        return self
+        return self._fit_stream(source, target, classes)
 
-    def _fit_codes(self, X: Points, codes: Array, weights: Array, control: Control, source: str = "") -> None:
+    def _training_values(self, X: Any, y: Any) -> tuple[Points, Array]:
+        X, y = self._training_points(X, y, supervised=True)
+        return X, y
+
+    def _joined(self, parts: list[Array]) -> Array:
+        return np.concatenate([labels(part) for part in parts])
+
+    def _fit_targets(
+        self, X: Points, y: Array, weights: Array, control: Control, source: str = "", classes: Any = None
+    ) -> None:
+        if classes is None:
+            self.classes_, codes = check_labels(y)
+        else:
+            self.classes_ = check_labels(labels(np.asarray(classes)))[0]
+            codes, known = places(self.classes_, y)
+            if not known.all():
+                raise ValueError(
+                    f"y has labels that are not among the classes, {self.classes_.tolist()}: "
+                    f"{np.unique(y[~known]).tolist()}."
+                )
         totals = np.bincount(codes, weights=weights, minlength=len(self.classes_))
         problem = self._pose(totals, np.arange(len(totals)))
         weights = np.where(weights * self.class_weight_[codes] > 0, weights, 0.0)
@@ -218,33 +196,12 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
         decision = self.decision_function(X)
         return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
 
-    def exact_objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The objective that the fitted function has in the exact problem of these rows, in float64.
-
-        The function is one of the exact problem too, and |f|^2 = B'K_mm B is its norm there. On the training rows this
-        is ``report_.primal_objective``, up to rounding, and an upper bound of what :class:`~maxmargin.SVC` reaches.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        float
-            Summed over the binary problems of one-vs-rest.
-        """
-        points = self._new_points(X)
-        values = self._expand(self._expansion, points)
+    def _exact_targets(self, y: Any, values: Array, weights: Array) -> tuple[Array, Targets]:
         present = np.flatnonzero(self._present)
-        if len(present) == 1:  # decided in advance, without loss
-            return 0.0
         # Two classes share a binary problem, that of the second.
         own = np.array([0]) if values.shape[1] == 1 else present[1:] if len(present) == 2 else present
-        weights, y = check_weights(sample_weight, len(values)), np.asarray(y)
+        if len(present) == 1:  # decided in advance, without loss
+            weights = np.zeros(len(weights))
         task = Classification(self.classes_, present, self.class_weight_[present], float(self.C))
-        at, targets = task.targets(y, weights)
-        signs, loss_weights = targets.tile(slice(None))
-        losses = self._loss().value(signs, values[at][:, own], loss_weights)
-        return 0.5 * float(self._squares.sum()) + float(losses.sum())
+        at, targets = task.targets(np.asarray(y), weights)
+        return values[at][:, own], targets

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,18 +21,22 @@ from maxmargin.kernels import Precomputed
 from maxmargin.large_scale.auto import FIRST_COMPONENTS, HOLD_OUT_MIN_ROWS, Search, held_out, search
 from maxmargin.large_scale.features.kernel_error import KernelError
 from maxmargin.large_scale.features.landmarks import check_landmark_columns, generator_of
+from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
 from maxmargin.large_scale.report import ApproximateReport, warn_unless_converged
 from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
+from maxmargin.large_scale.rows.targets import Targets
 from maxmargin.large_scale.rows.tasks import row_keys
 from maxmargin.large_scale.training import Problem, Rows, Trained, budget_of, missed, rows_of, train
 from maxmargin.problems.losses import Loss
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.batches import batch_weights, named, opened, passes
-from maxmargin.runtime.callbacks import CallbackSupport
+from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status, check_run_options
 from maxmargin.runtime.convergence import scaling_hint
 from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
@@ -41,6 +45,7 @@ from maxmargin.runtime.validation import (
     check_new_points,
     check_number,
     check_training_points,
+    check_weights,
 )
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion
@@ -72,6 +77,7 @@ def _check_unless_auto(name: str, value: Any, wanted: str, **bounds: Any) -> Non
         raise ValueError(f"{name} must be {wanted} or 'auto'; got {str(value)!r}.")
 
 
+@documented(LANDMARK_ENTRIES)
 @parameters
 class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
     """The base of the estimators. A subclass says what the problem is, and what the fitted function means."""
@@ -109,6 +115,24 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
         """Keep the function that was found; arrays of shapes (m, outputs) and (outputs,)."""
 
     @abc.abstractmethod
+    def _training_values(self, X: Any, y: Any) -> tuple[Points, Array]:
+        """Validated points and targets."""
+
+    @abc.abstractmethod
+    def _joined(self, parts: list[Array]) -> Array:
+        """The validated targets of all batches."""
+
+    @abc.abstractmethod
+    def _fit_targets(
+        self, X: Points, y: Array, weights: Array, control: Control, source: str = "", *options: Any
+    ) -> None:
+        """Pose the problem of these targets, and fit."""
+
+    @abc.abstractmethod
+    def _exact_targets(self, y: Any, values: Array, weights: Array) -> tuple[Array, Targets]:
+        """Of the rows that count, the values of the outputs that were learnt, and their targets."""
+
+    @abc.abstractmethod
     def _summary(self) -> tuple[str, str]:
         """What was fitted, and its parameters, for the report."""
 
@@ -122,6 +146,54 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
         _check_unless_auto("cache_size", self.cache_size, "a number of megabytes", least=0, infinite=True)
 
     # ---- fitting
+
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to training data.
+
+        {Parameters, X_train}
+        y : array-like of shape (n_samples,)
+            Class labels, or target values; for NystroemRidge also of shape (n_samples, n_targets).
+        {sample_weight}
+
+        {Returns, self}
+        """
+        self._check_parameters()
+        control = Control.of(self)
+        X, y = self._training_values(X, y)
+        self._fit_targets(X, y, check_weights(sample_weight, X.shape[0]), control)
+        return self
+
+    def _fit_stream(self, source: Any, target: Any, *options: Any) -> Self:
+        """Fit to batches; ``options`` go to ``_fit_targets``."""
+        self._check_parameters()
+        control = Control.of(self)
+        with DiskBuffer(budget_of(self.cache_size)) as buffer:
+            y, weights, origin = self._gather(source, target, buffer)
+            self._fit_targets(buffer.points(), y, check_weights(weights, len(y)), control, origin, *options)
+        return self
+
+    def exact_objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The objective that the fitted function has in the exact problem of these rows, in float64.
+
+        The function is one of the exact problem too, and |f|^2 = B'K_mm B is its norm there. On the training rows this
+        is ``report_.primal_objective``, up to rounding: an upper bound of the exact optimum.
+
+        {Parameters, X_new}
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        {sample_weight}
+
+        Returns
+        -------
+        float
+            Summed over the binary problems of one-vs-rest, or over targets.
+        """
+        values = self._expand(self._expansion, self._new_points(X))
+        learnt, targets = self._exact_targets(y, values, check_weights(sample_weight, len(values)))
+        y, weights = targets.tile(slice(None))
+        losses = self._loss().value(y, learnt, weights)
+        return self._objective_unit * (0.5 * float(self._squares.sum()) + float(losses.sum()))
 
     def _fit_rows(
         self, X: Points, y: Array, weights: Array, problem: Problem, control: Control, source: str = ""
@@ -260,7 +332,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
             raise ValueError("target names a column of a file; batches bring their own y.")
         return passes(source, 1)(), "from a stream"
 
-    def _gather(self, source: Any, target: Any, buffer: DiskBuffer) -> tuple[list[Array], list[Array], str]:
+    def _gather(self, source: Any, target: Any, buffer: DiskBuffer) -> tuple[Array, Array, str]:
         """Put all batches into the buffer; their targets and weights, and where they came from."""
         targets, weights, width = [], [], 0
         batches, origin = self._batches(source, target)
@@ -287,4 +359,4 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
                 "in all: hand in k(X, X) of the training points, some of its rows at a time."
             )
         count = "1 batch" if len(targets) == 1 else f"{len(targets):,} batches"
-        return targets, weights, f"{origin}, {count}, {kept}"
+        return self._joined(targets), np.concatenate(weights), f"{origin}, {count}, {kept}"

@@ -66,7 +66,7 @@ class NewtonSolution:
     # w, b: (r, k) and (k,)
     w: Array
     b: Array
-    certificates: list[Certificate]  # one an output, from the last pass over all rows
+    certificates: list[Certificate]  # one per output, from the last pass over all rows
     status: Status
     n_iter: int  # Newton steps
     products: int  # passes of conjugate gradients
@@ -89,14 +89,14 @@ class _Best:
         nothing = Certificate(math.inf, -math.inf, math.inf, math.inf, 0.0, 0.0, math.inf, 0.0)
         return cls(w.copy(), b.copy(), [nothing] * len(b), np.zeros(len(b), bool))
 
-    def update(self, w: Array, b: Array, seen: list[Certificate]) -> None:
+    def update(self, w: Array, b: Array, new: list[Certificate]) -> None:
         self.found = list(self.found)
-        for k, (old, new) in enumerate(zip(self.found, seen, strict=True)):
-            dual = max(old.dual, new.dual)
-            self.current[k] = new.primal <= old.primal or np.array_equal(w[:, k], self.w[:, k])
+        for k, (old, found) in enumerate(zip(self.found, new, strict=True)):
+            dual = max(old.dual, found.dual)
+            self.current[k] = found.primal <= old.primal or np.array_equal(w[:, k], self.w[:, k])
             if self.current[k]:
                 self.w[:, k], self.b[k] = w[:, k], b[k]
-            self.found[k] = replace(new if self.current[k] else old, dual=dual)
+            self.found[k] = replace(found if self.current[k] else old, dual=dual)
 
 
 class Newton:

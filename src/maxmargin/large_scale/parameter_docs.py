@@ -29,6 +29,10 @@ landmark_indices_ : array of int or None
 X_train : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
     With ``kernel="precomputed"`` the square kernel matrix.
 X_new : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
+source : path, iterable or callable
+    A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight), with one target.
+target : str or int, optional
+    The column of the file that holds the labels or targets.
 sample_weight : array-like of shape (n_samples,), default=None
     Weights; a weight of two is the same as giving the sample twice.
 n_components_, n_iter_ : int

@@ -12,16 +12,15 @@ from sklearn.base import RegressorMixin
 
 from maxmargin.large_scale.estimator import LandmarkEstimator
 from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
-from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
+from maxmargin.large_scale.rows.targets import Targets
 from maxmargin.large_scale.rows.tasks import Regression
-from maxmargin.large_scale.training import Problem, budget_of
+from maxmargin.large_scale.training import Problem
 from maxmargin.problems.losses import Loss, make_loss
-from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import Array, Points, check_choice, check_number, check_targets, check_weights
+from maxmargin.runtime.validation import Array, Points, check_choice, check_number, check_targets
 
 TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
@@ -51,37 +50,13 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
         return X, y.astype(np.float64)[:, None]
 
     @all_or_nothing
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model to training data.
-
-        {Parameters, X_train}
-        y : array-like of shape (n_samples,)
-            Target values; for NystroemRidge also of shape (n_samples, n_targets).
-        {sample_weight}
-
-        {Returns, self}
-        """
-        self._check_parameters()
-        control = Control.of(self)
-        X, Y = self._training_values(X, y)
-        self._fit_values(X, Y, check_weights(sample_weight, X.shape[0]), control)
-        return self
-
-    @all_or_nothing
     def fit_stream(self, source: Any, *, target: Any = None) -> Self:
         """Fit the model to rows that come in batches, from a file or from anywhere.
 
         The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
         temporary file, which is removed in the end.
 
-        Parameters
-        ----------
-        source : path, iterable or callable
-            A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight), with one
-            target.
-        target : str or int, optional
-            The column of the file that holds the targets.
+        {Parameters, source, target}
 
         {Returns, self}
 
@@ -94,21 +69,19 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
         >>> model.score(x, np.sin(x[:, 0])) > 0.9
         True
         """
-        self._check_parameters()
-        control, self._single = Control.of(self), True
-        with DiskBuffer(budget_of(self.cache_size)) as buffer:
-            parts, weights, origin = self._gather(source, target, buffer)
-            y = check_targets(np.concatenate(parts), buffer.n, numeric=True)
-            all_weights = check_weights(np.concatenate(weights), buffer.n)
-            self._fit_values(buffer.points(), y[:, None], all_weights, control, origin)
-        return self
+        self._single = True
+        return self._fit_stream(source, target)
 
-    def _fit_values(self, X: Points, Y: Array, weights: Array, control: Control, source: str = "") -> None:
+    def _joined(self, parts: list[Array]) -> Array:
+        y = np.concatenate(parts)
+        return check_targets(y, len(y), numeric=True)[:, None]
+
+    def _fit_targets(self, X: Points, y: Array, weights: Array, control: Control, source: str = "") -> None:
         share = weights / weights.sum()
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = share @ Y
-            spread = float(np.sqrt(share @ ((Y - mean) ** 2)).max())
-        self._fit_rows(X, Y, weights, self._pose(mean, spread), control, source)
+            mean = share @ y
+            spread = float(np.sqrt(share @ ((y - mean) ** 2)).max())
+        self._fit_rows(X, y, weights, self._pose(mean, spread), control, source)
 
     def _set_function(self, coefficients: Array, intercept: Array) -> None:
         self.coefficients_, self.intercept_ = coefficients, intercept
@@ -130,28 +103,10 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
         values = self._expand(self._expansion, X)
         return values[:, 0] if self._single else values
 
-    def exact_objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The objective that the fitted function has in the exact problem of these rows, in float64.
-
-        The function is one of the exact problem too, and |f|^2 = B'K_mm B is its norm there. On the training rows this
-        is ``report_.primal_objective``, up to rounding: an upper bound of the exact optimum.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        float
-        """
-        points = self._new_points(X)
-        values = self._expand(self._expansion, points)
+    def _exact_targets(self, y: Any, values: Array, weights: Array) -> tuple[Array, Targets]:
         Y = np.asarray(y, dtype=np.float64).reshape(values.shape)
-        weights = self._loss_weight() * check_weights(sample_weight, len(values))[:, None] * np.ones_like(values)
-        losses = float(self._loss().value(Y, values, weights).sum())
-        return self._objective_unit * (0.5 * float(self._squares.sum()) + losses)
+        at, targets = Regression(self._loss_weight()).targets(Y, weights)
+        return values[at], targets
 
 
 @documented(LANDMARK_ENTRIES)

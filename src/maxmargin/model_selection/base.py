@@ -48,7 +48,7 @@ from maxmargin.runtime.validation import (
 from maxmargin.svm.kernel_input import KernelInput, kernel_of
 
 NAMED = ("gamma", "degree", "coef0")  # parameters that an estimator passes on to a kernel given by name
-AROUND = (0.01, 0.1, 1.0, 10.0, 100.0)  # gammas that are tried if none are given, times "scale"
+GAMMAS_TIMES_SCALE = (0.01, 0.1, 1.0, 10.0, 100.0)  # gammas that are tried if none are given, times "scale"
 
 
 @parameters
@@ -212,7 +212,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
             has_gamma = "gamma" in KERNELS[self.kernel]._get_param_names()
             if has_gamma and points.ndim == 2:
                 scale = 1.0 if self.kernel == "chi2" else resolve_gamma("scale", points, weights)
-                around = [float(f"{factor * scale:.6g}") for factor in AROUND]
+                around = [float(f"{factor * scale:.6g}") for factor in GAMMAS_TIMES_SCALE]
         axes = kernel_axes(self.kernel, self.gammas, self.kernel_params, around)
         return variants(self.kernel, axes, degree=self.degree, coef0=self.coef0)
 
@@ -252,8 +252,8 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         spec = made[cell.variant].params.get("kernel", self.kernel)
         more = variants(spec, of_kernel, degree=self.degree, coef0=self.coef0)
         fresh = cells(more, {name: axes[name] for name in cell.hyperparameters}, first=len(made))
-        seen = [other.params for other in known]
-        return [one for one in fresh if one.params not in seen], more
+        tried = [other.params for other in known]
+        return [one for one in fresh if one.params not in tried], more
 
     # ------------------------------------------------------------ after the search
 

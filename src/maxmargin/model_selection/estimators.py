@@ -100,8 +100,8 @@ class SVCCV(KernelClassifierSearch):
 
     Notes
     -----
-    A kernel that looks at the data (``gamma="scale"``) looks once, at all of X. With ``sample_weight`` models and
-    scores are weighted; a scorer that knows no weights is given the samples whose weight is not zero.
+    What a kernel takes from the data (``gamma="scale"``) is taken once, from all of X. With ``sample_weight`` models
+    and scores are weighted; a scorer that knows no weights is given the samples whose weight is not zero.
 
     The first Ctrl-C ends the search: what has been scored so far is in its attributes, there is no refit, and
     ``KeyboardInterrupt`` is raised; inside ``with maxmargin.interrupts("keep"):`` the best cell so far is refit, and

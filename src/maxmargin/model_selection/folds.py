@@ -35,7 +35,7 @@ class Fold:
 
 
 def check_groups(groups: Any, n_samples: int) -> Any:
-    """Groups, one a sample."""
+    """Groups, one per sample."""
     if groups is None:
         return None
     if not hasattr(groups, "__len__") or len(groups) != n_samples:
@@ -72,7 +72,7 @@ def splits_of(cv: Any, X: Any, y: Any, groups: Any, *, classifier: bool) -> list
     if count:
         warnings.warn(
             f"{count} of the test samples of split {k} are training samples of it too: scores of samples that a "
-            "estimator has learnt from say little about new ones.",
+            "model has learnt from say little about new ones.",
             UserWarning,
             stacklevel=callers_level(),
         )

@@ -23,7 +23,7 @@ from sklearn.base import clone
 
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.kernels.gram.tiled import whole_slots
+from maxmargin.kernels.gram.tiled import padded_slots
 from maxmargin.model_selection.folds import Fold
 from maxmargin.model_selection.grid import Cell
 from maxmargin.model_selection.path import MATRIX_MAX_ROWS, ray
@@ -150,7 +150,7 @@ class PathJob(Job):
             return
         if self.paired:
             at, m = self.rows[task.rows], len(task.rows)
-            K: Array = self.setting.scratch.take("pair", (m, whole_slots(m) + 16), np.float32)
+            K: Array = self.setting.scratch.take("pair", (m, padded_slots(m) + 16), np.float32)
             _native.gather(self.K, at, at, K[:, :m])
             K[:, m:] = 0.0
             y, bound = task.y, self.bound[at]
@@ -158,7 +158,7 @@ class PathJob(Job):
             K, y, bound = self.K, np.ones(len(self.K)), self.bound
             y[self.rows] = task.y
         n = len(y)
-        wide = min(MATRIX_MAX_ROWS, whole_slots(n) + _native.SLOT_UNIT)
+        wide = min(MATRIX_MAX_ROWS, padded_slots(n) + _native.SLOT_UNIT)
         M = self.setting.scratch.take("near", (wide, wide + 16), np.float32)
         W, held = np.empty(wide, np.int64), np.zeros(1, np.int64)
         a, f, last = np.zeros(n), np.zeros(n), math.nan

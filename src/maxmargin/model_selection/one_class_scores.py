@@ -7,11 +7,11 @@ A good region holds most of the data and little else. With s(x) the score of a p
     MV(m) = V of the highest level u that has M(u) >= m       the mass-volume curve
 
 and ``"mass_volume"`` is minus the mean of MV(m) over 0.9 <= m <= 0.999 (Clemencon & Jakubowicz 2013; Goix 2016): 0 is
-perfect, -1 useless. A estimator that overfits gives rows it has not seen the scores of empty space, so that a level low
+perfect, -1 useless. A model that overfits gives rows left out the scores of empty space, so that a level low
 enough for them holds much of it; one that underfits draws its levels wider than the data.
 
 Reference points are uniform in the bounding box of X if it has few columns. With many, nearly all of a box is far from
-every row and V is zero for every estimator; there they are
+every row and V is zero for every model; there they are
 
     x_i + t (x_j - x_k),    t uniform in (0, 2),  i, j, k random rows:
 
@@ -19,7 +19,7 @@ rows moved by differences of rows, near and far, which any number of columns lea
 all models of a search are measured with the same points.
 
 ``"rejection"`` is minus | share of the rows left out that are rejected - nu |: whether nu means outside the training
-rows what it means inside. It needs no points, but does not look at volumes, and so prefers regions that are too large.
+rows what it means inside. It needs no points, but does not measure volumes, and so prefers regions that are too large.
 
 Where labels are known, the mean of two shares is the plainest score: of the inliers that are inside the region, and of
 the outliers that are outside. A split that has only one of them is no judge of that.

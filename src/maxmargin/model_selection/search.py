@@ -1,6 +1,6 @@
 """The loop of a grid search.
 
-    for each kernel (several at a time, if there is room for their values):
+    for each kernel (several at a time, if memory holds their values):
         K                               once, for all folds and values of C
         for each fold, in parallel:     a job: the models of all values of C, one after the other
         for each cell and fold:         the scorer, on the samples that were left out
@@ -70,7 +70,7 @@ class Search:
             else:
                 waiting.append((kernel, mine))
         # Two kernels at a time keep threads busy that one kernel's folds would leave idle at its end.
-        together = 2 if store.room > 1 and len(waiting) > 3 and len(self.folds) % self.threads else 1
+        together = 2 if store.capacity > 1 and len(waiting) > 3 and len(self.folds) % self.threads else 1
         try:
             for first in range(0, len(waiting), together):
                 if self.control.stop() is not None:

@@ -21,18 +21,19 @@ import numpy as np
 from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, Gram
-from maxmargin.kernels.gram.tiled import Form, Side, form_of, store_tiles, tileable, whole_slots
+from maxmargin.kernels.gram.tiled import Form, Side, form_of, padded_slots, store_tiles, tileable
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
-WIDE = 128  # columns beyond which S is kept
-NARROW, MANY = 64, 10_000  # with so few columns and more rows, computing values again is faster than reading them
-SPREAD = 1e-4  # least variance in feature space, relative to k(x, x), for float32
-LARGEST = 1e30  # and the largest kernel value
+KEEP_DISTANCES_MIN_COLUMNS = 128  # columns beyond which S is kept
+# With so few columns and more rows, computing values again is faster than reading them.
+COMPUTE_MAX_COLUMNS, COMPUTE_MIN_ROWS = 64, 10_000
+SINGLE_MIN_SPREAD = 1e-4  # least variance in feature space, relative to k(x, x), for float32
+SINGLE_MAX_VALUE = 1e30  # and the largest kernel value
 
 
 class Store:
-    """The points of a search, and room for kernel matrices.
+    """The points of a search, and memory for kernel matrices.
 
     X: array or CSR matrix; canonical rows in the form that kernels compute with; for a precomputed kernel, the matrix
         of these rows
@@ -43,22 +44,22 @@ class Store:
     def __init__(self, X: Points, kernels: Sequence[Kernel], threads: int, budget: float) -> None:
         self.X, self.threads, self.n = X, threads, X.shape[0]
         self.scratch = Scratch()
-        self.stride = whole_slots(self.n) + 16  # no power of two
+        self.stride = padded_slots(self.n) + 16  # no power of two
         matrix = 4.0 * self.n * self.stride
-        self.room = int(budget // matrix)
-        cheap = X.ndim == 2 and X.shape[1] <= NARROW and all(tileable(kernel, X) for kernel in kernels)
-        if cheap and self.n > MANY:
-            self.room = 0
+        self.capacity = int(budget // matrix)
+        cheap = X.ndim == 2 and X.shape[1] <= COMPUTE_MAX_COLUMNS and all(tileable(kernel, X) for kernel in kernels)
+        if cheap and self.n > COMPUTE_MIN_ROWS:
+            self.capacity = 0
         widths = [kernel for kernel in kernels if type(kernel) is RBF and tileable(kernel, X)]
         self._halves: Array | None = None
-        self._keeps = len(widths) > 2 and X.ndim == 2 and X.shape[1] > WIDE and self.room > 2
-        self.room -= self._keeps
+        self._keeps = len(widths) > 2 and X.ndim == 2 and X.shape[1] > KEEP_DISTANCES_MIN_COLUMNS and self.capacity > 2
+        self.capacity -= self._keeps
         self._buffers: list[Array] = []
 
     def values(self, kernel: Kernel, slot: int = 0) -> Array | None:
         """K, shape (n, stride) with zeros beyond column n, valid until the slot is asked for again; None where it is
         not held."""
-        if slot >= self.room:
+        if slot >= self.capacity:
             return None
         while len(self._buffers) <= slot:
             self._buffers.append(np.empty((self.n, self.stride), np.float32))
@@ -72,7 +73,7 @@ class Store:
         size = float(np.abs(diagonal).max(initial=0.0))
         sample = K[:: max(1, self.n // 64), : self.n].astype(np.float64)
         spread = float(diagonal.mean() - sample.mean())
-        return K if np.isfinite(size) and size < LARGEST and spread > SPREAD * size else None
+        return K if np.isfinite(size) and size < SINGLE_MAX_VALUE and spread > SINGLE_MIN_SPREAD * size else None
 
     def _filled(self, kernel: Kernel, K: Array) -> bool:
         """Compute the values; False if they need double precision."""

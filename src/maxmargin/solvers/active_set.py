@@ -46,9 +46,7 @@ INNER_SHARE_HELD = 0.02  # the same where updates of f is cheap, for values are 
 NEAR_SHARE = 0.1  # phase 2 takes rows within this part of the first violation
 CLOSE_SHARE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
 SLICE_MAX_VALUES = 10_000_000  # kernel values in double precision between two checks of the clock
-ONE_BLOCK_MAX_VARIABLES = (
-    1024  # of a problem that is one block, if its kernel values are stored
-)
+ONE_BLOCK_MAX_VARIABLES = 1024  # of a problem that is one block, if its kernel values are stored
 DUAL_PROGRESS_RELATIVE = 1e-7  # a relative gain of the dual objective that counts as progress
 STALLED_ROUNDS = 40  # rounds without progress before the double-precision solver takes over
 

@@ -21,15 +21,13 @@ import numpy as np
 from maxmargin import _native
 from maxmargin._native import PAIR_BARRIER
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.kernels.gram.tiled import whole_slots
+from maxmargin.kernels.gram.tiled import padded_slots
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.free_step import free_step
 
-CREEPING_STEPS_PER_VARIABLE = (
-    20  # after which a small problem tries a Newton step on the free ones
-)
+CREEPING_STEPS_PER_VARIABLE = 20  # after which a small problem tries a Newton step on the free ones
 STEPS_PER_VARIABLE = 100  # pair steps in a round, for each variable of W
 SLICE_MAX_VARIABLES = 300_000_000  # variables touched between two checks of the clock: under 0.2 s
 
@@ -51,7 +49,7 @@ class Slots:
         parts, starts, at = [], [], 0
         for k in range(n_groups):
             mine = W[group[W] == k] if n_groups > 1 else W
-            length = whole_slots(len(mine) + zero_slot)
+            length = padded_slots(len(mine) + zero_slot)
             parts.append(np.concatenate((mine, np.full(length - len(mine), -1))) if length > len(mine) else mine)
             starts.append(at)
             at += length

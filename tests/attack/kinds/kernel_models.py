@@ -43,7 +43,7 @@ OF_KERNEL_MODELS = [
     contracts.refused,
 ]
 
-COORDINATE_STEPS = 300_000  # one coordinate at a time creeps where two rows nearly cancel: C times K steps, no fault
+COORDINATE_STEPS = 20_000  # one coordinate at a time creeps where two rows nearly cancel: C times K steps, no fault
 KERNELS = ["linear", "poly", "rbf", "sigmoid", "laplacian", "chi2", "intersection", "precomputed"]
 COMPOSED = ["=RBF(0.5) + Linear()", "=2.0 * RBF(0.3)", "=Linear() ** 2 + RBF(1.0)", "=Normalized(Polynomial(2))"]
 

@@ -25,7 +25,7 @@ class FeatureMap(TransformerMixin, Estimator, abc.ABC):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the parameters and look at the training points.
+        """Check the parameters, and learn what depends on the training points.
 
         Parameters
         ----------
@@ -49,7 +49,7 @@ class FeatureMap(TransformerMixin, Estimator, abc.ABC):
         Parameters
         ----------
         X : array-like, table or sparse matrix of shape (n_samples, n_features)
-            Points, one a row.
+            Points, one per row.
 
         Returns
         -------

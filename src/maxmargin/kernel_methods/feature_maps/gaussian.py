@@ -32,8 +32,8 @@ from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_memory, check_new_points, check_number, check_points
 
-HIGHEST_ORDER = 1000  # up to it, features of points so far away that exp(-|u|^2 / 2) is 0 in float64 are 0 as well
-STRIP = 256  # rows at a time
+MAX_ORDER = 1000  # up to it, features of points so far away that exp(-|u|^2 / 2) is 0 in float64 are 0 as well
+STRIP_ROWS = 256  # rows at a time
 
 
 @parameters
@@ -81,7 +81,7 @@ class GaussianSeriesMap(FeatureMap):
         Parameters
         ----------
         X : array-like, table or sparse matrix of shape (n_samples, n_features)
-            Points, one a row.
+            Points, one per row.
 
         Returns
         -------
@@ -95,7 +95,7 @@ class GaussianSeriesMap(FeatureMap):
         return float(gammainc(int(self.order) + 1, longest)) if math.isfinite(longest) else 1.0
 
     def _check(self, X: Points) -> None:
-        check_number("order", self.order, least=0, most=HIGHEST_ORDER, integer=True)
+        check_number("order", self.order, least=0, most=MAX_ORDER, integer=True)
         check_number("sigma", self.sigma, above=0)
         d, n = X.shape[1], int(self.order)
         self.n_output_features_ = math.comb(d + n, n)
@@ -184,8 +184,8 @@ class GaussianBasis(FeatureMap):
     def _features(self, X: Points) -> Any:
         out = empty_features(X.shape[0], self.centers_.shape[0], X.dtype, "A GaussianBasis")
         with single_threaded_blas():
-            for first in range(0, X.shape[0], STRIP):
-                out[first : first + STRIP] = self._kernel.matrix(X[first : first + STRIP], self.centers_)
+            for first in range(0, X.shape[0], STRIP_ROWS):
+                out[first : first + STRIP_ROWS] = self._kernel.matrix(X[first : first + STRIP_ROWS], self.centers_)
         return out
 
     def _names(self, columns: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Maps that look at the distance from the origin.
+"""Maps of the distance from the origin.
 
 RadialMap   (x_1, ..., x_d, |x|^2)      a circle around the origin becomes a plane
 PolarMap    (x_1, x_2) -> (r, theta)    x_1 = r cos(theta),  x_2 = r sin(theta),  -pi < theta <= pi

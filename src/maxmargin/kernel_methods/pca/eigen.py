@@ -23,9 +23,9 @@ from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.svm.kernel_input import KERNEL_MATRIX_BYTES
 
 OVERSAMPLES = 10  # random directions besides those asked for
-NEGATIVE = 1e-5  # share of the largest eigenvalue that a negative one may be, by rounding
-SEEDED = "rng" in inspect.signature(eigsh).parameters  # since SciPy 1.17; before, restarts follow one fixed sequence
-SMALLEST = 1e-12  # share of the largest eigenvalue below which an eigenvalue is zero
+MAX_NEGATIVE_SHARE = 1e-5  # share of the largest eigenvalue that a negative one may be, by rounding
+EIGSH_TAKES_RNG = "rng" in inspect.signature(eigsh).parameters  # SciPy 1.17 or later
+MIN_EIGENVALUE_SHARE = 1e-12  # share of the largest eigenvalue below which an eigenvalue is zero
 
 
 def choose(solver: str, n: int, count: int) -> str:
@@ -79,14 +79,14 @@ def centred_product(gram: Gram) -> Callable[[Array], Array]:
 
 
 def arpack(gram: Gram, count: int, tol: float, max_iter: int | None, random_state: Any) -> tuple[Array, Array]:
-    """By Lanczos iterations, to the relative accuracy ``tol`` (0: the machine's). Where there are fewer directions than
-    components, they are begun anew from random vectors, which are the same in every fit."""
+    """By Lanczos iterations, to the relative accuracy ``tol`` (0: that of float64). Where there are fewer directions
+    than components, they are begun anew from random vectors, which are the same in every fit."""
     n, product = gram.n, centred_product(gram)
     operator = LinearOperator((n, n), matvec=lambda v: product(v.reshape(-1)), dtype=np.float64)
     v0 = check_random_state(0 if random_state is None else random_state).uniform(-1.0, 1.0, n)
     if not product(v0).any():  # all points are equal: no component has variance
         return np.zeros(count), np.eye(n)[:, :count]
-    options: dict[str, Any] = {"rng": np.random.default_rng(0)} if SEEDED else {}
+    options: dict[str, Any] = {"rng": np.random.default_rng(0)} if EIGSH_TAKES_RNG else {}
     try:
         return eigsh(operator, count, which="LA", tol=tol, maxiter=max_iter, v0=v0, **options)
     except ArpackNoConvergence as error:
@@ -110,9 +110,9 @@ def without_noise(values: Array, floor: float, name: str) -> Array:
     """Eigenvalues of a positive semidefinite matrix: those that rounding may have made are zero, and one that is
     truly negative is an error. ``floor`` is the size of rounding errors in the matrix."""
     largest, smallest = values.max(), values.min()
-    if smallest < -max(NEGATIVE * largest, floor):
+    if smallest < -max(MAX_NEGATIVE_SHARE * largest, floor):
         raise ValueError(
             f"{name} is not positive semidefinite on these points: eigenvalues reach from {smallest:.3g} to "
             f"{largest:.3g}. Ask for fewer components, or use a valid kernel; maxmargin.validate_gram tells."
         )
-    return np.where(values > max(SMALLEST * largest, floor), values, 0.0)
+    return np.where(values > max(MIN_EIGENVALUE_SHARE * largest, floor), values, 0.0)

@@ -38,7 +38,7 @@ from maxmargin.runtime.validation import (
     shown,
 )
 
-STRIP = 1 << 22  # features at a time when predicting
+STRIP_FEATURES = 1 << 22  # features at a time when predicting
 NAMES = ("gaussian", "polynomial")
 
 
@@ -54,7 +54,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         bump on every training point, both of :mod:`maxmargin.kernel_methods.feature_maps`. None takes the columns as
         they are.
     alpha : float, default=0.0
-        The price of the squared weights, >= 0; 0 is least squares.
+        The penalty of the squared weights, >= 0; 0 is least squares.
     fit_intercept : bool, default=False
         Whether to add a constant that costs nothing. By default a constant is part of Phi where it is wanted, and is
         penalised like the other weights, as in w = (Phi'Phi + alpha I)^-1 Phi'y.
@@ -158,7 +158,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         X = check_new_points(self, X)
         W = np.atleast_2d(self.coef_).T
         values = np.empty((X.shape[0], W.shape[1]))
-        rows_each = max(1, STRIP // max(1, len(W)))
+        rows_each = max(1, STRIP_FEATURES // max(1, len(W)))
         with single_threaded_blas():
             for start in range(0, X.shape[0], rows_each):
                 values[start : start + rows_each] = self._features(X[start : start + rows_each]) @ W

@@ -19,11 +19,11 @@ from scipy.linalg.lapack import dpotrf
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
 
-BLOCK = 256
+BLOCK_ROWS = 256
 
 
 def _blocks(n: int, first: int = 0) -> list[slice]:
-    return [slice(start, min(start + BLOCK, n)) for start in range(first, n, BLOCK)]
+    return [slice(start, min(start + BLOCK_ROWS, n)) for start in range(first, n, BLOCK_ROWS)]
 
 
 def cholesky(A: Array, threads: int = 1) -> bool:

@@ -86,15 +86,15 @@ class RidgeMethod(MultiOutputMixin, RegressorMixin, SklearnKernelMethod):
             with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
                 values = check_finite(self.kernel_.matrix(X, self.X_fit_[used]))
         system = self._system()
+        alphas, which = np.unique(np.asarray(self._alphas), return_inverse=True)
         blends = []
-        alphas, places = np.unique(self._alphas, return_inverse=True)
         for alpha in alphas:
             B = np.zeros((X.shape[0], n))
             B[:, used] = system.blend(values, float(alpha))
             blends.append(B)
         if len(blends) == 1:
             return blends[0]
-        return np.stack([blends[i] for i in places])
+        return np.stack([blends[i] for i in which])
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Points, Array, Array]:
         """Training points, targets and weights; sets ``X_fit_`` and ``kernel_``."""

@@ -28,7 +28,7 @@ from scipy.linalg.lapack import dpocon, dpotrf, dtrcon
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
 
-FEW_DIGITS = 1e-6  # reciprocal condition number of B'B, above which forming it costs no digit that matters
+NORMAL_EQUATIONS_MIN_RCOND = 1e-6  # of B'B, above which forming it costs no digit that matters
 
 
 def ridge_weights(Phi: Array, Y: Array, alpha: float) -> tuple[Array, int]:
@@ -90,7 +90,7 @@ def _well_conditioned(B: Array, T: Array) -> Array | None:
     G = B.T @ B
     norm = np.abs(G).sum(axis=0).max()
     factor, failed = dpotrf(G, lower=True)
-    if failed or dpocon(factor, norm, uplo="L")[0] < FEW_DIGITS:
+    if failed or dpocon(factor, norm, uplo="L")[0] < NORMAL_EQUATIONS_MIN_RCOND:
         return None
     V = scipy.linalg.cho_solve((factor, True), B.T @ T, check_finite=False)
     return V + scipy.linalg.cho_solve((factor, True), B.T @ (T - B @ V), check_finite=False)

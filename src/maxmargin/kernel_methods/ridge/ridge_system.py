@@ -31,7 +31,7 @@ from maxmargin.kernel_methods.ridge.cholesky import cholesky, cholesky_solve
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, callers_level, check_memory
 
-STRIP = 512  # rows at a time
+STRIP_ROWS = 512  # rows at a time
 
 
 class Eigen(NamedTuple):
@@ -70,7 +70,7 @@ class RidgeSystem:
         self.eigen: Eigen | None = None
 
     def _strips(self) -> list[slice]:
-        return [slice(start, start + STRIP) for start in range(0, len(self.A), STRIP)]
+        return [slice(start, start + STRIP_ROWS) for start in range(0, len(self.A), STRIP_ROWS)]
 
     def _project(self, R: Array) -> Array:
         """Q times R."""
@@ -85,7 +85,7 @@ class RidgeSystem:
         return c, share @ Y - self.mean @ c
 
     def blend(self, values: Array, alpha: float) -> Array:
-        """b(x) of new points, one a row, from their kernel values with the training points."""
+        """b(x) of new points, one per row, from their kernel values with the training points."""
         if self.q is None:
             return self._solve((values * self.s).T, alpha).T * self.s
         rows = self._solve(((values - self.mean) * self.s).T, alpha).T * self.s

@@ -1,7 +1,7 @@
 """Kernel values as an operator.
 
 A solver never sees points: it asks a :class:`Gram` for the diagonal, for blocks K[rows, cols] and for products
-K[rows, cols] @ coefficients, which are computed tile by tile and never stored as a whole. Whether the points are dense
+K[rows, cols] @ coefficients, which are computed tile by tile and never stored. Whether the points are dense
 or sparse, float32 or float64, or whether K was handed in by the user, is decided here and nowhere else. Values are
 float64.
 """
@@ -21,7 +21,7 @@ from maxmargin.runtime.validation import Array, Points
 TILE_ROWS, TILE_COLS = 256, 512  # a float64 tile of 1 MB stays in a core's second-level cache
 
 
-DENSE_ENTRIES = 4_000_000  # a sixteenth of this is small enough to be dense in any case
+DENSE_MAX_ENTRIES = 4_000_000  # a sixteenth of this is small enough to be dense in any case
 
 
 def _tiles(count: int, size: int) -> list[slice]:
@@ -133,10 +133,10 @@ def kernel_product(kernel: Kernel, A: Points, B: Points, coef: Array, threads: i
 class StoredGram(Gram):
     """A kernel matrix that is held in memory: the user's own, or a small one computed once and shared.
 
-    K: (N, N); never copied as a whole
+    K: (N, N); never copied
     index: the rows of K this operator stands for; all by default
     evaluations: kernel values it took to fill K
-    around: the C-ordered float64 array whose first rows and columns are K, if it has room for whole vectors beyond them
+    around: the C-ordered float64 array whose first rows and columns are K, if it is padded to full vectors
     """
 
     def __init__(self, K: Array, index: Array | None = None, evaluations: int = 0, around: Array | None = None) -> None:
@@ -188,7 +188,7 @@ def computing_form(X: Points) -> Points:
         return X
     n, d = X.shape
     filled = X.nnz if sp.issparse(X) else np.count_nonzero(X[:: max(1, n // 2000)]) * max(1, n // 2000)
-    if d <= 16 or n * d <= DENSE_ENTRIES // 16 or filled > 0.15 * n * d:
+    if d <= 16 or n * d <= DENSE_MAX_ENTRIES // 16 or filled > 0.15 * n * d:
         return X.toarray() if sp.issparse(X) else X
     return X if sp.issparse(X) else sp.csr_matrix(X)
 

@@ -1,4 +1,4 @@
-"""Kernel values that the machines of one-vs-one share.
+"""Kernel values that the binary problems of one-vs-one share.
 
 Every pair of classes needs K of both classes with themselves, which their other pairs need too, and K of one with the
 other, which is theirs alone. So the first are computed once and held, and the second lives while its pair is solved.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin import _native
-from maxmargin.kernels.gram.tiled import Panels, Side, TiledGram, store_tiles, whole_slots
+from maxmargin.kernels.gram.tiled import Panels, Side, TiledGram, padded_slots, store_tiles
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array
 
-DOUBLE = 1024  # rows of a pair of classes up to which shared values are held in float64
+DOUBLE_MAX_ROWS = 1024  # rows of a pair of classes up to which shared values are held in float64
 
 
 class HeldGram(TiledGram):
@@ -56,11 +56,11 @@ class HeldGram(TiledGram):
         if not self.double:
             return super().stored()
         m, every = self.cut, np.arange(self.n)
-        whole: Array = self.scratch.take("stored", (self.n, whole_slots(self.n) + 16), np.float64)
-        out = whole[:, : self.n]
-        out[:m, :m], out[m:, m:], out[:m, m:], whole[:, self.n :] = self.first, self.last, self.cross, 0.0
+        stored: Array = self.scratch.take("stored", (self.n, padded_slots(self.n) + 16), np.float64)
+        out = stored[:, : self.n]
+        out[:m, :m], out[m:, m:], out[:m, m:], stored[:, self.n :] = self.first, self.last, self.cross, 0.0
         _native.transpose(self.cross, out[m:, :m])
-        return whole, every
+        return stored, every
 
     def fill(self, rows: Array, out: Array) -> None:
         if out.dtype != self.first.dtype:
@@ -83,9 +83,9 @@ class HeldGram(TiledGram):
 
 
 class ClassBlocks:
-    """Kernel values that the machines of one-vs-one share: K of each class with itself, computed once.
+    """Kernel values that the binary problems of one-vs-one share: K of each class with itself, computed once.
 
-    Small classes are held in float64, so that their machines need no second look; large ones in float32.
+    Small classes are held in float64, so that their problems need no correction; large ones in float32.
 
     codes: class of each row, -1 for rows that take no part
     """
@@ -94,7 +94,7 @@ class ClassBlocks:
         self.gram = gram
         self.members = [np.flatnonzero(codes == k) for k in range(n_classes)]
         sizes = sorted(len(rows) for rows in self.members)
-        self.double = sum(sizes[-2:]) <= DOUBLE or gram.single_is_exact
+        self.double = sum(sizes[-2:]) <= DOUBLE_MAX_ROWS or gram.single_is_exact
         self._sides: dict[int, tuple[Side, Panels]] = {}
         self.own = [self._block(k, k, None) for k in range(n_classes)]
         gram.evaluations += sum(n * n for n in sizes)

@@ -27,10 +27,10 @@ from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 LOG2E = math.log2(math.e)
-STORED = 1024  # up to so many rows all of K is stored
-STORED_PAIRS = 512  # the same where pairs of classes could share blocks of values instead
-WIDEST_CSR = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
-REGISTER_TILE_ROWS = 6  # rows of a register tile: pieces of whole tiles waste none of it
+STORED_MAX_ROWS = 1024  # up to so many rows all of K is stored
+STORED_PAIRS_MAX_ROWS = 512  # the same where pairs of classes could share blocks of values instead
+CSR_MAX_COLUMNS = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
+REGISTER_TILE_ROWS = 6  # rows of a register tile: pieces of full tiles waste none of it
 CHUNK_ROWS = 192  # rows that stay in the second-level cache while all panels pass by
 
 
@@ -79,7 +79,7 @@ def tileable(kernel: Kernel, X: Points) -> bool:
     """Whether tiles can compute this kernel on these points."""
     if X.dtype == object or form_of(kernel) is None:
         return False
-    return not sp.issparse(X) or (X.shape[1] <= WIDEST_CSR and type(kernel) is not Laplacian)
+    return not sp.issparse(X) or (X.shape[1] <= CSR_MAX_COLUMNS and type(kernel) is not Laplacian)
 
 
 @dataclass(frozen=True)
@@ -201,13 +201,13 @@ def _memory(scratch: Scratch | None, name: str, shape: tuple[int, ...], dtype: A
     return array
 
 
-def whole_slots(count: int) -> int:
-    """Columns that pair steps take for so many variables: padded to whole vectors."""
+def padded_slots(count: int) -> int:
+    """Columns that pair steps take for so many variables: padded to full vectors."""
     return -(-count // _native.SLOT_UNIT) * _native.SLOT_UNIT
 
 
 def _spread(work: Callable[[int, int], None], count: int, threads: int) -> None:
-    """Divide ``count`` rows into pieces of whole tiles, and run them on the threads."""
+    """Divide ``count`` rows into pieces of full tiles, and run them on the threads."""
     if count == 0:
         return
     pieces = max(1, min(8 * threads, count // CHUNK_ROWS)) if threads > 1 else 1
@@ -357,13 +357,13 @@ def make_gram(kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.
     """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
     fits into ``budget`` bytes; otherwise values come on demand, by tiles where there is a form. ``pairs`` says that
     pairs of classes will be solved, which share blocks of values instead."""
-    small = X.shape[0] <= (STORED_PAIRS if pairs else STORED)
+    small = X.shape[0] <= (STORED_PAIRS_MAX_ROWS if pairs else STORED_MAX_ROWS)
     fits = 8.0 * X.shape[0] ** 2 <= budget
     form = form_of(kernel) if tileable(kernel, X) else None
     if form is not None and small and fits:
         side = Side.of(X, form, getattr(kernel, "shift_", None), np.float64)
         n, panels = side.n, side.panels(np.arange(side.n), form)
-        out = np.empty((n, whole_slots(n) + 16))  # a stride that is no power of two
+        out = np.empty((n, padded_slots(n) + 16))  # a stride that is no power of two
         out[:, n:] = 0.0
         store_tiles(side, panels, form, out, threads)
         return StoredGram(out[:n, :n], evaluations=n * n, around=out)

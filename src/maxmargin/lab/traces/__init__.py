@@ -244,7 +244,9 @@ def _lesson(request: Mapping[str, Any], name: str) -> tuple[Lesson, dict[str, An
     C, parameters = requests.price(request), requests.kernel(request)
     method = SOLVERS[name]
     if math.isinf(C) and not method.hard:
-        raise RequestError(f"{method.title} follows the slope of the price of slack, and needs a finite C.", "C")
+        raise RequestError(
+            f"{method.title} follows the slope of C times the slack, and needs a finite C: lower C.", "C"
+        )
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             K = _kernel(parameters, X).matrix(X, X)
@@ -302,10 +304,10 @@ def _final(lesson: Lesson, parameters: dict[str, Any], name: str, control: Run) 
     left: dict[str, Any] = {"max_seconds": min(MOST_SECONDS, seconds(control)), "tol": 1e-7}
     try:
         if lesson.squared:
-            machine = SVC(C=math.inf, kernel="precomputed", **left)
-            machine.fit(lesson.K + np.eye(lesson.n) / (2 * lesson.C), lesson.y)
+            model = SVC(C=math.inf, kernel="precomputed", **left)
+            model.fit(lesson.K + np.eye(lesson.n) / (2 * lesson.C), lesson.y)
         else:
-            machine = SVC(C=lesson.C, **parameters, fit_intercept=lesson.intercept, **left).fit(lesson.X, lesson.y)
+            model = SVC(C=lesson.C, **parameters, fit_intercept=lesson.intercept, **left).fit(lesson.X, lesson.y)
     except InseparableError as error:
         if name != "perceptron":
             raise RequestError(
@@ -315,18 +317,18 @@ def _final(lesson: Lesson, parameters: dict[str, Any], name: str, control: Run) 
     except ValueError as error:
         raise RequestError(str(error), "kernel") from error
     a = np.zeros(lesson.n)
-    a[machine.support_] = machine.dual_coef_[0]
-    step = Step(a, lesson.K @ a, "", b=float(machine.intercept_[0]))
+    a[model.support_] = model.dual_coef_[0]
+    step = Step(a, lesson.K @ a, "", b=float(model.intercept_[0]))
     seen = look(lesson, step)
     norm = math.sqrt(max(0.0, float(a @ step.f)))
     return {
         "alpha": listed(np.abs(a)),
         "w": listed(a @ lesson.X) if parameters["kernel"] == "linear" else None,
-        "b": short(float(machine.intercept_[0])),
+        "b": short(float(model.intercept_[0])),
         "primal": short(seen.primal),
         "dual": short(seen.dual),
         "margin": short(2 / norm) if norm > 0 else None,
-        "n_support": len(machine.support_),
+        "n_support": len(model.support_),
     }
 
 
@@ -340,11 +342,14 @@ def _ended(name: str, steps: int, stopped: str, converged: bool, last: dict[str,
     if name == "perceptron":
         if converged:
             made = f"{last['mistakes']:,} mistakes"
-            return f"The perceptron separates the classes after {made}; its margin is not the widest."
+            return f"The perceptron separates the classes after {made}; in general its margin is not the widest."
         return f"The perceptron {stopped or 'gave up'}: perhaps no boundary of this kind separates the classes."
     if last["primal"] is None or not final["primal"]:
         return f"{title} took {steps:,} step{plural}."
     above = max(0.0, last["primal"] / final["primal"] - 1)
-    state = f"converged after {steps:,} step{plural}" if converged else stopped or f"stopped after {steps:,} steps"
-    end = "at the best objective" if above < 1e-6 else f"{above:.2g} of the best objective above it"
+    if SOLVERS[name].bounded:  # it has no test of its own, and ends where it was told to
+        state = f"stopped at its limit of {steps:,} steps"
+    else:
+        state = f"converged after {steps:,} step{plural}" if converged else stopped or f"stopped after {steps:,} steps"
+    end = "at the best objective" if above < 1e-6 else f"{100 * above:.2g} % above the best objective"
     return f"{title} {state}, {end}."

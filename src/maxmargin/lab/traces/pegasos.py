@@ -33,12 +33,13 @@ def steps(lesson: Lesson, most: int) -> Iterator[Step]:
         a *= 1.0 - eta
         f *= 1.0 - eta
         text = f"Step {t} drew {point(i)}, with y f = {number(margin)}: "
+        where = "on the wrong side" if margin < 0 else "inside the margin"
         if margin < 1:
             push = eta * n * C * y[i]
             a[i] += push
             f += push * K[i]
             b += float(y[i]) * min(eta * n * C, C)
-            text += f"inside the margin, so w shrinks by 1/{t} and is pulled toward it by {number(abs(push))}."
+            text += f"{where}, so w shrinks by 1/{t} and is pulled toward it by {number(abs(push))}."
         else:
             text += f"outside the margin, so w only shrinks by 1/{t}."
         if t % n == 0:

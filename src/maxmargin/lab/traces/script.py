@@ -21,14 +21,14 @@ def script(state: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        Source that leaves the run in ``run`` and the machine in ``machine``.
+        Source that leaves the run in ``run`` and the model in ``model``.
 
     Examples
     --------
     >>> from maxmargin.lab.traces import script
     >>> text = script({"points": [[-1, 0, 0], [1, 0, 1]], "kernel": "linear", "C": 1, "solver": "smo"})
-    >>> print(text[text.index("machine") :])
-    machine = SVC(C=1.0, kernel="linear", tol=1e-07).fit(X, y)
+    >>> print(text[text.index("model") :])
+    model = SVC(C=1.0, kernel="linear", tol=1e-07).fit(X, y)
     ...
     """
     from maxmargin.lab.script import call, heading, literal, value_text
@@ -70,9 +70,9 @@ def script(state: Mapping[str, Any]) -> str:
         lines += [
             "# Slack costs its square here: that is a hard margin with the kernel matrix K + I / (2 C).",
             f'K = as_kernel("{kernel["kernel"]}"{", " + of_kernel if of_kernel else ""})(X)',
-            f'machine = SVC(C=np.inf, kernel="precomputed", tol=1e-07).fit(K + np.eye(len(y)) / (2 * {C!r}), y)',
+            f'model = SVC(C=np.inf, kernel="precomputed", tol=1e-07).fit(K + np.eye(len(y)) / (2 * {C!r}), y)',
         ]
         lines.insert(lines.index("from maxmargin.lab.traces import trace"), "from maxmargin.kernels import as_kernel")
     else:
-        lines += [f"machine = {call('SVC', settings)}.fit(X, y)"]
-    return "\n".join([*lines, "print(machine.report_)"]) + "\n"
+        lines += [f"model = {call('SVC', settings)}.fit(X, y)"]
+    return "\n".join([*lines, "print(model.report_)"]) + "\n"

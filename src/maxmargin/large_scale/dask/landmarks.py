@@ -223,7 +223,7 @@ def _sampled(data: Training, m: int, rng: np.random.Generator) -> tuple[Points, 
 
 
 def _scaled(kernel: Kernel, moments: Moments, d: int) -> Kernel:
-    """The kernel with gamma = "scale" made a number by all rows; the rules of other parameters look at the sample."""
+    """The kernel with gamma = "scale" made a number by all rows; the rules of other parameters use the sample."""
     if getattr(kernel, "gamma", None) != "scale" or not moments.variance > 0:
         return kernel
     return kernel.__class__(**{**kernel.get_params(deep=False), "gamma": 1.0 / (d * moments.variance)})
@@ -250,7 +250,7 @@ def _columns(estimator: Any, data: Training, m: int, rng: np.random.Generator) -
             "training points, in chunks of rows."
         )
     weights = np.concatenate(data.each(_weights))
-    K = sp.csr_matrix((n, n))  # for methods that look at its shape only
+    K = sp.csr_matrix((n, n))  # for methods that use its shape only
     if isinstance(method, str) and method in ("leverage", "rpcholesky"):
         if 8.0 * n**2 > FETCH_MAX_BYTES:
             raise ValueError(

@@ -13,8 +13,8 @@ from maxmargin import svm
 from maxmargin.kernels import Linear
 from maxmargin.large_scale.dask.estimator import ClusterClassifier, with_client
 from maxmargin.large_scale.dask.hinges import HingeOracle
-from maxmargin.large_scale.dask.linear_problems import LinearSetup, classes_of
 from maxmargin.large_scale.dask.oracle import DaskOracle
+from maxmargin.large_scale.dask.problems import LinearSetup, classes_of
 from maxmargin.large_scale.dask.shards import Traffic
 from maxmargin.large_scale.dask.training import Moments, Training, counted_workers, training
 from maxmargin.large_scale.newton import Newton, NewtonSolution

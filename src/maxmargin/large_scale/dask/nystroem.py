@@ -16,11 +16,10 @@ from maxmargin import large_scale
 from maxmargin.large_scale.auto import Search
 from maxmargin.large_scale.dask.auto import find_size
 from maxmargin.large_scale.dask.estimator import ClusterClassifier, ClusterEstimator, with_client
-from maxmargin.large_scale.dask.landmark_problems import LandmarkSetup
 from maxmargin.large_scale.dask.landmarks import choose
-from maxmargin.large_scale.dask.linear_problems import classes_of
 from maxmargin.large_scale.dask.oracle import DaskOracle
 from maxmargin.large_scale.dask.partitions import is_collection, one_column
+from maxmargin.large_scale.dask.problems import LandmarkSetup, classes_of
 from maxmargin.large_scale.dask.shards import Traffic
 from maxmargin.large_scale.dask.training import Summary, Training, counted_workers, training
 from maxmargin.large_scale.estimator import Fitted

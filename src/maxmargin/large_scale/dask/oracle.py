@@ -15,65 +15,23 @@ so that it can be restored where a shard is lost. Questions are few, for each co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from maxmargin.large_scale.dask.shard import HELD, Key, Operation, Question
+from maxmargin.large_scale.dask.shard import HELD, Key, Operation, OracleState, Question
 from maxmargin.large_scale.dask.shards import LARGE_ANSWER_BYTES, Shards
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.oracle import RowOracle, Sums
 from maxmargin.large_scale.rows.targets import Values
 from maxmargin.large_scale.rows.tiles import StoredRows
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
-from maxmargin.problems.losses import SquaredHinge
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.validation import Array
 
 FETCH_MAX_BYTES = 2**25  # of rows, up to which a part of them is fetched
 CHANGING = ("evaluate", "recentre")  # after which second derivatives are others
 PASSING = ("evaluate", "curvature_times", "curvature", "curvature_diagonal", "direction")  # what passes over K
-
-
-@dataclass(frozen=True)
-class OracleState:
-    """The state of the rows of a problem."""
-
-    # B, b: the coefficients of F; None where F = 0 still
-    B: Array | None = None
-    b: Array | None = None
-    loss: SmoothedLoss | None = None  # that of the last evaluation
-    # P, p, only: the direction and its outputs
-    P: Array | None = None
-    p: Array | None = None
-    only: Array | None = None
-    # (B, b, loss) wherever the hinges were centred, in this order: centres follow from those before
-    centred: tuple[tuple[Any, Any, Any], ...] = ()
-
-    def restore(self, oracle: LocalOracle) -> None:
-        """Bring new rows into this state."""
-        for B, b, loss in self.centred:
-            oracle.evaluate(B, b, loss)
-            oracle.recentre()
-        if self.loss is not None or self.B is not None:
-            oracle.evaluate(self.B, self.b, self.loss or SmoothedLoss(SquaredHinge()))
-        if self.P is not None:
-            assert self.p is not None
-            oracle.direction(self.P, self.p, self.only)
-
-    def after(self, operation: Operation) -> OracleState:
-        """The state after one more operation."""
-        name, arguments, _ = operation
-        if name == "evaluate":
-            B, b, loss = arguments
-            return replace(self, loss=loss) if B is None else replace(self, B=B, b=b, loss=loss)
-        if name == "direction":
-            P, p, only = arguments
-            return replace(self, P=P, p=p, only=only)
-        if name == "recentre":
-            return replace(self, centred=(*self.centred, (self.B, self.b, self.loss)))
-        return self
 
 
 class DaskOracle:
@@ -97,20 +55,9 @@ class DaskOracle:
         self.ahead: tuple[Operation, Any] | None = None  # the answer to it
         self.known = [place.made for place in shards.places]  # which making of each shard knows the state
         self.sizes: list[list[int]] = shards.every(lambda i, actor: actor.sizes(key))
-
-    @property
-    def n(self) -> int:
-        return sum(map(sum, self.sizes))
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """An eighth, if it can be fetched: map-reduce steps are saved, though steps on more rows would be fewer."""
-        return (8,) if self.n // 8 * self.columns * 8 <= FETCH_MAX_BYTES else (16, 4)
-
-    @property
-    def threads(self) -> int:
-        """Workers, for the report."""
-        return self.shards.traffic.workers
+        self.n, self.threads = sum(map(sum, self.sizes)), shards.traffic.workers
+        # An eighth, if it can be fetched: map-reduce steps are saved, though steps on more rows would be fewer.
+        self.strides: tuple[int, ...] = (8,) if self.n // 8 * columns * 8 <= FETCH_MAX_BYTES else (16, 4)
 
     def _ask(self, *wanted: Operation, size: int = 0) -> Any:
         """The answers to these operations, after those that wait."""

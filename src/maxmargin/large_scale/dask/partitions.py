@@ -25,8 +25,8 @@ from dask.delayed import Delayed
 from maxmargin.runtime.diagnosis import is_missing
 from maxmargin.runtime.validation import Array, Points, check_points, check_targets, check_weights
 
-ALIGNED = 16  # bytes
-BLOCK = 2**27  # bytes of a block of rows that were in memory
+ALIGNMENT_BYTES = 16  # of an array whose products BLAS computes
+BLOCK_MAX_BYTES = 2**27  # of a block of rows that were in memory
 LAZY = (Delayed, distributed.Future)
 
 Lengths = Callable[[Sequence[Delayed]], list[int]]
@@ -128,7 +128,7 @@ def _own(X: Points) -> Points:
     """X in memory like that of any other array. What came over the network may be read-only, for which compiled loops
     would be compiled again, and lie at an odd address, where BLAS is not used and sums have other last bits."""
     arrays = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
-    usual = all(array.flags.writeable and array.ctypes.data % ALIGNED == 0 for array in arrays)
+    usual = all(array.flags.writeable and array.ctypes.data % ALIGNMENT_BYTES == 0 for array in arrays)
     return X if usual else X.copy()
 
 
@@ -258,7 +258,7 @@ def check_rows(X: Any) -> None:
 def cut(X: Points, count: int) -> Blocks:
     """Rows of this process in about so many blocks of the same length, more if they are large."""
     n, size = X.shape[0], X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes
-    ends = np.arange(1 + min(n, max(1, count, -(-size // BLOCK))))
+    ends = np.arange(1 + min(n, max(1, count, -(-size // BLOCK_MAX_BYTES))))
     ends = n * ends // ends[-1]
     make = dask.delayed(_own, pure=False)  # in memory as a partition wants it, so that it is not copied
     parts = [make(X[start:stop]) for start, stop in pairwise(ends.tolist())]
@@ -309,13 +309,13 @@ def _recut(blocks: Blocks, lengths: tuple[int, ...]) -> list[Any]:
     """The same rows in blocks of other lengths."""
     assert blocks.lengths is not None
     starts = np.concatenate(([0], np.cumsum(blocks.lengths)))
-    whole = []
+    cut_anew = []
     for stop, length in zip(np.cumsum(lengths), lengths, strict=True):
         start = stop - length
         touched = [i for i in range(len(blocks.parts)) if starts[i] < stop and starts[i + 1] > start]
         cuts = [(max(0, start - starts[i]), min(blocks.lengths[i], stop - starts[i])) for i in touched]
-        whole.append(dask.delayed(_joined)([blocks.parts[i] for i in touched], cuts))
-    return whole
+        cut_anew.append(dask.delayed(_joined)([blocks.parts[i] for i in touched], cuts))
+    return cut_anew
 
 
 def _joined(parts: list[Any], cuts: list[tuple[int, int]]) -> Array:

@@ -8,7 +8,7 @@ last of them returns. Sums are formed pairwise in the order of the partitions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import distributed
@@ -16,6 +16,8 @@ import distributed
 from maxmargin.large_scale.dask.partitions import Partition
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.oracle import Sums
+from maxmargin.large_scale.smoothed_loss import SmoothedLoss
+from maxmargin.problems.losses import SquaredHinge
 from maxmargin.runtime.validation import Array
 
 HELD = "held"  # stands for the T of the setup among the arguments of an operation
@@ -35,16 +37,48 @@ class Setup(Protocol):
         ...
 
 
-class State(Protocol):
+Operation = tuple[str, tuple[Any, ...], dict[str, Any]]  # a method of LocalOracle and its arguments
+Key = tuple[int, ...]  # which problem: all rows, or by which strides its rows were thinned out
+
+
+@dataclass(frozen=True)
+class OracleState:
     """The state of the rows of a problem."""
+
+    # B, b: the coefficients of F; None where F = 0 still
+    B: Array | None = None
+    b: Array | None = None
+    loss: SmoothedLoss | None = None  # that of the last evaluation
+    # P, p, only: the direction and its outputs
+    P: Array | None = None
+    p: Array | None = None
+    only: Array | None = None
+    # (B, b, loss) wherever the hinges were centred, in this order: centres follow from those before
+    centred: tuple[tuple[Any, Any, Any], ...] = ()
 
     def restore(self, oracle: LocalOracle) -> None:
         """Bring new rows into this state."""
-        ...
+        for B, b, loss in self.centred:
+            oracle.evaluate(B, b, loss)
+            oracle.recentre()
+        if self.loss is not None or self.B is not None:
+            oracle.evaluate(self.B, self.b, self.loss or SmoothedLoss(SquaredHinge()))
+        if self.P is not None:
+            assert self.p is not None
+            oracle.direction(self.P, self.p, self.only)
 
-
-Operation = tuple[str, tuple[Any, ...], dict[str, Any]]  # a method of LocalOracle and its arguments
-Key = tuple[int, ...]  # which problem: the whole, or by which strides its rows were thinned out
+    def after(self, operation: Operation) -> OracleState:
+        """The state after one more operation."""
+        name, arguments, _ = operation
+        if name == "evaluate":
+            B, b, loss = arguments
+            return replace(self, loss=loss) if B is None else replace(self, B=B, b=b, loss=loss)
+        if name == "direction":
+            P, p, only = arguments
+            return replace(self, P=P, p=p, only=only)
+        if name == "recentre":
+            return replace(self, centred=(*self.centred, (self.B, self.b, self.loss)))
+        return self
 
 
 @dataclass(frozen=True)
@@ -55,7 +89,7 @@ class Question:
     turn: int  # questions are numbered, so that one which arrives twice is answered twice and obeyed once
     # what each partition is to do; the answer is the sum of what the last of them returns
     operations: tuple[Operation, ...]
-    state: State | None = None  # to begin with, where the shard is new to the problem
+    state: OracleState | None = None  # to begin with, where the shard is new to the problem
     answers: int = 1  # of how many of the last operations the answer is wanted; with several it is a tuple
 
 
@@ -134,9 +168,3 @@ class Shard:
     def total(self, key: Key) -> Any:
         """The last answer, with what was added to it."""
         return self.totals[key]
-
-    def forget(self, key: Key) -> None:
-        """Drop a problem."""
-        tables: list[dict[Key, Any]] = [self.problems, self.turns, self.answers, self.totals]
-        for table in tables:
-            table.pop(key, None)

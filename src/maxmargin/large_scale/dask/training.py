@@ -50,7 +50,7 @@ SUMS_MAX_ENTRIES = 2**22  # per call: a few milliseconds, so that a cancelled ta
 
 @dataclass(frozen=True)
 class Summary:
-    """What the client knows of a partition: rows, dtype, labels, weights, and the columns' weighted sums."""
+    """What the client knows of a partition: rows, dtype, labels and weights, and the columns' weighted sums."""
 
     # n, used: rows, and those that have weight
     n: int
@@ -143,7 +143,7 @@ class Moments:
     weight: float
     mean: Array
     spread: Array  # the standard deviation of each column
-    variance: float  # of all entries, around their common mean: what gamma="scale" looks at
+    variance: float  # of all entries, around their common mean: what gamma="scale" uses
 
     @classmethod
     def of(cls, summaries: Sequence[Summary]) -> Moments:

@@ -70,7 +70,7 @@ def choose_landmarks(
 
     kernel: a resolved kernel
     X: array, memmap or CSR matrix of shape (n, d), or array of n objects; validated points; for a precomputed kernel,
-        its matrix. X is never copied as a whole.
+        its matrix. X is never copied.
     m: how many. With m or fewer distinct rows of positive weight, all of them; where the kernel has fewer dimensions
         than m, ``"rpcholesky"`` stops when nothing is left to explain.
     method: {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like; how to choose; or the landmarks themselves,
@@ -209,8 +209,8 @@ def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: 
     F, chosen = np.empty((m, n)), np.empty(0, np.int64)
     for _ in range(m):  # a block accepts its first row at least
         mass = np.where(d > flat, weights * d, 0.0)
-        total, room = mass.sum(), m - len(chosen)
-        if total <= 0 or room == 0 or (len(chosen) and stop() is not None):
+        total, missing = mass.sum(), m - len(chosen)
+        if total <= 0 or missing == 0 or (len(chosen) and stop() is not None):
             break
         S = rng.choice(n, PROPOSED_PIVOTS, p=mass / total)
         done = F[: len(chosen)]
@@ -218,7 +218,7 @@ def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: 
         accepted: list[int] = []
         luck = rng.random(PROPOSED_PIVOTS)
         for i, s in enumerate(S):
-            if len(accepted) == room:
+            if len(accepted) == missing:
                 break
             if H[i, i] > flat and luck[i] * d[s] < H[i, i]:
                 accepted.append(i)

@@ -30,12 +30,12 @@ import scipy.linalg
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array
 
-LARGE = 256  # landmarks from which a Cholesky factor is worth a try
-NEAR = 10.0  # a pivot that is less than this many times the cut may be of a direction below it
-FEW = 0.02  # share of such pivots up to which the factor is taken
-LOOKS = 12  # of the power method, for the largest eigenvalue
-ROUNDING = 16 * float(np.finfo(np.float64).eps)  # times m: what an eigenvalue may be wrong by, relative to the largest
-INDEFINITE = 1e-5  # a negative eigenvalue beyond this, relative to the largest, is no rounding, not even of float32
+CHOLESKY_MIN_LANDMARKS = 256  # landmarks from which a Cholesky factor is worth a try
+DOUBTFUL_PIVOT = 10.0  # a pivot that is less than this many times the cut may be of a direction below it
+DOUBTFUL_MAX_SHARE = 0.02  # share of such pivots up to which the factor is taken
+POWER_ITERATIONS = 12  # of the power method, for the largest eigenvalue
+EIGENVALUE_ROUNDING = 16 * float(np.finfo(np.float64).eps)  # times m, relative to the largest
+MAX_NEGATIVE_SHARE = 1e-5  # of the largest eigenvalue: what rounding of float32 may make of one that is zero
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class Factor:
             values, U = scipy.linalg.eigh(K, check_finite=False)
         values, U = values[::-1], U[:, ::-1]
         lowest, largest = float(values[-1]), float(np.abs(values).max())
-        if lowest < -INDEFINITE * largest:
+        if lowest < -MAX_NEGATIVE_SHARE * largest:
             raise ValueError(
                 f"{name} is not positive semidefinite: its matrix of the {len(K)} landmarks has the eigenvalue "
                 f"{lowest:.3g}, next to {values[0]:.3g} as the largest, so it is no inner product of features. Choose "
                 "a kernel that is one (like 'rbf', 'poly' or 'laplacian'), or other parameters; SVC takes such kernels."
             )
-        cut = max(ROUNDING * len(K) * largest, -2.0 * lowest)
+        cut = max(EIGENVALUE_ROUNDING * len(K) * largest, -2.0 * lowest)
         kept = int(np.count_nonzero(values > cut))
         T = U[:, :kept] / np.sqrt(values[:kept])
         # An eigenvector has no sign of its own: the entry that is largest in size is positive, whatever LAPACK says.
@@ -85,7 +85,7 @@ class Factor:
         kernel: as in :meth:`of`
         """
         K = _checked(K_mm, kernel)
-        found = _by_cholesky(K, share) if len(K) >= LARGE else None
+        found = _by_cholesky(K, share) if len(K) >= CHOLESKY_MIN_LANDMARKS else None
         if found is not None:
             return found
         factor = cls.of(K, kernel)
@@ -108,7 +108,7 @@ def _checked(K_mm: Array, kernel: Any) -> Array:
 def largest_eigenvalue(K: Array) -> float:
     """About the largest eigenvalue of a kernel matrix, by the power method: never more than it is."""
     v, found = np.ones(len(K)), 0.0
-    for _ in range(LOOKS):
+    for _ in range(POWER_ITERATIONS):
         length = float(np.linalg.norm(v))
         if length == 0.0:
             break
@@ -129,7 +129,7 @@ def _by_cholesky(K: Array, share: float) -> Factor | None:
             L = scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
         except scipy.linalg.LinAlgError:
             return None
-        if np.count_nonzero(L.diagonal() ** 2 < NEAR * cut) > FEW * len(K):
+        if np.count_nonzero(L.diagonal() ** 2 < DOUBTFUL_PIVOT * cut) > DOUBTFUL_MAX_SHARE * len(K):
             return None
         inverse, _ = scipy.linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)
     return Factor(np.ascontiguousarray(inverse.T), np.array([largest]), cut)

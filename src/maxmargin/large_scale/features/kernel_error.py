@@ -9,7 +9,7 @@ For rows x_1..x_s, drawn at random, with kernel matrix K_s and features Phi_s (o
     entry        root mean square of E_ij, i != j, relative to the mean of k(x_i, x_i)
 
 For features of landmarks E is positive semidefinite, and its diagonal says it all: |E_ij| <= sqrt(E_ii E_jj). Rows that
-are landmarks have E_ii = 0 and would make the rest look better than it is; they are left out. Random features have
+are landmarks have E_ii = 0 and would hide the error of the rest; they are left out. Random features have
 E_ii = 0 everywhere by construction, and show their errors off the diagonal.
 """
 

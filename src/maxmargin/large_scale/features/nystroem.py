@@ -4,7 +4,7 @@
     transform   phi(x) = T'(k(x, z_1), ..., k(x, z_m))
 
 and then phi(x)'phi(z) ~ k(x, z), exactly so where x or z is a landmark. A linear method on phi is a kernel method at
-the price of a linear one. The other roots of K_mm^+ than T, like scikit-learn's symmetric one, only rotate phi.
+the cost of a linear one. The other roots of K_mm^+ than T, like scikit-learn's symmetric one, only rotate phi.
 
 k_m(x) and T are float64 even where phi is float32: T divides by sqrt(lambda), and would blow up the rounding of float32
 by as much as 1e6. Rows are computed in tiles, so that no more than a tile of kernel values is held by each thread.
@@ -33,7 +33,7 @@ from maxmargin.runtime.validation import Array, Points, check_choice, check_memo
 from maxmargin.svm.kernel_input import KernelInput, check_finite, kernel_of
 
 TILE_VALUES = 1 << 18  # kernel values of a tile, 2 MB
-NAMED = {"gamma": "auto", "degree": 3, "coef0": 1.0}  # where a kernel given by name is told nothing, as scikit-learn
+NAMED = {"gamma": "auto", "degree": 3, "coef0": 1.0}  # of a kernel given by name, by default, as in scikit-learn
 
 
 @parameters
@@ -209,7 +209,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
             Points, like the training points, or better others; for a precomputed kernel, its training matrix.
         rows : int, default=1000
-            How many of them to look at.
+            How many of them to use.
         random_state : int, RandomState or Generator, default=0
             Draws the rows.
 
@@ -239,7 +239,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
 
 def _copies(X: Points, landmarks: Points) -> Array | None:
-    """The rows of X that are landmarks, by their content; None if that cannot be told."""
+    """The rows of X that are landmarks, by their content; None if that cannot be known."""
     if X.dtype == object:
         keys, marks = object_hashes(X), object_hashes(landmarks)
     else:

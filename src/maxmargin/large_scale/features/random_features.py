@@ -58,7 +58,7 @@ TURN = 2.0 * np.pi
 class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Random waves, whose inner products are about the kernel's.
 
-    Cheaper than :class:`Nystroem` for each feature, and it looks at no data; but it takes more features for the same
+    Cheaper than :class:`Nystroem` for each feature, and it needs no data; but it takes more features for the same
     error, and only kernels of x - z.
 
     Parameters
@@ -66,7 +66,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     n_components : int, default=100
         Number of features.
     kernel : {"rbf", "laplacian"} or Kernel, default="rbf"
-        The kernel; also sums, products, whole powers and multiples of such kernels, and of
+        The kernel; also sums, products, integer powers and multiples of such kernels, and of
         :class:`~maxmargin.kernels.Columns`.
     gamma : float, "scale" or "auto", optional
         Parameter of a kernel given by name; 1 / n_features when not given.
@@ -82,7 +82,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     Attributes
     ----------
     frequencies_ : ndarray of shape (ceil(n_components / 2), n_features)
-        w, one a row.
+        w, one per row.
     phase_ : float
         Of the last frequency if n_components is odd.
     scale_ : float
@@ -160,7 +160,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Points, one a row.
+            Points, one per row.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             angles = X[rows].astype(np.float64, copy=False) @ W
             if count % 2:
                 angles[:, -1] += self.phase_
-            if dtype == np.float32:  # a frequency may be large: whole turns leave before digits do
+            if dtype == np.float32:  # a frequency may be large: full turns are subtracted in float64
                 angles -= TURN * np.rint(angles / TURN)
                 angles = angles.astype(np.float32)
             part = out[rows]
@@ -207,7 +207,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Points.
         rows : int, default=1000
-            How many of them to look at.
+            How many of them to use.
         random_state : int, RandomState or Generator, default=0
             Draws the rows.
 
@@ -283,7 +283,7 @@ def draw_frequencies(kernel: Kernel, count: int, d: int, rng: np.random.Generato
         return W
     raise ValueError(
         f"{kernel!r} is no kernel of x - z with a known spectral measure: RandomFeatures takes RBF, Laplacian, and "
-        "their sums, products, whole powers and multiples. Nystroem takes any kernel."
+        "their sums, products, integer powers and multiples. Nystroem takes any kernel."
     )
 
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from maxmargin.runtime.validation import Array, Points
 
-PIECE = 2**22  # bytes that are read at a time
+READ_BYTES = 2**22  # bytes that are read at a time
 
 
 def _bytes(X: Points) -> int:
@@ -91,7 +91,7 @@ class DiskBuffer:
         path, wide = Path(self.folder.name) / name, Path(self.folder.name) / "wide"
         self.files[name].close()
         with open(path, "rb") as narrow, open(wide, "wb") as file:
-            while piece := narrow.read(PIECE):
+            while piece := narrow.read(READ_BYTES):
                 file.write(np.frombuffer(piece, np.float32).astype(np.float64).tobytes())
         wide.replace(path)
         self.files[name] = open(path, "ab")  # noqa: SIM115

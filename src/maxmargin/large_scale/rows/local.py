@@ -34,7 +34,7 @@ class LocalOracle:
     passes: passes over K so far, in parts of all rows
     """
 
-    strides = (16, 4)
+    strides: tuple[int, ...] = (16, 4)
 
     def __init__(
         self,

@@ -72,35 +72,12 @@ class RowOracle(Protocol):
     ``only`` names the outputs that the columns of P belong to, where they are not all. D and g are those of the loss of
     the last :meth:`evaluate`."""
 
-    @property
-    def n(self) -> int:
-        """Rows."""
-        ...
-
-    @property
-    def columns(self) -> int:
-        """Columns m."""
-        ...
-
-    @property
-    def outputs(self) -> int:
-        """Outputs k."""
-        ...
-
-    @property
-    def passes(self) -> float:
-        """Passes over K so far, in parts of all rows."""
-        ...
-
-    @property
-    def threads(self) -> int:
-        """Threads, or workers of a cluster."""
-        ...
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """The parts of the rows with which a long problem is best begun, one after the other (see :meth:`part`)."""
-        ...
+    n: int  # rows
+    columns: int  # m
+    outputs: int  # k
+    passes: float  # over K so far, in parts of all rows
+    threads: int  # or workers of a cluster
+    strides: tuple[int, ...]  # parts of the rows with which a long problem is best begun, in this order (``part``)
 
     def evaluate(self, B: Array | None, b: Array | None, loss: SmoothedLoss, *, sides: bool = False) -> Sums:
         """F = K B + b, and the sums there; with None for both, F stays as it is."""

@@ -7,7 +7,7 @@ the same columns, from which the table of coefficients and the predictions for t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,8 @@ def solve_classes(
         found = _solve_pairs(context, labels, formulation)
     if found is None:
         found = _solve_tasks(context, labels, formulation, warm_start)
+    if context.centre is not None:
+        found = replace(found, solved=found.solved.with_zero_sums())
     table, codes = _coefficient_table(context, labels, formulation, found), _training_codes(context, labels, found)
     return SolvedClasses(labels, found, table, found.intercept, found.n_iter, found.solved.outcome, codes)
 

@@ -96,7 +96,14 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
             forecast.announce_long_fit(self, X, y, weights, "accuracy")
         n_classes, given = len(classes), InputRows(X, codes, weights)
         scheme = self.multiclass if n_classes > 2 or self.multiclass == "crammer_singer" else "ovo"
-        context = prepare(self, given, kernel, classes=classes, pairs=scheme == "ovo" and n_classes > 2)
+        context = prepare(
+            self,
+            given,
+            kernel,
+            classes=classes,
+            pairs=scheme == "ovo" and n_classes > 2,
+            zero_sums=self.fit_intercept and scheme != "crammer_singer",
+        )
         labels = Labels.of(context, scheme, class_weight)
         with context.control.catching_interrupts():
             warm_start = self._last_fit if self.warm_start else None

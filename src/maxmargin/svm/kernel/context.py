@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.kernels.definition import DefinedValues
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
 from maxmargin.kernels.gram.tiled import make_gram
@@ -17,8 +18,11 @@ from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.validation import Array, Points, check_memory
 
-SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring
+SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring, unless they are long:
+SERIAL_MAX_PRODUCTS = 2e7  # multiplications of all kernel values, 2 ms
 STORED_MATRIX_CHECK_BYTES = 5e5  # matrices up to this size are allocated without a check of the free memory
+FAR_CENTRE_MIN_RATIO = 1e4  # squared distance of the mean from the origin over that of points from the mean
+SPREAD_MAX_ROWS = 1000  # whose mean squared distance from the mean is taken for that of all
 CONCURRENT_PROBLEMS = 8  # problems solved at a time, each with an equal part of the memory, whatever the threads
 
 
@@ -36,7 +40,7 @@ class FitContext:
     """What every step of a fit reads: canonical rows, their kernel, and how to solve."""
 
     given: InputRows  # the user's rows
-    X: Points  # the canonical rows; for a precomputed kernel the user's matrix
+    X: Points  # the canonical rows, minus ``centre``; for a precomputed kernel the user's matrix
     # target, weight: one entry per canonical row
     target: Array
     weight: Array
@@ -49,6 +53,7 @@ class FitContext:
     budget: float  # bytes for kernel values
     classes: Array | None = None  # the labels of a classifier
     pairs: bool = False  # whether pairs of classes will be solved
+    centre: Array | None = None  # what was subtracted from the rows; see :func:`_far_centre`
 
     @property
     def n(self) -> int:
@@ -96,6 +101,8 @@ class FitContext:
 
     def points(self, rows: Array) -> Points:
         """Canonical rows as points for the fitted function."""
+        if self.centre is not None:
+            return self.given.X[self.rows.representative[rows]]
         return self.X[self.rows.representative[rows] if isinstance(self.kernel, Precomputed) else rows]
 
     def defined_values(self, rows: Array) -> DefinedValues:
@@ -105,17 +112,26 @@ class FitContext:
 
 
 def prepare(
-    estimator: Any, given: InputRows, kernel: Kernel, *, classes: Array | None = None, pairs: bool = False
+    estimator: Any,
+    given: InputRows,
+    kernel: Kernel,
+    *,
+    classes: Array | None = None,
+    pairs: bool = False,
+    zero_sums: bool = False,
 ) -> FitContext:
-    """Canonical rows and the resolved kernel, with the estimator's options."""
+    """Canonical rows and the resolved kernel, with the estimator's options. ``zero_sums`` says that the coefficients of
+    every problem sum to zero, as a free intercept demands."""
     control = Control.of(estimator)
     X, budget = given.X, min(float(estimator.cache_size), 2**40) * 1e6
-    threads = effective_threads(estimator.n_jobs) if X.shape[0] > SERIAL_MAX_ROWS or X.dtype == object else 1
+    long = X.ndim > 1 and X.shape[0] ** 2 * float(X.shape[1]) > SERIAL_MAX_PRODUCTS
+    large = X.shape[0] > SERIAL_MAX_ROWS or X.dtype == object or long
+    threads = effective_threads(estimator.n_jobs) if large else 1
     precomputed = isinstance(kernel, Precomputed)
     if not precomputed:
         kernel.check_points(X)  # here, where an error can still name the user's rows
     rows = canonical_rows(X, given.target, given.weight, merge=not precomputed)
-    at, points = rows.representative, X
+    at, points, centre = rows.representative, X, None
     if not precomputed:
         points = computing_form(X[at])
         names = getattr(estimator, "feature_names_in_", None)
@@ -126,6 +142,8 @@ def prepare(
                 f"A kernel matrix of {len(at):,} rows inside cache_size={estimator.cache_size:g} MB",
                 "lower cache_size.",
             )
+    if zero_sums and (centre := _far_centre(kernel, points)) is not None:
+        points = points - centre
     return FitContext(
         given,
         points,
@@ -140,4 +158,21 @@ def prepare(
         budget,
         classes,
         pairs,
+        centre,
     )
+
+
+def _far_centre(kernel: Kernel, X: Points) -> Array | None:
+    """The mean of points that lie far from the origin, for the linear kernel; None otherwise.
+
+    Where coefficients sum to zero, x - m in the place of x changes no difference of fitted values, and w'm of the
+    intercept: the same problem. But x'z of points that are 1e8 from the origin and 1 from each other has no digit left
+    of what tells them apart. What is left of the sum counts for w as m times it
+    (:meth:`~maxmargin.svm.kernel.subproblems.SolvedProblems.with_zero_sums`)."""
+    if type(kernel) is not Linear or sp.issparse(X) or X.size == 0:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.mean(axis=0, dtype=np.float64)
+        spread = float(np.square(X[:: max(1, len(X) // SPREAD_MAX_ROWS)] - mean).mean(axis=0).sum())
+        far = float(mean @ mean) > FAR_CENTRE_MIN_RATIO * spread
+    return mean if far and np.isfinite(mean).all() else None

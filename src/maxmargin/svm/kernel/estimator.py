@@ -67,6 +67,8 @@ class KernelSVM(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInput):
             posed = self._last_fit.starts(context, posed)
         models, used = solve_subproblems(context, posed)
         solved = SolvedProblems.of_models(models, used, np.ones(1))
+        if context.centre is not None:
+            solved = solved.with_zero_sums()
         filled = bounds = None
         if context.merged:
             filled = (np.abs(solved.coefficient) / solved.bound)[None, :]

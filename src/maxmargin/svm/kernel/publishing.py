@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
-from maxmargin.kernels import Precomputed
+from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.runtime.transaction import remove_attributes
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel.context import FitContext
@@ -68,14 +68,22 @@ def publish(
         if codes is not None:
             used = used[np.argsort(context.target[used], kind="stable")]
             counts = np.bincount(context.target[used], minlength=n_classes)
-        anchors, dual = context.X[used], values[:, used]
+        anchors, dual = context.points(used), values[:, used]
     else:
         anchors = _anchors(estimator, context, support)
-    if table.pairs:
-        estimator._expansion = KernelExpansion.of_pairs(kernel, anchors, dual.copy(), counts, intercept)
-    else:
-        estimator._expansion = KernelExpansion(kernel, anchors, dual.T.copy(), intercept)
+    function = _function(kernel, anchors, dual, counts if table.pairs else None, intercept)
+    if context.centre is not None:  # w'(x - m) + b, with the w that values are computed from
+        estimator.intercept_ = intercept - function.weights @ context.centre
+        function = _function(kernel, anchors, dual, counts if table.pairs else None, estimator.intercept_)
+    estimator._expansion = function
     return len(used)
+
+
+def _function(kernel: Kernel, anchors: Points, dual: Array, counts: Any, intercept: Array) -> KernelExpansion:
+    """The fitted function; ``counts`` are the support vectors of each class where ``dual`` is LIBSVM's layout."""
+    if counts is None:
+        return KernelExpansion(kernel, anchors, dual.T.copy(), intercept)
+    return KernelExpansion.of_pairs(kernel, anchors, dual.copy(), counts, intercept)
 
 
 def _anchors(estimator: Any, context: FitContext, support: Array) -> Points:

@@ -60,7 +60,7 @@ class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
         weights = check_weights(sample_weight, X.shape[0])
         if X.shape[0] >= forecast.FORECAST_MIN_ROWS:
             forecast.announce_long_fit(self, X, target, weights, "R squared")
-        context = prepare(self, InputRows(X, target, weights), kernel)
+        context = prepare(self, InputRows(X, target, weights), kernel, zero_sums=self.fit_intercept)
         with context.control.catching_interrupts():
             model, outcome = self._fit_function(context, formulation)
             epsilon, member_of = model.epsilon, context.rows.member_of

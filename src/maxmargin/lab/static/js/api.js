@@ -1,5 +1,5 @@
 /**
- * Calls to the server, all on this machine.
+ * Calls to the server, all on this computer.
  *
  * Every call carries X-Page, a name for this page, so that the server can drop work that the same page has overtaken.
  * A call on a channel cancels the earlier one on that channel. What goes wrong comes back as an Error whose message is

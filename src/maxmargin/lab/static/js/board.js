@@ -22,7 +22,7 @@ const REST = 120; // milliseconds until a change of the view counts as finished
  *   picture: any,
  *   brush?: () => number,                 the class of a new point
  *   ask: (live: boolean) => void,         asks the server anew; live while the hand is still down
- *   left: () => void,                     the points are no longer those of an example
+ *   example: (id: string) => void,        the example on the screen; "": the points are no longer those of one
  *   hovered: (at: any) => void,           as for PointEditor
  *   viewed?: () => void,                  the view is another one
  *   shown?: () => void,                   something is shown or hidden
@@ -42,8 +42,8 @@ export function createBoard(ctx, host) {
     plane.redraw();
     ctx.commit("Show or hide");
   });
-  const [nearer, farther] = [1.25, 0.8].map((factor) => () => plane.zoom(factor));
-  const buttons = [iconButton("+", "Nearer", nearer), iconButton("−", "Farther", farther), iconButton("⤢", "Show all points", showAll)];
+  const [zoomIn, zoomOut] = [1.25, 0.8].map((factor) => () => plane.zoom(factor));
+  const buttons = [iconButton("+", "Zoom in", zoomIn), iconButton("−", "Zoom out", zoomOut), iconButton("⤢", "Show all points", showAll)];
   const corner = el("div", { class: "corner" }, ...buttons, popup("Show", shows.root).root);
   let asked = ""; // view of the last request, and whether it was a live one
   let timer = 0;
@@ -61,7 +61,7 @@ export function createBoard(ctx, host) {
     plane.redraw();
     if (live) ctx.touch();
     else if (label) {
-      if (/point/.test(label)) host.left();
+      if (/point/.test(label)) host.example("");
       ctx.commit(label);
     }
   }
@@ -73,9 +73,9 @@ export function createBoard(ctx, host) {
   }
 
   /** Other points in the place of all. */
-  function replace(points, box, label) {
+  function replace(points, box, label, example = "") {
     setPoints(points, box);
-    host.left();
+    host.example(example);
     changed("", false);
     ctx.commit(label, { landmark: true });
   }
@@ -123,11 +123,10 @@ export function createBoard(ctx, host) {
       showAllBut(model.show, hidden);
       shows.refresh();
       setPoints(data.pointsOf(points), data.boxOf(view));
-      host.left();
     },
     shortcuts: [
-      { key: "+", label: "Nearer", run: nearer },
-      { key: "-", label: "Farther", run: farther },
+      { key: "+", label: "Zoom in", run: zoomIn },
+      { key: "-", label: "Zoom out", run: zoomOut },
       { key: "0", label: "Show all points", run: showAll },
       { key: "←↑→↓", label: "In the plane: move the cursor (with Shift: farther)" },
       { key: "Enter", label: "In the plane: add a point" },

@@ -143,7 +143,7 @@ export function parseNumber(text, infinite = false) {
  */
 export function choice({ label, choices, className = "row even", onchange }) {
   const buttons = choices.map(({ value, content, title }) =>
-    el("button", { type: "button", role: "radio", title, "aria-label": title, onclick: () => pick(value) }, ...content),
+    el("button", { type: "button", role: "radio", title, "aria-label": title, onclick: (event) => (pick(value), event.detail && event.currentTarget.blur()) }, ...content),
   );
   const root = el("div", { class: className, role: "radiogroup", "aria-label": label }, ...buttons);
   let current;

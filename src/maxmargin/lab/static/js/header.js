@@ -11,14 +11,15 @@ const SHORTCUTS = [
   { key: "Ctrl+Z", label: "Undo" },
   { key: "Ctrl+Y", label: "Redo (also Ctrl+Shift+Z)" },
   { key: "Ctrl+V", label: "Paste a table" },
+  { key: "f", label: "Present: the plane fills the screen, type grows with it" },
   { key: "?", label: "This list" },
 ];
 
 /**
- * @param {{api: any, theme: any, current: () => any, travel: (step: -1|1) => void, snapshot: () => any}} page
+ * @param {{api: any, theme: any, current: () => any, travel: (step: -1|1) => void, snapshot: () => any, present: any}} page
  *        `current` is the tab on the screen
  */
-export function createHeader({ api, theme, current, travel, snapshot }) {
+export function createHeader({ api, theme, current, travel, snapshot, present }) {
   const press = (id, run) => byId(id).addEventListener("click", run);
   press("undo", () => travel(-1));
   press("redo", () => travel(1));
@@ -26,6 +27,7 @@ export function createHeader({ api, theme, current, travel, snapshot }) {
   press("normal", () => theme.resize(0));
   press("larger", () => theme.resize(1));
   press("help", help);
+  press("present", () => present.toggle());
   press("theme", () => {
     theme.nextTheme();
     toast(`Colours: ${theme.settings.theme === "auto" ? "as the system has them" : theme.settings.theme}`);
@@ -95,7 +97,7 @@ export function createHeader({ api, theme, current, travel, snapshot }) {
   function key(event) {
     if (event.defaultPrevented || event.altKey || typing(event.target)) return;
     const name = keyName(event);
-    const everywhere = { "Ctrl+z": () => travel(-1), "Ctrl+y": () => travel(1), "Ctrl+Shift+z": () => travel(1), "?": help };
+    const everywhere = { "Ctrl+z": () => travel(-1), "Ctrl+y": () => travel(1), "Ctrl+Shift+z": () => travel(1), f: () => present.toggle(), "?": help };
     const wanted = current()?.shortcuts?.find((shortcut) => shortcut.run && shortcut.key.toLowerCase() === name.toLowerCase());
     const run = everywhere[name] ?? wanted?.run;
     if (!run) return;

@@ -27,7 +27,8 @@
  *                              with the label "" no step (defaults that came late from the server)
  *     ctx.touch()              the state changed but there is nothing to undo (a slider on its way): only saves it
  *     ctx.palette()            colours for canvases (theme.js), other ones after onSettings
- *     ctx.settings             { dark, still, size, rem }; ctx.onSettings(callback) after each change
+ *     ctx.settings             { dark, still, size, width, rem }; ctx.onSettings(callback) after each change
+ *     ctx.setWidth(width)      Gaussians are given by "sigma" or by "gamma", in all tabs
  *     ctx.exportName(suffix)   a file name for what the tab saves
  *     ctx.record(canvas)       a film of a canvas (record.js)
  *     ctx.active()             whether the tab is the one on the screen
@@ -42,9 +43,11 @@ import { createApi } from "./api.js";
 import { byId, el, setText } from "./dom.js";
 import { createHeader } from "./header.js";
 import { announce, createBanner, toast } from "./notices.js";
+import { createPresent } from "./present.js";
 import { record } from "./record.js";
 import { History, decode, encode, store, stored } from "./state.js";
 import { createTheme } from "./theme.js";
+import { createTours } from "./tours.js";
 
 /** The tabs, in their order. One whose file is not there is shown, but cannot be opened. */
 const TABS = [
@@ -59,7 +62,9 @@ const SAVE_AFTER = 120; // milliseconds
 const theme = createTheme();
 const banner = createBanner(() => api("/api/options"));
 const api = createApi(banner);
-const header = createHeader({ api, theme, current: () => places.get(active)?.tab, travel, snapshot });
+const tours = createTours({ api, toast, go: (at, state) => restore({ at, tabs: { [at]: state } }, "Tour"), changed: () => save(true) });
+const present = createPresent({ theme, panel: () => places.get(active)?.panel ?? null });
+const header = createHeader({ api, theme, current: () => places.get(active)?.tab, travel, snapshot, present });
 /** @type {Map<string, {tab: any, button: HTMLButtonElement, panel: HTMLElement, history: History, mounted: boolean}>} */
 const places = new Map();
 let waiting = /** @type {Record<string, any>} */ ({}); // states of tabs that are not mounted yet
@@ -84,8 +89,10 @@ async function boot() {
     });
   }
   bar.addEventListener("keydown", moveInTabs);
-  await Promise.all(loaded);
-  await restore((await decode(location.hash)) ?? stored("session") ?? {});
+  await Promise.all([...loaded, tours.load()]);
+  const state = (await decode(location.hash)) ?? stored("session") ?? {};
+  await restore(state);
+  tours.restore(state.tour);
   save(false); // so that the back button finds the way here again
   document.documentElement.dataset.ready = "true";
 }
@@ -112,6 +119,7 @@ function open(id, byUser) {
   place.tab.show?.();
   document.title = `${place.tab.title} · maxmargin lab`;
   showHistory();
+  present.moved();
   if (byUser) save(true);
 }
 
@@ -145,6 +153,7 @@ function contextOf(id) {
     palette: theme.palette,
     settings: theme.settings,
     onSettings: theme.onSettings,
+    setWidth: theme.setWidth,
     record,
     exportName: (suffix) => `maxmargin-${id}${suffix}`,
     active: () => active === id,
@@ -180,7 +189,7 @@ function showHistory() {
 function snapshot() {
   const tabs = { ...waiting };
   for (const [id, place] of places) if (place.mounted) tabs[id] = place.tab.getState();
-  return { v: 1, at: active, tabs };
+  return { v: 1, at: active, tabs, ...(tours.state ? { tour: tours.state } : {}) };
 }
 
 let timer = 0;
@@ -205,7 +214,7 @@ function save(landmark) {
   timer = mine;
 }
 
-async function restore(state) {
+async function restore(state, label = "Open a link") {
   const tabs = state.tabs !== null && typeof state.tabs === "object" ? state.tabs : {};
   for (const [id] of TABS) {
     const place = places.get(id);
@@ -213,7 +222,7 @@ async function restore(state) {
     if (!place?.mounted) waiting[id] = tabs[id];
     else if (JSON.stringify(place.tab.getState()) !== JSON.stringify(tabs[id])) {
       setStateOf(place, tabs[id]);
-      place.history.push("Open a link", place.tab.getState());
+      place.history.push(label, place.tab.getState());
     }
   }
   open(places.has(state.at) ? state.at : active || (TABS.find(([id]) => places.has(id))?.[0] ?? ""), false);
@@ -224,7 +233,10 @@ window.addEventListener("popstate", async () => {
   clearTimeout(timer);
   timer = 0;
   const state = await decode(location.hash);
-  if (state) await restore(state);
+  if (state) {
+    await restore(state);
+    tours.restore(state.tour);
+  }
   save(false);
 });
 

@@ -24,22 +24,26 @@ export function toast(text) {
 
 /**
  * The banner; the function it returns is told after every call how the server is. While it is stopped the page asks
- * every other second whether it is back, and says so with the event "server-back".
+ * every other second whether it is back (or, of one that was started again, whether its link was opened), and says so with the event "server-back".
  * @param {() => Promise<any>} ask
  */
 export function createBanner(ask) {
   let server = "running";
-  const again = () => server === "stopped" && ask().catch(() => {}).finally(() => setTimeout(again, AGAIN));
+  let timer = 0; // of the next question
+  const again = () => {
+    timer = 0;
+    if (server !== "running") ask().catch(() => {}).finally(() => (timer ||= setTimeout(again, AGAIN)));
+  };
   return (/** @type {"running"|"stopped"|"stranger"} */ state) => {
     if (state === server) return;
     server = state;
     const box = byId("banner");
     box.hidden = state === "running";
     if (state === "stopped") {
-      box.replaceChildren("The server has stopped: run ", el("code", {}, "maxmargin lab"), " again; your points are kept.");
-      setTimeout(again, AGAIN);
+      box.replaceChildren("The lab has stopped: run ", el("code", {}, "maxmargin lab"), " again, and this page goes on with your points.");
     } else if (state === "stranger") {
-      box.replaceChildren("The server was started anew: open the link that its terminal printed; your points are kept.");
+      box.replaceChildren("The lab was started again: open the link that its terminal printed, and this page goes on with your points.");
     } else document.dispatchEvent(new Event("server-back"));
+    if (state !== "running") timer ||= setTimeout(again, AGAIN);
   };
 }

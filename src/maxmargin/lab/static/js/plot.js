@@ -18,6 +18,7 @@ export class Frame {
     this.width = width;
     this.height = height;
     this.rem = rem;
+    this.least = 0; // pixels of the thinnest line
     let sx = width / (box.x1 - box.x0);
     let sy = height / (box.y1 - box.y0);
     if (equal) sx = sy = Math.min(sx, sy);
@@ -31,6 +32,11 @@ export class Frame {
   get view() {
     const [dx, dy] = [this.width / 2 / this.sx, this.height / 2 / this.sy];
     return { x0: this.cx - dx, x1: this.cx + dx, y0: this.cy - dy, y1: this.cy + dy };
+  }
+
+  /** The width of a line that is `width` pixels at normal text. */
+  pen(width) {
+    return Math.max(this.least, (width * this.rem) / 15);
   }
 
   px(x) {
@@ -119,6 +125,7 @@ export class Plane {
     if (!width || !height) return; // not on the screen
     const before = JSON.stringify(this.frame.view);
     this.frame = new Frame(this.box, width, height, this.ctx.settings.rem, this.equal);
+    this.frame.least = this.ctx.settings.present ? 3 : 0;
     this.paint();
     if (before !== JSON.stringify(this.frame.view)) this.onView?.();
   }

@@ -6,7 +6,7 @@
 
 import { store, stored } from "./state.js";
 
-/** @typedef {{theme: "auto"|"light"|"dark", size: number, dark: boolean, still: boolean, rem: number}} Settings */
+/** @typedef {{theme: "auto"|"light"|"dark", size: number, width: "sigma"|"gamma", dark: boolean, still: boolean, present: boolean, rem: number}} Settings */
 /** @typedef {{classes: string[], plane: string, ink: string, muted: string, gridline: string, line: string,
  *             accent: string, warn: string, surface: string, dark: boolean}} Palette */
 
@@ -20,9 +20,11 @@ export function createTheme() {
   const settings = {
     theme: THEMES.includes(kept.theme) ? kept.theme : "auto",
     size: SIZES.includes(kept.size) ? kept.size : 1,
+    width: kept.width === "gamma" ? "gamma" : "sigma", // how the width of Gaussians is given
     dark: false, // what auto means just now
     still: false, // the user asked for less motion
     rem: 15, // pixels of one rem, for text on a canvas
+    present: false, // the page fills a projector
   };
   const listeners = new Set();
   const prefersDark = matchMedia("(prefers-color-scheme: dark)");
@@ -34,6 +36,7 @@ export function createTheme() {
     settings.still = prefersStill.matches;
     const root = document.documentElement;
     root.dataset.theme = settings.dark ? "dark" : "light";
+    root.toggleAttribute("data-present", settings.present);
     root.style.setProperty("--scale", String(settings.size));
     settings.rem = parseFloat(getComputedStyle(root).fontSize);
     colours = null;
@@ -42,10 +45,11 @@ export function createTheme() {
 
   function change(values) {
     Object.assign(settings, values);
-    store("settings", { theme: settings.theme, size: settings.size });
+    store("settings", { theme: settings.theme, size: settings.size, width: settings.width });
     apply();
   }
 
+  window.addEventListener("resize", () => settings.present && apply()); // type follows the height
   prefersDark.addEventListener("change", apply);
   prefersStill.addEventListener("change", apply);
   apply();
@@ -65,6 +69,14 @@ export function createTheme() {
     resize(step) {
       const at = SIZES.indexOf(settings.size) + step;
       change({ size: step === 0 ? 1 : SIZES[Math.max(0, Math.min(SIZES.length - 1, at))] });
+    },
+    /** Present mode on or off. */
+    setPresent(present) {
+      change({ present });
+    },
+    /** The width of Gaussians is given as "sigma" or "gamma". */
+    setWidth(width) {
+      change({ width });
     },
     /** @returns {Palette} */
     palette() {

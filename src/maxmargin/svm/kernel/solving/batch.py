@@ -39,6 +39,7 @@ PROBLEM_MAX_ROWS = 6_000  # of the largest problem: beyond, working sets on all 
 # (bytes of the largest problem's points, rows of K made at a time): points in the first-level or second-level cache are
 # read again for every row; from further away as many rows as possible share a pass (measured on letter, usps, mnist).
 ROWS_AT_ONCE = ((400_000, 1), (4_000_000, 12), (math.inf, 24))
+WIDE_MIN_FEATURES = 100  # columns from which most rows become support vectors: all of K at first, on all threads
 BLOCK_PADDING_ROWS = 64  # a segment's rows are padded to whole panels of at most this width
 LENGTHS_MAX_ENTRIES = 200_000  # of a scaled copy of points that is held at a time
 SERIAL_MAX_PRODUCTS = 5e6  # multiplications up to which a second thread costs more than it brings
@@ -295,6 +296,12 @@ def solve_posed(
     size = 4.0 * posed.largest * values.features
     at_once = next(rows for most, rows in ROWS_AT_ONCE if size < most)
     max_steps = control.max_iter if control.max_iter >= 0 else 2**62
+    threads = 1 if products(posed, values) < SERIAL_MAX_PRODUCTS else threads
+    blocks = (
+        count < threads
+        and values.features >= WIDE_MIN_FEATURES
+        and 8.0 * (posed.largest + BLOCK_PADDING_ROWS) ** 2 <= budget
+    )
     _native.solve_batch(
         values.points,
         values.form,
@@ -303,9 +310,9 @@ def solve_posed(
         (table, counts, status),
         (RULES[posed.kind], posed.joined, float(tol * posed.tol_scale), float(posed.epsilon), max_steps),
         (
-            1 if products(posed, values) < SERIAL_MAX_PRODUCTS else threads,
+            threads,
             float(budget),
-            False,
+            blocks,
             not values.single,
             at_once,
         ),

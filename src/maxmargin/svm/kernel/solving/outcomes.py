@@ -161,6 +161,19 @@ class SolvedProblems:
             models,
         )
 
+    def with_zero_sums(self) -> SolvedProblems:
+        """The same with coefficients that sum to zero in each problem as nearly as float64 can: what pair steps leave
+        of the sum goes to the smallest coefficient that has the digits for it."""
+        coefficient = self.coefficient.copy()
+        for begin, end in zip(self.at[:-1], self.at[1:], strict=True):
+            own = coefficient[begin:end]
+            rest = math.fsum(own)
+            size = np.abs(own)
+            free = np.flatnonzero((size > 2 * abs(rest)) & (size < self.bound[begin:end]))
+            if rest != 0 and len(free):
+                own[free[np.argmin(size[free])]] -= rest
+        return replace(self, coefficient=coefficient)
+
     @classmethod
     def of_batch(cls, solved: Solved, status: Status, solver: SolverUsed) -> SolvedProblems:
         """C-SVC problems of a batch."""

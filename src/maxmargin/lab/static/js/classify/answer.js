@@ -2,20 +2,86 @@
 
 import { cell, contour } from "../grid.js";
 
+const FINER = 3; // nodes between two of the server's, where the votes of pairs are counted
+
 /**
  * An answer of the server made ready to paint.
  * @param {any} answer
- * @param {{view: import("../plot.js").Box, nx: number, ny: number, planes: Float32Array[], ids: number[], pairs: Float32Array[]}} about
- *        planes: f, or the score of each class; pairs: of one-vs-one the machine of each pair of classes
+ * @param {{view: import("../plot.js").Box, nx: number, ny: number, planes: Float32Array[], ids: number[], pairs: Float32Array[],
+ *          live: boolean}} about planes: f, or the score of each class; pairs: of one-vs-one the model of each pair of classes
  */
-export function prepared(answer, { view, nx, ny, planes, ids, pairs }) {
+export function prepared(answer, { view, nx, ny, planes, ids, pairs, live }) {
   const grid = (values) => ({ view, nx, ny, values });
   const records = new Map(ids.map((id, k) => [id, answer.points[k]]));
   const lines = /** @type {Record<string, number[]>} */ ({});
-  const { winner, lead } = planes.length === 1 ? signOf(planes[0]) : bestOf(planes);
-  if (planes.length === 1) for (const level of [-1, 0, 1]) lines[level] = contour(grid(planes[0]), level);
-  else lines.borders = borders(planes, pairs, winner, grid);
-  return { answer, view, nx, ny, planes, records, lines, winner, lead, paths: new Map(), image: null, theme: "" };
+  const found = { answer, view, nx, ny, planes, records, lines, paths: new Map(), image: null, theme: "", shaded: { nx, ny }, ties: null };
+  if (planes.length === 1) {
+    for (const level of [-1, 0, 1]) lines[level] = contour(grid(planes[0]), level);
+    return { ...found, ...signOf(planes[0]) };
+  }
+  if (!pairs.length) {
+    const best = bestOf(planes);
+    lines.borders = borders(planes, [], best.winner, grid);
+    return { ...found, ...best };
+  }
+  // votes jump from node to node, the pairs that cast them do not: between nodes the pairs are interpolated, and vote there
+  const times = live ? 1 : FINER;
+  const size = { nx: (nx - 1) * times + 1, ny: (ny - 1) * times + 1 };
+  const finer = times === 1 ? pairs : pairs.map((values) => refined(values, nx, ny, times));
+  const votes = votesOf(finer, planes.length);
+  const best = bestOf(votes.scores);
+  lines.borders = borders(votes.scores, finer, best.winner, (values) => ({ view, ...size, values }));
+  return { ...found, ...best, shaded: size, ties: votes.ties.includes(1) ? votes.ties : null };
+}
+
+/** A grid with `times` as many steps, bilinear between the nodes. */
+export function refined(values, nx, ny, times) {
+  const [mx, my] = [(nx - 1) * times + 1, (ny - 1) * times + 1];
+  const out = new Float32Array(mx * my);
+  for (let row = 0; row < my; row++) {
+    const j = Math.min(ny - 2, Math.floor(row / times));
+    const t = row / times - j;
+    for (let column = 0; column < mx; column++) {
+      const i = Math.min(nx - 2, Math.floor(column / times));
+      const s = column / times - i;
+      const at = j * nx + i;
+      const low = values[at] + s * (values[at + 1] - values[at]);
+      const high = values[at + nx] + s * (values[at + nx + 1] - values[at + nx]);
+      out[row * mx + column] = low + t * (high - low);
+    }
+  }
+  return out;
+}
+
+/**
+ * Votes of one-vs-one: f_ij > 0 is a vote for i. Where two classes or more have the most votes there is a tie, which the
+ * sums of their f decide, brought below a third so that they never outweigh a vote.
+ * @returns {{scores: Float32Array[], ties: Uint8Array}}
+ */
+export function votesOf(pairs, classes) {
+  const size = pairs[0].length;
+  const scores = Array.from({ length: classes }, () => new Float32Array(size));
+  const ties = new Uint8Array(size);
+  const names = pairsOf(classes);
+  const [votes, sums] = [new Float32Array(classes), new Float32Array(classes)];
+  for (let at = 0; at < size; at++) {
+    votes.fill(0);
+    sums.fill(0);
+    names.forEach(([i, j], k) => {
+      const f = pairs[k][at];
+      votes[f > 0 ? i : j] += 1;
+      sums[i] += f;
+      sums[j] -= f;
+    });
+    const most = Math.max(...votes);
+    let first = 0;
+    for (let k = 0; k < classes; k++) {
+      first += Number(votes[k] === most);
+      scores[k][at] = votes[k] + sums[k] / (3 * (Math.abs(sums[k]) + 1));
+    }
+    ties[at] = Number(first > 1);
+  }
+  return { scores, ties };
 }
 
 /** Of two classes: on which side each node is, and how far. */
@@ -42,14 +108,14 @@ function bestOf(planes) {
 /**
  * The borders between classes: in cells with nodes of classes i and j the line on which their scores are equal.
  *
- * Votes (one-vs-one) jump from node to node, so such a line would be a staircase. But votes change where a machine changes
+ * Votes (one-vs-one) jump from node to node, so such a line would be a staircase. But votes change where a model changes
  * its mind: mostly that of i and j, on f_ij = 0; at the rim of the small regions in which the votes are equal another one,
  * whose sign then parts the nodes of i from those of j. Inside of these regions none does, and the scores, which confidence
  * completes, are smooth.
  */
 function borders(planes, pairs, winner, grid) {
   const { view, nx, ny } = grid(planes[0]);
-  const machines = new Map(pairs.length ? pairsOf(planes.length).map(([i, j], k) => [`${i} ${j}`, grid(pairs[k])]) : []);
+  const models = new Map(pairs.length ? pairsOf(planes.length).map(([i, j], k) => [`${i} ${j}`, grid(pairs[k])]) : []);
   const out = /** @type {number[]} */ ([]);
   for (let row = 0; row < ny - 1; row++) {
     for (let column = 0; column < nx - 1; column++) {
@@ -61,8 +127,8 @@ function borders(planes, pairs, winner, grid) {
         const [i, j] = [here[p], here[q]];
         const sides = (values, k) => corners.filter((corner) => winner[corner] === k).map((corner) => values[corner] > 0);
         const parts = ({ values }) => new Set(sides(values, i)).size === 1 && sides(values, j).every((side) => side !== sides(values, i)[0]);
-        const own = machines.get(`${i} ${j}`);
-        const turned = own && [own, ...machines.values()].find(parts);
+        const own = models.get(`${i} ${j}`);
+        const turned = own && [own, ...models.values()].find(parts);
         cell(turned ?? { view, nx, ny, values: difference(planes[i], planes[j], corners) }, 0, column, row, out);
       }
     }

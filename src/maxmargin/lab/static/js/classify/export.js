@@ -2,11 +2,12 @@
 
 import { short } from "../dom.js";
 import { marker } from "../markers.js";
+import { kernelWords } from "../model.js";
 import { Frame, sheet } from "../plot.js";
 import { mark } from "./picture.js";
 
 /** @returns {HTMLCanvasElement} */
-export function savedPicture({ plane, ctx, model, fit }) {
+export function savedPicture({ plane, ctx, model, options, fit }) {
   const { width, height, rem } = plane.frame;
   const line = 2 * rem;
   const font = `${0.95 * rem}px system-ui, sans-serif`;
@@ -16,7 +17,7 @@ export function savedPicture({ plane, ctx, model, fit }) {
   plane.paintOn(g, new Frame(plane.box, width, height, rem));
   g.font = font;
   g.fillStyle = palette.ink;
-  g.fillText(caption(model, fit), rem, height + line);
+  g.fillText(caption(model, options, fit, ctx.settings.width), rem, height + line);
   rows.forEach((row, k) => {
     const y = height + line * (k + 2);
     for (const { entry, x } of row) {
@@ -28,8 +29,8 @@ export function savedPicture({ plane, ctx, model, fit }) {
   return canvas;
 }
 
-function caption({ kernel, C }, fit) {
-  const words = [`SVC, kernel ${kernel.name}`, `C = ${short(C)}`];
+function caption({ kernel, C }, options, fit, width) {
+  const words = [kernelWords(kernel, options, width), `C = ${short(C)}`];
   if (fit?.answer.kind === "inseparable") words.push("no hard margin exists");
   else if (fit) words.push(`${fit.answer.n_support} support vectors`, `margin ${short(fit.answer.margin)}`);
   return words.join(", ");

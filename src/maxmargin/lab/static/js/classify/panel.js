@@ -1,17 +1,29 @@
 /** The controls beside the plane of Classify. They change `model` and tell the tab: changed(label, live). */
 
-import { choice, createErrors, examples, group, select } from "../controls.js";
+import { choice, createErrors, group, select } from "../controls.js";
 import { button, el } from "../dom.js";
-import { createMachineControls } from "../machine.js";
+import { createModelControls } from "../model.js";
 import { icon, shapePart } from "../markers.js";
 import { CLASSES } from "./state.js";
 
+/** Examples as small pictures of their points; `value` is the id of the one on the screen, or "". */
+function thumbnails(presets, run) {
+  const picture = ({ points }) => icon(...points.map(([x, y, c]) => ["circle", { cx: 11 * x, cy: -11 * y, r: 1.1, class: `fill-${c}` }]));
+  const buttons = presets.map((preset) => el("button", { type: "button", title: preset.title, "aria-label": `Example: ${preset.title}`, "data-example": preset.id, onclick: () => run(preset) }, picture(preset)));
+  return {
+    root: el("div", { class: "thumbnails", role: "group", "aria-label": "Examples" }, ...buttons),
+    set value(id) {
+      for (const node of buttons) node.setAttribute("aria-pressed", String(node.dataset.example === id));
+    },
+  };
+}
+
 /**
- * @param {{model: any, options: any, presets: any[],
+ * @param {{ctx: any, model: any, options: any, presets: any[],
  *          on: {changed: (label: string, live: boolean) => void, preset: (preset: any) => void, random: () => void,
  *               paste: () => void, clear: () => void, brush: (k: number|"erase") => void}}} given
  */
-export function createPanel({ model, options, presets, on }) {
+export function createPanel({ ctx, model, options, presets, on }) {
   const brush = choice({
     label: "A press on the plane",
     className: "swatches",
@@ -21,7 +33,7 @@ export function createPanel({ model, options, presets, on }) {
     ],
     onchange: on.brush,
   });
-  const example = examples(presets, on.preset);
+  const example = thumbnails(presets, on.preset);
   const buttons = el(
     "div",
     { class: "row even" },
@@ -29,7 +41,7 @@ export function createPanel({ model, options, presets, on }) {
     button("Paste …", "Paste a table of points", on.paste),
     button("Clear", "Erase all points (undo brings them back)", on.clear),
   );
-  const machine = createMachineControls({ model, options, changed: on.changed });
+  const controls = createModelControls({ ctx, model, options, changed: on.changed });
   const named = (label, key, list, words) =>
     select({
       label,
@@ -45,23 +57,23 @@ export function createPanel({ model, options, presets, on }) {
   return {
     root: [
       group("Points", brush.root, example.root, buttons),
-      group("Machine", machine.kernel, machine.formula, ...machine.numbers, solver.root, multiclass.root),
+      group("Model", controls.kernel, controls.formula, ...controls.numbers, solver.root, multiclass.root),
     ],
     /** Shows the model in all controls. */
     refresh() {
       brush.value = model.tool === "erase" ? "erase" : model.brush;
-      machine.refresh();
+      controls.refresh();
       solver.value = model.solver;
       multiclass.value = model.multiclass;
     },
     /** Whether there are several classes to have a scheme for. */
     several(on) {
-      multiclass.enable(on);
+      multiclass.root.hidden = !on;
     },
     /** @param {string} id of the example on the screen, or "" */
     set example(id) {
       example.value = id;
     },
-    error: createErrors({ ...machine.fields, solver, multiclass }),
+    error: createErrors({ ...controls.fields, solver, multiclass }),
   };
 }

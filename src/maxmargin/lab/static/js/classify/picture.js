@@ -5,14 +5,14 @@
 
 import { paintShade, shade, strokeLines, valueAt } from "../grid.js";
 import { cross, paintPoints, ring } from "../markers.js";
-import { axes, layered } from "../plot.js";
+import { axes, halo, layered } from "../plot.js";
 import { hulls, meeting } from "./proof.js";
 
 const SATURATED = 2; // |f| at which the shading is strongest
 const SLACKS = 400; // lines that are drawn at most
 
 /** @param {any} picture state of the tab: {fit, points(), show, hover(), weak} */
-export const layersOf = (picture) => layered([shading, axes, contours, hulls, slacks, points, meeting], picture);
+export const layersOf = (picture) => layered([shading, ties, axes, contours, hulls, slacks, points, labels, meeting], picture);
 
 function shading(g, frame, palette, { fit, show }) {
   if (!fit || !show.shading) return;
@@ -21,18 +21,73 @@ function shading(g, frame, palette, { fit, show }) {
     const least = fit.planes.length > 1 ? 0.35 : 0; // with several classes borders are no valleys
     const most = fit.answer.kind === "inseparable" ? 0.15 : 1;
     fit.theme = palette.plane;
-    fit.image = shade(fit, palette, (k) => fit.answer.classes[winner[k]], (k) => most * Math.min(1, least + lead[k] / SATURATED));
+    fit.image = shade(fit.shaded, palette, (k) => fit.answer.classes[winner[k]], (k) => most * Math.min(1, least + lead[k] / SATURATED));
   }
   paintShade(g, frame, fit.image, fit.view);
+}
+
+/** Hatched: two classes or more have as many votes. */
+function ties(g, frame, palette, { fit, show }) {
+  if (!fit?.ties || !show.shading) return;
+  const { nx, ny } = fit.shaded;
+  const mask = new ImageData(nx, ny);
+  fit.ties.forEach((tie, k) => (mask.data[4 * ((ny - 1 - Math.floor(k / nx)) * nx + (k % nx)) + 3] = 255 * tie));
+  const small = new OffscreenCanvas(nx, ny);
+  small.getContext("2d").putImageData(mask, 0, 0);
+  const layer = new OffscreenCanvas(Math.ceil(frame.width), Math.ceil(frame.height));
+  const on = layer.getContext("2d");
+  paintShade(on, frame, small, fit.view);
+  on.globalCompositeOperation = "source-in";
+  on.fillStyle = hatching(on, palette.ink, frame.rem / 15);
+  on.fillRect(0, 0, layer.width, layer.height);
+  g.globalAlpha = 0.55;
+  g.drawImage(layer, 0, 0);
+}
+
+/** Parallel lines as a pattern. */
+function hatching(g, colour, unit) {
+  const step = Math.round(8 * unit);
+  const tile = new OffscreenCanvas(step, step);
+  const on = tile.getContext("2d");
+  on.strokeStyle = colour;
+  on.lineWidth = 1.3 * unit;
+  on.beginPath();
+  for (const x of [-step, 0, step]) {
+    on.moveTo(x, step);
+    on.lineTo(x + step, 0);
+  }
+  on.stroke();
+  return g.createPattern(tile, "repeat");
+}
+
+/** Names of the curves, near the upper edge and apart from each other. */
+function labels(g, frame, palette, { fit, show }) {
+  if (!fit || fit.planes.length !== 1 || !show.contours || fit.answer.kind === "inseparable") return;
+  const { rem } = frame;
+  const taken = /** @type {[number, number][]} */ ([]);
+  g.font = `600 ${0.9 * rem}px system-ui, sans-serif`;
+  g.textAlign = "center";
+  g.textBaseline = "middle";
+  for (const [level, text] of [["0", "f = 0"], ["1", "f = +1"], ["-1", "f = −1"]]) {
+    const lines = fit.lines[level];
+    let best = /** @type {[number, number]|null} */ (null);
+    for (let k = 0; k < lines.length; k += 4) {
+      const [x, y] = [frame.px(lines[k]), frame.py(lines[k + 1])];
+      const inside = x > 3 * rem && x < frame.width - 3 * rem && y > 3.2 * rem && y < frame.height - 2.4 * rem;
+      if (inside && (!best || y < best[1]) && taken.every(([u, v]) => Math.abs(u - x) > 4 * rem || Math.abs(v - y) > 1.6 * rem)) best = [x, y];
+    }
+    if (!best) continue;
+    taken.push(best);
+    halo(g, palette, text, ...best, palette.ink);
+  }
 }
 
 function contours(g, frame, palette, { fit, show }) {
   if (!fit || !show.contours || fit.answer.kind === "inseparable") return;
   g.strokeStyle = palette.ink;
   g.lineCap = "round";
-  const unit = frame.rem / 15;
   for (const [name, lines] of Object.entries(fit.lines)) {
-    g.lineWidth = (name === "-1" || name === "1" ? 1.6 : 2.8) * unit;
+    g.lineWidth = frame.pen(name === "-1" || name === "1" ? 1.6 : 2.8);
     g.setLineDash([]);
     g.globalAlpha = name === "-1" || name === "1" ? 0.75 : 1;
     strokeLines(g, frame, lines);
@@ -42,7 +97,7 @@ function contours(g, frame, palette, { fit, show }) {
 function slacks(g, frame, palette, { fit, show, points }) {
   if (!fit || fit.planes.length !== 1 || !show.slacks || fit.answer.kind === "inseparable") return;
   g.strokeStyle = palette.ink;
-  g.lineWidth = (1.4 * frame.rem) / 15;
+  g.lineWidth = frame.pen(1.4);
   g.setLineDash([4, 3]);
   let drawn = 0;
   for (const point of points()) {

@@ -1,5 +1,5 @@
 /**
- * The proof that there is no hard margin: one point in the convex hulls of both classes. If a machine had w'x + b >= 1 on
+ * The proof that there is no hard margin: one point in the convex hulls of both classes. If a model had w'x + b >= 1 on
  * one class and <= -1 on the other, it would have both at that point. In the feature space of a kernel the hulls cannot
  * be drawn; then only the points that are mixed are marked.
  */

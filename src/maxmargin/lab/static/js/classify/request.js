@@ -1,5 +1,5 @@
 /**
- * A fit by the server. Up to `SMALL` points it is one call. More take long enough that the user wants to see them go: the
+ * A fit by the server. Up to `SMALL` points, and while a point is dragged, it is one call. More take long enough that the user wants to see them go: the
  * server's watched fits report their progress and can be cancelled.
  */
 
@@ -10,7 +10,7 @@ export const SMALL = 1000;
  * @returns {(request: any, signal: AbortSignal) => Promise<any>}
  */
 export const fitting = (ctx, progress) => (request, signal) =>
-  request.points.length > SMALL ? watched(ctx, request, signal, progress) : ctx.api("/api/classify", request, { signal });
+  request.points.length > SMALL && !request.live ? watched(ctx, request, signal, progress) : ctx.api("/api/classify", request, { signal });
 
 async function watched(ctx, request, signal, progress) {
   let answer = null;

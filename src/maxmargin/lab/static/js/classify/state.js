@@ -42,8 +42,8 @@ export function randomPoints(classes, { x0, x1, y0, y1 }, each = 15) {
   });
 }
 
-/** The machine's settings out of anything, each one checked against what the server offers. */
-export function machineOf(given, options) {
+/** The model's settings out of anything, each one checked against what the server offers. */
+export function modelOf(given, options) {
   const names = (list) => list.map((item) => item.name);
   const pick = (value, list, fallback) => (list.includes(value) ? value : fallback);
   const kernel = given.kernel ?? {};

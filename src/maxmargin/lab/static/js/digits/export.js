@@ -1,4 +1,4 @@
-/** The picture that is saved: the drawing, what the machine sees of it, and what it says. */
+/** The picture that is saved: the drawing, what the model sees of it, and what it says. */
 
 import { Frame } from "../plot.js";
 import { paintPixels } from "./pixels.js";

@@ -12,7 +12,7 @@ import { Plane } from "../plot.js";
 
 const NEAR = 0.006; // of the side: places nearer to the last one are left out
 const GAP = 0.02; // a quick hand leaves larger ones, whose corners are then cut
-const WIDTH = 0.075; // of the line, as wide as the machine's own after scaling
+const WIDTH = 0.075; // of the line, as wide as the model's own after scaling
 const STEP = 0.02; // of an arrow key
 
 /** @typedef {[number, number][]} Stroke */

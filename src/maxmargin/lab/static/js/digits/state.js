@@ -2,7 +2,7 @@
  * The state of Digits as plain data, and how anything (a link, an old session, {}) is made into one.
  *
  * The names are those of POST /api/digits: strokes [[[x, y], ...], ...] in the unit square with y downwards, and the
- * machine {kernel, gamma, degree, C ("inf" for a hard margin), multiclass}. A picture is a data URL. Those that are too
+ * classifier {kernel, gamma, degree, C ("inf" for a hard margin), multiclass}. A picture is a data URL. Those that are too
  * long for a link stay in memory, so that undo finds them, and the state has only their names.
  */
 
@@ -53,8 +53,8 @@ export function drawn(strokes) {
   return strokes.length > 0 && Math.max(size(0), size(1)) >= DOT;
 }
 
-/** The machine's settings out of anything. */
-export function machineOf(given) {
+/** The model's settings out of anything. */
+export function classifierOf(given) {
   const asked = given !== null && typeof given === "object" ? given : {};
   const pick = (key, pairs) => (pairs.some(([name]) => name === asked[key]) ? asked[key] : FIRST[key]);
   const bounded = (key, least, most) => (isNumber(asked[key]) && asked[key] >= least && asked[key] <= most ? asked[key] : FIRST[key]);
@@ -68,7 +68,7 @@ export function machineOf(given) {
 }
 
 /** The settings for the server: those that the kernel has. */
-export function machineRequest({ kernel, C, multiclass, ...parameters }) {
+export function classifierRequest({ kernel, C, multiclass, ...parameters }) {
   const own = Object.fromEntries(USES[kernel].map((key) => [key, parameters[key]]));
   return { kernel, ...own, C: priceOf(C), multiclass };
 }

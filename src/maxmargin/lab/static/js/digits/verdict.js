@@ -1,4 +1,4 @@
-/** What the machine makes of the drawing: its 8 x 8 numbers, the answer, ten scores with their votes, and why. */
+/** What the model makes of the drawing: its 8 x 8 numbers, the answer, ten scores with their votes, and why. */
 
 import { el, setText, short } from "../dom.js";
 import { createPixels } from "./pixels.js";
@@ -7,12 +7,12 @@ const TOP = 8; // support vectors that the server sends
 
 /** @param {any} ctx */
 export function createVerdict(ctx) {
-  const seen = createPixels(ctx, el("canvas", { role: "img", "aria-label": "What the machine sees: 8 by 8 numbers" }), { numbers: true });
+  const seen = createPixels(ctx, el("canvas", { role: "img", "aria-label": "What the model sees: 8 by 8 numbers" }), { numbers: true });
   const digit = el("p", { class: "digit" }, "?");
   const rows = Array.from({ length: 10 }, (_, k) => createRow(k));
   const votes = el("span", { class: "votes" }, "votes");
   const head = el("div", { class: "score head", "aria-hidden": "true" }, el("span", {}, "digit"), el("span", {}), el("span", { class: "value" }, "score"), votes);
-  const looks = el("section", { class: "looks", "aria-label": "Answer" }, titled("The machine sees", seen.canvas), titled("and says", digit));
+  const looks = el("section", { class: "looks", "aria-label": "Answer" }, titled("The model sees", seen.canvas), titled("and says", digit));
   const scores = el("section", { class: "scores", "aria-label": "Scores" }, head, el("ol", {}, ...rows.map((row) => row.root)));
   const reasons = el("h2", { class: "heading" }, "Support vectors that decide: ", el("i", {}, "for"), " the answer, ", el("i", { class: "against" }, "against"), " it");
   const thumbs = Array.from({ length: TOP }, () => createThumb(ctx));
@@ -22,7 +22,7 @@ export function createVerdict(ctx) {
     looks,
     scores,
     evidence,
-    /** The machine is still learning. */
+    /** The model is still learning. */
     busy(on) {
       digit.classList.toggle("learning", on);
     },

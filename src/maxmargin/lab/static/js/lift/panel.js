@@ -1,28 +1,30 @@
 /** The controls beside the lifted space: points, map, C, what is shown. They change `model` and tell the tab. */
 
-import { createErrors, group, select, slider, ticks } from "../controls.js";
+import { createErrors, group, select, ticks } from "../controls.js";
 import { el, setText } from "../dom.js";
-import { priceSlider } from "../machine.js";
+import { priceSlider, widthSlider } from "../model.js";
 import { createPointControls } from "../step/pointset.js";
 import { MAPS, mapOf } from "./maps.js";
 
 export const SHOWN = { sheet: "the lifted plane", plane: "separating plane", margins: "margins, f = ±1", stems: "stems and shadows" };
 
 /**
- * @param {{model: any, presets: any[],
+ * @param {{ctx: any, model: any, presets: any[],
  *          on: {changed: (label: string, live: boolean) => void, map: (name: string) => void, shown: () => void,
  *               preset: (preset: any) => void, classify: () => void, clear: () => void, tool: (tool: any) => void}}} given
  */
-export function createPanel({ model, presets, on }) {
+export function createPanel({ ctx, model, presets, on }) {
   const points = createPointControls({ model, presets, on });
   const map = select({ label: "Map", choices: MAPS.map(({ name, title }) => [name, title]), onchange: on.map });
   const formula = el("div", { class: "formula" });
   const setGamma = (value, live) => {
-    model.gamma = value;
+    model.gamma = gamma.value = value;
     on.changed("Change gamma", live);
   };
-  const gamma = slider({ label: "Gamma γ", min: 0.01, max: 100, log: true, onchange: setGamma });
+  const tellFormula = () => setText(formula, mapOf(model.map).formula[ctx.settings.width]);
+  const gamma = widthSlider({ ctx, min: 0.01, max: 100, onchange: setGamma, switched: tellFormula });
   const price = priceSlider(model, on.changed);
+  for (const control of [map, gamma, price]) control.root.dataset.chip = "";
   const shows = ticks(SHOWN, model.show, on.shown);
   shows.root.classList.add("two");
 
@@ -38,9 +40,9 @@ export function createPanel({ model, presets, on }) {
     refresh() {
       points.refresh();
       map.value = model.map;
-      setText(formula, mapOf(model.map).formula);
+      tellFormula();
       gamma.value = model.gamma;
-      gamma.enable(mapOf(model.map).gamma);
+      gamma.visible(mapOf(model.map).gamma);
       price.value = model.C;
       shows.refresh();
     },

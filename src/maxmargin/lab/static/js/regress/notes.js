@@ -16,7 +16,7 @@ export function createReadout() {
      */
     show(at, f, { point, record }) {
       if (at === null) {
-        root.replaceChildren(el("span", {}, "Here stands what is at the cursor: x, f(x), and the residual of a point."));
+        root.replaceChildren(el("span", {}, "Move the pointer over the plane to read x and f(x), or over a point to read its residual."));
         return;
       }
       const residual = record?.residual ?? NaN;
@@ -27,7 +27,7 @@ export function createReadout() {
       root.replaceChildren(...parts);
     },
     get text() {
-      return root.textContent;
+      return [...root.children].map((child) => child.textContent).join(", ");
     },
   };
 }

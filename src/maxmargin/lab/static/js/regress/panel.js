@@ -3,6 +3,7 @@
 import { check, choice, createErrors, examples, group, select, slider } from "../controls.js";
 import { button, el, setText } from "../dom.js";
 import { icon } from "../markers.js";
+import { widthSlider } from "../model.js";
 import { EXAMPLES } from "./examples.js";
 import { USES } from "./state.js";
 
@@ -14,24 +15,23 @@ const MODELS = [
 ];
 const FORMULAS = {
   ridge_poly: "f(x) = Σ wⱼ xʲ,  j = 0, …, d",
-  ridge_gauss: "f(x) = Σ wⱼ exp(−(x − cⱼ)² / σ²)",
+  ridge_gauss: "f(x) = Σ wⱼ exp(−(x − cⱼ)² / 2σ²)",
   kernel_ridge: "f(x) = Σ cᵢ exp(−(x − xᵢ)² / 2σ²)",
   svr: "f(x) = Σ aᵢ exp(−(x − xᵢ)² / 2σ²) + b",
 };
 const SLIDERS = {
   degree: { label: "Degree d", min: 0, max: 15, whole: true },
   centres: { label: "Centres", min: 1, max: 40, whole: true },
-  sigma: { label: "Sigma σ", min: 0.01, max: 10, log: true },
   lambda: { label: "Lambda λ", min: 1e-9, max: 1e3, log: true },
   C: { label: "C", min: 0.01, max: 1e4, log: true },
   epsilon: { label: "Epsilon ε", min: 0, max: 1 },
 };
 
 /**
- * @param {{model: any, on: {changed: (label: string, live: boolean) => void, example: (example: any) => void,
+ * @param {{ctx: any, model: any, on: {changed: (label: string, live: boolean) => void, example: (example: any) => void,
  *          clear: () => void, tool: (tool: "add"|"erase") => void}}} given
  */
-export function createPanel({ model, on }) {
+export function createPanel({ ctx, model, on }) {
   const tool = choice({
     label: "A press on the plane",
     className: "swatches",
@@ -63,6 +63,13 @@ export function createPanel({ model, on }) {
       return [key, slider({ ...about, onchange })];
     }),
   );
+  const setSigma = (gamma, live) => {
+    model.sigma = Number(Math.sqrt(0.5 / gamma).toPrecision(6));
+    width.value = gamma;
+    on.changed("Change sigma", live);
+  };
+  const tellFormula = () => setText(formula, ctx.settings.width === "sigma" ? FORMULAS[model.model] : FORMULAS[model.model].replace(/−(\(.*\)²) \/ 2σ²/, "−γ $1"));
+  const width = widthSlider({ ctx, min: 0.005, max: 5000, onchange: setSigma, switched: tellFormula });
   const ticked = (key, label, words) =>
     check({
       label,
@@ -76,13 +83,15 @@ export function createPanel({ model, on }) {
   const free = ticked("free", "λ = 0, no penalty", "Change lambda");
   const ticks = el("div", { class: "ticks" }, free.root, everywhere.root);
 
-  const knobs = el("div", { class: "knobs" }, ...Object.values(sliders).map((control) => control.root), ticks);
+  const knobs = el("div", { class: "knobs" }, width.root, ...Object.values(sliders).map((control) => control.root), ticks);
 
   /** Shows the model in all controls, and of these only the ones that it has. */
   function refresh() {
     tool.value = model.tool;
     kind.value = model.model;
-    setText(formula, FORMULAS[model.model]);
+    tellFormula();
+    width.value = 0.5 / model.sigma ** 2;
+    width.visible(USES[model.model].includes("sigma"));
     for (const [key, control] of Object.entries(sliders)) {
       control.value = model[key];
       control.root.hidden = !USES[model.model].includes(key);
@@ -102,6 +111,6 @@ export function createPanel({ model, on }) {
     set example(id) {
       example.value = id;
     },
-    error: createErrors({ model: kind, ...sliders }),
+    error: createErrors({ model: kind, sigma: width, ...sliders }),
   };
 }

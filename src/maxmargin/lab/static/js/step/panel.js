@@ -1,19 +1,19 @@
-/** The controls beside the run: points, machine, solvers, export. They change `model` and tell the tab. */
+/** The controls beside the run: points, model, solvers, export. They change `model` and tell the tab. */
 
 import { choice, createErrors, group, select } from "../controls.js";
 import { button, el } from "../dom.js";
-import { createMachineControls } from "../machine.js";
+import { createModelControls } from "../model.js";
 import { createPointControls } from "./pointset.js";
 import { SOLVERS } from "./solvers.js";
 
 /**
- * @param {{model: any, options: any, presets: any[],
+ * @param {{ctx: any, model: any, options: any, presets: any[],
  *          on: {changed: (label: string, live: boolean) => void, synced: () => void, export: () => void, film: () => void,
  *               preset: (preset: any) => void, classify: () => void, clear: () => void, tool: (tool: any) => void}}} given
  */
-export function createPanel({ model, options, presets, on }) {
+export function createPanel({ ctx, model, options, presets, on }) {
   const points = createPointControls({ model, presets, on });
-  const machine = createMachineControls({ model, options, changed: on.changed });
+  const controls = createModelControls({ ctx, model, options, changed: on.changed });
   const named = SOLVERS.map(({ name, title, about }) => [name, `${title}: ${about}`]);
   const set = (key, label) => (value) => {
     model[key] = value;
@@ -39,7 +39,7 @@ export function createPanel({ model, options, presets, on }) {
 
   function refresh() {
     points.refresh();
-    machine.refresh();
+    controls.refresh();
     solver.value = model.solver;
     second.value = model.second;
     sync.value = model.sync;
@@ -50,13 +50,13 @@ export function createPanel({ model, options, presets, on }) {
   return {
     roots: [
       points.root,
-      group("Machine", machine.kernel, ...machine.numbers),
+      group("Model", controls.kernel, controls.formula, ...controls.numbers),
       group("Solver", solver.root, second.root, sync.root, again),
       group("Save the run", el("div", { class: "row even" }, page, film)),
     ],
     refresh,
     points,
-    error: createErrors({ ...machine.fields, solver }),
+    error: createErrors({ ...controls.fields, solver }),
     set filming(on) {
       film.setAttribute("aria-pressed", String(on));
       film.textContent = on ? "Stop filming" : "Film";

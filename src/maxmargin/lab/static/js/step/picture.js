@@ -50,7 +50,7 @@ export function layersOf(scene) {
 function trail(g, frame, palette, { run, k, grid }) {
   if (!run || !grid) return;
   g.strokeStyle = palette.ink;
-  g.lineWidth = (1.5 * frame.rem) / 15;
+  g.lineWidth = frame.pen(1.5);
   for (let age = TRAIL; age >= 1; age--) {
     const before = k - age >= 0 ? run.grid(k - age, grid.view) : null;
     if (!before) continue;
@@ -61,11 +61,10 @@ function trail(g, frame, palette, { run, k, grid }) {
 }
 
 function contours(g, frame, palette, lines) {
-  const unit = frame.rem / 15;
   g.strokeStyle = palette.ink;
   g.lineCap = "round";
   for (const [level, pieces] of Object.entries(lines)) {
-    g.lineWidth = (level === "0" ? 3 : 1.6) * unit;
+    g.lineWidth = frame.pen(level === "0" ? 3 : 1.6);
     g.globalAlpha = level === "0" ? 1 : 0.75;
     strokeLines(g, frame, pieces);
   }
@@ -79,7 +78,7 @@ function pair(g, frame, palette, { run, k, points }) {
   const [a, b] = chosen.map((i) => points[i]);
   if (!a || !b) return;
   g.strokeStyle = palette.accent;
-  g.lineWidth = (2.5 * frame.rem) / 15;
+  g.lineWidth = frame.pen(2.5);
   g.setLineDash([7, 5]);
   g.beginPath();
   g.moveTo(frame.px(a.x), frame.py(a.y));

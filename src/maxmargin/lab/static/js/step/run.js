@@ -80,7 +80,7 @@ export class Run {
   }
 }
 
-/** w'x + b on a grid: of a linear machine the server need not be asked. */
+/** w'x + b on a grid: of a linear model the server need not be asked. */
 function plane({ w, b }, view, nodes) {
   const values = new Float32Array(nodes * nodes);
   const at = (lo, hi, k) => lo + ((hi - lo) * k) / (nodes - 1);

@@ -5,7 +5,7 @@
  * tick of the clock, `speed`, and the view.
  */
 
-import { boxOf, machineOf, pointsOf } from "../classify/state.js";
+import { boxOf, modelOf, pointsOf } from "../classify/state.js";
 import { SMALL } from "./examples.js";
 import { SPEEDS } from "./player.js";
 import { solverOf } from "./solvers.js";
@@ -14,10 +14,11 @@ export const MOST = 300; // points of a run
 const FIRST = SMALL[1]; // what there is to see before anything was chosen
 
 /** Everything that the tab remembers, out of anything. */
-export function stateOf(given, options) {
-  const state = Array.isArray(given.points) ? given : { ...FIRST, ...given, points: FIRST.points };
+export function stateOf(given, options, examples) {
+  const first = examples.find((example) => example.id === given.example) ?? FIRST;
+  const state = Array.isArray(given.points) ? given : { ...first, ...given, points: first.points, example: first.id };
   const whole = (value, most) => (Number.isInteger(value) && value >= 0 && value <= most ? value : 0);
-  const { kernel, C } = machineOf(state, options);
+  const { kernel, C } = modelOf(state, options);
   return {
     points: pointsOf(state.points).filter((point) => point.c < 2).slice(0, MOST),
     kernel,
@@ -29,5 +30,6 @@ export function stateOf(given, options) {
     at: whole(state.at, 10_000),
     speed: SPEEDS.includes(state.speed) ? state.speed : 4,
     box: boxOf(state.view),
+    example: state.example,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Classify: points of two to six classes, a machine that is fitted while they move, and what it says about itself.
+ * Classify: points of two to six classes, a model that is fitted while they move, and what it says about itself.
  *
  * model ─ panel (controls) and board (points) change it ─ request.js asks the server ─ picture.js paints the answer.
  */
@@ -8,10 +8,10 @@ import { floats } from "../api.js";
 import { createBoard } from "../board.js";
 import { prepared } from "../classify/answer.js";
 import { savedPicture } from "../classify/export.js";
-import { createComment, createHints, createLegend, createReadout } from "../classify/notes.js";
+import { createComment, createFigures, createHints, createLegend, createReadout } from "../classify/notes.js";
 import { createPanel } from "../classify/panel.js";
 import { layersOf } from "../classify/picture.js";
-import { SMALL, fitting } from "../classify/request.js";
+import { fitting } from "../classify/request.js";
 import * as data from "../classify/state.js";
 import { priceOf } from "../data.js";
 import { askForTable } from "../dialogs.js";
@@ -19,9 +19,11 @@ import { el, short } from "../dom.js";
 import { valueAt } from "../grid.js";
 import { latest } from "../latest.js";
 
-const { CLASSES, SHOWN, boxOf, kernelRequest, machineOf, pointsOf, randomPoints } = data;
+const { CLASSES, SHOWN, boxOf, kernelRequest, modelOf, pointsOf, randomPoints } = data;
 const COARSE = 80; // nodes a side of the grid while something moves
 const FINE = 160; // and at rest
+const FINEST = 280; // of two classes and few points, whose margins may bend sharply
+const FEW = 400; // points
 
 const model = {
   points: /** @type {import("../points.js").Point[]} */ ([]),
@@ -30,12 +32,13 @@ const model = {
   solver: "auto",
   multiclass: "ovo",
   brush: 0,
+  example: "",
   tool: /** @type {"add"|"erase"} */ ("add"),
   show: Object.fromEntries(Object.keys(SHOWN).map((key) => [key, true])),
 };
 
-let ctx, board, panel, fits, options;
-let readout, legend, comment, hints;
+let ctx, board, panel, fits, options, presets;
+let readout, legend, comment, figures, hints;
 let fit = /** @type {any} */ (null); // the last answer, ready to paint
 let pending = /** @type {any} */ (null); // a state given before the options were there
 
@@ -45,19 +48,20 @@ function mount(root, context) {
   legend = createLegend();
   comment = createComment(() => {
     fits.drop();
-    comment.alarm("The fit was cancelled: the picture is of the points before. Any change begins another one.");
+    comment.alarm("The fit was cancelled, and the picture is the one before. Any change starts a new fit.");
   });
   hints = createHints();
+  figures = createFigures();
   board = createBoard(ctx, {
     model,
     data,
     label: "Plane of points",
-    hints: hints.roots,
+    hints: [...hints.roots, figures.root],
     layers: layersOf,
     picture: { get fit() { return fit; } },
     brush: () => model.brush,
     ask,
-    left: leaveExample,
+    example: tellExample,
     hovered,
   });
   fits = latest(fitting(ctx, (p) => comment.progress(p)), { answered, failed, busy: (on) => comment.progress(on ? { iteration: 0 } : null) });
@@ -73,10 +77,9 @@ function mount(root, context) {
 /** What can be chosen comes from the server; the panel is built once it is there. */
 async function load(side) {
   try {
-    const [offered, presets] = await Promise.all([ctx.api("/api/options"), ctx.api("/api/presets")]);
-    options = offered;
+    [options, presets] = await Promise.all([ctx.api("/api/options"), ctx.api("/api/presets")]);
     const { changed, clear } = board;
-    panel = createPanel({ model, options, presets, on: { changed, preset: usePreset, random, paste: () => askForTable(board.paste), clear, brush: chooseBrush } });
+    panel = createPanel({ ctx, model, options, presets, on: { changed, preset: usePreset, random, paste: () => askForTable(board.paste), clear, brush: chooseBrush } });
     side.replaceChildren(...panel.root, comment.root);
     setState(pending ?? {});
     ctx.commit("");
@@ -89,17 +92,18 @@ async function load(side) {
 // ---- changes --------------------------------------------------------------------------------------------------------
 
 function usePreset(preset) {
-  Object.assign(model, machineOf({ ...model, ...preset }, options));
+  Object.assign(model, modelOf({ ...model, ...preset }, options));
   panel.refresh();
-  board.replace(pointsOf(preset.points), boxOf(preset.view), `Example: ${preset.title}`);
-  panel.example = preset.id;
-  comment.note(preset.sentence);
+  board.replace(pointsOf(preset.points), boxOf(preset.view), `Example: ${preset.title}`, preset.id);
   ctx.announce(preset.sentence);
 }
 
-function leaveExample() {
-  if (panel) panel.example = "";
-  comment.note("");
+/** The example on the screen, and what to watch in it; "" for points of one's own. */
+function tellExample(id) {
+  const preset = presets?.find((item) => item.id === id);
+  model.example = preset?.id ?? "";
+  if (panel) panel.example = model.example;
+  comment.note(preset?.sentence ?? "");
 }
 
 function random() {
@@ -112,27 +116,28 @@ function chooseBrush(brush) {
   model.tool = brush === "erase" ? "erase" : "add";
   if (brush !== "erase") model.brush = brush;
   panel?.refresh();
-  hints.show(model.points, model.brush);
+  hints.show(model.points, model.brush, false);
   ctx.announce(brush === "erase" ? "Erase points" : `Class ${brush + 1}`);
 }
 
 // ---- the fit --------------------------------------------------------------------------------------------------------
 
 function ask(live) {
-  hints.show(model.points, model.brush);
-  panel?.several(new Set(model.points.map((p) => p.c)).size > 2);
-  if (!options || (live && model.points.length > SMALL)) return;
-  const nodes = live ? COARSE : FINE;
+  hints.show(model.points, model.brush, live);
+  const several = new Set(model.points.map((p) => p.c)).size > 2;
+  panel?.several(several);
+  if (!options) return;
+  const nodes = live ? COARSE : !several && model.points.length <= FEW ? FINEST : FINE;
   const { view } = board.plane.frame;
-  fits.ask({ ...machine(), points: board.rows(), view, grid: [nodes, nodes], live }, { ids: board.ids(), view, nodes }, { yields: !live });
+  fits.ask({ ...settings(), points: board.rows(), view, grid: [nodes, nodes], live }, { ids: board.ids(), view, nodes, live }, { yields: !live });
 }
 
-function machine() {
+function settings() {
   const { C, solver, multiclass } = model;
   return { kernel: options ? kernelRequest(model.kernel, options) : model.kernel, C: priceOf(C), solver, multiclass };
 }
 
-function answered(answer, { ids, view, nodes }) {
+function answered(answer, { ids, view, nodes, live }) {
   panel.error(null);
   if (answer.kind === "empty") {
     fit = null;
@@ -142,19 +147,21 @@ function answered(answer, { ids, view, nodes }) {
       const all = floats(text);
       return Array.from({ length: all.length / nodes ** 2 }, (_, k) => all.subarray(k * nodes ** 2, (k + 1) * nodes ** 2));
     };
-    fit = prepared(answer, { view, nx: nodes, ny: nodes, planes: cut(answer.values), pairs: cut(answer.pairs ?? ""), ids });
+    fit = prepared(answer, { view, nx: nodes, ny: nodes, planes: cut(answer.values), pairs: cut(answer.pairs ?? ""), ids, live });
     const impossible = answer.kind === "inseparable";
-    const flat = answer.margin === null ? ["w = 0: f is the same everywhere, and so is the answer. Try another kernel."] : [];
+    const flat = answer.margin === null ? ["w = 0: f is the same everywhere, and every point gets the same class. Try another kernel."] : [];
     comment.show({
-      lines: impossible ? [`The faint colours are the machine at C = ${answer.soft_C}:`, ...answer.comment] : [...flat, ...answer.comment],
+      lines: impossible ? [`The faint colours show the soft margin at C = ${answer.soft_C}:`, ...answer.comment] : [...flat, ...answer.comment],
       certificate: impossible ? "" : answer.certificate,
       alarm: answer.proof?.sentence ?? "",
     });
   }
-  const counts = legend.show(answer.kind === "inseparable" ? null : (fit?.records.values() ?? []));
-  if (nodes === FINE && fit) {
+  const present = [...new Set(model.points.map((p) => p.c))].sort();
+  const counts = legend.show(answer.kind === "inseparable" ? null : (fit?.records.values() ?? []), present, Boolean(fit?.ties));
+  if (!live && fit) {
     ctx.announce(answer.proof?.sentence ?? `${answer.n_support} support vectors, margin ${short(answer.margin ?? Infinity, 3)}, ${counts.misclassified} on the wrong side`);
   }
+  figures.show(fit && answer.kind !== "inseparable" ? [answer.n_support, answer.margin, answer.report.errors, model.C] : []);
   hovered(lastHover);
   board.plane.redraw();
 }
@@ -186,14 +193,18 @@ function hovered(at) {
 
 // ---- the tab --------------------------------------------------------------------------------------------------------
 
-const getState = () => (options ? { ...board.state(), ...machine() } : (pending ?? {}));
+const getState = () => (options ? { ...board.state(), ...settings(), ...(model.example ? { example: model.example } : {}) } : (pending ?? {}));
 
-function setState(state) {
-  pending = state;
+/** Without points: those of its example; of a first visit, the first. */
+function setState(given) {
+  pending = given;
   if (!options) return;
-  Object.assign(model, machineOf(state, options));
+  const first = presets.find((preset) => preset.id === given.example) ?? presets[0];
+  const state = Array.isArray(given.points) ? given : { ...first, ...given, points: first.points, example: first.id };
+  Object.assign(model, modelOf(state, options));
   panel.refresh();
   board.restore(state);
+  tellExample(state.example);
   board.changed("", false);
 }
 
@@ -206,7 +217,7 @@ export const tab = {
   getState,
   setState,
   paste: (text) => board.paste(text).catch((error) => ctx.toast(error.message)),
-  picture: () => savedPicture({ plane: board.plane, ctx, model, fit }),
+  picture: () => savedPicture({ plane: board.plane, ctx, model, options, fit }),
   shortcuts: /** @type {any[]} */ ([
     { key: "1–6", label: "New points are of this class" },
     ...Array.from({ length: CLASSES }, (_, k) => ({ key: String(k + 1), run: () => chooseBrush(k) })),

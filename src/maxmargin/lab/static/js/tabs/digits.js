@@ -1,7 +1,7 @@
 /**
- * Digits: draw one, and see what a machine that has learnt from 1,797 of them takes it for, and why.
+ * Digits: draw one, and see what a model that has learnt from 1,797 of them takes it for, and why.
  *
- * model ─ pad (strokes), pictures and panel (machine) change it ─ /api/digits answers ─ verdict.js shows it.
+ * model ─ pad (strokes), pictures and panel (model) change it ─ /api/digits answers ─ verdict.js shows it.
  */
 
 import { overtaken } from "../api.js";
@@ -11,7 +11,7 @@ import { imageOf, readPicture } from "../digits/files.js";
 import { Pad } from "../digits/pad.js";
 import { createPanel } from "../digits/panel.js";
 import { sample } from "../digits/samples.js";
-import { MOST_PLACES, MOST_STROKES, drawn, machineOf, machineRequest, pictureOf, pictureState, strokesOf } from "../digits/state.js";
+import { MOST_PLACES, MOST_STROKES, drawn, classifierOf, classifierRequest, pictureOf, pictureState, strokesOf } from "../digits/state.js";
 import { createVerdict } from "../digits/verdict.js";
 import { button, el, setText } from "../dom.js";
 import { asking, latest } from "../latest.js";
@@ -22,7 +22,7 @@ const PLAYED = 900; // milliseconds in which an example is drawn
 const model = {
   strokes: /** @type {import("../digits/pad.js").Stroke[]} */ ([]),
   picture: /** @type {string|null} */ (null),
-  machine: machineOf({}),
+  classifier: classifierOf({}),
 };
 
 let ctx, pad, panel, verdict, comment, asker, hint, note, buttons;
@@ -41,7 +41,7 @@ function mount(root, context) {
     comment.alarm("The training was cancelled. Any change begins another one.");
   });
   asker = latest(asking(ctx, "/api/digits"), { answered, failed, busy });
-  panel = createPanel({ machine: model.machine, changed: machineChanged });
+  panel = createPanel({ ctx, classifier: model.classifier, changed: classifierChanged });
   const touch = matchMedia("(pointer: coarse)").matches;
   hint = el("div", { class: "hint" }, el("b", {}, "Draw a digit here"), touch ? "with a finger or a pen" : "with the mouse, or drop a picture of one");
   note = el("p", { class: "note", role: "alert" });
@@ -182,7 +182,7 @@ async function take(file) {
   try {
     const picture = await readPicture(file);
     asker.drop();
-    const found = await ctx.api("/api/digits", { image: picture, machine: machineRequest(model.machine) });
+    const found = await ctx.api("/api/digits", { image: picture, classifier: classifierRequest(model.classifier) });
     setDrawing([], picture);
     setText(note, "");
     refresh();
@@ -197,9 +197,9 @@ async function take(file) {
 // ---- the answer -----------------------------------------------------------------------------------------------------
 
 const subject = () => (model.picture ? { image: model.picture } : { strokes: model.strokes });
-const question = () => ({ ...subject(), machine: machineRequest(model.machine) });
+const question = () => ({ ...subject(), classifier: classifierRequest(model.classifier) });
 
-function machineChanged(label) {
+function classifierChanged(label) {
   look(true);
   ctx.commit(label);
 }
@@ -214,9 +214,9 @@ function look(overtake = false) {
   }
 }
 
-/** The first drawing should not have to wait for the machine to learn. */
+/** The first drawing should not have to wait for the model to learn. */
 function warm() {
-  if (empty()) asker.ask({ strokes: sample(1), machine: machineRequest(model.machine) }, "warm");
+  if (empty()) asker.ask({ strokes: sample(1), classifier: classifierRequest(model.classifier) }, "warm");
 }
 
 function answered(found, tag) {
@@ -237,7 +237,7 @@ function failed(error, tag) {
   comment.show({ lines: [], alarm: placed || here ? "" : error.message });
 }
 
-/** A machine that nobody has asked for yet learns first, which takes a second or more. */
+/** A model that nobody has asked for yet learns first, which takes a second or more. */
 function busy(on) {
   if (on && empty()) return; // nobody waits
   comment.progress(on ? { iteration: 0 } : null);
@@ -252,12 +252,12 @@ function forget() {
 // ---- the tab --------------------------------------------------------------------------------------------------------
 
 function getState() {
-  return { strokes: model.strokes, ...pictureState(model.picture), machine: machineRequest(model.machine) };
+  return { strokes: model.strokes, ...pictureState(model.picture), classifier: classifierRequest(model.classifier) };
 }
 
 function setState(state) {
   const picture = pictureOf(state.picture);
-  Object.assign(model.machine, machineOf(state.machine));
+  Object.assign(model.classifier, classifierOf(state.classifier));
   setDrawing(picture ? [] : strokesOf(state.strokes), picture ?? null);
   panel.refresh();
   refresh();

@@ -8,7 +8,7 @@
 
 import { boxOf, pointsOf } from "../classify/state.js";
 import { five, hiddenOf, isNumber, priceOf, showAllBut, viewOf } from "../data.js";
-import { el, setText } from "../dom.js";
+import { el, setText, short } from "../dom.js";
 import { latest } from "../latest.js";
 import { mapOf, SUITED } from "../lift/maps.js";
 import { createMorph } from "../lift/morph.js";
@@ -31,6 +31,7 @@ const model = {
   map: "radial",
   gamma: 2,
   C: 10,
+  example: "",
   show: Object.fromEntries(Object.keys(SHOWN).map((key) => [key, true])),
 };
 
@@ -68,7 +69,7 @@ function mount(root, context) {
 async function load(side) {
   try {
     presets = twoClasses(await ctx.api("/api/presets"), MOST);
-    panel = createPanel({ model, presets, on: { changed, map: useMap, shown, preset: usePreset, classify: changes.classify, clear: changes.clear, tool: changes.tool } });
+    panel = createPanel({ ctx, model, presets, on: { changed, map: useMap, shown, preset: usePreset, classify: changes.classify, clear: changes.clear, tool: changes.tool } });
     side.replaceChildren(...panel.roots);
     setState(pending ?? {});
     ctx.commit("");
@@ -85,7 +86,7 @@ function changed(label, live) {
   plane.redraw();
   if (live) ctx.touch();
   else if (label) {
-    if (/point/.test(label)) panel.points.example = "";
+    if (/point/.test(label)) tellExample("");
     ctx.commit(label);
   }
 }
@@ -93,7 +94,7 @@ function changed(label, live) {
 function setPoints(points, box) {
   model.points = points;
   editor.cursor = editor.held = null;
-  if (panel) panel.points.example = "";
+  tellExample("");
   hovered(null);
   if (box) plane.setBox({ ...box });
 }
@@ -116,8 +117,14 @@ function usePreset(preset) {
   if (preset.kernel.name === "rbf") model.gamma = preset.kernel.gamma;
   model.C = preset.C === "inf" ? 100 : preset.C;
   panel.refresh();
-  panel.points.example = preset.id;
+  tellExample(preset.id);
   begin(`Example: ${preset.title}`);
+}
+
+/** The example on the screen; "" for points of one's own. */
+function tellExample(id) {
+  model.example = presets?.some((preset) => preset.id === id) ? id : "";
+  if (panel) panel.points.example = model.example;
 }
 
 /** Other points. */
@@ -242,6 +249,7 @@ function getState() {
     ...(space.turning ? {} : { eye: [azimuth, elevation, zoom].map(five) }),
     hidden: hiddenOf(model.show),
     view: viewOf(plane.box),
+    ...(model.example ? { example: model.example } : {}),
   };
 }
 
@@ -249,7 +257,7 @@ function setState(state) {
   pending = state;
   if (!panel) return;
   const between = (value, low, high, other) => (isNumber(value) && value >= low && value <= high ? value : other);
-  const first = presets.find((preset) => preset.id === "circles");
+  const first = presets.find((preset) => preset.id === state.example) ?? presets.find((preset) => preset.id === "circles");
   const given = Array.isArray(state.points) ? state.points : first?.points;
   model.map = mapOf(state.map).name;
   model.gamma = between(state.gamma, 1e-6, 1e6, 2);
@@ -260,20 +268,27 @@ function setState(state) {
   const [azimuth, elevation] = eye ?? mapOf(model.map).eye;
   Object.assign(space.camera, { azimuth, elevation: between(elevation, 0.06, Math.PI / 2, 0.4), zoom: between(eye?.[2], 0.6, 3, 1) });
   setPoints(pointsOf(given).filter((point) => point.c < 2).slice(0, MOST), boxOf(state.view));
+  tellExample(Array.isArray(state.points) ? state.example : first?.id);
   morph.value = between(state.lifted, 0, 1, 1);
   morph.turning = space.alive;
   panel.refresh();
   ask();
 }
 
-/** The space and the plane side by side. */
+/** The space and the plane side by side, below them what is to be seen. */
 function savedPicture() {
   if (!scene) return null;
-  const [width, height] = [760, 620];
-  const { canvas, g } = sheet(width + height, height, ctx.palette());
+  const [width, height, { rem }] = [760, 620, ctx.settings];
+  const palette = ctx.palette();
+  const { formula } = mapOf(model.map);
+  const words = [`${formula[ctx.settings.width]}, C = ${short(model.C)}`, ...scene.answer.comment.map(pretty)];
+  const { canvas, g } = sheet(width + height, height + (1.5 * words.length + 1) * rem, palette);
+  g.font = `${rem}px system-ui, sans-serif`;
+  g.fillStyle = palette.ink;
+  words.forEach((line, k) => g.fillText(line, rem, height + (1.5 * k + 1.2) * rem, width + height - 2 * rem));
   space.paintOn(g, width, height);
   g.translate(width, 0);
-  plane.paintOn(g, new Frame(plane.box, height, height, ctx.settings.rem));
+  plane.paintOn(g, new Frame(plane.box, height, height, rem));
   space.redraw();
   return canvas;
 }

@@ -9,6 +9,7 @@ import { createBoard } from "../board.js";
 import { createComment } from "../classify/notes.js";
 import { el, setText, short } from "../dom.js";
 import { asking, latest } from "../latest.js";
+import { EXAMPLES } from "../regress/examples.js";
 import { savedPicture } from "../regress/export.js";
 import { coefficientNames, createHint, createLegend, createNumbers, createReadout, lettered } from "../regress/notes.js";
 import { createPanel } from "../regress/panel.js";
@@ -24,6 +25,7 @@ const model = {
   points: /** @type {import("../points.js").Point[]} */ ([]),
   tool: /** @type {"add"|"erase"} */ ("add"),
   show: Object.fromEntries(Object.keys(SHOWN).map((key) => [key, true])),
+  example: "",
   ...settingsOf({}),
 };
 
@@ -41,7 +43,7 @@ function mount(root, context) {
   legend = createLegend();
   comment = createComment(() => {
     curves.drop();
-    comment.alarm("The fit was cancelled: the curve is of the points before. Any change begins another one.");
+    comment.alarm("The fit was cancelled, and the curve is the one before. Any change starts a new fit.");
   });
   numbers = createNumbers();
   hint = createHint();
@@ -55,7 +57,7 @@ function mount(root, context) {
     layers: layersOf,
     picture: { get fit() { return fit; }, get at() { return at; } },
     ask,
-    left: leaveExample,
+    example: tellExample,
     hovered,
     viewed: () => strip.fit(),
     shown: showStrip,
@@ -63,7 +65,7 @@ function mount(root, context) {
   strip = createStrip({ ctx, plane: board.plane, points: () => model.points, at: () => at, move: (x) => moveTo(x, null) });
   curves = latest(asking(ctx, "/api/regress"), { answered, failed, busy: (on) => comment.progress(on ? { iteration: 0 } : null) });
   blends = latest(asking(ctx, "/api/blend"), { answered: blended, failed: () => blended(null, {}) });
-  panel = createPanel({ model, on: { changed: board.changed, example, clear: board.clear, tool } });
+  panel = createPanel({ ctx, model, on: { changed: board.changed, example, clear: board.clear, tool } });
 
   const stage = el("div", { class: "stage regress" }, board.root, strip.root, readout.root, sentence, legend.root);
   comment.root.append(numbers.root);
@@ -77,15 +79,16 @@ function mount(root, context) {
 function example({ id, title, points, settings, sentence: words }) {
   Object.assign(model, settingsOf({ ...settingsRequest(model), ...settings }));
   panel.refresh();
-  board.replace(pointsOf(points), { ...HOME }, `Example: ${title}`);
-  panel.example = id;
-  comment.note(words);
+  board.replace(pointsOf(points), { ...HOME }, `Example: ${title}`, id);
   ctx.announce(words);
 }
 
-function leaveExample() {
-  panel.example = "";
-  comment.note("");
+/** The example on the screen, and what to watch in it; "" for points of one's own. */
+function tellExample(id) {
+  const found = EXAMPLES.find((item) => item.id === id);
+  model.example = found?.id ?? "";
+  panel.example = model.example;
+  comment.note(found?.sentence ?? "");
 }
 
 function tool(value) {
@@ -195,12 +198,16 @@ function showStrip() {
 
 // ---- the tab --------------------------------------------------------------------------------------------------------
 
-const getState = () => ({ ...settingsRequest(model), ...board.state() });
+const getState = () => ({ ...settingsRequest(model), ...board.state(), ...(model.example ? { example: model.example } : {}) });
 
-function setState(state) {
+/** Without points: those of its example; of a first visit, the first. */
+function setState(given) {
+  const first = EXAMPLES.find((example) => example.id === given.example) ?? EXAMPLES[0];
+  const state = Array.isArray(given.points) ? given : { ...first.settings, ...given, points: first.points, example: first.id };
   Object.assign(model, settingsOf(state));
   panel.refresh();
   board.restore(state);
+  tellExample(state.example);
   showStrip();
   board.changed("", false);
 }

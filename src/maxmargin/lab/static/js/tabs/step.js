@@ -5,7 +5,7 @@
  */
 
 import { floats, overtaken } from "../api.js";
-import { boxOf, kernelRequest, machineOf, pointsOf } from "../classify/state.js";
+import { boxOf, kernelRequest, modelOf, pointsOf } from "../classify/state.js";
 import { priceOf, viewOf } from "../data.js";
 import { el } from "../dom.js";
 import { latest } from "../latest.js";
@@ -30,9 +30,10 @@ const model = {
   second: "",
   sync: /** @type {"iteration"|"share"} */ ("iteration"),
   seed: 0,
+  example: "",
 };
 
-let ctx, options, panel, stage, player, numbers, changes, film;
+let ctx, options, examples, panel, stage, player, numbers, changes, film;
 let panes = /** @type {import("../step/pane.js").Pane[]} */ ([]);
 let pending = /** @type {any} */ (null);
 let wished = /** @type {{at: number|null, share: number}} */ ({ at: 0, share: 0 }); // where the next run begins
@@ -40,7 +41,7 @@ let wished = /** @type {{at: number|null, share: number}} */ ({ at: 0, share: 0 
 function mount(root, context) {
   ctx = context;
   numbers = createNumbers();
-  changes = createChanges({ ctx, model, most: MOST, set: setPoints, taken: useMachine, refresh: () => panel?.refresh(), changed, begin });
+  changes = createChanges({ ctx, model, most: MOST, set: setPoints, taken: useModel, refresh: () => panel?.refresh(), changed, begin });
   stage = createStage(ctx, {
     editor: changes.editor,
     points: () => model.points,
@@ -65,7 +66,8 @@ async function load(side) {
     const save = () => saveAsPage(ctx, { ...requestOf(model.solver), second: model.second, sync: model.sync, view: viewOf(panes[0].plane.box) });
     const { classify, clear, tool } = changes;
     const on = { changed, synced, export: save, film: () => film.toggle(), preset: usePreset, classify, clear, tool };
-    panel = createPanel({ model, options, presets: [...SMALL, ...twoClasses(presets, MOST)], on });
+    examples = [...SMALL, ...twoClasses(presets, MOST)];
+    panel = createPanel({ ctx, model, options, presets: examples, on });
     side.replaceChildren(...panel.roots, numbers.root);
     setState(pending ?? {});
     ctx.commit("");
@@ -85,14 +87,14 @@ function changed(label, live) {
   for (const pane of panes) pane.paint();
   if (live) ctx.touch();
   else if (label) {
-    if (/point/.test(label)) leaveExample();
+    if (/point/.test(label)) tellExample("");
     ctx.commit(label);
   }
 }
 
 function setPoints(points, box) {
   model.points = points;
-  leaveExample();
+  tellExample("");
   for (const pane of panes) {
     pane.editor.cursor = pane.editor.held = null;
     if (box) pane.plane.setBox({ ...box });
@@ -108,25 +110,25 @@ function moved(now) {
 
 function usePreset(preset) {
   setPoints(pointsOf(preset.points), boxOf(preset.view));
-  useMachine(preset);
-  panel.points.example = preset.id;
+  useModel(preset);
+  tellExample(preset.id);
   begin(`Example: ${preset.title}`);
-  numbers.note(preset.sentence);
   ctx.announce(preset.sentence);
 }
 
 /** Kernel and C of an example; a finite C where a solver needs one. */
-function useMachine(given) {
-  const { kernel, C } = machineOf({ ...given }, options);
+function useModel(given) {
+  const { kernel, C } = modelOf({ ...given }, options);
   const hard = [model.solver, model.second].every((name) => !name || solverOf(name).hard);
   Object.assign(model, { kernel, C: C === Infinity && !hard ? 100 : C });
   panel.refresh();
 }
 
-/** The points are no longer those of the example. */
-function leaveExample() {
-  panel.points.example = "";
-  numbers.note("");
+/** The example on the screen, and what to watch in it; "" for points of one's own. */
+function tellExample(id) {
+  const found = examples?.find((item) => item.id === id);
+  model.example = panel.points.example = found?.id ?? "";
+  numbers.note(found?.sentence ?? "");
 }
 
 /** Other points: from the first step again. */
@@ -209,15 +211,16 @@ function getState() {
   if (!options) return pending ?? {};
   const { second, sync } = model;
   const { at, speed } = player;
-  return { ...requestOf(model.solver), second, sync, at: asking.busy ? (wished.at ?? at) : at, speed, view: viewOf(panes[0].plane.box) };
+  return { ...requestOf(model.solver), second, sync, at: asking.busy ? (wished.at ?? at) : at, speed, view: viewOf(panes[0].plane.box), ...(model.example ? { example: model.example } : {}) };
 }
 
 function setState(state) {
   pending = state;
   if (!options) return;
-  const { points, box, at, speed, ...rest } = stateOf(state, options);
+  const { points, box, at, speed, example, ...rest } = stateOf(state, options, examples);
   Object.assign(model, rest);
   setPoints(points, box);
+  tellExample(example);
   player.speed = speed;
   player.pause();
   wished = { at, share: 0 };

@@ -30,7 +30,7 @@ class ObjectKernel(Kernel):
         """
         name = type(self).__name__
         if A.dtype != object or A.ndim != 1:
-            raise TypeError(f"{name} compares {self.kinds}, not vectors: give a list of {self.kinds}, one a sample.")
+            raise TypeError(f"{name} compares {self.kinds}, not vectors: give a list of {self.kinds}, one per sample.")
         for index, thing in enumerate(A):
             if not isinstance(thing, self.kind):
                 remedy = "Leave missing samples out." if _missing(thing) else self._remedy(thing)

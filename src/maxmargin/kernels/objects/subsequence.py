@@ -25,9 +25,9 @@ from typing import Self
 import numpy as np
 
 from maxmargin import _native
-from maxmargin.kernels._words import code_points
 from maxmargin.kernels.base import LARGEST_VALUE
-from maxmargin.kernels.strings import StringKernel
+from maxmargin.kernels.objects.strings import StringKernel
+from maxmargin.kernels.objects.words import code_points
 from maxmargin.runtime.validation import Array, Points, check_number
 
 MAX_OPERATIONS_PER_CALL = 2**25  # steps of P: some hundredths of a second, so that Ctrl-C is obeyed between calls

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.kernels._arrays import products
-from maxmargin.kernels._objects import ObjectKernel
+from maxmargin.kernels.objects.base import ObjectKernel
 from maxmargin.runtime.validation import Array, Points
 
 

@@ -37,8 +37,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
-from maxmargin.kernels._objects import ObjectKernel
-from maxmargin.kernels._words import Words, code_points, joined, numbered, pieces, words_of
+from maxmargin.kernels.objects.base import ObjectKernel
+from maxmargin.kernels.objects.words import Words, code_points, joined, numbered, pieces, words_of
 from maxmargin.runtime.csr import csr_arrays
 from maxmargin.runtime.validation import Array, Points, check_number
 

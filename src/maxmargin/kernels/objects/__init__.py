@@ -1,0 +1,1 @@
+"""Kernels of things that are not vectors: strings and sets."""

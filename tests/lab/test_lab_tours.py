@@ -1,0 +1,86 @@
+"""Guided tours: those of the lab go through, one's own are opened from a file, and mistakes name their line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import lab_browser
+import pytest
+from lab_browser import expect, idle, ready, saved
+
+from maxmargin.lab.presets import presets, tours
+
+browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
+
+
+@pytest.mark.parametrize("tour", tours(), ids=lambda tour: tour["id"])
+def test_tours_name_what_there_is(tour: dict[str, Any]) -> None:
+    known = {preset["id"] for preset in presets()} | {"six", "mixed"}
+    for step in tour["steps"]:
+        assert set(step) == {"text", "watch", "at", "state"}
+        assert step["state"]["example"] in known
+
+
+def test_a_tour_goes_forth_and_back_and_its_link_holds_it(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    page = opened(lab.link)
+    page.get_by_role("button", name="Tours").click()
+    page.get_by_role("button", name="From lines to kernels").click()
+    strip = page.locator("#tour")
+    steps = tours()[1]["steps"]
+    for k, step in enumerate(steps):
+        expect(strip.locator(".text")).to_have_text(step["text"])
+        expect(strip.locator("b")).to_have_text(f"From lines to kernels, {k + 1} of {len(steps)}")
+        expect(page.locator(f"#panel-{step['at']}")).to_be_visible()
+        if k + 1 < len(steps):
+            strip.get_by_role("button", name="Next").click()
+    idle(page)
+    expect(page.locator("#panel-classify .comment")).to_contain_text("σ = 0.1")
+    strip.get_by_role("button", name="Back").click()
+    expect(strip.locator(".text")).to_have_text(steps[-2]["text"])
+    saved(page)
+    other = opened(lab.link + page.evaluate("location.hash"))
+    expect(other.locator("#tour .text")).to_have_text(steps[-2]["text"])
+    strip.get_by_role("button", name="End the tour").click()
+    expect(strip).to_be_hidden()
+
+
+def test_a_tour_of_one_s_own(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    page = opened(lab.link)
+    text = {"title": "Mine", "steps": [{"text": "Look here.", "at": "classify", "state": {"example": "xor"}}]}
+    files = [{"name": "tour.json", "mimeType": "application/json", "buffer": json.dumps(text).encode()}]
+    page.get_by_label("A tour file").set_input_files(files)
+    expect(page.locator("#tour .text")).to_have_text("Look here.")
+    expect(page.locator("[data-example=xor]")).to_have_attribute("aria-pressed", "true")
+    saved(page)
+    page.reload()
+    ready(page)
+    expect(page.locator("#tour .text")).to_have_text("Look here.")
+    files[0]["buffer"] = (
+        b'{"title": "Mine",\n"steps": [\n{"text": "a", "at": "classify"},\n{"text": "b", "at": "lfit"}]}'
+    )
+    page.get_by_label("A tour file").set_input_files(files)
+    expect(page.locator("#toast")).to_contain_text('Line 4 of the tour: step 2 has "at": "lfit"; it must be one of')
+    expect(page.locator("#tour .text")).to_have_text("Look here.")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"title": "a",\n"steps": [}', "Line 2 of the tour is no JSON"),
+        ("[]", 'Line 1 of the tour: give the tour a "title".'),
+        ('{"title": "a", "steps": []}', 'Line 1 of the tour: "steps" must be'),
+        ('{"title": "a}{", "steps": [\n{"at": "step"}]}', 'Line 2 of the tour: step 1 has no "text".'),
+        ('{"title": "a", "steps": [\n\n{"text": "b", "at": "step", "state": 3}]}', "Line 3 of the tour: step 1 has a"),
+    ],
+)
+def test_mistakes_name_their_line(modules: Any, text: str, sentence: str) -> None:
+    found = modules.evaluate(
+        """(text) => import('/static/js/tours.js').then(({ parseTour }) => {
+            try { parseTour(text); } catch (error) { return error.message; }
+        })""",
+        text,
+    )
+    assert found.startswith(sentence)
