@@ -52,13 +52,7 @@ STALLED_ROUNDS = 40  # rounds without progress before the double-precision solve
 
 
 class ActiveSet(KernelSolver):
-    """The default solver for kernels.
-
-    Parameters
-    ----------
-    smallest, largest : int
-        Bounds of the working set's size.
-    """
+    """The default solver for kernels; ``smallest`` and ``largest`` bound the size of its working sets."""
 
     name: ClassVar[str] = "active_set"
     title: ClassVar[str] = "active set: small working sets, solved exactly"

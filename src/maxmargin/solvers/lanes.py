@@ -166,26 +166,9 @@ def solve_together(
     threads: int,
     dtype: type = np.float32,
 ) -> list[LinearSolution]:
-    """One-vs-rest problems of the same CSR rows, solved side by side.
-
-    Parameters
-    ----------
-    problems : sequence of PrimalProblem
-    bound : array of shape (n,)
-        c_i of a row in all problems but its own,
-    own : array
-        and the factor of each problem's own rows.
-    tol, control, starts
-        As for :class:`~maxmargin.solvers.base.Solver`.
-    seed : int
-    threads : int
-    dtype : {numpy.float32, numpy.float64}
-
-    Returns
-    -------
-    list of LinearSolution
-        Computed from the multipliers, in double precision.
-    """
+    """One-vs-rest problems of the same CSR rows, solved side by side; ``bound`` is c_i of a row in all problems but its
+    own, and ``own`` the factor of each problem's own rows. The solutions are computed from the multipliers, in double
+    precision."""
     first = problems[0]
     # As few as fit, but two where that keeps a second core busy; the number of threads must not change the result.
     groups = max(-(-len(problems) // lane_count(dtype)), 2 if len(problems) >= 6 else 1)

@@ -44,21 +44,8 @@ HINGE_BAND = 0.5  # the hinge's curvature is spread over so much of a margin to 
 
 
 def linear_values(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
-    """Decision values of a binary linear model for every row, each from a model without its fold.
-
-    Parameters
-    ----------
-    problem : PrimalProblem
-    start : Start
-        Its solution: w, b and the multipliers.
-    folds : array of int
-        The fold of each row; rows of fold -1 are in every model and get the value of the model of all rows.
-    control : Control
-
-    Returns
-    -------
-    array of shape (n,)
-    """
+    """Decision values of a binary linear model for every row, each from a model without its fold; ``start`` is its
+    solution. Rows of fold -1 are in every model and get the value of the model of all rows."""
     if start.beta is None or problem.hard_margin or problem.n_features > SYSTEM_MAX_COLUMNS:
         return _refitted(problem, start, folds, control)
     values = problem.design.times(start.w) + start.b

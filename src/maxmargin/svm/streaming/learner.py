@@ -212,25 +212,9 @@ class Stream:
         balanced: bool = False,
         stop: Callable[[], object] | None = None,
     ) -> None:
-        """Learn from rows, in their order.
-
-        Parameters
-        ----------
-        X : array or CSR matrix
-            Used as it is, float32 or float64.
-        codes : array of int
-            The class of each row.
-        weights : array of float64
-        C : float
-        squared : bool
-            The squared hinge, or the hinge.
-        class_weight : array, optional
-            Of each class.
-        balanced : bool
-            Weights of the classes by their frequencies so far.
-        stop : callable, optional
-            Asked between strips of rows; anything but None ends the learning there.
-        """
+        """Learn from rows, in their order. X is used as it is, float32 or float64; ``balanced`` weighs the classes by
+        their frequencies so far; ``stop`` is called between strips of rows, and anything but None ends the learning
+        there."""
         sparse, models = sp.issparse(X), self.U.shape[1]
         rows, codes = linear_rows(X), np.ascontiguousarray(codes, np.int64)
         factor = np.ones(len(self.totals)) if class_weight is None else class_weight.astype(np.float64)
