@@ -25,7 +25,7 @@ from maxmargin.kernels.gram.tiled import padded_slots
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.free_step import free_step
+from maxmargin.solvers.active_set.free_step import free_step
 
 CREEPING_STEPS_PER_VARIABLE = 20  # after which a small problem tries a Newton step on the free ones
 STEPS_PER_VARIABLE = 100  # pair steps in a round, for each variable of W

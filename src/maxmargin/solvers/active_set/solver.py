@@ -30,13 +30,13 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
+from maxmargin.solvers.active_set.pair_steps import Slots, pair_steps
+from maxmargin.solvers.active_set.small_dense import solve_small_dense
+from maxmargin.solvers.active_set.working_set import BoxVariables
 from maxmargin.solvers.base import KernelSolver, Solution
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
-from maxmargin.solvers.pair_steps import Slots, pair_steps
-from maxmargin.solvers.small_dense import solve_small_dense
 from maxmargin.solvers.smo import SMO
-from maxmargin.solvers.working_set import BoxVariables
 
 WORKING_SET_MIN, WORKING_SET_MAX = 1536, 6144  # size of W: twice the free variables, within these, but
 CACHED_MAX_ROWS = 2048  # beyond this, where K_WW outgrows the cache, only a quarter more than the free variables
