@@ -171,16 +171,17 @@ class KernelExpansion:
     def _compiled(self) -> Any:
         """A compiled function of few rows; None where there is none, or where it would be large."""
         anchors, outputs = self.anchors, len(self.intercept)
-        if sp.issparse(anchors) or anchors.ndim != 2 or anchors.dtype == object or 0 in (*anchors.shape, outputs):
+        if anchors.ndim != 2 or anchors.dtype == object or 0 in (*anchors.shape, outputs):
             return None
-        kept = max(anchors.size, outputs * anchors.shape[1] if type(self.kernel) is Linear else 0)
+        kept = max(math.prod(anchors.shape), outputs * anchors.shape[1] if type(self.kernel) is Linear else 0)
         return compiled_expansion(self) if 8 * kept <= KEEP_BYTES else None
 
     def decision_of_few(self, X: Points) -> Array | None:
-        """f(x) of each of a few dense rows, without preparation; None for more work, and for other kernels."""
-        if X.shape[0] * float(self.anchors.size) > FEW_MAX_PRODUCTS or self._compiled is None or sp.issparse(X):
+        """f(x) of each of a few rows of few columns, without preparation; None for more work, and for other kernels.
+        CSR rows are written out, so that their values have the bits of dense ones."""
+        if X.shape[0] * float(math.prod(self.anchors.shape)) > FEW_MAX_PRODUCTS or self._compiled is None:
             return None
-        values: Array = self._compiled.decision(np.ascontiguousarray(X, np.float64))
+        values: Array = self._compiled.decision(np.ascontiguousarray(_dense(X), np.float64))
         return values
 
     def decision(self, X: Points, threads: int = 1) -> Array:
