@@ -92,13 +92,13 @@ def test_story(opened: Callable[..., Any]) -> None:
     assert page.evaluate("window.shifts") < 0.01
 
 
-def test_price_of_slack(classify: Classify) -> None:
+def test_penalty_of_slack(classify: Classify) -> None:
     """A smaller C, a wider margin; and a hard margin that does not exist is proved not to."""
     classify.example("overlapping")
     margins = []
-    for price in ("100", "1", "0.01"):
-        classify.type("C", price)
-        classify.says("C", f"^{price}$")
+    for penalty in ("100", "1", "0.01"):
+        classify.type("C", penalty)
+        classify.says("C", f"^{penalty}$")
         margins.append(number(classify.comment("margin 2/|w|")))
     assert margins == sorted(margins)
     slider = classify.page.get_by_label("C", exact=True)

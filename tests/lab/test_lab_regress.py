@@ -27,19 +27,19 @@ def wave(n=20, seed=0):
     return np.column_stack((x, np.sin(2 * x) + 0.2 * rng.normal(size=n))).tolist()
 
 
-def prediction(model, points, at, degree=4, sigma=0.8, price=0.3):
+def prediction(model, points, at, degree=4, sigma=0.8, penalty=0.3):
     """f(at), by the formulas of the lecture and an explicit inverse."""
     x, y = np.array(points).T
     at = np.asarray(at)
     if model == "kernel_ridge":
         k = lambda a, b: np.exp(-((a[:, None] - b) ** 2) / (2 * sigma**2))  # noqa: E731
-        return k(at, x) @ np.linalg.inv(k(x, x) + price * np.eye(len(x))) @ y
+        return k(at, x) @ np.linalg.inv(k(x, x) + penalty * np.eye(len(x))) @ y
     if model == "ridge_poly":
         phi = lambda a: np.vander(a, degree + 1, increasing=True)  # noqa: E731
     else:
         phi = lambda a: np.exp(-((a[:, None] - x) ** 2) / (2 * sigma**2))  # noqa: E731
     P = phi(x)
-    return phi(at) @ np.linalg.inv(P.T @ P + price * np.eye(P.shape[1])) @ P.T @ y
+    return phi(at) @ np.linalg.inv(P.T @ P + penalty * np.eye(P.shape[1])) @ P.T @ y
 
 
 @pytest.mark.parametrize("model", RIDGES)
@@ -101,15 +101,15 @@ def test_the_tube_and_its_support_vectors():
 
 @pytest.mark.parametrize("model", RIDGES)
 def test_the_condition_number(model):
-    points, price = wave(12), 0.3
-    answer = regress({"points": points, "model": model, "degree": 4, "sigma": 0.8, "lambda": price})
+    points, penalty = wave(12), 0.3
+    answer = regress({"points": points, "model": model, "degree": 4, "sigma": 0.8, "lambda": penalty})
     x = np.array(points)[:, 0]
     if model == "kernel_ridge":
         A = np.exp(-((x[:, None] - x) ** 2) / (2 * 0.8**2))
     else:
         P = np.vander(x, 5) if model == "ridge_poly" else np.exp(-((x[:, None] - x) ** 2) / (2 * 0.8**2))
         A = P.T @ P
-    assert answer["condition"] == pytest.approx(np.linalg.cond(A + price * np.eye(len(A))), rel=1e-4)
+    assert answer["condition"] == pytest.approx(np.linalg.cond(A + penalty * np.eye(len(A))), rel=1e-4)
 
 
 def test_an_ill_conditioned_system_is_named():
@@ -206,9 +206,9 @@ def test_a_blend_needs_a_place(at):
     [[[0, 0], [0, 1]], [[1, 2]] * 5, [[1e6, -1e6], [-1e6, 1e6], [0, 0]], [[0, 1], [1e-12, -1]]],
     ids=["same place", "repeated", "far", "near"],
 )
-@pytest.mark.parametrize("price", [0, 1.0])
-def test_strange_points_end_in_numbers(model, points, price):
-    request = {"points": points, "model": model, "lambda": price, "degree": 30, "C": 1e6, "epsilon": 0}
+@pytest.mark.parametrize("penalty", [0, 1.0])
+def test_strange_points_end_in_numbers(model, points, penalty):
+    request = {"points": points, "model": model, "lambda": penalty, "degree": 30, "C": 1e6, "epsilon": 0}
     if model == "ridge_poly" and abs(points[0][0]) > 1e3:
         request["degree"] = 10  # a million to the power of 30 is refused, or not, by its digits
     json.dumps([regress(request), blend({**request, "at": 0.5})], allow_nan=False)

@@ -105,7 +105,7 @@ def test_ten_minutes(opened: Callable[..., Any], tmp_path: Path) -> None:
     assert lecture.margin < 0.95 * widest
     assert lecture.margin == pytest.approx(hard_margin(lecture.points), rel=1e-4)
 
-    # one point makes it narrow, until slack has a price
+    # one point makes it narrow, until slack has a penalty
     lecture.example("outlier")
     lecture.says("support vectors", "of 41")
     narrow = lecture.margin

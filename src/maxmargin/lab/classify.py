@@ -53,7 +53,7 @@ def parameters(request: dict[str, Any], classes: int = 2) -> dict[str, Any]:
     >>> parameters({"kernel": {"name": "rbf", "gamma": 2.0}, "C": "inf"})
     {'kernel': 'rbf', 'gamma': 2.0, 'C': inf, 'tol': 1e-05}
     """
-    found = {**requests.kernel(request), "C": requests.price(request), "tol": TOL}
+    found = {**requests.kernel(request), "C": requests.penalty(request), "tol": TOL}
     solver = requests.solver(request)
     multiclass = requests.choice(request, "multiclass", requests.MULTICLASS, "ovo")
     if classes > 2 and multiclass == "ovo":

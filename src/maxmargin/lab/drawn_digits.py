@@ -129,7 +129,7 @@ def digit_weights(request: Mapping[str, Any], control: Run | None = None) -> dic
     >>> np.shape(digit_weights({"C": 0.01})["weights"])
     (10, 8, 8)
     """
-    settings = {"kernel": "linear", "C": requests.price(request, 0.01), "multiclass": "ovr"}
+    settings = {"kernel": "linear", "C": requests.penalty(request, 0.01), "multiclass": "ovr"}
     model = _trained(settings, control or Run())
     return {
         "weights": listed(model.coef_.reshape(10, 8, 8), 4),
@@ -260,7 +260,7 @@ def _settings(request: Mapping[str, Any]) -> dict[str, Any]:
         kernel["gamma"] = "scale" if kernel["name"] == "poly" else 0.001
     found = requests.kernel({"kernel": kernel}, KERNELS)
     multiclass = requests.choice(asked, "multiclass", requests.MULTICLASS, "ovo")
-    return {**found, "C": requests.price(asked), "multiclass": multiclass}
+    return {**found, "C": requests.penalty(asked), "multiclass": multiclass}
 
 
 def _trained(settings: dict[str, Any], control: Run) -> SVC:

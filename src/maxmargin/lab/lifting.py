@@ -74,7 +74,7 @@ def lift(request: Mapping[str, Any], control: Run | None = None) -> dict[str, An
     which = requests.choice(request, "map", AXES, "quadratic")
     if which == "radial" and requests.choice(request, "height", ("squared", "bump"), "squared") == "bump":
         which = "bump"
-    C, gamma = requests.price(request), requests.number(request, "gamma", 1.0, least=1e-9, most=1e9)
+    C, gamma = requests.penalty(request), requests.number(request, "gamma", 1.0, least=1e-9, most=1e9)
     xs, ys = requests.view(request)
     Z = X if which == "rbf_surface" else mapped(which, X, gamma)
     settings: dict[str, Any] = {"kernel": "rbf", "gamma": gamma} if which == "rbf_surface" else {"kernel": "linear"}
@@ -288,7 +288,7 @@ def script(state: Mapping[str, Any]) -> str:
         "X, y = points[:, :2], points[:, 2].astype(int)",
         "",
         f"Z = {code}",
-        f"model = {call('SVC', {**settings, 'C': requests.price(state), 'tol': 1e-6})}.fit(Z, y)",
+        f"model = {call('SVC', {**settings, 'C': requests.penalty(state), 'tol': 1e-6})}.fit(Z, y)",
     ]
     if which != "rbf_surface":
         lines += [

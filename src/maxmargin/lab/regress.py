@@ -278,15 +278,15 @@ def _comment(model: Any, x: Array, residuals: Array, condition: float | None, se
             f"Root mean square error {rmse:.3g}.",
             *([] if model.report_.converged else [UNFINISHED]),
         ]
-    price = settings["lambda"]
-    method = "least squares, since lambda = 0" if price == 0 else f"ridge regression with lambda = {price:.3g}"
+    penalty = settings["lambda"]
+    method = "least squares, since lambda = 0" if penalty == 0 else f"ridge regression with lambda = {penalty:.3g}"
     if name == "ridge_poly":
         d = settings["degree"]
         what = "the constant 1" if d == 0 else f"the {d + 1} powers 1, x" + (f", ..., x^{d}" if d > 1 else "")
     elif name == "ridge_gauss":
         what = f"{model.basis_.centers_.shape[0]} bumps of width sigma = {settings['sigma']:.3g}"
     if name == "kernel_ridge":
-        method = "interpolation, since lambda = 0" if price == 0 else f"lambda = {price:.3g}"
+        method = "interpolation, since lambda = 0" if penalty == 0 else f"lambda = {penalty:.3g}"
         first = (
             f"f(x) = sum of c_i k(x_i, x) with a Gaussian kernel of width sigma = {settings['sigma']:.3g}: {method}."
         )

@@ -256,13 +256,13 @@ def rows(request: Mapping[str, Any], name: str, width: int, columns: str) -> Arr
     return np.array(given, dtype=np.float64).reshape(-1, width)
 
 
-def price(request: Mapping[str, Any], default: float = 1.0) -> float:
+def penalty(request: Mapping[str, Any], default: float = 1.0) -> float:
     """C: a number, or "inf" for a hard margin.
 
     Examples
     --------
-    >>> from maxmargin.lab.requests import price
-    >>> price({"C": "inf"}), price({"C": 3})
+    >>> from maxmargin.lab.requests import penalty
+    >>> penalty({"C": "inf"}), penalty({"C": 3})
     (inf, 3.0)
     """
     if request.get("C") == "inf":

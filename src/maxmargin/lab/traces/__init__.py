@@ -241,7 +241,7 @@ def resolved_kernel(request: Mapping[str, Any], X: Array) -> dict[str, Any]:
 
 def _lesson(request: Mapping[str, Any], name: str) -> tuple[Lesson, dict[str, Any]]:
     X, y = two_classes(request, MOST_POINTS, "This tab")
-    C, parameters = requests.price(request), requests.kernel(request)
+    C, parameters = requests.penalty(request), requests.kernel(request)
     method = SOLVERS[name]
     if math.isinf(C) and not method.hard:
         raise RequestError(

@@ -40,7 +40,7 @@ class Lesson:
         -1 and +1.
     K : array of shape (n, n)
     C : float
-        The price of slack; inf for a hard margin.
+        The penalty of slack; inf for a hard margin.
     tol : float
         The violation at which a solver may stop.
     intercept : bool
@@ -69,7 +69,7 @@ class Lesson:
         return c_svc(self.y, np.full(self.n, self.C), fit_intercept=self.intercept)
 
     @cached_property
-    def prices(self) -> Array:
+    def penalties(self) -> Array:
         return np.full(self.n, self.C)
 
 
@@ -177,7 +177,7 @@ def _look_hinge(lesson: Lesson, step: Step) -> Look:
         return Look(problem.scalars(offset).intercept, found.primal, dual, violation)
     b = step.b
     if b is None:
-        b = Hinge().best_intercept(y - step.f, y, lesson.prices) if lesson.intercept else 0.0
+        b = Hinge().best_intercept(y - step.f, y, lesson.penalties) if lesson.intercept else 0.0
     norm2 = max(0.0, float(a @ step.f))
     slack = np.maximum(0.0, 1.0 - y * (step.f + b))
     return Look(b, 0.5 * norm2 + lesson.C * float(slack.sum()), dual, violation)
@@ -186,7 +186,7 @@ def _look_hinge(lesson: Lesson, step: Step) -> Look:
 def _look_squared(lesson: Lesson, step: Step) -> Look:
     """At the best b the multipliers alpha_i = 2 C slack_i have sum y_i alpha_i = 0, and are dual feasible."""
     y, C = lesson.y, lesson.C
-    b = SquaredHinge().best_intercept(y - step.f, y, lesson.prices)
+    b = SquaredHinge().best_intercept(y - step.f, y, lesson.penalties)
     slack = np.maximum(0.0, 1.0 - y * (step.f + b))
     a = 2 * C * y * slack
     dual = float(y @ a) - 0.5 * float(a @ (lesson.K @ a)) - float(a @ a) / (4 * C)

@@ -43,7 +43,7 @@ def steps(lesson: Lesson, most: int) -> Iterator[Step]:
         else:
             text += f"outside the margin, so w only shrinks by 1/{t}."
         if t % n == 0:
-            b = Hinge().best_intercept(y - f, y, lesson.prices)
+            b = Hinge().best_intercept(y - f, y, lesson.penalties)
         weight = 2.0 / (t + 1)  # of step t in the average with weights 1, 2, ..., t
         for total, new in zip(mean, (a, f), strict=True):
             total += weight * (new - total)

@@ -37,7 +37,7 @@ def script(state: Mapping[str, Any]) -> str:
     name = requests.choice(state, "solver", SOLVERS, "smo")
     X, _ = two_classes(state, MOST_POINTS, "This tab")
     y = requests.points(state)[1]
-    C, kernel = requests.price(state), requests.kernel(state)
+    C, kernel = requests.penalty(state), requests.kernel(state)
     own: dict[str, Any] = {}
     if state.get("tol") is not None:
         own["tol"] = requests.number(state, "tol", least=1e-8, most=1.0)

@@ -45,4 +45,4 @@ export function showAllBut(show, hidden) {
 }
 
 /** C as the server takes it: JSON has no infinity. */
-export const priceOf = (C) => (C === Infinity ? "inf" : C);
+export const penaltyOf = (C) => (C === Infinity ? "inf" : C);

@@ -93,8 +93,8 @@ export function createModelControls({ ctx, model, options, changed }) {
     const { least, most, scale, step } = abouts[key];
     return [key, slider({ label: PARAMETERS[key], min: least, max: most, log: scale === "log", whole: step === 1, onchange: setter(key) })];
   });
-  const price = priceSlider(model, changed);
-  for (const control of [kernel, width, price]) control.root.dataset.chip = "";
+  const penalty = penaltySlider(model, changed);
+  for (const control of [kernel, width, penalty]) control.root.dataset.chip = "";
 
   function tellFormula() {
     setText(formula, FORMULAS[model.kernel.name](ctx.settings.width));
@@ -111,21 +111,21 @@ export function createModelControls({ ctx, model, options, changed }) {
       control.value = model.kernel[key];
       control.root.hidden = !(key in has);
     }
-    price.value = model.C;
+    penalty.value = model.C;
   }
 
   return {
     kernel: kernel.root,
     formula,
-    numbers: [width.root, ...parameters.map(([, control]) => control.root), price.root],
+    numbers: [width.root, ...parameters.map(([, control]) => control.root), penalty.root],
     refresh,
     /** By the names of the server's requests. */
-    fields: { kernel, C: price, gamma: width, ...Object.fromEntries(parameters) },
+    fields: { kernel, C: penalty, gamma: width, ...Object.fromEntries(parameters) },
   };
 }
 
 /** C from a hundredth to ten thousand, and infinity. */
-export function priceSlider(model, changed) {
+export function penaltySlider(model, changed) {
   const onchange = (value, live) => {
     model.C = value;
     changed("Change C", live);

@@ -6,7 +6,7 @@
  * long for a link stay in memory, so that undo finds them, and the state has only their names.
  */
 
-import { isNumber, priceOf } from "../data.js";
+import { isNumber, penaltyOf } from "../data.js";
 
 export const MOST_STROKES = 100;
 export const MOST_PLACES = 6000;
@@ -70,7 +70,7 @@ export function classifierOf(given) {
 /** The settings for the server: those that the kernel has. */
 export function classifierRequest({ kernel, C, multiclass, ...parameters }) {
   const own = Object.fromEntries(USES[kernel].map((key) => [key, parameters[key]]));
-  return { kernel, ...own, C: priceOf(C), multiclass };
+  return { kernel, ...own, C: penaltyOf(C), multiclass };
 }
 
 const kept = /** @type {Map<string, string>} */ (new Map());

@@ -2,7 +2,7 @@
 
 import { createErrors, group, select, ticks } from "../controls.js";
 import { el, setText } from "../dom.js";
-import { priceSlider, widthSlider } from "../model.js";
+import { penaltySlider, widthSlider } from "../model.js";
 import { createPointControls } from "../step/pointset.js";
 import { MAPS, mapOf } from "./maps.js";
 
@@ -23,27 +23,27 @@ export function createPanel({ ctx, model, presets, on }) {
   };
   const tellFormula = () => setText(formula, mapOf(model.map).formula[ctx.settings.width]);
   const gamma = widthSlider({ ctx, min: 0.01, max: 100, onchange: setGamma, switched: tellFormula });
-  const price = priceSlider(model, on.changed);
-  for (const control of [map, gamma, price]) control.root.dataset.chip = "";
+  const penalty = penaltySlider(model, on.changed);
+  for (const control of [map, gamma, penalty]) control.root.dataset.chip = "";
   const shows = ticks(SHOWN, model.show, on.shown);
   shows.root.classList.add("two");
 
   return {
     roots: [
       points.root,
-      group("Lifted space", map.root, formula, gamma.root, price.root),
+      group("Lifted space", map.root, formula, gamma.root, penalty.root),
       group("Shown", shows.root),
       el("p", { class: "advice" }, "Drag the space to turn it, and points in the plane beside it to move them."),
     ],
     points,
-    error: createErrors({ C: price, gamma, map }),
+    error: createErrors({ C: penalty, gamma, map }),
     refresh() {
       points.refresh();
       map.value = model.map;
       tellFormula();
       gamma.value = model.gamma;
       gamma.visible(mapOf(model.map).gamma);
-      price.value = model.C;
+      penalty.value = model.C;
       shows.refresh();
     },
   };

@@ -8,7 +8,7 @@ const TOLERANCE = 1e-6;
 const ON = 1e-4; // |y f - 1| that counts as on the margin
 const SOFT = 100; // the C that is shown where there is no hard margin
 
-export const priceFrom = (C) => (C === "inf" ? Infinity : C);
+export const penaltyFrom = (C) => (C === "inf" ? Infinity : C);
 
 /** @param {any} request @param {any} options */
 export function classify({ points, kernel, C, view, grid }, options) {
@@ -16,7 +16,7 @@ export function classify({ points, kernel, C, view, grid }, options) {
   const classes = [...new Set(points.map((p) => p[2]))].sort((a, b) => a - b);
   if (classes.length < 2) return { kind: "empty", sentence: "Add points of two classes.", points: [], comment: [] };
   const hard = C === "inf";
-  let fitted = fit(points, classes, kernel, priceFrom(C));
+  let fitted = fit(points, classes, kernel, penaltyFrom(C));
   const impossible = hard && !fitted.every(({ solution }) => solution.converged);
   if (impossible) fitted = fit(points, classes, kernel, SOFT);
   const answer = describe(points, classes, fitted, kernel, { view, grid, C: impossible ? SOFT : C, options });

@@ -2,7 +2,7 @@
 
 import { ApiError } from "../api.js";
 import { short } from "../dom.js";
-import { priceFrom } from "./classify.js";
+import { penaltyFrom } from "./classify.js";
 import { expansion, kernelFunction, kernelMatrix, nodesOf } from "./kernels.js";
 import { solve } from "./smo.js";
 
@@ -28,7 +28,7 @@ export function lift({ points, map, gamma, C, view, grid }) {
   const surface = map === "rbf_surface";
   const k = kernelFunction(surface ? { name: "rbf", gamma } : { name: "linear" });
   const Z = points.map((p) => mapped(map, p, gamma));
-  const solution = solve({ K: kernelMatrix(k, Z), y, C: priceFrom(C), tol: 1e-6 });
+  const solution = solve({ K: kernelMatrix(k, Z), y, C: penaltyFrom(C), tol: 1e-6 });
   if (!solution.converged) throw new ApiError("C = ∞ allows no errors, and even in the lifted space the classes cannot be separated: use a finite C, or another map.", 400, "C");
   const { a, b, norm } = solution;
   const f = solution.f.map((value) => value + b);

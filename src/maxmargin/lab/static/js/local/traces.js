@@ -2,7 +2,7 @@
 
 import { ApiError } from "../api.js";
 import { short } from "../dom.js";
-import { priceFrom } from "./classify.js";
+import { penaltyFrom } from "./classify.js";
 import { kernelFunction, kernelMatrix } from "./kernels.js";
 import { smoSteps, solve } from "./smo.js";
 
@@ -13,14 +13,14 @@ const TITLES = { smo: "SMO", coordinate_descent: "Coordinate descent", pegasos: 
 /** @param {any} request */
 export function trace({ points, kernel, C, solver, seed = 0 }) {
   if (!TITLES[solver]) throw new ApiError("This page shows SMO, coordinate descent, Pegasos and the perceptron; the other solvers run in the installed lab.", 400, "solver");
-  const price = priceFrom(C);
-  if (price === Infinity && solver === "pegasos") throw new ApiError("Pegasos needs a finite C: lower C.", 400, "C");
+  const penalty = penaltyFrom(C);
+  if (penalty === Infinity && solver === "pegasos") throw new ApiError("Pegasos needs a finite C: lower C.", 400, "C");
   const classes = [...new Set(points.map((p) => p[2]))].sort();
   const X = points.map(([x, y]) => [x, y]);
   const y = points.map((p) => (p[2] === classes[1] ? 1 : -1));
-  const lesson = { X, y, K: kernelMatrix(kernelFunction(kernel), X), C: price, tol: 1e-3, linear: kernel.name === "linear", solver };
+  const lesson = { X, y, K: kernelMatrix(kernelFunction(kernel), X), C: penalty, tol: 1e-3, linear: kernel.name === "linear", solver };
   const solution = solve({ ...lesson, tol: 1e-6 });
-  if (price === Infinity && !solution.converged && solver !== "perceptron") throw new ApiError("C = ∞ allows no errors, and with this kernel the classes cannot be separated: use a finite C.", 400, "C");
+  if (penalty === Infinity && !solution.converged && solver !== "perceptron") throw new ApiError("C = ∞ allows no errors, and with this kernel the classes cannot be separated: use a finite C.", 400, "C");
   const frames = [];
   let [count, due, last] = [0, 0, /** @type {any} */ (null)];
   for (const step of STEPS[solver](lesson, seed)) {

@@ -48,7 +48,7 @@ export const EXAMPLES = [
     title: "An outlier",
     points: sampled(17, line, { amount: 0.08, seed: 8 }).map(([x, y], k) => [x, k === 4 ? 1.2 : y]),
     settings: { model: "svr", sigma: 2, C: 1, epsilon: 0.1 },
-    sentence: "Drag the outlier up and down. Beyond the tube its price grows only linearly, so it hardly moves the curve; choose ridge regression and it does.",
+    sentence: "Drag the outlier up and down. Beyond the tube its penalty grows only linearly, so it hardly moves the curve; choose ridge regression and it does.",
   },
   {
     id: "few",

@@ -14,7 +14,7 @@ import { createPanel } from "../classify/panel.js";
 import { layersOf } from "../classify/picture.js";
 import { fitting } from "../classify/request.js";
 import * as data from "../classify/state.js";
-import { priceOf } from "../data.js";
+import { penaltyOf } from "../data.js";
 import { askForTable } from "../dialogs.js";
 import { el, short } from "../dom.js";
 import { valueAt } from "../grid.js";
@@ -136,7 +136,7 @@ function ask(live) {
 
 function settings() {
   const { C, solver, multiclass } = model;
-  return { kernel: options ? kernelRequest(model.kernel, options) : model.kernel, C: priceOf(C), solver, multiclass };
+  return { kernel: options ? kernelRequest(model.kernel, options) : model.kernel, C: penaltyOf(C), solver, multiclass };
 }
 
 function answered(answer, { ids, view, nodes, live }) {

@@ -7,7 +7,7 @@
  */
 
 import { boxOf, pointsOf } from "../classify/state.js";
-import { five, hiddenOf, isNumber, priceOf, showAllBut, viewOf } from "../data.js";
+import { five, hiddenOf, isNumber, penaltyOf, showAllBut, viewOf } from "../data.js";
 import { el, setText, short } from "../dom.js";
 import { latest } from "../latest.js";
 import { mapOf, SUITED } from "../lift/maps.js";
@@ -191,7 +191,7 @@ const rows = () => model.points.map(({ x, y, c }) => [x, y, c]);
 
 function request() {
   const { map, gamma, C } = model;
-  return { points: rows(), map, gamma, C: priceOf(C) };
+  return { points: rows(), map, gamma, C: penaltyOf(C) };
 }
 
 /** What the plane beside the space shows. */

@@ -6,7 +6,7 @@
 
 import { floats, overtaken } from "../api.js";
 import { boxOf, kernelRequest, modelOf, pointsOf } from "../classify/state.js";
-import { priceOf, viewOf } from "../data.js";
+import { penaltyOf, viewOf } from "../data.js";
 import { el } from "../dom.js";
 import { latest } from "../latest.js";
 import { createChanges, missing } from "../step/changes.js";
@@ -189,7 +189,7 @@ const ask = () => panel && asking.ask();
 const rows = () => model.points.map(({ x, y, c }) => [x, y, c]);
 
 function requestOf(solver) {
-  return { points: rows(), kernel: kernelRequest(model.kernel, options), C: priceOf(model.C), solver, seed: model.seed };
+  return { points: rows(), kernel: kernelRequest(model.kernel, options), C: penaltyOf(model.C), solver, seed: model.seed };
 }
 
 /** Puts the runs on one clock. */
