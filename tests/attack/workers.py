@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-WATCHDOG_SECONDS = 240.0  # a trial takes a second or two: this is a hang even on a machine with other work
+WATCHDOG_CPU_SECONDS = 240.0  # a trial takes a tenth of a second: this is a hang
+WATCHDOG_SECONDS = 1800.0  # of one that waits for something that never comes, on a machine with any other work
 STACK_LINES = 14  # of a process that had to be ended
 
 
@@ -35,12 +36,12 @@ class Worker:
             stderr=self.errors,
         )
         self.job: dict[str, Any] | None = None
-        self.began = 0.0
+        self.began = self.cpu_before = 0.0
 
     def start(self, job: dict[str, Any]) -> None:
         """Hand over a trial."""
         assert self.process.stdin is not None
-        self.job, self.began = job, time.monotonic()
+        self.job, self.began, self.cpu_before = job, time.monotonic(), self._cpu_seconds()
         self.process.stdin.write(json.dumps(job).encode() + b"\n")
         self.process.stdin.flush()
 
@@ -54,11 +55,20 @@ class Worker:
                 return {**json.loads(line), "job": self.job}
             self.process.wait()
             return self._broken("crash", f"the process ended with {_ending(self.process.returncode)}")
-        if time.monotonic() - self.began > WATCHDOG_SECONDS:
+        seconds, cpu = time.monotonic() - self.began, self._cpu_seconds() - self.cpu_before
+        if seconds > WATCHDOG_SECONDS or cpu > WATCHDOG_CPU_SECONDS:
             self.process.send_signal(signal.SIGABRT)  # faulthandler writes where it was
             self.process.wait()
-            return self._broken("hang", f"no answer after {WATCHDOG_SECONDS:g} s")
+            return self._broken("hang", f"no answer after {seconds:.0f} s, {cpu:.0f} s of them computing")
         return None
+
+    def _cpu_seconds(self) -> float:
+        """Processor time of the process so far; 0 where the system does not tell."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _broken(self, check: str, message: str) -> dict[str, Any]:
         self.errors.seek(0)

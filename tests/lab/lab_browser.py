@@ -203,7 +203,7 @@ def quiet(watch: SimpleNamespace) -> Iterator[None]:
     """No page may complain, or ask anybody else."""
     yield
     complaints, watch.complaints = watch.complaints, []
-    assert complaints == []
+    assert complaints == [], complaints
     assert watch.strangers == []
 
 

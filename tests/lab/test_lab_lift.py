@@ -378,3 +378,24 @@ def test_phone(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
     assert page.evaluate("window.shifts") < 0.01
     bar = tab.panel.locator(".morph").bounding_box()
     assert bar["y"] + bar["height"] <= page.evaluate("window.innerHeight + window.scrollY") + 1
+
+
+def test_the_corners_of_the_cube_stay_on_the_canvas(modules: Any) -> None:
+    found = modules.evaluate("""import('/static/js/lift/camera.js').then(({ Camera }) => {
+        const camera = new Camera();
+        camera.fit(760, 620);
+        const places = [];
+        for (let azimuth = 0; azimuth < 6.3; azimuth += 0.1) {
+            for (let elevation = 0.06; elevation < 1.57; elevation += 0.05) {
+                Object.assign(camera, { azimuth, elevation });
+                const look = camera.look();
+                for (let k = 0; k < 8; k++) places.push(look([k & 1, (k >> 1) & 1, k >> 2].map((bit) => 2 * bit - 1)));
+            }
+        }
+        return [places.map(({ x }) => x), places.map(({ y }) => y)].map((all) => [Math.min(...all), Math.max(...all)]);
+    })""")
+    (left, right), (top, bottom) = found
+    assert left > 0
+    assert right < 760
+    assert top > 0
+    assert bottom < 620

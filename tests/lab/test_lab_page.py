@@ -699,7 +699,9 @@ def test_present_mode_fills_the_screen_at_the_largest_font(opened: Callable[...,
     expect(page.locator("#panel-step .place").first).to_contain_text("step 0")
     assert page.evaluate(beyond) == []
     assert page.locator("#panel-step canvas.charts").first.is_visible()
-    chips.nth(1 if chips.count() > 2 else chips.count() - 1).click()
+    expect(chips.last).to_have_text("C = 5")
+    chips.last.click()
+    expect(page.locator("#chips").get_by_label("C", exact=True)).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("f")
     expect(page.locator("#chips")).to_be_hidden()

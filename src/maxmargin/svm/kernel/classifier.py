@@ -213,11 +213,11 @@ def _misclassified(
     """The share of input rows that the model misclassifies, computed when it is read. NaN if that would take long and
     the fit was asked to stop."""
     given, member_of, doubtful = context.given.target, context.rows.member_of, codes.doubtful
-    points = context.points(doubtful) if len(doubtful) else None
-    if points is not None:
-        products = len(doubtful) * function.anchors.shape[0] * (points.shape[-1] if points.ndim > 1 else 1)
-        if products > STOPPED_MAX_PRODUCTS and context.control.stop() is not None:
+    if len(doubtful) and context.control.stop() is not None:
+        columns = context.X.shape[-1] if context.X.ndim > 1 else 1
+        if len(doubtful) * function.anchors.shape[0] * columns > STOPPED_MAX_PRODUCTS:
             return lambda: math.nan
+    points = context.points(doubtful) if len(doubtful) else None
     threads, scheme, present = context.threads, labels.scheme, labels.present
 
     def share() -> float:

@@ -23,6 +23,7 @@ export function createPresent({ theme, panel }) {
   }
 
   function refresh() {
+    if (panel()?.querySelector("[data-chip]")) return fill(); // a tab whose controls came after it was shown
     for (const { field, menu } of chips) {
       menu.root.hidden = field.hidden;
       if (!field.hidden) setText(menu.button, words(field));

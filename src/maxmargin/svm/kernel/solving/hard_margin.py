@@ -22,6 +22,7 @@ from maxmargin.problems.separability import InseparabilityProof, decide, proof_o
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import KernelSolver, Solution
+from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.hulls import InseparableError, nearest_points
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.solving.outcomes import Subproblem
@@ -79,9 +80,10 @@ def solve_hard_tube(sub: Subproblem, solver: KernelSolver, gram: Gram, tol: floa
     that there is no such function."""
     problem, start, n_iter = sub.problem, sub.start, 0
     limit = FIRST_ATTEMPT_STEPS + FIRST_ATTEMPT_STEPS_PER_VARIABLE * problem.n_variables
+    most = control.max_iter if control.max_iter >= 0 else max(MIN_STEPS, 100 * problem.n_variables)
     while True:
-        last = 0 <= control.max_iter <= n_iter + limit
-        attempt = replace(control, max_iter=control.max_iter - n_iter if last else limit)
+        last = most <= n_iter + limit
+        attempt = replace(control, max_iter=most - n_iter if last else limit)
         solution = solver.solve(problem, gram, tol=tol, control=attempt, start=start)
         n_iter += solution.n_iter
         if solution.status in (Status.OPTIMAL, Status.DEADLINE, Status.INTERRUPTED):

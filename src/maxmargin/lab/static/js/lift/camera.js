@@ -26,7 +26,7 @@ export class Camera {
   fit(width, height) {
     this.width = width;
     this.height = height;
-    this.unit = Math.min(width / 3.5, height / 3.3);
+    this.unit = Math.min(width / 3.55, height / 3.75);
   }
 
   turn(right, up) {
