@@ -147,7 +147,7 @@ def test_more_columns_than_rows_in_a_sparse_matrix():
 def test_sparse_rows_that_are_too_many_to_be_dense_go_to_the_program(monkeypatch):
     rng = np.random.default_rng(2)
     X = sp.random(60, 20, 0.2, format="csr", random_state=1)
-    monkeypatch.setattr(program, "DENSE", 10)
+    monkeypatch.setattr(program, "DENSE_MAX_ENTRIES", 10)
     for y in (rng.random(60) < 0.5, dense(X).sum(axis=1) > np.median(dense(X).sum(axis=1))):
         found = separability(X, y)
         check(found, X, y)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin import SVC
-from maxmargin.solvers.free_step import free_step
+from maxmargin.solvers.active_set.free_step import free_step
 
 
 def problem(n, seed, groups=1, width=1.0):

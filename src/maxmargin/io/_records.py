@@ -119,9 +119,10 @@ RECORDS: dict[str, Entry] = {
             "eta": "number",
             "fit_intercept": "bool",
             "average": "bool",
-            "looks": "count",
+            "n_passed": "count",
             "fewest": "number",
         },
+        renamed={"looks": "n_passed"},
     ),
     "Calibration": Entry(
         "maxmargin.svm.calibration.calibrated",

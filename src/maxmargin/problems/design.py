@@ -31,7 +31,7 @@ from maxmargin.runtime.validation import Array, Points
 
 DENSE_TILE_ENTRIES = 2**17  # one megabyte of float64 stays in a core's cache
 SPARSE_TILE_ENTRIES = 2**16  # each costs more than a dense one, and small data should keep all cores busy
-SUM_PARTS = 8  # of a sum over rows, whatever the number of threads: a part per core of most machines
+SUM_PARTS = 8  # of a sum over rows, whatever the number of threads: a part per core of most computers
 WIDE_MOMENTS_COLUMNS = 512  # from which a sum of second moments has two parts: each is a matrix of 2 MB and more
 SCATTERED_COST = 12.0  # of an entry of a sparse second moment, in units of a dense one (measured)
 
@@ -229,14 +229,14 @@ class Design:
         return self.bordered(G, self.transposed(v) if self.constant is not None else None)
 
     def bordered(self, G: Array, sums: Array | None) -> Array:
-        """The whole of a second moment from the sums of :meth:`tile_gram`; with a constant column, X'v as well."""
+        """All of a second moment from the sums of :meth:`tile_gram`; with a constant column, X'v as well."""
         G = np.tril(G) + np.tril(G, -1).T
         if self.constant is None or sums is None:
             return G
-        whole = np.empty((self.d, self.d))
-        whole[:-1, :-1] = G
-        whole[-1] = whole[:, -1] = self.constant * sums
-        return whole
+        square = np.empty((self.d, self.d))
+        square[:-1, :-1] = G
+        square[-1] = square[:, -1] = self.constant * sums
+        return square
 
     def row_gram(self) -> Array:
         """X X'."""

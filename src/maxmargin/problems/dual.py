@@ -203,11 +203,11 @@ def _program(
         kind=kind,
         target=target,
         bound=bound,
-        row=np.tile(np.arange(n), m // n) if n else np.arange(0),
+        row=np.arange(n) if m == n else np.tile(np.arange(n), 2),
         linear=p,
         lower=lower,
         upper=upper,
-        group=np.broadcast_to(group, m).copy(),
+        group=np.full(m, group) if isinstance(group, int) else group,
         totals=np.array(totals),
         **more,
     )

@@ -70,6 +70,9 @@ class Certificate:
         return self.gap / max(abs(self.primal), abs(self.dual)) if math.isfinite(self.gap) else math.inf
 
 
+FIELDS = tuple(field.name for field in fields(Certificate))
+
+
 @dataclass(frozen=True)
 class Certificates(Sequence[Certificate]):
     """The certificates of several problems as columns, one entry per problem."""
@@ -85,18 +88,18 @@ class Certificates(Sequence[Certificate]):
 
     @classmethod
     def of(cls, each: Sequence[Certificate]) -> Certificates:
-        return cls(*(np.array([getattr(one, field.name) for one in each], np.float64) for field in fields(cls)))
+        return cls(*(np.array([getattr(one, name) for one in each], np.float64) for name in FIELDS))
 
     def __len__(self) -> int:
         return len(self.primal)
 
     def __getitem__(self, p: Any) -> Any:
-        return Certificate(*(float(getattr(self, field.name)[p]) for field in fields(self)))
+        return Certificate(*(float(getattr(self, name)[p]) for name in FIELDS))
 
     def replace(self, p: int, certificate: Certificate) -> None:
         """Another certificate for problem p, in place."""
-        for field in fields(self):
-            getattr(self, field.name)[p] = getattr(certificate, field.name)
+        for name in FIELDS:
+            getattr(self, name)[p] = getattr(certificate, name)
 
 
 def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:

@@ -8,6 +8,7 @@ working.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -26,7 +27,8 @@ def is_missing(thing: Any) -> bool:
     """Whether this is None, NaN or the missing value of a table."""
     if isinstance(thing, float):
         return thing != thing
-    return thing is None or type(thing).__name__ in ("NAType", "NaTType")
+    pandas = sys.modules.get("pandas")  # a missing value of its kind cannot come from where it is not loaded
+    return thing is None or (pandas is not None and (thing is pandas.NA or thing is pandas.NaT))
 
 
 def explained(error: Exception, X: Any, y: Any = None, *, name: str = "X", numeric: bool = False) -> Exception:

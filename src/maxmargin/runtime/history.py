@@ -83,17 +83,7 @@ class History:
 
     @classmethod
     def deferred(cls, make: Callable[[], History]) -> History:
-        """A history that is made when it is first read.
-
-        Parameters
-        ----------
-        make : callable
-            Returns the history.
-
-        Returns
-        -------
-        History
-        """
+        """A history that ``make`` returns when it is first read."""
         history = object.__new__(cls)
         history.__dict__.update(_make=make, _columns={})
         return history
@@ -116,30 +106,11 @@ class History:
 
     @classmethod
     def joined(cls, histories: Iterable[History]) -> History:
-        """One history of several binary problems, numbered in the order given.
-
-        Parameters
-        ----------
-        histories : iterable of History
-
-        Returns
-        -------
-        History
-        """
+        """One history of several binary problems, numbered in the order given."""
         return cls(record._replace(problem=k) for k, history in enumerate(histories) for record in history)
 
     def continued(self, other: History, after: int) -> History:
-        """This history, and then another whose iterations began after so many of this one.
-
-        Parameters
-        ----------
-        other : History
-        after : int
-
-        Returns
-        -------
-        History
-        """
+        """This history, and then another whose iterations began after so many of this one."""
         return History([*self, *(record._replace(iteration=record.iteration + after) for record in other)])
 
     def of_problem(self, problem: int) -> History:

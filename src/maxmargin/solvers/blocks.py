@@ -23,10 +23,10 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import KernelSolver, Solution
 
-INNER_WORK = 20_000_000  # array elements touched between two looks at the clock: well under 0.2 s
+INNER_WORK = 20_000_000  # array elements touched between two checks of the clock: well under 0.2 s
 MIN_STEPS = 10_000_000  # LIBSVM's own limit where the user sets none: max(10^7, 100 n)
-SHORT = 50  # steps in a round of a problem that is its own working set, or one for each variable
-MOST = 200  # steps in a round, for each variable of its block
+ROUND_MIN_STEPS = 50  # steps in a round of a problem that is its own working set, or one for each variable
+STEPS_PER_VARIABLE = 200  # steps in a round, for each variable of its block
 PATIENCE = 20  # rounds without progress before a run is called stalled
 
 
@@ -74,8 +74,8 @@ class BlockSolver(KernelSolver):
         used = np.flatnonzero(coef)
         if len(used):
             f += gram.product(used, coef[used])
-        whole = m <= 2 * self.working_set
-        W = np.arange(m) if whole else np.empty(0, int)
+        one_block = m <= 2 * self.working_set
+        W = np.arange(m) if one_block else np.empty(0, int)
         Q = self._matrix(problem, gram, W)
         n_iter = waited = idle = 0
         best = np.inf
@@ -92,12 +92,14 @@ class BlockSolver(KernelSolver):
             stop = control.stop() or (Status.MAX_ITER if n_iter >= limit else None)
             if stop is not None:
                 return Solution(a, f, stop, n_iter)
-            if not whole:
+            if not one_block:
                 W = self.choose(problem, a, gradient, W)
                 Q = self._matrix(problem, gram, W)
             block = Block(Q, gradient[W], a[W], problem.lower[W], problem.upper[W], problem.group[W])
-            target = max(goal * 0.9 if whole else 0.1 * violation, 0.5 * goal)
-            most = max(SHORT, len(W)) if whole else MOST * len(W)  # a small problem has a history, too
+            target = max(goal * 0.9 if one_block else 0.1 * violation, 0.5 * goal)
+            most = (
+                max(ROUND_MIN_STEPS, len(W)) if one_block else STEPS_PER_VARIABLE * len(W)
+            )  # a small problem has a history, too
             steps = self._inner(block, target, min(most, limit - n_iter), control)
             n_iter += steps
             change = block.a - a[W]

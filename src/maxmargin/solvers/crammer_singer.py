@@ -22,7 +22,7 @@ from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import KernelSolver, Solution
-from maxmargin.solvers.blocks import INNER_WORK, MIN_STEPS, MOST, PATIENCE
+from maxmargin.solvers.blocks import INNER_WORK, MIN_STEPS, PATIENCE, STEPS_PER_VARIABLE
 
 DUAL_PROGRESS_RELATIVE = 1e-7  # gain of the dual objective by a working set, below which the run may be stalled
 VIOLATION_PROGRESS_RELATIVE = 0.99  # part of the smallest violation so far that a smaller one must reach
@@ -110,7 +110,7 @@ class CrammerSinger(KernelSolver):
             label, bound = problem.label[W].astype(np.int64), np.ascontiguousarray(problem.bound[W], np.float64)
             target = 0.9 * tol if small else max(0.1 * violation, 0.5 * tol)
             slice_steps = max(10, INNER_WORK // (new.size + len(W)))
-            last = min(limit, n_iter + MOST * len(W))
+            last = min(limit, n_iter + STEPS_PER_VARIABLE * len(W))
             while n_iter < last:
                 steps = min(slice_steps, last - n_iter)
                 taken = _native.solve_joint_rows(K, G, new, label, bound, target, steps)

@@ -4,7 +4,7 @@
     subject to  alpha >= 0, and the alphas of each class sum to one.
 
 A hyperplane separates the classes exactly if the distance is positive. Otherwise the two convex combinations that meet
-in one point are the proof that none exists (Farkas' lemma; Bennett & Bredensteiner 2000 for the machine's geometry).
+in one point are the proof that none exists (Farkas' lemma; Bennett & Bredensteiner 2000 for the geometry of SVMs).
 A hyperplane through the origin asks for less: all alphas together sum to one, and the distance is that of the origin
 from the hull of the points y_i phi(x_i).
 """
@@ -40,7 +40,7 @@ class InseparableError(ValueError):
     ----------
     proof : InseparabilityProof or None
         Two convex combinations of training rows, one of each class, that meet in the same point; ``proof.verify(X, y)``
-        checks it. None for the joint multiclass machine.
+        checks it. None for the joint multiclass problem.
     rows : array or None
         ``proof.rows``: the training rows that are combined.
 

@@ -1,17 +1,17 @@
-"""Dual coordinate descent for many one-vs-rest machines at once, one a vector lane.
+"""Dual coordinate descent for many one-vs-rest problems at once, one a vector lane.
 
-The machines of a fit with many classes share their rows and differ only in the signs of y. The method is that of
-:mod:`maxmargin.solvers.descent`; but while a row is at hand, the multiplier of every machine takes
+The problems of a fit with many classes share their rows and differ only in the signs of y. The method is that of
+:mod:`maxmargin.solvers.descent`; but while a row is at hand, the multiplier of every problem takes
 its step:
 
     g_l = y_l (w_l'x_i + b_l) - 1 + r alpha_l,      alpha_l <- clip(alpha_l - g_l / q, 0, upper),
 
-all w_l'x_i by one read of the row, for the weights of the 16 machines stand side by side in memory
+all w_l'x_i by one read of the row, for the weights of the 16 problems stand side by side in memory
 (native/lanes). Single precision is enough to find the solution to four digits or so: a
-machine is then computed anew from its multipliers in double precision, and its certificate decides. The few that are
-late, or need more digits, are left to the method for one machine, which starts where this one ends.
+problem is then computed anew from its multipliers in double precision, and its certificate decides. The few that are
+late, or need more digits, are left to the method for one problem, which starts where this one ends.
 
-Rows in which no multiplier has moved for three visits are passed over, but for one epoch in eight. A machine whose gap
+Rows in which no multiplier has moved for three visits are passed over, but for one epoch in eight. A problem whose gap
 is small enough is frozen, so that it keeps no row awake.
 """
 
@@ -48,7 +48,7 @@ def lane_count(dtype: Any) -> int:
 
 
 class _Group:
-    """The machines that share a line of memory."""
+    """The problems that share a line of memory."""
 
     def __init__(
         self,
@@ -166,26 +166,9 @@ def solve_together(
     threads: int,
     dtype: type = np.float32,
 ) -> list[LinearSolution]:
-    """One-vs-rest machines of the same CSR rows, solved side by side.
-
-    Parameters
-    ----------
-    problems : sequence of PrimalProblem
-    bound : array of shape (n,)
-        c_i of a row in all machines but its own,
-    own : array
-        and the factor of each machine's own rows.
-    tol, control, starts
-        As for :class:`~maxmargin.solvers.base.Solver`.
-    seed : int
-    threads : int
-    dtype : {numpy.float32, numpy.float64}
-
-    Returns
-    -------
-    list of LinearSolution
-        Computed from the multipliers, in double precision.
-    """
+    """One-vs-rest problems of the same CSR rows, solved side by side; ``bound`` is c_i of a row in all problems but its
+    own, and ``own`` the factor of each problem's own rows. The solutions are computed from the multipliers, in double
+    precision."""
     first = problems[0]
     # As few as fit, but two where that keeps a second core busy; the number of threads must not change the result.
     groups = max(-(-len(problems) // lane_count(dtype)), 2 if len(problems) >= 6 else 1)

@@ -40,10 +40,10 @@ _lock = threading.RLock()
 def _stand_in(name: str) -> Any:
     """The class that takes the place of scikit-learn's class of this name."""
     ours, original = getattr(svm, name), getattr(_classes, name)
-    signature = inspect.signature(ours.__init__)
-    parameters = dict(signature.parameters)
+    signature, theirs = inspect.signature(ours.__init__), inspect.signature(original.__init__).parameters
+    parameters = {each: signature.parameters[each] for each in (*theirs, *signature.parameters)}  # in their order
     if "intercept_scaling" in parameters:
-        default = inspect.signature(original.__init__).parameters["intercept_scaling"].default
+        default = theirs["intercept_scaling"].default
         parameters["intercept_scaling"] = parameters["intercept_scaling"].replace(default=default)
     signature = signature.replace(parameters=list(parameters.values()))
 

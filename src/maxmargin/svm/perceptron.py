@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from maxmargin.runtime.control import Control, Status, print_note
-from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.text_report import TextReport
 from maxmargin.runtime.thinning import ThinnedList
 from maxmargin.runtime.transaction import all_or_nothing
@@ -29,9 +28,9 @@ from maxmargin.runtime.validation import (
     check_training,
 )
 from maxmargin.solvers.teaching.perceptron import PerceptronRun, epochs
-from maxmargin.svm.models.multiclass import one_vs_rest, predict_codes
+from maxmargin.svm.linear.function import LinearClassifier
+from maxmargin.svm.models.multiclass import one_vs_rest
 
-STRIP = 4096  # rows of float32 points that are multiplied in float64 at a time
 Row = tuple[int, int, int, int, float]  # of the history: binary problem, epoch, mistakes, errors, objective
 
 
@@ -82,7 +81,8 @@ class PerceptronReport(TextReport):
         ]
 
 
-class Perceptron(ClassifierMixin, Estimator):
+@parameters
+class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
     """Rosenblatt's perceptron: a linear classifier that learns from its mistakes.
 
     On separable data it ends with a hyperplane that makes no error, after at most (R / gamma)^2 mistakes, where R is
@@ -153,34 +153,23 @@ class Perceptron(ClassifierMixin, Estimator):
     epochs      ...
     """
 
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = None,
-        shuffle: bool = True,
-        verbose: bool = False,
-        eta0: float = 1.0,
-        random_state: Any = 0,
-        n_iter_no_change: int = 5,
-        warm_start: bool = False,
-        average: bool = False,
-        max_seconds: float | None = None,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.eta0 = eta0
-        self.random_state = random_state
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.average = average
-        self.max_seconds = max_seconds
+    _: KW_ONLY
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    tol: float | None = None
+    shuffle: bool = True
+    verbose: bool = False
+    eta0: float = 1.0
+    random_state: Any = 0
+    n_iter_no_change: int = 5
+    warm_start: bool = False
+    average: bool = False
+    max_seconds: float | None = None
 
-    classes_: Array
+    @property
+    def _present(self) -> Array:  # type: ignore[override]
+        """No class is without weight."""
+        return np.ones(len(self.classes_), bool)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -358,38 +347,3 @@ class Perceptron(ClassifierMixin, Estimator):
         self.n_iter_ += 1
         self._publish(self._runs, np.array([run.result for run in self._runs]))
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """w'x + b of new points.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        decision : array of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: one value, positive for ``classes_[1]``. More: a value a class.
-        """
-        X = check_new_points(self, X)
-        if sp.issparse(X):
-            decision = X @ self.coef_.T
-        else:
-            starts = range(0, X.shape[0], STRIP)
-            decision = np.concatenate([X[start : start + STRIP] @ self.coef_.T for start in starts])
-        decision = decision + self.intercept_
-        return decision.ravel() if len(self.intercept_) == 1 else decision
-
-    def predict(self, X: Any) -> Array:
-        """Labels of new points.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
-        """
-        decision = self.decision_function(X)
-        return self.classes_[predict_codes(decision, "ovr", np.ones(len(self.classes_), bool))]

@@ -35,9 +35,9 @@ from maxmargin.problems.separability.proof import MEET, ends, relative_length
 from maxmargin.runtime.canonical_rows import row_hashes
 from maxmargin.runtime.validation import Array, Points
 
-STRIP = 4096  # rows whose scaled copy is held at a time
-FIRST, LARGEST = 64, 1000  # rows to start with: four a column, within these
-DENSE = 2e7  # entries of sparse rows that may be made dense
+STRIP_ROWS = 4096  # rows whose scaled copy is held at a time
+FIRST_MIN_ROWS, FIRST_MAX_ROWS = 64, 1000  # rows to start with: four a column, within these
+DENSE_MAX_ENTRIES = 2e7  # entries of sparse rows that may be made dense
 UNIT = 2.0**-53
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -55,9 +55,9 @@ class Decision:
 def decide(X: Points, y: Array, fit_intercept: bool = True) -> Decision:
     """The hyperplane that separates the rows with y = +1 from those with y = -1, or the proof that there is none;
     ArithmeticError where float64 cannot tell."""
-    twins = _twins(X, y)
-    if len(twins):
-        return Decision(None, 0.0, twins, np.ones(2) if fit_intercept else np.full(2, 0.5))
+    duplicates = _contradictory_rows(X, y)
+    if len(duplicates):
+        return Decision(None, 0.0, duplicates, np.ones(2) if fit_intercept else np.full(2, 0.5))
     table = _Scaled(X, fit_intercept)
     w = _first_guess(table, y, fit_intercept)
     f = table.values(w)
@@ -65,7 +65,7 @@ def decide(X: Points, y: Array, fit_intercept: bool = True) -> Decision:
     if found is not None:
         return found
     used, reach, nearest = np.zeros(len(y), bool), {1: np.inf, -1: np.inf}, np.inf
-    size = int(np.clip(4 * (X.shape[1] + 2), FIRST, LARGEST))
+    size = int(np.clip(4 * (X.shape[1] + 2), FIRST_MIN_ROWS, FIRST_MAX_ROWS))
     while True:
         before = np.count_nonzero(used)
         for side, limit in reach.items():  # rows that lie deeper in the other class than those in use
@@ -123,7 +123,7 @@ def _normalised(alpha: Array, y: Array, fit_intercept: bool) -> Array:
     return alpha / (np.maximum(sides @ alpha, np.finfo(float).tiny) @ sides)
 
 
-def _twins(X: Points, y: Array) -> Array:
+def _contradictory_rows(X: Points, y: Array) -> Array:
     """Two equal rows of different classes, if there are any."""
     key = row_hashes(X)
     order = np.lexsort((y, key))
@@ -173,14 +173,14 @@ class _Scaled:
 
 
 def _strips(X: Points) -> list[slice]:
-    return [slice(start, start + STRIP) for start in range(0, X.shape[0], STRIP)]
+    return [slice(start, start + STRIP_ROWS) for start in range(0, X.shape[0], STRIP_ROWS)]
 
 
 def _first_guess(table: _Scaled, y: Array, fit_intercept: bool) -> Array:
     """The difference of the classes' means. With many columns a least squares fit of y, which separates nearly
     everything that has more columns than rows; its steps are few at first, as few are often enough."""
     n, d = table.X.shape
-    if 4 * (d + 2) <= LARGEST:
+    if 4 * (d + 2) <= FIRST_MAX_ROWS:
         return table.total(y / np.where(y > 0, np.count_nonzero(y > 0), np.count_nonzero(y < 0)))
     from scipy.sparse.linalg import LinearOperator, lsqr
 
@@ -201,7 +201,7 @@ def _least_squares(Z: Points, y: Array, fit_intercept: bool) -> tuple[Array, Arr
     points = Z
     if sp.issparse(Z):
         columns = np.unique(Z.indices)
-        if n * len(columns) > DENSE:
+        if n * len(columns) > DENSE_MAX_ENTRIES:
             return None
         points = Z[:, columns].toarray()
     if points.shape[1] > n:  # the same inner products, with fewer columns

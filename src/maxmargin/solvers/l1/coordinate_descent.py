@@ -1,4 +1,4 @@
-"""Coordinate descent for the machine with few weights, on a working set of columns.
+"""Coordinate descent for the L1 penalty, on a working set of columns.
 
 Each round looks at all columns once, for the slopes p_j and the duality gap of :mod:`maxmargin.problems.l1`, and
 then works on few of them: those whose weight is not zero, and those that promise most, by
@@ -30,7 +30,7 @@ c_i are approached from below: the solution for weights a few times lower is a g
 all rows are inside.
 
 Memory. Besides X there are a copy of the chosen columns (none if all are chosen), the square matrix H, and, if X is
-sparse, its CSC form: a copy of X, as large as X. All machines of a fit can share it.
+sparse, its CSC form: a copy of X, as large as X. All problems of a fit can share it.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ SQUARE = 3000  # columns up to which H is formed
 PASSES = 10  # over the columns in a round where it is not
 LOOKS = 60  # along one direction
 FLAT = 0.02  # slope, relative to that at the start, at which a search ends
-FORCING = 0.01  # violation of the model's conditions, relative to that of the machine's
+FORCING = 0.01  # violation of the model's conditions, relative to that of the problem's
 FULL = 10  # full steps in a row that may end lower than a search
 SHORT = 0.5  # length of a Newton step below which its model was a poor one
 SMALLEST = 1e-12
-TRIALS = 3  # poor steps in a row before the prices are approached from below
-STEEP = 10.0  # largest |p_j| at w = 0 for the first of the lower prices
-RISE = 3.0  # factor from one price to the next
+TRIALS = 3  # poor steps in a row before the weights are approached from below
+STEEP = 10.0  # largest |p_j| at w = 0 for the first of the lower weights
+RISE = 3.0  # factor from one set of weights to the next
 COARSE = 0.01  # relative gap that is enough on the way
-ROUNDS = 12  # for one price on the way
+ROUNDS = 12  # for one set of weights on the way
 PATIENCE = 5  # rounds without a lower objective before the method gives up
 
 
@@ -126,9 +126,9 @@ class _WorkingSet:
         else:
             for sign, rows in ((1.0, entered), (-1.0, left)):
                 if len(rows):
-                    part, price = self._design(self.X[rows]), 2.0 * self.problem.weight[rows]
-                    self.H += sign * part.gram(price)
-                    self.border += sign * part.transposed(price)
+                    part, theta = self._design(self.X[rows]), 2.0 * self.problem.weight[rows]
+                    self.H += sign * part.gram(theta)
+                    self.border += sign * part.transposed(theta)
         self.theta = theta
 
     def _direction(self, w: Array, slack: Array, p: Array) -> tuple[Array, float, Array, bool]:
@@ -273,7 +273,7 @@ class L1CoordinateDescent(LinearSolver):
     def _approach(
         self, problem: L1Problem, run: Run, control: Control, rng: Any, n_iter: int
     ) -> tuple[int, Start | None, Status | None]:
-        """A start: coarse solutions for prices that grow from where few weights are worth theirs."""
+        """A start: coarse solutions for weights that grow from where few columns matter."""
         start = None
         b = problem.settle(np.zeros(problem.n_rows), 0.0)
         beta = problem.suggested(np.zeros(problem.n_rows), b)

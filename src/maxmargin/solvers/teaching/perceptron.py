@@ -59,7 +59,7 @@ class PerceptronRun:
     fit_intercept: bool = True
     average: bool = False
     s: Array = field(init=False)
-    looks: int = 0  # points that were passed so far, all epochs together
+    n_passed: int = 0  # points that were passed so far, all epochs together
     best: Array = field(init=False)  # shape (n_features + 1,), the vector with the fewest errors so far
     fewest: int = field(init=False, default=-1)  # its errors; -1 before the first epoch is evaluated
 
@@ -70,7 +70,7 @@ class PerceptronRun:
     @property
     def result(self) -> Array:
         """v, or the mean of all v so far."""
-        return self.v - self.s / self.looks if self.average and self.looks else self.v.copy()
+        return self.v - self.s / self.n_passed if self.average and self.n_passed else self.v.copy()
 
     def epoch(self, X: Points, y: Array, order: Array, stopped: Callable[[], bool] = lambda: False) -> Epoch:
         """Learn from every point once, in the given order, and evaluate the outcome.
@@ -79,7 +79,7 @@ class PerceptronRun:
         there is something to return."""
         first = self.fewest < 0
         mistakes, passed, _ = self._pass(X, y, order, self.v, self.eta, stopped)
-        self.looks += passed
+        self.n_passed += passed
         if passed < len(order) and not first:
             raise Stopped
         result = self.result
@@ -107,7 +107,7 @@ class PerceptronRun:
         for start in range(0, len(order), per_call):
             if start > 0 and stopped():
                 return mistakes, start, loss
-            part, t = order[start : start + per_call], self.looks + start
+            part, t = order[start : start + per_call], self.n_passed + start
             if arrays is None:
                 found = _native.perceptron_pass(X, y, part, v, self.s, t, eta, intercept)
             else:

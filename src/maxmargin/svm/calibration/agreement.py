@@ -1,6 +1,6 @@
 """Probabilities whose largest entry is the predicted class.
 
-A machine predicts by the sign of f, or by votes; what is calibrated afterwards may come to another opinion close to the
+A model predicts by the sign of f, or by votes; what is calibrated afterwards may come to another opinion close to the
 border. Of all probability vectors whose largest entry is that of the predicted class c, the nearest one is taken:
 
     minimise |q - p|^2    subject to  q_c >= q_j for all j,   sum q = 1.

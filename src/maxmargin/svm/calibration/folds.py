@@ -1,10 +1,10 @@
-"""Folds: which rows are left out together, and which of them are judged.
+"""Folds: which rows are left out together, and which of them are evaluated.
 
-A row is judged by a machine that was trained without it. So that there are few such machines, the rows that are judged
-are dealt into five folds, class by class. All other rows are in every machine.
+A row is evaluated by a model that was trained without it. So that there are few such models, the evaluated rows are
+dealt into five folds, class by class. All other rows are in every model.
 
-How many rows must be judged? A map of p numbers that was learnt from m rows costs about p / (2 m) more log-loss than
-the best one. What stands against that is the log-loss of the machine itself, and rows far outside the margin add next
+How many rows must be evaluated? A map of p numbers that was learnt from m rows costs about p / (2 m) more log-loss than
+the best one. What stands against that is the log-loss of the model itself, and rows far outside the margin add next
 to nothing to it: so it is rows inside the margin, support vectors, that must be many enough.
 """
 
@@ -22,18 +22,18 @@ MIN_SUPPORT_VECTORS = {
     "sigmoid": 750,
     "temperature": 750,
     "isotonic": 6000,
-}  # support vectors among the rows that are judged
-MIN_ROWS = {"sigmoid": 4000, "temperature": 4000, "isotonic": 8000}  # rows that are judged, if there are so many
-PAIR_MAX_ROWS = 4000  # rows of a class that are judged where each pair of classes has a map
-SMALL_CLASS_MAX_ROWS = 100  # a class of so few rows is judged by all of them
+}  # support vectors among the rows that are evaluated
+MIN_ROWS = {"sigmoid": 4000, "temperature": 4000, "isotonic": 8000}  # rows that are evaluated, if there are so many
+PAIR_MAX_ROWS = 4000  # rows of a class that are evaluated where each pair of classes has a map
+SMALL_CLASS_MAX_ROWS = 100  # a class of so few rows is evaluated by all of them
 
 
 @dataclass(frozen=True)
 class Folds:
-    """Who is judged by whom."""
+    """Who is evaluated by whom."""
 
-    of_row: Array  # int: the fold of each row; -1 for rows that are in every machine
-    # what a row's weight is multiplied by: of a large class only some rows are judged, and stand for the others,
+    of_row: Array  # int: the fold of each row; -1 for rows that are in every model
+    # what a row's weight is multiplied by: of a large class only some rows are evaluated, and stand for the others,
     # which have the factor 0
     factor: Array
     count: int  # the number of folds
@@ -42,7 +42,7 @@ class Folds:
 
 
 def quotas(method: str, codes: Array, n_classes: int, n_support: float) -> Array:
-    """The number of rows of each class to judge for a map of all classes, if ``n_support`` rows are support vectors.
+    """The number of rows of each class to evaluate for a map of all classes, if ``n_support`` rows are support vectors.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def stratified_folds(codes: Array, n_classes: int, count: int = FOLDS, quota: Ar
     count : int, default=5
         The number of folds.
     quota : int, array of shape (n_classes,) or None, default=None
-        The rows of a class that are judged, at most; None for all.
+        The rows of a class that are evaluated, at most; None for all.
 
     Returns
     -------
@@ -96,5 +96,5 @@ def stratified_folds(codes: Array, n_classes: int, count: int = FOLDS, quota: Ar
 
 
 def silent(control: Control) -> Control:
-    """The same clock and limits; nobody is told of the folds."""
+    """The same clock and limits; nothing is reported of the folds."""
     return replace(control, callback=None, watchers=(), seen=[])

@@ -55,7 +55,7 @@ def fit_isotonic(values: Array, positive: Array, weight: Array) -> IsotonicMap:
     Parameters
     ----------
     values : array of shape (n,)
-        Decision values of rows that the machine was not trained on.
+        Decision values of rows that the model was not trained on.
     positive : array of bool, shape (n,)
         Which rows are of the positive class.
     weight : array of shape (n,)

@@ -1,10 +1,10 @@
-"""Decision values of a linear machine's rows from machines that were trained without them, in one Newton step each.
+"""Decision values of a linear model's rows from models that were trained without them, in one Newton step each.
 
 At the optimum w = sum_i beta_i x_i. Without the rows of a fold F the same w has the gradient
 
     g_F = sum_{i in F} beta_i x~_i,                    x~ = (x, 1) where there is an intercept,
 
-and the machine of the other rows is, by one Newton step from there,
+and the model of the other rows is, by one Newton step from there,
 
     w_F = w - H_F^-1 g_F,           H_F = P + sum_{i not in F} h_i x~_i x~_i',
 
@@ -13,12 +13,12 @@ that is 2 c_i inside the margin, and the step is exact as long as no row crosses
 one point; a fold moves many rows over it, and spreading it over the band of half a margin to either side, h_i = c_i
 there, counts those. (The same step for one row is the leave-one-out formula of least squares.)
 
-A machine that hardly uses its columns, for most of its rows lie on the margin, is not moved by a fold at all; there the
+A model that hardly uses its columns, for most of its rows lie on the margin, is not moved by a fold at all; there the
 step is noise, and none is taken where it would move the values by more than they differ among themselves.
 
 One pass over the rows gives the matrices of all folds, so that the whole costs about one or two steps of a solver. It
-takes a d x d system: machines of more columns refit each fold, from where the machine of all rows is, by coordinate
-descent. (Few rows of many columns: :mod:`maxmargin.svm.calibration.linear_matrix`.) A row whose machine was not reached
+takes a d x d system: models of more columns refit each fold, from where the model of all rows is, by coordinate
+descent. (Few rows of many columns: :mod:`maxmargin.svm.calibration.linear_matrix`.) A row whose model was not reached
 before the fit was asked to stop has no value: NaN.
 """
 
@@ -38,35 +38,22 @@ from maxmargin.solvers import Barrier, CoordinateDescent
 from maxmargin.solvers.run import Start
 from maxmargin.svm.linear.crammer_singer import solve_joint
 
-FEW = 1500  # columns up to which the d x d system is solved
-TOL = 0.01  # relative duality gap at which a refitted machine is good enough
-BAND = 0.5  # the hinge's curvature is spread over so much of a margin to either side
+SYSTEM_MAX_COLUMNS = 1500  # columns up to which the d x d system is solved
+REFIT_TOL = 0.01  # relative duality gap at which a refitted model is good enough
+HINGE_BAND = 0.5  # the hinge's curvature is spread over so much of a margin to either side
 
 
 def linear_values(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
-    """Decision values of a binary linear machine for every row, each from a machine without its fold.
-
-    Parameters
-    ----------
-    problem : PrimalProblem
-    start : Start
-        Its solution: w, b and the multipliers.
-    folds : array of int
-        The fold of each row; rows of fold -1 are in every machine and get the value of the machine of all rows.
-    control : Control
-
-    Returns
-    -------
-    array of shape (n,)
-    """
-    if start.beta is None or problem.hard_margin or problem.n_features > FEW:
+    """Decision values of a binary linear model for every row, each from a model without its fold; ``start`` is its
+    solution. Rows of fold -1 are in every model and get the value of the model of all rows."""
+    if start.beta is None or problem.hard_margin or problem.n_features > SYSTEM_MAX_COLUMNS:
         return _refitted(problem, start, folds, control)
     values = problem.design.times(start.w) + start.b
     margins = problem.y * values
     if problem.squared:
         h = np.where(margins < 1.0, 2.0 * problem.weight, 0.0)
     else:
-        h = np.where(np.abs(margins - 1.0) < BAND, problem.weight / (2.0 * BAND), 0.0)
+        h = np.where(np.abs(margins - 1.0) < HINGE_BAND, problem.weight / (2.0 * HINGE_BAND), 0.0)
     free, none = problem.intercept == "free", problem.intercept == "none"
     shift = problem.design.mean() if free and not problem.design.sparse else None
     constant = None if none else 1.0 if free else problem.scaling
@@ -96,7 +83,7 @@ def linear_values(problem: PrimalProblem, start: Start, folds: Array, control: C
 
 
 def _kept(problem: PrimalProblem, folds: Array, h: Array, shift: Array | None, constant: float | None) -> Array:
-    """The curvature of the rows that are in every machine."""
+    """The curvature of the rows that are in every model."""
     rows = np.flatnonzero((folds < 0) & (h > 0))
     d = problem.n_features + (constant is not None)
     if len(rows) == 0:
@@ -105,7 +92,7 @@ def _kept(problem: PrimalProblem, folds: Array, h: Array, shift: Array | None, c
 
 
 def _refitted(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
-    """Machines refitted fold by fold; a fold's rows get the price zero, which leaves them out without a copy of X."""
+    """Models refitted fold by fold; a fold's rows get the weight zero, which leaves them out without a copy of X."""
     solver = Barrier() if problem.hard_margin else CoordinateDescent()
     values = problem.design.times(start.w) + start.b
     for k in range(int(folds.max(initial=-1)) + 1):
@@ -116,7 +103,7 @@ def _refitted(problem: PrimalProblem, start: Start, folds: Array, control: Contr
         fold = replace(problem, weight=np.where(held, 0.0, problem.weight))
         beta = None if start.beta is None else np.where(held, 0.0, start.beta)
         begin = Start(start.w, start.b, beta)
-        found = solver.solve_linear(fold, tol=TOL, control=control, start=begin, random_state=0)
+        found = solver.solve_linear(fold, tol=REFIT_TOL, control=control, start=begin, random_state=0)
         rows = np.flatnonzero(held)
         values[rows] = problem.X[rows] @ found.w + found.b
     return values
@@ -125,8 +112,8 @@ def _refitted(problem: PrimalProblem, start: Start, folds: Array, control: Contr
 def linear_joint_values(
     X: Points, problem: JointProblem, scores: Array, constant: float, folds: Array, control: Control, threads: int
 ) -> Array:
-    """Scores of the joint linear machine, shape (n, k), each from a machine refitted without the row's fold; ``scores``
-    are those of the machine of all rows."""
+    """Scores of the joint linear model, shape (n, k), each from a model refitted without the row's fold; ``scores``
+    are those of the model of all rows."""
     scores = scores.copy()
     for k in range(int(folds.max(initial=-1)) + 1):
         held, rest = np.flatnonzero(folds == k), np.flatnonzero(folds != k)
@@ -135,6 +122,6 @@ def linear_joint_values(
         if len(held) == 0 or control.stop() is not None:
             continue
         fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
-        found = solve_joint(X[rest], fold, constant, tol=TOL, control=control, threads=threads)
+        found = solve_joint(X[rest], fold, constant, tol=REFIT_TOL, control=control, threads=threads)
         scores[held] = X[held] @ found.coef.T + found.intercept
     return scores

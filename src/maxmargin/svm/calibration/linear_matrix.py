@@ -36,13 +36,8 @@ def suits(problem: PrimalProblem) -> bool:
 
 
 class LinearMatrix:
-    """K of the rows of a linear problem, and its folds.
-
-    Parameters
-    ----------
-    problem : PrimalProblem
-        One of the binary problems: the others differ from it in their signs and bounds only.
-    """
+    """K of the rows of a linear problem, and its folds; the other binary problems of a fit differ from ``problem`` in
+    their signs and bounds only."""
 
     def __init__(self, problem: PrimalProblem) -> None:
         n = len(problem.y)

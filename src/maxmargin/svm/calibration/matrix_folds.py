@@ -89,32 +89,11 @@ def small_problem_folds(
     max_steps: int,
     control: Control,
 ) -> tuple[Array, Array]:
-    """Every fold of a small problem.
+    """Every fold of a small classifier, from the solution ``a`` of all rows and f = K a; ``totals`` are the sums of the
+    groups without each fold, and ``goal`` is the violation at which a model is accurate enough.
 
-    Parameters
-    ----------
-    problem : DualProblem
-        A classifier's: one variable per row.
-    gram : Gram
-        The operator of its rows, few enough to store K.
-    a, f : arrays
-        The solution of all rows, and K a.
-    folds : array of int
-        The fold of each row.
-    totals : array of shape (folds, groups)
-        The sums of the groups without each fold.
-    goal : float
-        The violation at which a model is accurate enough.
-    max_steps : int
-        Of a fold.
-    control : Control
-
-    Returns
-    -------
-    values : array of shape (n,)
-        K a of the model without the row's fold; of rows in none, f; NaN where the fit was stopped before.
-    offsets : array of shape (folds, groups)
-    """
+    Returns K a of the model without each row's fold (of rows in none, f; NaN where the fit was stopped before), and the
+    offsets of the groups, one line per fold."""
     K, at = gram.stored()
     in_place = problem.kind == "c_svc" and problem.fit_intercept and bool(np.array_equal(at, np.arange(len(at))))
     values, offsets = np.array(f, np.float64), np.zeros(totals.shape)
@@ -128,23 +107,9 @@ def small_problem_folds(
 
 
 class WorkingSetFolds:
-    """The models without a fold, over some of a classifier's rows, on a matrix in memory.
-
-    Parameters
-    ----------
-    problem : DualProblem
-        One variable per row.
-    rows : array of int
-        The rows that take part; all others keep their variables, or lose them with their fold.
-    gram : Gram
-        The operator of the problem's rows.
-    a, f : arrays
-        The solution of all rows, and K a.
-    folds : array of int
-        The fold of each of the problem's rows.
-    totals : array of shape (folds, groups)
-        The sums of the groups without each fold, over the rows that take part.
-    """
+    """The models without a fold, over some ``rows`` of a classifier, on a matrix in memory; all other rows keep their
+    variables, or lose them with their fold. ``a`` is the solution of all rows, f = K a, and ``totals`` are the sums of
+    the groups without each fold over the rows that take part."""
 
     def __init__(
         self, problem: DualProblem, rows: Array, gram: Gram, a: Array, f: Array, folds: Array, totals: Array

@@ -87,28 +87,12 @@ class _AllRows:
 def kernel_values(
     problem: DualProblem, gram: Gram, a: Array, f: Array, folds: Array, judged: Array, control: Control
 ) -> Array:
-    """Decision values of a binary kernel model for the rows of its problem, each from a model without its fold.
+    """Decision values of a binary kernel model for the rows of its problem, each from a model without its fold: in
+    units of the margin, intercept included. ``a`` is its solution and f = K a; ``judged`` are the rows whose values are
+    wanted.
 
-    Parameters
-    ----------
-    problem : DualProblem
-        A classifier's, ``c_svc`` or ``nu_svc``.
-    gram : Gram
-        The operator of its rows.
-    a, f : arrays
-        Its solution, and K a.
-    folds : array of int
-        The fold of each row; rows of fold -1 are in every model and get the value of the model of all rows.
-    judged : array of bool
-        The rows whose values are wanted.
-    control : Control
-
-    Returns
-    -------
-    array of shape (n,)
-        In units of the margin, intercept included; for rows that are not judged, those of the model of all rows. NaN
-        where the fit was stopped before.
-    """
+    Rows of fold -1, which are in every model, and rows that are not judged get the value of the model of all rows; NaN
+    where the fit was stopped before."""
     full = _AllRows(problem, gram, a, f, folds, judged, control)
     n, some = problem.n_rows, judged & (folds >= 0)
     values = (f + problem.scalars(full.offset).intercept) / full.unit

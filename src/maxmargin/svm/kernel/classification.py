@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any
 
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented, entries
 from maxmargin.runtime.validation import check_number
 from maxmargin.svm.kernel.classifier import KernelClassifier
@@ -33,6 +35,7 @@ calibration_ : Calibration
 
 
 @documented(CLASSIFIER_ENTRIES)
+@parameters
 class SVC(KernelClassifier):
     """C-support vector classification.
 
@@ -66,54 +69,29 @@ class SVC(KernelClassifier):
     2.0
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: float = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: Any = "deprecated",
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        multiclass: str = "ovo",
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        n_jobs: int | None = None,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        calibration: str | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.multiclass = multiclass
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.calibration = calibration
+    _: KW_ONLY
+    C: float = 1.0
+    kernel: Any = "rbf"
+    degree: float = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    probability: Any = "deprecated"
+    tol: float = 1e-3
+    cache_size: float = 200
+    class_weight: Any = None
+    verbose: bool = False
+    max_iter: int = -1
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    random_state: Any = None
+    multiclass: str = "ovo"
+    solver: str = "auto"
+    fit_intercept: bool = True
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
+    calibration: str | None = None
 
     @property
     def _approximation(self) -> str | None:
@@ -131,6 +109,7 @@ class SVC(KernelClassifier):
 
 
 @documented(CLASSIFIER_ENTRIES)
+@parameters
 class NuSVC(KernelClassifier):
     """nu-support vector classification.
 
@@ -165,54 +144,29 @@ class NuSVC(KernelClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        nu: float = DEFAULT_NU,
-        kernel: Any = "rbf",
-        degree: float = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: Any = "deprecated",
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        multiclass: str = "ovo",
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        n_jobs: int | None = None,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        calibration: str | None = None,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.multiclass = multiclass
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.calibration = calibration
+    _: KW_ONLY
+    nu: float = DEFAULT_NU
+    kernel: Any = "rbf"
+    degree: float = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    probability: Any = "deprecated"
+    tol: float = 1e-3
+    cache_size: float = 200
+    class_weight: Any = None
+    verbose: bool = False
+    max_iter: int = -1
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    random_state: Any = None
+    multiclass: str = "ovo"
+    solver: str = "auto"
+    fit_intercept: bool = True
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
+    calibration: str | None = None
 
     def _formulation(self) -> NuClassification:
         check_number("nu", self.nu, above=0, most=1)

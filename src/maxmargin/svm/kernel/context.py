@@ -168,7 +168,7 @@ def _far_centre(kernel: Kernel, X: Points) -> Array | None:
     Where coefficients sum to zero, x - m in the place of x changes no difference of fitted values, and w'm of the
     intercept: the same problem. But x'z of points that are 1e8 from the origin and 1 from each other has no digit left
     of what tells them apart. What is left of the sum counts for w as m times it
-    (:meth:`~maxmargin.svm.kernel.solving.SolvedProblems.with_zero_sums`)."""
+    (:meth:`~maxmargin.svm.kernel.solving.outcomes.SolvedProblems.with_zero_sums`)."""
     if type(kernel) is not Linear or sp.issparse(X) or X.size == 0:
         return None
     with np.errstate(over="ignore", invalid="ignore"):

@@ -43,7 +43,7 @@ class FittedFunction(NamedTuple):
 
 
 class KernelSVM(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInput):
-    """The estimators' common part: shared parameters, the last step of a fit, and the fitted function."""
+    """The estimators' common part: the last step of a fit, and the fitted function."""
 
     _last_fit: WarmStart | None = None
 

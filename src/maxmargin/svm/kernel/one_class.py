@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import callers_level, check_number, check_weights
@@ -19,6 +21,7 @@ from maxmargin.svm.report import report_fit
 
 
 @documented()
+@parameters
 class OneClassSVM(RegionMixin, KernelSVM):
     """The smallest region, in feature space, that holds all but a share ``nu`` of the training points.
 
@@ -51,38 +54,21 @@ class OneClassSVM(RegionMixin, KernelSVM):
     array([ 1, -1])
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: float = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        solver: str = "auto",
-        n_jobs: int | None = None,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: float = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    tol: float = 1e-3
+    nu: float = 0.5
+    shrinking: bool = True
+    cache_size: float = 200
+    verbose: bool = False
+    max_iter: int = -1
+    solver: str = "auto"
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

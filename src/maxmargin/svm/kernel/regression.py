@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import abc
 import math
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_flag, check_number, check_weights
@@ -93,6 +95,7 @@ class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
 
 
 @documented()
+@parameters
 class SVR(KernelRegressor):
     """Epsilon-support vector regression.
 
@@ -122,42 +125,23 @@ class SVR(KernelRegressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: float = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        n_jobs: int | None = None,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: float = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    tol: float = 1e-3
+    C: float = 1.0
+    epsilon: float = 0.1
+    shrinking: bool = True
+    cache_size: float = 200
+    verbose: bool = False
+    max_iter: int = -1
+    solver: str = "auto"
+    fit_intercept: bool = True
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
 
     @property
     def _approximation(self) -> str | None:
@@ -169,6 +153,7 @@ class SVR(KernelRegressor):
 
 
 @documented()
+@parameters
 class NuSVR(KernelRegressor):
     """nu-support vector regression: the tube is as wide as a share ``nu`` of the points demands.
 
@@ -200,42 +185,23 @@ class NuSVR(KernelRegressor):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: float = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        n_jobs: int | None = None,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
+    _: KW_ONLY
+    nu: float = 0.5
+    C: float = 1.0
+    kernel: Any = "rbf"
+    degree: float = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    tol: float = 1e-3
+    cache_size: float = 200
+    verbose: bool = False
+    max_iter: int = -1
+    solver: str = "auto"
+    fit_intercept: bool = True
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
 
     def _formulation(self) -> NuRegression:
         check_number("nu", self.nu, above=0, most=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,11 +14,11 @@ from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
-from maxmargin.runtime.validation import Array, check_labels, check_new_points, check_training, check_weights
+from maxmargin.runtime.validation import Array, check_labels, check_training, check_weights
 from maxmargin.solvers.hulls import InseparableError
 from maxmargin.svm.calibration.folds import stratified_folds
 from maxmargin.svm.calibration.learning import CalibrationGoal
@@ -28,16 +28,17 @@ from maxmargin.svm.linear.calibrating import calibrate_joint, calibrate_one_vs_r
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
 from maxmargin.svm.linear.crammer_singer import solve_joint
 from maxmargin.svm.linear.fit import FitContext, Fitted, prepare, publish, solve_problems
-from maxmargin.svm.linear.function import LinearFunction
+from maxmargin.svm.linear.function import LinearClassifier, class_codes
 from maxmargin.svm.linear.hard_margin import check_separable
 from maxmargin.svm.linear.one_vs_rest import bound_of, pose_one_vs_rest
-from maxmargin.svm.linear.parameter_docs import LINEAR
+from maxmargin.svm.linear.parameter_docs import LINEAR, LinearEstimator
 from maxmargin.svm.linear.rows import TrainingRows, training_rows
 from maxmargin.svm.streaming.mixin import StreamingMixin
 
 
 @documented(LINEAR)
-class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearFunction, ClassifierMixin, Estimator):
+@parameters
+class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassifier, ClassifierMixin, LinearEstimator):
     """Linear support vector classification, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)), one problem for two classes, one per class for more.
@@ -103,49 +104,24 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearFunctio
     ((3, 4), 'barrier')
     """
 
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: Any = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        class_weight: Any = None,
-        verbose: Any = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        solver: Any = "auto",
-        n_jobs: int | None = None,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-        calibration: str | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-        self.calibration = calibration
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    penalty: str = "l2"
+    loss: str = "squared_hinge"
+    _: KW_ONLY
+    dual: Any = "auto"
+    tol: float = 1e-4
+    C: float = 1.0
+    multi_class: str = "ovr"
+    fit_intercept: bool = True
+    intercept_scaling: float | None = None
+    class_weight: Any = None
+    verbose: Any = 0
+    random_state: Any = None
+    max_iter: int = 1000
+    solver: Any = "auto"
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
+    calibration: str | None = None
 
     def _check_parameters(self) -> None:
         check_linear_parameters(self)
@@ -326,56 +302,12 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearFunctio
         l1 = ", L1 penalty" if self.penalty == "l1" else ""
         return f"C = {self.C:g}{' (hard margin)' if math.isinf(self.C) else ''}, {loss} loss{l1}, {with_b[kind]}"
 
-    def _codes(self, decision: Array) -> Array:
-        return _codes_of(decision, self._present)
-
-    def _decision_and_codes(self, X: Any) -> tuple[Array, Array]:
-        decision = self._values(check_new_points(self, X))
-        return decision, self._codes(decision)
-
-    def decision_function(self, X: Any) -> Array:
-        """Decision values of new points.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        decision : array of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: one value, positive for ``classes_[1]``. More: a value a class.
-        """
-        X = check_new_points(self, X)
-        decision = self._values(X)
-        return decision[:, 0] if decision.shape[1] == 1 else np.where(self._present, decision, -np.inf)
-
-    def predict(self, X: Any) -> Array:
-        """Labels of new points.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
-        """
-        X = check_new_points(self, X)
-        return self.classes_[self._codes(self._values(X))]
-
-
-def _codes_of(decision: Array, present: Array) -> Array:
-    """Class codes of decision values."""
-    if decision.shape[1] == 1:
-        return (decision[:, 0] > 0).astype(int)
-    return np.where(present, decision, -np.inf).argmax(axis=1)
-
 
 def _training_error(decision: Array, present: Array, member_of: Array, codes: Array) -> Callable[[], float]:
     """The share of training samples that are misclassified, computed when it is asked for."""
 
     def error() -> float:
         used = member_of >= 0
-        return float(np.mean(_codes_of(decision, present)[member_of[used]] != codes[used]))
+        return float(np.mean(class_codes(decision, present)[member_of[used]] != codes[used]))
 
     return error

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.problems.design import Design
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
-from maxmargin.runtime.validation import Array, Points
+from maxmargin.runtime.validation import Array, Points, check_new_points
 from maxmargin.svm.models.predictor import PredictorMixin
 
 FLOAT64_TILE_ROWS = 4096  # brought to float64 at a time
@@ -64,3 +64,52 @@ class LinearFunction(PredictorMixin):
         check_is_fitted(self)
         self.coef_ = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
         return self
+
+
+def class_codes(decision: Array, present: Array) -> Array:
+    """Class codes of decision values: the sign of one, or the largest of several."""
+    if decision.shape[1] == 1:
+        return (decision[:, 0] > 0).astype(int)
+    return np.where(present, decision, -np.inf).argmax(axis=1)
+
+
+class LinearClassifier(LinearFunction):
+    """A linear function per class, or one of two classes; ``_present`` are the classes that had weight."""
+
+    classes_: Array
+    _present: Array
+
+    def _codes(self, decision: Array) -> Array:
+        return class_codes(decision, self._present)
+
+    def _decision_and_codes(self, X: Any) -> tuple[Array, Array]:
+        decision = self._values(check_new_points(self, X))
+        return decision, self._codes(decision)
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values of new points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decision : array of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: one value, positive for ``classes_[1]``. More: one value per class.
+        """
+        decision = self._values(check_new_points(self, X))
+        return decision[:, 0] if decision.shape[1] == 1 else np.where(self._present, decision, -np.inf)
+
+    def predict(self, X: Any) -> Array:
+        """Labels of new points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        return self.classes_[self._decision_and_codes(X)[1]]

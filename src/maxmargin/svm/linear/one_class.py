@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from maxmargin.problems.primal import one_class_problem
 from maxmargin.runtime.control import Control, check_run_options
-from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -25,13 +26,14 @@ from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearFunction
-from maxmargin.svm.linear.parameter_docs import LINEAR
+from maxmargin.svm.linear.parameter_docs import LINEAR, LinearEstimator
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.region import RegionMixin
 
 
 @documented(LINEAR)
-class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
+@parameters
+class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
     """The halfspace, as far from the origin as possible, that holds all but a share ``nu`` of the training points.
 
     The same problem as ``OneClassSVM(kernel="linear")``, for any number of rows. Together with a feature map of
@@ -77,33 +79,16 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, Estimator):
     array([ 1, -1])
     """
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        verbose: Any = 0,
-        solver: Any = "auto",
-        n_jobs: int | None = None,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.nu = nu
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    _: KW_ONLY
+    nu: float = 0.5
+    tol: float = 1e-4
+    max_iter: int = 1000
+    random_state: Any = None
+    verbose: Any = 0
+    solver: Any = "auto"
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearOneClassSVM:

@@ -1,6 +1,21 @@
-"""Parameters and attributes that the linear estimators share, documented once."""
+"""What the linear estimators share: the parameters that they document, and sparse points."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.parameter_docs import entries
+
+
+class LinearEstimator(Estimator):
+    """An estimator whose points may be sparse."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
 
 LINEAR = entries(
     """

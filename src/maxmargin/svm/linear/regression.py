@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from maxmargin.problems.design import Design
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, check_run_options
-from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -26,7 +27,7 @@ from maxmargin.runtime.validation import (
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
-from maxmargin.svm.linear.parameter_docs import LINEAR
+from maxmargin.svm.linear.parameter_docs import LINEAR, LinearEstimator
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
 
@@ -34,7 +35,8 @@ TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 
 
 @documented(LINEAR)
-class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
+@parameters
+class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     """Linear support vector regression, for many rows or many columns.
 
     Minimises 1/2 |w|^2 + C sum_i loss(|y_i - w'x_i - b| - epsilon).
@@ -83,43 +85,21 @@ class LinearSVR(PredictorMixin, RegressorMixin, Estimator):
     'barrier'
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
-        dual: Any = "auto",
-        verbose: Any = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        solver: Any = "auto",
-        n_jobs: int | None = None,
-        max_seconds: float | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
-        self.warm_start = warm_start
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    _: KW_ONLY
+    epsilon: float = 0.0
+    tol: float = 1e-4
+    C: float = 1.0
+    loss: str = "epsilon_insensitive"
+    fit_intercept: bool = True
+    intercept_scaling: float | None = None
+    dual: Any = "auto"
+    verbose: Any = 0
+    random_state: Any = None
+    max_iter: int = 1000
+    solver: Any = "auto"
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
 
     def _check_parameters(self) -> None:
         check_number("epsilon", self.epsilon, least=0)

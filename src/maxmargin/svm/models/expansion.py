@@ -1,6 +1,6 @@
 """The fitted function, f(x) = sum_i c_i k(x_i, x) + b, over the support vectors only.
 
-One pass of kernel values serves all machines of a fit: with T machines the coefficients are (n_support, T). Some
+One pass of kernel values serves all models of a fit: with T models the coefficients are (n_support, T). Some
 kernels need no support vectors. With x_i scaled so that gamma is one, and r = coef0,
 
     linear        f(x) = w'x + b,                                        w = sum_i c_i x_i
@@ -114,22 +114,11 @@ class KernelExpansion:
 
     @classmethod
     def of_pairs(cls, kernel: Kernel, anchors: Points, dual: Array, counts: Array, intercept: Array) -> KernelExpansion:
-        """One-vs-one over class by class support vectors, given in LIBSVM's layout.
+        """One-vs-one over support vectors, class after class, with ``dual`` in LIBSVM's layout, as ``dual_coef_``, and
+        so many anchors of each class.
 
         An anchor of class i has a coefficient against every other class only, k - 1 of the k (k - 1) / 2 columns. So
-        values are products with ``dual``, class by class, and ``coefficients`` is filled when it is read.
-
-        Parameters
-        ----------
-        kernel : Kernel
-        anchors : array or CSR matrix of shape (n_support, d)
-            Class after class.
-        dual : array of shape (n_classes - 1, n_support)
-            As ``dual_coef_``.
-        counts : array of shape (n_classes,)
-            Anchors of each class.
-        intercept : array of shape (n_pairs,)
-        """
+        values are products with ``dual``, class by class, and ``coefficients`` is filled when it is read."""
         expansion = object.__new__(cls)
         expansion.__dict__.update(
             kernel=kernel,
@@ -182,16 +171,17 @@ class KernelExpansion:
     def _compiled(self) -> Any:
         """A compiled function of few rows; None where there is none, or where it would be large."""
         anchors, outputs = self.anchors, len(self.intercept)
-        if sp.issparse(anchors) or anchors.ndim != 2 or anchors.dtype == object or 0 in (*anchors.shape, outputs):
+        if anchors.ndim != 2 or anchors.dtype == object or 0 in (*anchors.shape, outputs):
             return None
-        kept = max(anchors.size, outputs * anchors.shape[1] if type(self.kernel) is Linear else 0)
+        kept = max(math.prod(anchors.shape), outputs * anchors.shape[1] if type(self.kernel) is Linear else 0)
         return compiled_expansion(self) if 8 * kept <= KEEP_BYTES else None
 
     def decision_of_few(self, X: Points) -> Array | None:
-        """f(x) of each of a few dense rows, without preparation; None for more work, and for other kernels."""
-        if X.shape[0] * float(self.anchors.size) > FEW_MAX_PRODUCTS or self._compiled is None or sp.issparse(X):
+        """f(x) of each of a few rows of few columns, without preparation; None for more work, and for other kernels.
+        CSR rows are written out, so that their values have the bits of dense ones."""
+        if X.shape[0] * float(math.prod(self.anchors.shape)) > FEW_MAX_PRODUCTS or self._compiled is None:
             return None
-        values: Array = self._compiled.decision(np.ascontiguousarray(X, np.float64))
+        values: Array = self._compiled.decision(np.ascontiguousarray(_dense(X), np.float64))
         return values
 
     def decision(self, X: Points, threads: int = 1) -> Array:

@@ -1,4 +1,4 @@
-"""What machines that describe a region answer about new points: inside or outside, and how far.
+"""What models that describe a region answer about new points: inside or outside, and how far.
 
 f(x) = s(x) - rho        s: the score of a point, rho: the level that the region's boundary has
 inside where f(x) >= 0

@@ -1,4 +1,4 @@
-"""A fitted machine as a sum of terms: the coefficients of its support vectors, and which of its values says most."""
+"""A fitted model as a sum of terms: the coefficients of its support vectors, and which of its values says most."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def support_codes(estimator: Any) -> Array:
 
 
 def support_coefficients(estimator: Any) -> Array:
-    """The coefficients of the listed support vectors in every machine, shape (n_support, machines); ``dual_coef_`` of
+    """The coefficients of the listed support vectors in every model, shape (n_support, models); ``dual_coef_`` of
     one-vs-one, in LIBSVM's layout, is taken apart."""
     dual = estimator.dual_coef_.toarray() if sp.issparse(estimator.dual_coef_) else estimator.dual_coef_
     if getattr(estimator, "_scheme", "") != "ovo" or len(estimator.classes_) == 2:
@@ -34,7 +34,7 @@ def support_coefficients(estimator: Any) -> Array:
 
 
 def explained(estimator: Any, decision: Array, prediction: Any) -> tuple[Array, str]:
-    """The combination of the machines' values that is explained, and what it is of."""
+    """The combination of the models' values that is explained, and what it is of."""
     if not is_classifier(estimator):
         words = "f, positive inside" if hasattr(estimator, "offset_") else "f"
         return np.ones(1), words

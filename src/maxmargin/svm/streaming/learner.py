@@ -1,12 +1,12 @@
 """Learning from a stream: every row is seen once, in its turn, and forgotten.
 
-Rows (x_t, y_t) of weight omega_t, t = 1, 2, ..., arrive one by one. With n the rows that the price counts (the sum of
-their weights), the machine of :mod:`maxmargin.problems.primal` divided by C n is a mean over rows,
+Rows (x_t, y_t) of weight omega_t, t = 1, 2, ..., arrive one by one. With n the rows that C counts (the sum of
+their weights), the problem of :mod:`maxmargin.problems.primal` divided by C n is a mean over rows,
 
     lambda/2 |w|^2 + mean_t of r_t loss(y_t (w'x_t + b)),     lambda = 1 / (C n),     r_t = c_t omega_t / mean omega,
 
 c_t being the weight of the row's class, and a row is a sample of it: the setting of Pegasos (Shalev-Shwartz, Singer,
-Srebro & Cotter 2011). n is given, or grows with the stream; then the goal after t rows is the machine of these t rows.
+Srebro & Cotter 2011). n is given, or grows with the stream; then the goal after t rows is the model of these t rows.
 
 A step. Both terms are stepped implicitly (Kulis & Bartlett 2010), w <- argmin_v term(v) + |v - w|^2 / 2 eta: first
 w <- w / (1 + eta lambda), then w <- w + alpha eta y x and b <- b + alpha eta_b kappa^2 y, with xi = 1 - y (w'x + b) > 0
@@ -36,11 +36,11 @@ forgets the start and needs no length of the stream beforehand. It is formed laz
 one product; with T = sum_t t^3 s_t, a change of u at some T counts for what T gains afterwards, so
 sum_t t^3 w_t = T u - z where z += T du.
 
-Several classes are one machine each against the rest, columns of one U and one Z, and one visit of a row serves all. A
-class that is met late begins, up to rounding, as what it would be had it been announced: the machine to which all rows
+Several classes are one model each against the rest, columns of one U and one Z, and one visit of a row serves all. A
+class that is met late begins, up to rounding, as what it would be had it been announced: the model to which all rows
 before were negative. With a free intercept that is w = 0, b = -1, which has no loss: the first row of a stream sets b
 to +1 for its own class and to -1 for the others. With another intercept one more column learns it from the rows. The
-machines of two classes are opposite, and only the second is kept.
+models of two classes are opposite, and only the second is kept.
 
 The state advances row by row. How rows are cut into batches changes nothing, not even the last bit.
 """
@@ -70,7 +70,7 @@ class Stream:
     Attributes
     ----------
     U, Z : arrays of shape (n_features + 1, n_machines)
-        u and z of every machine; the last row is that of the intercept. Two classes have one machine, more one each,
+        u and z of every model; the last row is that of the intercept. Two classes have one model, more one each,
         and where classes are still met, and the intercept is not free, there is one for a class that nobody has met.
     totals : array of shape (n_classes,)
         Weight met of each class.
@@ -116,8 +116,8 @@ class Stream:
         size: float | None = None,
     ) -> Stream:
         """Nothing learnt yet; ``size`` is n, None where it grows."""
-        machines = cls.n_problems(n_classes, is_open, intercept)
-        U, numbers = np.zeros((n_features + 1, machines)), np.zeros(11)
+        columns = cls.n_problems(n_classes, is_open, intercept)
+        U, numbers = np.zeros((n_features + 1, columns)), np.zeros(11)
         numbers[[GROWS, SCALE]] = 1.0
         stream = cls(U, np.zeros_like(U), np.zeros(n_classes), numbers, is_open, intercept, scaling)
         stream.set_size(size)
@@ -134,7 +134,7 @@ class Stream:
         kind: str = "free",
         scaling: float = 1.0,
     ) -> Stream:
-        """As if so many rows of the classes had been learnt, and the iterates had been this machine all along."""
+        """As if so many rows of the classes had been learnt, and the iterates had been this model all along."""
         stream = cls.begun(coef.shape[1], len(totals), intercept=kind, scaling=scaling)
         stream.U[:-1], stream.U[-1] = coef.T, intercept
         stream.totals[:] = totals
@@ -175,8 +175,8 @@ class Stream:
         if size is not None:
             self.numbers[SIZE] = size
 
-    def _machines(self, array: Array) -> Array:
-        """The columns of U or Z, one a class; two classes have opposite machines."""
+    def _per_class(self, array: Array) -> Array:
+        """The columns of U or Z, one a class; two classes have opposite models."""
         k = len(self.totals)
         return np.column_stack((-array[:, 0], array[:, 0]))[:, -k:] if k == 2 else array[:, :k] * (-1 if k == 1 else 1)
 
@@ -188,9 +188,9 @@ class Stream:
             if self.intercept == "free":  # no row has moved it since the first one
                 unmet = np.zeros((len(array), 1))
                 unmet[-1] = b * (self.t > 0)
-            machines = np.insert(self._machines(array), [at], unmet, axis=1)
-            machines = machines[:, 1:] if k == 1 else machines
-            arrays.append(machines if self.intercept == "free" else np.column_stack((machines, unmet)))
+            models = np.insert(self._per_class(array), [at], unmet, axis=1)
+            models = models[:, 1:] if k == 1 else models
+            arrays.append(models if self.intercept == "free" else np.column_stack((models, unmet)))
         U, Z = map(np.ascontiguousarray, arrays)
         return replace(self, U=U, Z=Z, totals=np.insert(self.totals, at, 0.0))
 
@@ -212,25 +212,9 @@ class Stream:
         balanced: bool = False,
         stop: Callable[[], object] | None = None,
     ) -> None:
-        """Learn from rows, in their order.
-
-        Parameters
-        ----------
-        X : array or CSR matrix
-            Used as it is, float32 or float64.
-        codes : array of int
-            The class of each row.
-        weights : array of float64
-        C : float
-        squared : bool
-            The squared hinge, or the hinge.
-        class_weight : array, optional
-            Of each class.
-        balanced : bool
-            Weights of the classes by their frequencies so far.
-        stop : callable, optional
-            Asked between strips of rows; anything but None ends the learning there.
-        """
+        """Learn from rows, in their order. X is used as it is, float32 or float64; ``balanced`` weighs the classes by
+        their frequencies so far; ``stop`` is called between strips of rows, and anything but None ends the learning
+        there."""
         sparse, models = sp.issparse(X), self.U.shape[1]
         rows, codes = linear_rows(X), np.ascontiguousarray(codes, np.int64)
         factor = np.ones(len(self.totals)) if class_weight is None else class_weight.astype(np.float64)

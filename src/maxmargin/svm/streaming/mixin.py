@@ -36,7 +36,7 @@ from maxmargin.svm.streaming.learner import Stream
 from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate
 from maxmargin.svm.streaming.run import StreamRun, kept_apart, nothing_learnt, streams
 
-LARGEST = 1e100  # entries whose squares are still far from overflow
+LARGEST_ENTRY = 1e100  # entries whose squares are still far from overflow
 
 
 class StreamingMixin:
@@ -75,8 +75,10 @@ class StreamingMixin:
             if X.shape[1] != stream.n_features:
                 raise ValueError(f"X has {X.shape[1]} columns, and the stream has {stream.n_features}.")
         values = X.data if sp.issparse(X) else X
-        if X.dtype == np.float64 and values.size and max(values.max(), -values.min()) > LARGEST:
-            raise ValueError(f"X has entries beyond {LARGEST:.0e}, whose squares overflow: scale the columns of X.")
+        if X.dtype == np.float64 and values.size and max(values.max(), -values.min()) > LARGEST_ENTRY:
+            raise ValueError(
+                f"X has entries beyond {LARGEST_ENTRY:.0e}, whose squares overflow: scale the columns of X."
+            )
         y, weights = labels(y), batch_weights(sample_weight, X.shape[0])
         kind, scaling = self._intercept()
         if stream is not None and not stream.is_open and np.array_equal(classes, self.classes_):
@@ -96,7 +98,7 @@ class StreamingMixin:
         return X, y, weights
 
     def _with_classes(self, stream: Stream, y: Array, announced: Array | None) -> Stream:
-        """The stream with the classes of y, and those announced now; an error for classes it was not told of."""
+        """The stream with the classes of y, and those announced now; an error for classes that were not announced."""
         names = self.classes_
         if announced is not None:
             lost = names[~places(announced, names)[1]]
@@ -178,14 +180,14 @@ class StreamingMixin:
             Class labels: numbers, strings or booleans.
         classes : array-like of shape (n_classes,), optional
             All labels there will be; others are then refused. Without it, classes are taken in as they are met: a new
-            one gets the machine that it would have, had it been announced, for all rows before were negative to it.
-            (That costs one more machine.)
+            one gets the model that it would have, had it been announced, for all rows before were negative to it.
+            (That costs one more model.)
         sample_weight : array-like of shape (n_samples,), default=None
             Weights; a weight of two counts like giving the row twice.
         stream_size : float, optional
-            n: the rows, or their total weight, that C is the price for. The machine comes near that of ``fit`` on a
+            n: the rows, or their total weight, that C is the penalty for. The model comes near that of ``fit`` on a
             stream of this length, however often it is replayed. Without it n is the weight of all rows so far, each
-            time counted: the machine comes near that of ``fit`` on all of them. Remembered from call to call.
+            time counted: the model comes near that of ``fit`` on all of them. Remembered from call to call.
 
         Returns
         -------
@@ -195,8 +197,8 @@ class StreamingMixin:
         Examples
         --------
         >>> from maxmargin import LinearSVC
-        >>> machine = LinearSVC().partial_fit([[-1.0], [1.0]], ["left", "right"])
-        >>> machine.partial_fit([[-2.0], [2.0]], ["left", "right"]).predict([[3.0]]), machine.t_
+        >>> model = LinearSVC().partial_fit([[-1.0], [1.0]], ["left", "right"])
+        >>> model.partial_fit([[-2.0], [2.0]], ["left", "right"]).predict([[3.0]]), model.t_
         (array(['right'], dtype='<U5'), 4)
         """
         self._check_streaming()
@@ -241,8 +243,8 @@ class StreamingMixin:
             The share of the batches, at least the first one, that are not learnt from (up to 256 MB: they are kept in
             memory), or rows given for that purpose; None or 0 for no estimates.
         stream_size : float, optional
-            n: the rows, or their total weight, that C is the price for. Without it the rows so far, and after the first
-            epoch those learnt in it: the machine of ``fit`` on these rows is approached.
+            n: the rows, or their total weight, that C is the penalty for. Without it the rows so far, and after the
+            first epoch those learnt in it: the model of ``fit`` on these rows is approached.
 
         Returns
         -------
@@ -256,8 +258,8 @@ class StreamingMixin:
         >>> from maxmargin import LinearSVC
         >>> X, y = load_iris(return_X_y=True)
         >>> batches = [(X[i::10], y[i::10]) for i in range(10)]
-        >>> machine = LinearSVC().fit_stream(batches, epochs=20)
-        >>> machine.score(X, y) > 0.9, machine.n_iter_, machine.t_
+        >>> model = LinearSVC().fit_stream(batches, epochs=20)
+        >>> model.score(X, y) > 0.9, model.n_iter_, model.t_
         (True, 20, 2700)
         """
         self._check_streaming()
@@ -303,18 +305,18 @@ class StreamingMixin:
                 if status is not None:
                     break
                 if self.verbose:
-                    run.tell(i)
+                    run.report(i)
             if run.rows == rows and status is None:
                 raise ValueError(nothing_learnt(i + 1, run.epoch))
             if size is None and run.epoch == 1 and epochs > 1 and status is None:
                 self._stream.set_size(weight)
             self._publish(run.epoch)
-            self._look(run)
+            self._evaluate(run)
         if size is None:
             self._stream.set_size(None)
         return status
 
-    def _look(self: Any, run: StreamRun) -> None:
+    def _evaluate(self: Any, run: StreamRun) -> None:
         """The estimate at the end of an epoch."""
         square = float((self.coef_**2).sum())
         if self._stream.intercept == "penalised":

@@ -5,7 +5,7 @@ With h rows that were never learnt from and the averaged weights, the objective 
     lambda/2 |w|^2 + (1/h) sum_i r_i loss_i,     lambda = 1 / (C n),
 
 is an honest estimate: r_i is the weight of the row, over their mean, times that of its class. Its standard error is
-that of the mean of the r_i loss_i. Several machines give the sum of theirs.
+that of the mean of the r_i loss_i. Several models give the sum of theirs.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Estimate(NamedTuple):
 def estimate(
     values: Array, codes: Array, predicted: Array, weights: Array, factor: Array, *, squared: bool, penalty: float
 ) -> Estimate:
-    """What rows that were held out say of a machine.
+    """What rows that were held out say of a model.
 
     Parameters
     ----------
-    values : array of shape (h, machines)
+    values : array of shape (h, models)
         Decision values.
     codes, predicted : arrays of shape (h,)
         The class of each row, and the one it is taken for.
@@ -47,7 +47,7 @@ def estimate(
     squared : bool
         The squared hinge, or the hinge.
     penalty : float
-        lambda/2 |w|^2 of all machines.
+        lambda/2 |w|^2 of all models.
 
     Returns
     -------
@@ -61,12 +61,12 @@ def estimate(
     >>> estimate(values, codes, codes, np.ones(4), np.ones(2), squared=False, penalty=0.25).objective
     1.0
     """
-    machines = values.shape[1]
-    of = np.arange(machines) if machines > 1 else np.ones(1, int)
+    models = values.shape[1]
+    of = np.arange(models) if models > 1 else np.ones(1, int)
     own = codes[:, None] == of
     slack = np.maximum(0.0, 1.0 - np.where(own, values, -values))
-    price = np.where(own | (machines == 1), factor[codes][:, None], 1.0)
-    losses = (price * (slack**2 if squared else slack)).sum(axis=1)
+    weight = np.where(own | (models == 1), factor[codes][:, None], 1.0)
+    losses = (weight * (slack**2 if squared else slack)).sum(axis=1)
     total = float(weights.sum())
     if total == 0:
         return Estimate(math.nan, math.nan, math.nan)
@@ -90,7 +90,7 @@ class StreamReport(TextReport):
     rows : int
         Rows learnt, each time counted.
     size : float
-        n of the price C n: rows of the stream (the sum of their weights) without those held out.
+        n of the penalty C n: rows of the stream (the sum of their weights) without those held out.
     held_out : int
         Rows held out.
     objectives, standard_errors, error_rates : arrays
@@ -152,7 +152,7 @@ class StreamReport(TextReport):
             ("method", "Pegasos with implicit steps; averaged weights (polynomial decay)"),
             ("status", self.ended),
             ("rows", f"{self.rows:,} learnt, {self.held_out:,} held out"),
-            ("price of slack", f"C n = C {self.size:,.10g}"),
+            ("penalty of slack", f"C n = C {self.size:,.10g}"),
         ]
         if self.held_out:
             shown = [e for e in range(self.epochs) if min(e, self.epochs - 1 - e) < SHOWN]

@@ -14,8 +14,8 @@ from maxmargin.runtime.history import History
 from maxmargin.runtime.validation import Array, Points, check_number
 from maxmargin.svm.streaming.report import Estimate
 
-KEPT = 256_000_000  # bytes of held-out batches after which no more are held out
-PULSE = 5.0  # seconds between two lines of verbose=True inside an epoch
+HELD_OUT_MAX_BYTES = 256_000_000  # bytes of held-out batches after which no more are held out
+REPORT_SECONDS = 5.0  # seconds between two lines of verbose=True inside an epoch
 
 
 def kept_apart(held_out: Any) -> tuple[float, Any]:
@@ -37,12 +37,12 @@ class StreamRun:
     history: History = field(default_factory=History)
     rows: int = 0
     epoch: int = 0
-    told: float = 0.0
+    reported: float = 0.0
 
     def holds(self, i: int) -> bool:
         """Whether batch i is held out: the first of the stream, and then so many that their share is right."""
         due = self.epoch == 1 and math.ceil(i * self.share) < math.ceil((i + 1) * self.share)
-        if due and sum(_bytes(X) for X, _, _ in self.held) < KEPT:
+        if due and sum(_bytes(X) for X, _, _ in self.held) < HELD_OUT_MAX_BYTES:
             self.apart.add(i)
         return i in self.apart
 
@@ -50,11 +50,11 @@ class StreamRun:
         """A copy, for the user's loader may use its memory again."""
         self.held.append((X.copy(), y.copy(), weights))
 
-    def tell(self, i: int) -> None:
+    def report(self, i: int) -> None:
         """A line now and then in a long epoch."""
-        if self.control.seconds - self.told > PULSE:
-            self.told = self.control.seconds
-            print_note(f"{self.told:8.2f} s  epoch {self.epoch}, batch {i + 1:,}, rows learnt {self.rows:,}")
+        if self.control.seconds - self.reported > REPORT_SECONDS:
+            self.reported = self.control.seconds
+            print_note(f"{self.reported:8.2f} s  epoch {self.epoch}, batch {i + 1:,}, rows learnt {self.rows:,}")
 
 
 def _bytes(X: Points) -> int:
@@ -73,7 +73,7 @@ def nothing_learnt(batches: int, epoch: int) -> str:
 
 
 def streams(estimator: Any) -> bool:
-    """Whether the estimator's machine can be learnt from a stream."""
+    """Whether the estimator's model can be learnt from a stream."""
     if estimator.multi_class == "crammer_singer":
         raise AttributeError("A stream is learnt one-vs-rest: use multi_class='ovr', not 'crammer_singer'.")
     if estimator.penalty == "l1":

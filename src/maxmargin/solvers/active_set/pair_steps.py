@@ -25,11 +25,11 @@ from maxmargin.kernels.gram.tiled import padded_slots
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.free_step import free_step
+from maxmargin.solvers.active_set.free_step import free_step
 
-CREEP = 20  # pair steps, for each variable, after which a small problem tries a Newton step on the free ones
-MOST = 100  # pair steps in a round, for each variable of W
-SLICE = 300_000_000  # variables touched between two looks at the clock: under 0.2 s
+CREEPING_STEPS_PER_VARIABLE = 20  # after which a small problem tries a Newton step on the free ones
+STEPS_PER_VARIABLE = 100  # pair steps in a round, for each variable of W
+SLICE_MAX_VARIABLES = 300_000_000  # variables touched between two checks of the clock: under 0.2 s
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Slots:
     # begin, end: of each group
     begin: Array
     end: Array
-    lone: int | None  # the slot that stands for a known offset
+    zero_slot: int | None  # the slot that stands for a known offset
 
     @classmethod
-    def of(cls, W: Array, group: Array, n_groups: int, lone: bool) -> Slots:
+    def of(cls, W: Array, group: Array, n_groups: int, zero_slot: bool) -> Slots:
         """The slots of the variables W."""
         parts, starts, at = [], [], 0
         for k in range(n_groups):
             mine = W[group[W] == k] if n_groups > 1 else W
-            length = padded_slots(len(mine) + lone)
+            length = padded_slots(len(mine) + zero_slot)
             parts.append(np.concatenate((mine, np.full(length - len(mine), -1))) if length > len(mine) else mine)
             starts.append(at)
             at += length
@@ -57,7 +57,7 @@ class Slots:
         real = np.flatnonzero(variable >= 0)
         begin = np.array(starts)
         padded = np.where(variable >= 0, variable, variable[real[-1]])
-        return cls(padded, real, begin, np.append(begin[1:], at), len(W) if lone else None)
+        return cls(padded, real, begin, np.append(begin[1:], at), len(W) if zero_slot else None)
 
 
 @dataclass(frozen=True)
@@ -101,15 +101,15 @@ def pair_steps(
     curvature[real] = diagonal[problem.row[v]]
     rise[real[x[real] < upper[real]]] = 0
     fall[real[x[real] > lower[real]]] = 0
-    if slots.lone is not None:
-        K[slots.lone, :size] = 0
-        K[:size, slots.lone] = 0
-        g[slots.lone] = -middle[0]
-        lower[slots.lone], upper[slots.lone] = -np.inf, np.inf
-        rise[slots.lone] = fall[slots.lone] = 0
-    tied = [] if slots.lone is not None else [slice(*ends) for ends in zip(begin, end, strict=True)]
-    done, most = 0, min(MOST * size, limit)
-    piece = max(1000, min(SLICE // size, CREEP * size))
+    if slots.zero_slot is not None:
+        K[slots.zero_slot, :size] = 0
+        K[:size, slots.zero_slot] = 0
+        g[slots.zero_slot] = -middle[0]
+        lower[slots.zero_slot], upper[slots.zero_slot] = -np.inf, np.inf
+        rise[slots.zero_slot] = fall[slots.zero_slot] = 0
+    tied = [] if slots.zero_slot is not None else [slice(*ends) for ends in zip(begin, end, strict=True)]
+    done, most = 0, min(STEPS_PER_VARIABLE * size, limit)
+    piece = max(1000, min(SLICE_MAX_VARIABLES // size, CREEPING_STEPS_PER_VARIABLE * size))
     creeping: float = 0
     while done < most:
         asked = min(piece, most - done)
@@ -118,7 +118,7 @@ def pair_steps(
         creeping += taken
         if taken < asked or control.stop() is not None:
             break
-        if dtype is np.float64 and creeping >= CREEP * size:
+        if dtype is np.float64 and creeping >= CREEPING_STEPS_PER_VARIABLE * size:
             step = free_step(K, g, x, lower, upper, tied, real)
             creeping = 0 if step is not None else -np.inf  # it would find nothing the next time either
             if step is not None:

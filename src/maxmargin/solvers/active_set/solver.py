@@ -1,4 +1,4 @@
-"""The exact engine: small working sets, and pricing without a kernel matrix.
+"""The exact engine: small working sets, and updates of f without a kernel matrix.
 
 Like every block method it alternates between solving on a working set W and bringing f = K @ coefficients up to date,
 but it is arranged so that almost all time goes into fused tiles and vectorised pair steps:
@@ -6,12 +6,12 @@ but it is arranged so that almost all time goes into fused tiles and vectorised 
     solve     second-order SMO on the float32 matrix K_WW, which is rebuilt each round and never larger than a few
               thousand rows; W holds free variables of the last round, the worst violators, and *random* violators,
               in equal numbers of those that want to rise and to fall. Support vectors at their bounds leave W.
-    price     f += k(rows, changed) @ change, by tiles that never store a kernel value; float32 values, float64 sums.
+    update    f += k(rows, changed) @ change, by tiles that never store a kernel value; float32 values, float64 sums.
 
 It runs in three phases, each on fewer rows and with more digits:
 
     1. all rows, until the violation has fallen to a half of its first value;
-    2. only rows near their conditions; the others are priced once at the end, with the summed change;
+    2. only rows near their conditions; the others are updated once at the end, with the summed change;
     3. if the audit of the result asks for it, the rows that decide the violation, with f in float64, until it is at
        most tol. Rows that the known error of float32 keeps at a safe distance stay as they are.
 
@@ -30,40 +30,34 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
+from maxmargin.solvers.active_set.pair_steps import Slots, pair_steps
+from maxmargin.solvers.active_set.small_dense import solve_small_dense
+from maxmargin.solvers.active_set.working_set import BoxVariables
 from maxmargin.solvers.base import KernelSolver, Solution
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
-from maxmargin.solvers.pair_steps import Slots, pair_steps
-from maxmargin.solvers.small_dense import solve_small_dense
 from maxmargin.solvers.smo import SMO
-from maxmargin.solvers.working_set import BoxVariables
 
-SMALLEST, LARGEST = 1536, 6144  # size of W: twice the free variables, within these, but
-CACHED = 2048  # beyond this, where K_WW outgrows the cache, only a quarter more than the free variables
-EARLY, GROWTH = 8, 256  # after so many rounds over all rows, W grows by so much each round
-INNER = 0.1  # the inner solve stops at this part of the present violation
-INNER_HELD = 0.02  # the same where pricing is cheap, for values are held in memory, and a new W is not
-NEAR = 0.1  # phase 2 takes rows within this part of the first violation
-CLOSE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
-SLICE_DOUBLE = 10_000_000  # kernel values in double precision between two looks at the clock
-WHOLE = 1024  # problems of at most this many variables are solved whole, if their kernel values are stored
-CLIMB = 1e-7  # a relative gain of the dual objective that counts as progress
-PATIENCE = 40  # rounds without progress before the double-precision solver takes over
+WORKING_SET_MIN, WORKING_SET_MAX = 1536, 6144  # size of W: twice the free variables, within these, but
+CACHED_MAX_ROWS = 2048  # beyond this, where K_WW outgrows the cache, only a quarter more than the free variables
+EARLY_ROUNDS, GROWTH_PER_ROUND = 8, 256  # after so many rounds over all rows, W grows by so much each round
+INNER_SHARE = 0.1  # the inner solve stops at this part of the present violation
+INNER_SHARE_HELD = 0.02  # the same where updates of f is cheap, for values are held in memory, and a new W is not
+NEAR_SHARE = 0.1  # phase 2 takes rows within this part of the first violation
+CLOSE_SHARE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
+SLICE_MAX_VALUES = 10_000_000  # kernel values in double precision between two checks of the clock
+ONE_BLOCK_MAX_VARIABLES = 1024  # of a problem that is one block, if its kernel values are stored
+DUAL_PROGRESS_RELATIVE = 1e-7  # a relative gain of the dual objective that counts as progress
+STALLED_ROUNDS = 40  # rounds without progress before the double-precision solver takes over
 
 
 class ActiveSet(KernelSolver):
-    """The default solver for kernels.
-
-    Parameters
-    ----------
-    smallest, largest : int
-        Bounds of the working set's size.
-    """
+    """The default solver for kernels; ``smallest`` and ``largest`` bound the size of its working sets."""
 
     name: ClassVar[str] = "active_set"
     title: ClassVar[str] = "active set: small working sets, solved exactly"
 
-    def __init__(self, smallest: int = SMALLEST, largest: int = LARGEST) -> None:
+    def __init__(self, smallest: int = WORKING_SET_MIN, largest: int = WORKING_SET_MAX) -> None:
         self.smallest = smallest
         self.largest = largest
 
@@ -71,7 +65,7 @@ class ActiveSet(KernelSolver):
         self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
     ) -> Solution:
         n_before = 0
-        small = problem.n_variables <= min(WHOLE, self.largest)
+        small = problem.n_variables <= min(ONE_BLOCK_MAX_VARIABLES, self.largest)
         if small and gram.single_is_exact:
             solution, done = solve_small_dense(problem, gram, tol=tol, control=control, start=start)
             if done:
@@ -99,8 +93,8 @@ class _Run:
         self.n_iter = self.rounds = 0
         self.fresh = False
         self.dual = np.nan
-        self.inner = INNER_HELD if gram.held else INNER
-        self.lone = len(problem.totals) == 0
+        self.inner = INNER_SHARE_HELD if gram.held else INNER_SHARE
+        self.untied = len(problem.totals) == 0
         self.group = np.maximum(problem.group, 0)
         self.n_groups = max(1, len(problem.totals))
         self.a = problem.start() if start is None else problem.feasible(start)
@@ -129,7 +123,7 @@ class _Run:
 
     def _variables(self) -> BoxVariables:
         p = self.problem
-        return BoxVariables(self.gradient, self.a, p.lower, p.upper, self.group, self.n_groups, self.lone)
+        return BoxVariables(self.gradient, self.a, p.lower, p.upper, self.group, self.n_groups, self.untied)
 
     def _conditions(self, ids: Array) -> tuple[float, Array, float]:
         """Over the variables ids: the violation, each group's middle, and half the widest group's violation."""
@@ -168,7 +162,7 @@ class _Run:
         steps = pair_steps(
             self.problem,
             self.gram,
-            Slots.of(W, self.group, self.n_groups, self.lone),
+            Slots.of(W, self.group, self.n_groups, self.untied),
             self.a,
             self.gradient,
             self.diagonal,
@@ -189,8 +183,8 @@ class _Run:
         free = int(np.count_nonzero((self.a > p.lower) & (self.a < p.upper)))
         least = self.smallest
         if len(ids) == len(self.every):  # many support vectors are still to come: take more of them at a time
-            least = min(2 * CACHED, least + GROWTH * max(0, self.rounds - EARLY))
-        size = min(self.cap, max(least, min(2 * free, max(CACHED, 5 * free // 4))))
+            least = min(2 * CACHED_MAX_ROWS, least + GROWTH_PER_ROUND * max(0, self.rounds - EARLY_ROUNDS))
+        size = min(self.cap, max(least, min(2 * free, max(CACHED_MAX_ROWS, 5 * free // 4))))
         if len(ids) <= self.cap - SLOT_UNIT * (self.n_groups + 1):
             size = min(size, len(ids)) if len(ids) > self.smallest else len(ids)
         start = (self.rounds * 7919) % max(1, len(ids))
@@ -220,11 +214,11 @@ class _Run:
                 return stop
             # While support vectors come in, the violation, the largest of all rows, may rise for long though the
             # objective improves.
-            better = every and self.dual > climbed + CLIMB * abs(climbed) + self._noise()
+            better = every and self.dual > climbed + DUAL_PROGRESS_RELATIVE * abs(climbed) + self._noise()
             waited = 0 if violation < 0.98 * best or better else waited + 1
             best, climbed = min(best, violation), self.dual if better else climbed
             changed, delta = self._solve_block(ids, violation, middle, goal)
-            if len(changed) == 0 or waited > PATIENCE:
+            if len(changed) == 0 or waited > STALLED_ROUNDS:
                 return Status.STALLED
             if every:
                 self.fresh = False
@@ -235,7 +229,7 @@ class _Run:
                 self.pending[changed] += delta
                 self._refresh_gradient(ids)
 
-    def _price_rest(self, ids: Array) -> None:
+    def _update_rest(self, ids: Array) -> None:
         """Bring the rows of all other variables up to date with the summed change."""
         p = self.problem
         changed = np.flatnonzero(self.pending)
@@ -261,8 +255,8 @@ class _Run:
             first, _, _ = self._conditions(self.every)
         if first <= self.goal:
             return Status.OPTIMAL
-        if self.gram.single_is_exact and len(self.every) <= min(WHOLE, self.largest):
-            return self._solve_whole()
+        if self.gram.single_is_exact and len(self.every) <= min(ONE_BLOCK_MAX_VARIABLES, self.largest):
+            return self._solve_one_block()
         status = self._run_rounds(self.every, max(self.goal, 0.5 * first), single=True)
         if status is None:
             # float32 decides alone where it is seen to err by much less than tol, otherwise double precision does. With
@@ -277,12 +271,12 @@ class _Run:
         if status is None:
             return Status.OPTIMAL
         if status is Status.STALLED:
-            self._price_rest_all()
+            self._update_all()
             return None
-        self._price_rest(self.current)  # who stops a run does not want to wait for all of f anew
+        self._update_rest(self.current)  # who stops a run does not want to wait for all of f anew
         return status
 
-    def _solve_whole(self) -> Status:
+    def _solve_one_block(self) -> Status:
         """A small problem whose kernel values are at hand: all of it is the working set, in double precision. It ends
         when the objective no longer falls: what is left of the violation is then rounding."""
         objective, idle = np.inf, 0
@@ -300,7 +294,7 @@ class _Run:
             if idle > 2:
                 return Status.STALLED
             self._pair_steps(self.every, middle, np.float64, 0.9 * self.goal)
-            self._price_rest_all()
+            self._update_all()
             self._refresh_gradient()
 
     def _error(self) -> float:
@@ -310,7 +304,7 @@ class _Run:
         rows = used[:: max(1, len(used) // 32)]
         return float(np.max(np.abs(self.gram.product(used, coef[used], rows) - self.f[rows])))
 
-    def _price_rest_all(self) -> None:
+    def _update_all(self) -> None:
         """After an early end f may lag behind on some rows: compute it anew."""
         coef = self.problem.coefficients(self.a)
         used = np.flatnonzero(coef)
@@ -321,13 +315,13 @@ class _Run:
     def _near_phase(self, first: float, goal: float) -> Status | None:
         """Phase 2: only rows near their conditions, in single precision."""
         violation, middle, half = self._conditions(self.every)
-        slack = max(0.25 * violation, NEAR * first)
+        slack = max(0.25 * violation, NEAR_SHARE * first)
         near = np.flatnonzero(self._excess(self.every, middle) > -(slack + half))
         while True:
             status = self._run_rounds(near, goal, single=True)
             if status is not None:
                 return status
-            self._price_rest(near)
+            self._update_rest(near)
             violation, middle, half = self._conditions(self.every)
             if violation <= goal:
                 return None
@@ -335,12 +329,12 @@ class _Run:
             near = np.union1d(near, bad)
 
     def _close_phase(self, first: float) -> Status | None:
-        """Phase 3: f in float64 for the rows that decide, and pricing in float64 until tol is met there."""
+        """Phase 3: f in float64 for the rows that decide, and updates of f in float64 until tol is met there."""
         p = self.problem
         coef = p.coefficients(self.a)
         used = np.flatnonzero(coef)
         exact = np.zeros(p.n_variables, bool)
-        slack, error = CLOSE * first, 0.0
+        slack, error = CLOSE_SHARE * first, 0.0
         while True:
             _, middle, half = self._conditions(self.every)
             slack = max(slack, 16 * error)
@@ -350,7 +344,7 @@ class _Run:
                 rows = np.unique(p.row[fresh])
                 coef = p.coefficients(self.a)
                 used = np.flatnonzero(coef)
-                step = max(64, SLICE_DOUBLE // len(used))
+                step = max(64, SLICE_MAX_VALUES // len(used))
                 for start in range(0, len(rows), step):
                     part = rows[start : start + step]
                     values = self.gram.product(used, coef[used], part)
@@ -367,7 +361,7 @@ class _Run:
             status = self._run_rounds(ids, self.goal, single=False)
             if status is not None:
                 return status
-            self._price_rest(ids)
+            self._update_rest(ids)
             violation, middle, half = self._conditions(self.every)
             rest = np.flatnonzero(~exact)
             settled = np.max(self._excess(rest, middle), initial=-np.inf) <= 0.5 * self.goal - 4 * error
