@@ -126,9 +126,9 @@ class _WorkingSet:
         else:
             for sign, rows in ((1.0, entered), (-1.0, left)):
                 if len(rows):
-                    part, theta = self._design(self.X[rows]), 2.0 * self.problem.weight[rows]
-                    self.H += sign * part.gram(theta)
-                    self.border += sign * part.transposed(theta)
+                    part, added = self._design(self.X[rows]), 2.0 * self.problem.weight[rows]
+                    self.H += sign * part.gram(added)
+                    self.border += sign * part.transposed(added)
         self.theta = theta
 
     def _direction(self, w: Array, slack: Array, p: Array) -> tuple[Array, float, Array, bool]:
