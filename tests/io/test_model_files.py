@@ -79,6 +79,7 @@ from maxmargin.io._tree import Encoder
 from maxmargin.kernel_methods import feature_maps
 from maxmargin.kernels import (
     RBF,
+    ArcCosine,
     Centered,
     ChiSquared,
     Columns,
@@ -86,14 +87,19 @@ from maxmargin.kernels import (
     Jaccard,
     Laplacian,
     Linear,
+    Matern,
     Mismatch,
     Normalized,
+    Periodic,
     Polynomial,
     Power,
     Precomputed,
+    RationalQuadratic,
     Sigmoid,
     Spectrum,
     Subsequence,
+    Tanimoto,
+    WeightedDegree,
 )
 from maxmargin.model_selection import SVCCV, SVRCV, LinearSVCCV, NuSVCCV, OneClassSVMCV
 from maxmargin.svm.linear.classification import LinearSVC
@@ -122,6 +128,11 @@ VECTOR_KERNELS = [
     Sigmoid(gamma=0.1),
     ChiSquared(),
     HistogramIntersection(),
+    Matern(nu=1.5),
+    RationalQuadratic(),
+    Periodic(),
+    ArcCosine(),
+    Tanimoto(),
     Centered(RBF()),
     Normalized(Polynomial()),
     RBF() + 2 * Linear(),
@@ -135,6 +146,7 @@ OBJECT_KERNELS = [
     (Subsequence(2), TEXTS),
     (Normalized(Spectrum(2)) + Subsequence(3), TEXTS),
     (Centered(Spectrum(2)), TEXTS),
+    (WeightedDegree(3), TEXTS),
     (Jaccard(), SETS),
     (Jaccard(), NUMBER_SETS),
 ]

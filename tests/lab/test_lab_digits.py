@@ -239,9 +239,9 @@ def test_drawing_needs_no_pillow(monkeypatch):
     ],
     ids=lambda value: str(value)[:50],
 )
-def test_wrong_models_name_the_field(model, field):
+def test_wrong_models_name_the_field(classifier, field):
     with pytest.raises(RequestError) as caught:
-        digits({"strokes": DRAWINGS[1], "classifier": model})
+        digits({"strokes": DRAWINGS[1], "classifier": classifier})
     assert caught.value.field == field
 
 

@@ -348,7 +348,7 @@ def test_tables_of_polars_in_memory(client):
 
 def test_large_rows_in_memory_are_cut_into_more_blocks(client, monkeypatch):
     """And go to the workers without a warning of Dask's, although they travel with the tasks."""
-    monkeypatch.setattr("maxmargin.large_scale.dask.partitions.BLOCK", 2**22)
+    monkeypatch.setattr("maxmargin.large_scale.dask.partitions.BLOCK_MAX_BYTES", 2**22)
     X, y = clouds(2, n=40_000, d=50)
     ours = LinearSVC().fit(X, y)
     assert ours.traffic_.partitions == 4

@@ -205,17 +205,17 @@ def test_a_scorer_that_always_fails(name):
 
 @EVERY
 def test_gamma_zero_has_no_score(name):
-    search, y = search_of(name, gammas=[0.0, 0.1])
+    search, y = search_of(name, gammas=None, kernel_params={"gamma": [0.0, 0.1]})
     with pytest.warns(FitFailedWarning, match=r"6 of 12 scores are missing.*gamma must be > 0 and finite; got gamma=0"):
         search.fit(X, y)
     zero = np.array([cell["gamma"] == 0 for cell in search.cv_results_["params"]])
     np.testing.assert_array_equal(np.isnan(search.cv_results_["mean_test_score"]), zero)
     assert set(search.error_reasons_) == set(np.flatnonzero(zero))
     assert search.best_params_["gamma"] == 0.1
-    without, _ = search_of(name, gammas=[0.1])
+    without, _ = search_of(name, gammas=None, kernel_params={"gamma": [0.1]})
     assert search.best_params_ == without.fit(X, y).best_params_
     assert search.best_score_ == without.best_score_
-    alone, _ = search_of(name, gammas=[0.0])
+    alone, _ = search_of(name, gammas=None, kernel_params={"gamma": [0.0]})
     with pytest.raises(ValueError, match=r"^gamma must be > 0 and finite; got gamma=0\.0\.$"):
         alone.fit(X, y)
 

@@ -56,8 +56,8 @@ for name, text in json.loads(sys.argv[1]).items():
     clone(search).fit(X, y)
     began = time.perf_counter()
     full = clone(search).fit(X, y)
-    full = time.perf_counter() - began
-    moments = np.sort(rng.uniform(0, 1.05 * full, int(sys.argv[2])))
+    seconds = time.perf_counter() - began
+    moments = np.sort(rng.uniform(0, 1.05 * seconds, int(sys.argv[2])))
     runs = []
     for moment in moments:
         run = clone(search)

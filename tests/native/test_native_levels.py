@@ -46,7 +46,9 @@ def test_a_missing_extension_says_what_to_do(tmp_path):
     package.mkdir()
     for name in ("__init__.py", "__init__.pyi"):
         shutil.copy(Path(maxmargin.__file__).with_name(name), package / name)
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import maxmargin"
+    # an editable installation finds the package by an object of its own, before the path is searched
+    code = "import sys; sys.meta_path[:] = [finder for finder in sys.meta_path if isinstance(finder, type)]\n"
+    code += f"sys.path.insert(0, {str(tmp_path)!r}); import maxmargin"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]

@@ -182,7 +182,7 @@ def test_memory_holds_one_batch(name, tmp_path, monkeypatch):
     """A file eight times as long takes no more memory."""
     monkeypatch.setattr("maxmargin.data.source.Source._piece.__defaults__", (1 << 14,))
     monkeypatch.setattr("maxmargin.data.arrays.BLOCK_BYTES", 1 << 14)
-    monkeypatch.setattr("maxmargin.data.columnar.ROWS", 500)
+    monkeypatch.setattr("maxmargin.data.columnar.CHUNK_MAX_ROWS", 500)
     peaks = []
     for n in (2000, 16_000):
         path = tmp_path / name

@@ -38,7 +38,7 @@ class ClassMargins:
     --------
     >>> from maxmargin import SVC, class_margins
     >>> X, y = [[0.0], [2.0], [4.0]], ["low", "middle", "high"]
-    >>> class_margins(SVC(kernel="linear", C=10.0).fit(X, y), [[0.0], [3.5]], ["low", "high"]).runner_up
+    >>> class_margins(SVC(kernel="linear", C=10.0).fit(X, y), [[0.5], [3.5]], ["low", "high"]).runner_up
     array(['middle', 'middle'], dtype='<U6')
     """
 

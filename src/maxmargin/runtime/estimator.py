@@ -49,12 +49,10 @@ def parameters(cls: Class) -> Class:
 
     Examples
     --------
-    >>> from dataclasses import KW_ONLY
     >>> from maxmargin.runtime.estimator import Estimator, parameters
     >>> @parameters
     ... class Ridge(Estimator):
     ...     alpha: float = 1.0
-    ...     _: KW_ONLY
     ...     fit_intercept: bool = True
     >>> Ridge(0.5).get_params()
     {'alpha': 0.5, 'fit_intercept': True}

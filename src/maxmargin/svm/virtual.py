@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_training, check_weights
 from maxmargin.svm.kernel.classification import SVC
 
@@ -84,6 +85,7 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
         self.estimator = estimator
         self.transforms = transforms
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit, transform the support vectors, fit again.
 

@@ -81,6 +81,7 @@ class DenseSystem(DenseRows):
                     raise
                 M[np.diag_indices_from(M)] += push * float(np.abs(M).max())
         self.tied = np.array([self._inverse(self.theta * g) for g in self.G])
+        self.between_groups = np.linalg.inv(self.G @ self.tied.T) if len(self.G) else self.G  # LinAlgError if singular
 
     def _inverse(self, q: Array) -> Array:
         """(Q + D)^-1 r, for q = Theta r."""
@@ -100,7 +101,7 @@ class DenseSystem(DenseRows):
         """da and dlambda with (Q + D) da - G'dlambda = r, q = Theta r, and G da = missing."""
         da, doffset = self._inverse(q), np.zeros(len(missing))
         if len(missing):
-            doffset = np.linalg.solve(self.G @ self.tied.T, missing - self.G @ da)
+            doffset = self.between_groups @ (missing - self.G @ da)
             da = da + doffset @ self.tied
         return da, doffset
 
