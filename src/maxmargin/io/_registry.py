@@ -21,6 +21,7 @@ from maxmargin.io._records import RECORDS
 from maxmargin.io._schema import Entry
 from maxmargin.io._searches import SCORERS, SEARCHES, SPLITTERS
 from maxmargin.io._steps import STEPS
+from maxmargin.kernels.distance import Stationary
 
 # Attributes that are not stored: the warm start, what is found or computed again after reading, and which cell of its
 # grid a search refits.
@@ -28,8 +29,9 @@ NOT_STORED = {"_last_fit", "_space", "_known", "_skl_callbacks", "_variant", "_c
 
 ENTRIES: dict[str, Entry] = {**ESTIMATORS, **SEARCHES, **SCORERS, **SPLITTERS, **RECORDS, **STEPS}
 
+STATIONARY = [name for name in kernels.__all__ if getattr(kernels, name) in Stationary.__subclasses__()]
 _KERNEL_STATES: dict[str, dict[str, str]] = {
-    "RBF": {"shift_": "float64 (d) | none"},
+    **{name: {"shift_": "float64 (d) | none"} for name in STATIONARY},
     "Columns": {"indices_": "int64 (c)", "n_features_": "size (d)"},
     "Centered": {
         "reference_": "points (n, .)",

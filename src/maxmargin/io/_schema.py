@@ -41,7 +41,9 @@ LABEL_OBJECT_BYTES = 80  # of a Python object's place in a list and in a set
 
 RANGES: dict[str, Callable[[Any], bool]] = {  # of the parameters of resolved kernels
     **dict.fromkeys(("gamma", "degree", "exponent"), lambda value: value >= 0),
-    **dict.fromkeys(("factor", "decay"), lambda value: value > 0),
+    **dict.fromkeys(("factor", "decay", "alpha", "period"), lambda value: value > 0),
+    "nu": lambda value: value in (0.5, 1.5, 2.5),
+    "order": lambda value: value in (0, 1, 2),
     **dict.fromkeys(("k", "m"), lambda value: 0 <= value <= 10**6 and value == int(value)),
     "coef0": lambda value: True,
 }
