@@ -168,7 +168,7 @@ def _solve_tasks(
 def _class_blocks(context: FitContext, labels: Labels, active: Array) -> ClassBlocks | None:
     """One-vs-one: K of each class with itself, computed once for all its pairs, if the memory allows it."""
     codes = context.target[active]
-    if not labels.has_pairs or not isinstance(context.gram, TiledGram):
+    if not labels.has_pairs or context.control.stop() is not None or not isinstance(context.gram, TiledGram):
         return None
     if ClassBlocks.bytes_needed(codes, context.threads) > context.gram.budget:
         return None

@@ -33,6 +33,7 @@ from maxmargin.svm.report import report_fit
 
 SCHEMES = {"ovo": "one-vs-one", "ovr": "one-vs-rest", "crammer_singer": "joint (Crammer and Singer)"}
 STOPPED_MAX_PRODUCTS = 1e8  # multiplications that a fit may still do after it was asked to stop: about 0.1 s
+COPY_PRODUCTS = 20  # multiplications that take the time of copying a number to new memory
 DECISION_ERROR = 1e-9  # relative error of decision values within which ``predict`` itself decides
 
 
@@ -215,7 +216,8 @@ def _misclassified(
     given, member_of, doubtful = context.given.target, context.rows.member_of, codes.doubtful
     if len(doubtful) and context.control.stop() is not None:
         columns = context.X.shape[-1] if context.X.ndim > 1 else 1
-        if len(doubtful) * function.anchors.shape[0] * columns > STOPPED_MAX_PRODUCTS:
+        products = len(doubtful) * columns * max(function.anchors.shape[0], COPY_PRODUCTS)
+        if products > STOPPED_MAX_PRODUCTS:
             return lambda: math.nan
     points = context.points(doubtful) if len(doubtful) else None
     threads, scheme, present = context.threads, labels.scheme, labels.present

@@ -55,7 +55,8 @@ def solve_subproblems(
         sub = posed[t]
         stopped = context.control.stop()
         if stopped is not None and sub.start is None and not (sub.problem.hard_margin or sub.problem.totals.any()):
-            models[t] = untouched(sub, stopped)
+            with single_threaded_blas():  # a second thread for sums of this size costs more than the sums
+                models[t] = untouched(sub, stopped)
             return
         control = context.control.of_one()
         if context.solver == "auto" and gram_of is None:
