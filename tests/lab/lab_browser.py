@@ -33,7 +33,7 @@ FLAGS = [
     "--no-first-run",
 ]
 TOKEN = "a-token-for-the-tests"
-PATIENCE = 20.0  # seconds
+WAIT_MAX_SECONDS = 20.0  # seconds
 PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 
 # How far things jumped on the page, how many requests are under way, and since when there is none.
@@ -77,7 +77,7 @@ class expect:
         check = getattr(sync_api.expect(self.target), name)
 
         def soon(*arguments: Any, **options: Any) -> None:
-            end = time.monotonic() + PATIENCE
+            end = time.monotonic() + WAIT_MAX_SECONDS
             while time.monotonic() < end:
                 try:
                     check(*arguments, **options, timeout=1)
@@ -91,7 +91,7 @@ class expect:
 
 def until(page: Any, holds: Callable[[], bool]) -> None:
     """Waits for what no element of the page tells."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + WAIT_MAX_SECONDS
     while not holds():
         assert time.monotonic() < end, "it never came"
         page.wait_for_timeout(20)
@@ -185,7 +185,7 @@ def opening(browser: Any, lab: SimpleNamespace, watch: SimpleNamespace) -> Itera
         contexts.append(context)
         context.add_init_script(WATCHED)
         page = context.new_page()
-        page.set_default_timeout(1000 * PATIENCE)
+        page.set_default_timeout(1000 * WAIT_MAX_SECONDS)
         page.on("console", complained)
         page.on("pageerror", lambda error: watch.complaints.append(str(error)))
         page.on("request", asked)

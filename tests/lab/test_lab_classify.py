@@ -308,7 +308,7 @@ def test_while_dragging_a_fit_begins_where_the_last_one_ended():
 @pytest.mark.parametrize("C", [1e8, "inf"])
 def test_while_dragging_there_is_an_answer_soon(monkeypatch, C):
     """What the solver had by then, and no claim beyond it."""
-    monkeypatch.setattr("maxmargin.lab.classify.LIVE", 0.004)
+    monkeypatch.setattr("maxmargin.lab.classify.LIVE_MAX_SECONDS", 0.004)
     request = next(iter(dragging(C)))
     with pytest.warns(UserWarning, match="did not converge"):
         answer = classify(request, Run(max_seconds=15.0))

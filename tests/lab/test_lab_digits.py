@@ -101,7 +101,7 @@ def test_a_model_is_trained_once(monkeypatch):
 
 def test_only_some_models_are_kept(monkeypatch):
     monkeypatch.setattr(drawn_digits, "_models", {})
-    monkeypatch.setattr(drawn_digits, "KEPT", 2)
+    monkeypatch.setattr(drawn_digits, "KEPT_MAX_MODELS", 2)
     for C in (0.01, 0.02, 0.03):
         digits({"strokes": DRAWINGS[1], "classifier": {"kernel": "linear", "C": C}})
     assert len(drawn_digits._models) == 2

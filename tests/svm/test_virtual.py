@@ -1,3 +1,5 @@
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,15 +13,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from maxmargin import SVC, NuSVC, VirtualSVC, load, save
 from maxmargin.invariances import shifts
 
+SLIGHTLY_LARGER = functools.partial(np.multiply, 1.001)  # its repr, a part of the tests' names, has no address
 
-@parametrize_with_checks([VirtualSVC(SVC(tol=1e-6)), VirtualSVC(transforms=[np.negative])])
+
+@parametrize_with_checks([VirtualSVC(SVC(tol=1e-6)), VirtualSVC(transforms=[SLIGHTLY_LARGER])])
 def test_the_checks_of_scikit_learn(estimator, check):
-    if estimator.transforms and check.func.__name__ in CHANGED_BY_COPIES:
-        pytest.skip("points and their opposites have one class: a model of them is not expected to be right")
     check(estimator)
-
-
-CHANGED_BY_COPIES = {"check_classifiers_train"}
 
 
 def _mirrored(X):

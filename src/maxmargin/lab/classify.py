@@ -12,7 +12,8 @@ A point of several classes takes part in several models. Its f is then the small
     joint         its class's score less the best other    slack = max(0, 1 - f) in all three
 
 While a point is dragged the request is ``live``: the fit begins at the multipliers of the page's last one and gets
-``LIVE`` seconds, so that the picture follows the hand whatever C is. The fit at rest begins at zero, as in the script.
+``LIVE_MAX_SECONDS``, so that the picture follows the hand whatever C is. The fit at rest begins at zero, as in the
+script.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
 TOL = 1e-5  # finer than the estimators' own, since people look closely
 PART = 0.25  # of the time, for a hard margin: the rest is for the soft one that is shown if there is none
-LIVE = 0.3  # seconds for a fit while the hand moves
-LIVE_MANY = 0.1  # the same for more points than MANY: drawing them takes as long again
-MANY = 1_000
+LIVE_MAX_SECONDS = 0.3  # for a fit while the hand moves
+LIVE_MANY_MAX_SECONDS = 0.1  # the same for many points: drawing them takes as long again
+LIVE_MANY_MIN_POINTS = 1_000  # from which that limit holds
 TEXTBOOK = 500  # points that a program of another library gets, which hears of no cancelling
 SOFT = 100.0  # the C of the model that is shown where there is none without errors
 
@@ -115,7 +116,7 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
 def _answer(
     X: Array, y: Array, settings: dict[str, Any], axes: tuple[Array, Array], control: Run, live: bool
 ) -> dict[str, Any]:
-    limit = LIVE if len(y) <= MANY else LIVE_MANY
+    limit = LIVE_MAX_SECONDS if len(y) < LIVE_MANY_MIN_POINTS else LIVE_MANY_MAX_SECONDS
     whole = min(limit, control.max_seconds or limit) if live else control.max_seconds
 
     def left() -> float | None:

@@ -42,7 +42,7 @@ MOST_BYTES = 24_000_000
 MOST_PIXELS = 50_000_000
 FORMATS = ("PNG", "JPEG", "WEBP")
 TOP = 8  # support vectors that are shown
-KEPT = 12  # models in memory
+KEPT_MAX_MODELS = 12  # models in memory
 TRAINING_SECONDS = 15.0
 KERNELS = ("linear", "poly", "rbf", "laplacian", "intersection")
 EMPTY = "Draw a digit first."
@@ -284,7 +284,7 @@ def _trained(settings: dict[str, Any], control: Run) -> SVC:
     except (ValueError, ArithmeticError) as error:
         raise RequestError(" ".join(str(error).split()), "classifier") from error
     if model.report_.converged:
-        while len(_models) >= KEPT:
+        while len(_models) >= KEPT_MAX_MODELS:
             _models.pop(next(iter(_models)), None)
         _models[key] = model
     return model

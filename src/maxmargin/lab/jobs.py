@@ -20,7 +20,7 @@ from maxmargin.runtime.control import Control, Progress, watching
 
 Function = Callable[[dict[str, Any], "Run"], dict[str, Any]]
 
-PATIENCE = 15.0  # seconds that a request may take
+REQUEST_MAX_SECONDS = 15.0  # seconds that a request may take
 LONG = 120.0  # the same for a fit that is watched
 OFTEN = 0.05  # seconds between two looks at a fit
 HEARTBEAT = 5.0  # seconds after which a silent stream says that it is alive

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.lab import ENDPOINTS
-from maxmargin.lab.jobs import PATIENCE, Cancelled, Function, Jobs, Run, mistake
+from maxmargin.lab.jobs import REQUEST_MAX_SECONDS, Cancelled, Function, Jobs, Run, mistake
 from maxmargin.lab.requests import RequestError, encode, parse
 from maxmargin.lab.security import Guard, new_token, page
 
@@ -94,7 +94,7 @@ def create_app(token: str, port: int, *, static: Path = STATIC, warm: bool = Fal
         if name not in ENDPOINTS:
             raise RequestError(f"There is nothing at /api/{name}.", status=404)
         asked = parse(await request.body())
-        run = Run(max_seconds=PATIENCE)
+        run = Run(max_seconds=REQUEST_MAX_SECONDS)
         work = jobs.compute(_page_of(request), name, _function(name), asked, run)
         return _json(await _while_waiting(request, run, work))
 

@@ -27,7 +27,7 @@ INNER_WORK = 20_000_000  # array elements touched between two checks of the cloc
 MIN_STEPS = 10_000_000  # LIBSVM's own limit where the user sets none: max(10^7, 100 n)
 ROUND_MIN_STEPS = 50  # steps in a round of a problem that is its own working set, or one for each variable
 STEPS_PER_VARIABLE = 200  # steps in a round, for each variable of its block
-PATIENCE = 20  # rounds without progress before a run is called stalled
+NO_PROGRESS_MAX_ROUNDS = 20  # rounds without progress before a run is called stalled
 
 
 @dataclass
@@ -110,7 +110,9 @@ class BlockSolver(KernelSolver):
             a[W] = block.a
             f += gram.product(rows, moved[rows]) if len(rows) else 0.0
             idle = 0 if decrease > 1e-15 * abs(problem.objective(f, a)) else idle + 1
-            if idle > PATIENCE:  # the objective no longer falls, or has no minimum: the rest of the violation stays
+            if (
+                idle > NO_PROGRESS_MAX_ROUNDS
+            ):  # the objective no longer falls, or has no minimum: the rest of the violation stays
                 return Solution(a, f, Status.STALLED, n_iter)
             if steps == 0 and waited > 0:
                 # The block sees no violation but the sum does: rounding in f. Compute it anew, once.

@@ -22,7 +22,7 @@ from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import KernelSolver, Solution
-from maxmargin.solvers.blocks import INNER_WORK, MIN_STEPS, PATIENCE, STEPS_PER_VARIABLE
+from maxmargin.solvers.blocks import INNER_WORK, MIN_STEPS, NO_PROGRESS_MAX_ROUNDS, STEPS_PER_VARIABLE
 
 DUAL_PROGRESS_RELATIVE = 1e-7  # gain of the dual objective by a working set, below which the run may be stalled
 VIOLATION_PROGRESS_RELATIVE = 0.99  # part of the smallest violation so far that a smaller one must reach
@@ -93,7 +93,7 @@ class CrammerSinger(KernelSolver):
             waited = 0 if violation < VIOLATION_PROGRESS_RELATIVE * best or better else waited + 1
             best, climbed = min(best, violation), now.dual if better else climbed
             stop = control.stop() or (Status.MAX_ITER if n_iter >= limit else None)
-            if stop is None and waited > CLASSES_STALLED_FACTOR * PATIENCE:
+            if stop is None and waited > CLASSES_STALLED_FACTOR * NO_PROGRESS_MAX_ROUNDS:
                 stop = Status.STALLED
             if problem.hard_margin and n_iter > 100:
                 # Multipliers that grow while |w| does not: no w meets all the constraints.

@@ -38,7 +38,7 @@ FIRST_EVALUATION_EPOCH = 5
 QUIET_VISITS = 3  # without gain after which a row is passed over,
 REVISIT_PERIOD = 8  # but for every so many epochs
 SAFETY = 0.9  # of the tolerance is what has to be reached here, for the certificate to find the same
-PATIENCE = 6  # evaluations without a better gap before the method gives up
+NO_PROGRESS_MAX_EVALUATIONS = 6  # evaluations without a better gap before the method gives up
 LEFT_SHARE, LEFT_EPOCH = 0.15, 30  # of the problems that are not worth more epochs after so many of them
 
 
@@ -150,7 +150,7 @@ class _Group:
             waited = 0 if worst < best else waited + 1
             best = min(best, worst)
             few = self.epoch > LEFT_EPOCH and np.count_nonzero(self.awake) <= LEFT_SHARE * self.count
-            if status is not None or waited > PATIENCE or few:
+            if status is not None or waited > NO_PROGRESS_MAX_EVALUATIONS or few:
                 return status or Status.STALLED
 
 

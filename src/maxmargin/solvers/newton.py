@@ -40,7 +40,7 @@ FAR_STEPS, FAR_GAP, FAR_EPOCHS, FAR_MAX_ENTRIES = 2, 0.1, 3, 2_000_000
 SEARCH_MAX_STEPS = 60  # along one direction
 ANEW_SHARE = 0.5  # of the rows of S: if more have changed, X'Theta X is formed anew
 ROUNDING = 1e-15  # of the Hessian, relative to its diagonal
-PATIENCE = 5  # steps without a lower objective before the method gives up
+NO_PROGRESS_MAX_STEPS = 5  # steps without a lower objective before the method gives up
 
 
 def line_search(rows: Any, r: Array, u: Array, first: float, second: float) -> float:
@@ -181,7 +181,7 @@ class Newton(LinearSolver):
                     continue
             waited = 0 if value < best else waited + 1
             best = min(best, value)
-            if waited > PATIENCE:
+            if waited > NO_PROGRESS_MAX_STEPS:
                 return n_iter, Status.STALLED
             dw, db = piece.direction(w, moments.at(piece.theta))
             df = design.times(dw)

@@ -52,7 +52,7 @@ STEP_TO_BOUND = 0.995  # part of the way to the nearest bound that a step may go
 CENTRED_MIN_SHARE = 1e-3  # no product of a slack and its multiplier falls below this part of their mean,
 CENTRED_MAX_CUTS = 30  # or the step is shortened, at most so many times
 MAX_ITERATIONS = 200  # twenty or thirty are usual
-PATIENCE = 3  # successive steps that lead nowhere before the method gives up
+NOWHERE_MAX_STEPS = 3  # successive steps that lead nowhere before the method gives up
 NOWHERE_LENGTH = 1e-6  # of a step that leads nowhere
 # No product of a slack and its multiplier starts below so many means of all. Measured: where the slacks of all rows are
 # equal, well above the mean takes fewest iterations; where sums are prescribed or boxes are one-sided, less.
@@ -269,7 +269,7 @@ class Path:
         self.offset, self.length = self.offset + length * dlambda, length
         self.waited = self.waited + 1 if length <= NOWHERE_LENGTH else 0
         self.n_iter += 1
-        return bool(fine) and self.waited <= PATIENCE and self.n_iter < MAX_ITERATIONS
+        return bool(fine) and self.waited <= NOWHERE_MAX_STEPS and self.n_iter < MAX_ITERATIONS
 
 
 def linear_start(problem: PrimalProblem, f: Array, squares: float) -> PathStart:

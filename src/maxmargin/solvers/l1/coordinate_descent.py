@@ -67,7 +67,7 @@ STEEP = 10.0  # largest |p_j| at w = 0 for the first of the lower weights
 RISE = 3.0  # factor from one set of weights to the next
 COARSE = 0.01  # relative gap that is enough on the way
 ROUNDS = 12  # for one set of weights on the way
-PATIENCE = 5  # rounds without a lower objective before the method gives up
+NO_PROGRESS_MAX_ROUNDS = 5  # rounds without a lower objective before the method gives up
 
 
 def _slope(rows: Any, r: Array, u: Array, w: Array, dw: Array, t: float) -> tuple[float, float, float]:
@@ -315,7 +315,7 @@ class L1CoordinateDescent(LinearSolver):
             value = problem.penalty(w, b) + _losses(problem, slack)
             waited = 0 if value < best else waited + 1
             best = min(best, value)
-            if status is not None or waited > PATIENCE:
+            if status is not None or waited > NO_PROGRESS_MAX_ROUNDS:
                 return n_iter, status or Status.STALLED
             alive &= t * np.abs(p) + math.sqrt(max(0.0, 2.0 * (value - problem.dual(t * beta)))) * h >= 1.0
             columns = self._chosen(np.abs(p), h, w, alive, working.columns)

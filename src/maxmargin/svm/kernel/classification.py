@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY
-from typing import Any
 
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented, entries
@@ -71,27 +70,6 @@ class SVC(KernelClassifier):
 
     _: KW_ONLY
     C: float = 1.0
-    kernel: Any = "rbf"
-    degree: float = 3
-    gamma: Any = "scale"
-    coef0: float = 0.0
-    shrinking: bool = True
-    probability: Any = "deprecated"
-    tol: float = 1e-3
-    cache_size: float = 200
-    class_weight: Any = None
-    verbose: bool = False
-    max_iter: int = -1
-    decision_function_shape: str = "ovr"
-    break_ties: bool = False
-    random_state: Any = None
-    multiclass: str = "ovo"
-    solver: str = "auto"
-    fit_intercept: bool = True
-    n_jobs: int | None = None
-    max_seconds: float | None = None
-    warm_start: bool = False
-    calibration: str | None = None
 
     @property
     def _approximation(self) -> str | None:
@@ -146,27 +124,6 @@ class NuSVC(KernelClassifier):
 
     _: KW_ONLY
     nu: float = DEFAULT_NU
-    kernel: Any = "rbf"
-    degree: float = 3
-    gamma: Any = "scale"
-    coef0: float = 0.0
-    shrinking: bool = True
-    probability: Any = "deprecated"
-    tol: float = 1e-3
-    cache_size: float = 200
-    class_weight: Any = None
-    verbose: bool = False
-    max_iter: int = -1
-    decision_function_shape: str = "ovr"
-    break_ties: bool = False
-    random_state: Any = None
-    multiclass: str = "ovo"
-    solver: str = "auto"
-    fit_intercept: bool = True
-    n_jobs: int | None = None
-    max_seconds: float | None = None
-    warm_start: bool = False
-    calibration: str | None = None
 
     def _formulation(self) -> NuClassification:
         check_number("nu", self.nu, above=0, most=1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import ClassifierMixin
 
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.class_weights import check_class_weights, check_weighted_classes
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
 from maxmargin.runtime.validation import Array, check_choice, check_flag, check_labels, check_weights
 from maxmargin.svm.calibration.calibrated import METHODS
@@ -37,10 +39,32 @@ COPY_PRODUCTS = 20  # multiplications that take the time of copying a number to 
 DECISION_ERROR = 1e-9  # relative error of decision values within which ``predict`` itself decides
 
 
+@parameters
 class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, KernelSVM, abc.ABC):
     """What ``SVC`` and ``NuSVC`` share; they differ in their formulation."""
 
-    _scheme: str
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: float = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    probability: Any = "deprecated"
+    tol: float = 1e-3
+    cache_size: float = 200
+    class_weight: Any = None
+    verbose: bool = False
+    max_iter: int = -1
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    random_state: Any = None
+    multiclass: str = "ovo"
+    solver: str = "auto"
+    fit_intercept: bool = True
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
+    calibration: str | None = None
 
     @abc.abstractmethod
     def _formulation(self) -> Formulation:
