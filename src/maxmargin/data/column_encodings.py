@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder
 
 from maxmargin.data.columns import texts
-from maxmargin.data.forms import is_gap
+from maxmargin.data.forms import is_form, is_gap, numbers_of
 from maxmargin.runtime.validation import Array
 
 TEXT_MAX_TERMS = 5000  # words of a text column that become columns, the most frequent first
@@ -50,6 +50,53 @@ def learn_numbers(values: Array, missing: str, scale: bool) -> NumberScales:
     center = values.mean(axis=0) if scale else np.zeros(values.shape[1])
     spread = values.std(axis=0) if scale else np.ones(values.shape[1])
     return NumberScales(fill, center, np.where(spread > 0, spread, 1.0), indicated)
+
+
+def checked_names(columns: Any, known: Array | None, n_columns: int) -> Array:
+    """Names that the user gave to the columns; ``known`` are those of a DataFrame."""
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+        raise TypeError(f"columns must be a list of names; got {columns!r:.100}.")
+    if len(columns) != n_columns:
+        raise ValueError(f"columns has {len(columns)} names, and X has {n_columns} columns.")
+    if known is None:
+        return np.array(list(columns), dtype=object)
+    if list(known) != list(columns):
+        raise ValueError(
+            f"columns is {list(columns)!r:.100}, and the columns of X are {list(known)!r:.100}: "
+            "leave columns out, a DataFrame has its own names."
+        )
+    return known
+
+
+def check_forms(forms: Any, n_columns: int) -> None:
+    """Forms that the user gave to the columns."""
+    if isinstance(forms, str) or not all(map(is_form, forms)):
+        raise ValueError(f"forms must be a list of forms such as 'number' or 'category'; got {forms!r:.100}.")
+    if len(forms) != n_columns:
+        raise ValueError(f"forms has {len(forms)} entries, and X has {n_columns} columns.")
+
+
+def read_numbers(column: Array, form: str, name: str, gaps: bool) -> Array:
+    """The numbers of a column by its form, one column for each part; NaN where missing, which may be refused."""
+    values = numbers_of(column, form)
+    if not gaps and np.isnan(values).any():
+        row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
+        raise ValueError(
+            f"Input X contains NaN: {name}, row {row} is missing or no number ({str(column[row])[:40]}). "
+            "Fill it in, leave out the row, or set missing='median'."
+        )
+    return values
+
+
+def read_words(column: Array, form: str, name: str, gaps: bool) -> list[str]:
+    """The words of a category column by its form; MISSING where missing, which may be refused."""
+    words = category_words(column, form, name)
+    if not gaps and MISSING in words:
+        raise ValueError(
+            f"Input X contains NaN: {name}, row {words.index(MISSING)} is missing. Fill it in, leave out the row, or "
+            "set missing='median'."
+        )
+    return words
 
 
 def category_words(column: Array, form: str, name: str) -> list[str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -23,20 +24,23 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, _g
 from maxmargin.data.column_encodings import (
     MISSING,
     RARE,
-    category_words,
+    check_forms,
+    checked_names,
     learn_categories,
     learn_numbers,
     learn_terms,
     make_one_hot,
+    read_numbers,
+    read_words,
     refuse_unknown,
     split_rare,
     unknown_words,
     weigh_terms,
 )
 from maxmargin.data.columns import Columns, checked_numbers, columns_of, text_categories, texts
-from maxmargin.data.forms import form_parts, is_form, numbers_of, unreadable_words
+from maxmargin.data.forms import form_parts, unreadable_words
 from maxmargin.data.table import Table
-from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -54,6 +58,7 @@ SPARSE_MIN_OUTPUTS = 100
 SPARSE_MIN_OUTPUTS_PER_COLUMN = 5
 
 
+@parameters
 class TableEncoder(TransformerMixin, Estimator):
     """Make numbers of a table: number columns pass, text columns become one column for each of their categories.
 
@@ -121,26 +126,15 @@ class TableEncoder(TransformerMixin, Estimator):
            [  900., 19846.]])
     """
 
-    def __init__(
-        self,
-        columns: list[str] | None = None,
-        *,
-        handle_unknown: str = "error",
-        sparse_output: bool | str = "auto",
-        forms: list[str] | None = None,
-        missing: str = "refuse",
-        scale: bool = False,
-        min_frequency: int = 1,
-        target: str | None = None,
-    ) -> None:
-        self.columns = columns
-        self.handle_unknown = handle_unknown
-        self.sparse_output = sparse_output
-        self.forms = forms
-        self.missing = missing
-        self.scale = scale
-        self.min_frequency = min_frequency
-        self.target = target
+    columns: list[str] | None = None
+    _: KW_ONLY
+    handle_unknown: str = "error"
+    sparse_output: bool | str = "auto"
+    forms: list[str] | None = None
+    missing: str = "refuse"
+    scale: bool = False
+    min_frequency: int = 1
+    target: str | None = None
 
     fit_transform = all_or_nothing(TransformerMixin.fit_transform)
 
@@ -181,7 +175,8 @@ class TableEncoder(TransformerMixin, Estimator):
             _check_n_features(self, table, reset=True)
             self._check_columns()
             sparse = False
-        self._check_forms()
+        if self.forms is not None:
+            check_forms(self.forms, self.n_features_in_)
         self.one_hot_: Any = None
         if table is not None:
             outputs = self._learn(table)
@@ -367,17 +362,7 @@ class TableEncoder(TransformerMixin, Estimator):
         known = getattr(self, "feature_names_in_", None)
         if input_features is not None and known is not None and list(known) != names:
             raise ValueError("input_features is not equal to feature_names_in_.")
-        found: list[str] = []
-        numbers: list[str] = []
-        for j, (name, categories) in enumerate(zip(names, self.categories_, strict=True)):
-            if categories is None:
-                parts = [""] if self.forms is None else form_parts(self.forms[j])
-                numbers += [name + part for part in parts]
-                found += numbers[-len(parts) :]
-                continue
-            kept, shared = split_rare(categories, self._rare(j))
-            found += [f"{name}_{word}" for word in kept] + [f"{name}_{RARE}"] * bool(shared)
-        return np.array(found + [f"{numbers[k]} missing" for k in getattr(self, "indicated_", ())], dtype=object)
+        return np.array([name for _, name in self._outputs(names)], dtype=object)
 
     def output_columns(self) -> Array:
         """The column that each output comes from, by position.
@@ -387,15 +372,21 @@ class TableEncoder(TransformerMixin, Estimator):
         columns : array of int
         """
         check_is_fitted(self)
-        counts = []
-        for j, categories in enumerate(self.categories_):
-            rare = self._rare(j)
-            few = 0 if rare is None else len(rare)
-            parts = 1 if self.forms is None else len(form_parts(self.forms[j]))
-            counts.append(parts if categories is None else len(categories) - few + bool(few))
-        of_number = [j for j, c in enumerate(self.categories_) if c is None for _ in range(counts[j])]
-        more = [of_number[k] for k in getattr(self, "indicated_", ())]
-        return np.concatenate([np.repeat(np.arange(len(counts)), counts), np.array(more, np.int64)])
+        return np.array([j for j, _ in self._outputs(self._names())], dtype=np.int64)
+
+    def _outputs(self, names: list[str]) -> list[tuple[int, str]]:
+        """The column that each output comes from, and its name."""
+        found: list[tuple[int, str]] = []
+        numbers: list[tuple[int, str]] = []
+        for j, (name, categories) in enumerate(zip(names, self.categories_, strict=True)):
+            if categories is None:
+                parts = [""] if self.forms is None else form_parts(self.forms[j])
+                numbers += [(j, name + part) for part in parts]
+                found += numbers[-len(parts) :]
+                continue
+            kept, shared = split_rare(categories, self._rare(j))
+            found += [(j, f"{name}_{word}") for word in [*kept, *[RARE] * bool(shared)]]
+        return found + [(numbers[k][0], f"{numbers[k][1]} missing") for k in getattr(self, "indicated_", ())]
 
     @property
     def text_columns_(self) -> list[int]:
@@ -424,29 +415,9 @@ class TableEncoder(TransformerMixin, Estimator):
             _check_feature_names(self, X, reset=False)
 
     def _check_columns(self) -> None:
-        if self.columns is None:
-            return
-        if isinstance(self.columns, str) or not all(isinstance(name, str) for name in self.columns):
-            raise TypeError(f"columns must be a list of names; got {self.columns!r:.100}.")
-        if len(self.columns) != self.n_features_in_:
-            raise ValueError(f"columns has {len(self.columns)} names, and X has {self.n_features_in_} columns.")
-        known = getattr(self, "feature_names_in_", None)
-        if known is None:
-            self.feature_names_in_ = np.array(list(self.columns), dtype=object)
-        elif list(known) != list(self.columns):
-            raise ValueError(
-                f"columns is {list(self.columns)!r:.100}, and the columns of X are {list(known)!r:.100}: "
-                "leave columns out, a DataFrame has its own names."
-            )
-
-    def _check_forms(self) -> None:
-        if self.forms is None:
-            return
-        wrong = [form for form in self.forms if not is_form(form)]
-        if isinstance(self.forms, str) or wrong:
-            raise ValueError(f"forms must be a list of forms such as 'number' or 'category'; got {self.forms!r:.100}.")
-        if len(self.forms) != self.n_features_in_:
-            raise ValueError(f"forms has {len(self.forms)} entries, and X has {self.n_features_in_} columns.")
+        if self.columns is not None:
+            known = getattr(self, "feature_names_in_", None)
+            self.feature_names_in_ = checked_names(self.columns, known, self.n_features_in_)
 
     def _form(self, j: int, column: Array) -> str:
         if self.forms is not None:
@@ -457,26 +428,16 @@ class TableEncoder(TransformerMixin, Estimator):
         """The numbers of a column, NaN where missing, if that is allowed; one column for each part."""
         if not self._reads():
             return checked_numbers(column, self._name(j))[:, None]
-        values = numbers_of(column, "number" if self.forms is None else self.forms[j])
-        if self.missing == "refuse" and np.isnan(values).any():
-            row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
-            raise ValueError(
-                f"Input X contains NaN: {self._name(j)}, row {row} is missing or no number ({str(column[row])[:40]}). "
-                "Fill it in, leave out the row, or set missing='median'."
-            )
-        return values
+        form = "number" if self.forms is None else self.forms[j]
+        return read_numbers(column, form, self._name(j), self.missing != "refuse")
 
     def _words(self, column: Array, j: int, categories: Array | None, strict: bool = True) -> list[str]:
         """The words of a category column; one that is not among the categories is refused, if it is to be."""
         if not self._reads():
             words = texts(column, self._name(j))
         else:
-            words = category_words(column, "category" if self.forms is None else self.forms[j], self._name(j))
-            if self.missing == "refuse" and MISSING in words:
-                raise ValueError(
-                    f"Input X contains NaN: {self._name(j)}, row {words.index(MISSING)} is missing. Fill it in, leave "
-                    "out the row, or set missing='median'."
-                )
+            form = "category" if self.forms is None else self.forms[j]
+            words = read_words(column, form, self._name(j), self.missing != "refuse")
             if self.missing == "mode" and categories is not None:
                 fill = self.fill_categories_[j] or MISSING
                 words = [fill if word == MISSING else word for word in words]
