@@ -21,6 +21,7 @@ pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
 sync_api = pytest.importorskip("playwright.sync_api")
 
+from maxmargin.lab.connection import Connection  # noqa: E402
 from maxmargin.lab.server import _listener, create_app  # noqa: E402
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -125,7 +126,7 @@ def serving(port: int = 0, token: str = TOKEN) -> Iterator[SimpleNamespace]:
     """The lab in a thread, on a free port if none is given; ``stop`` ends it as Ctrl-C would."""
     listener = _listener(port)
     port = listener.getsockname()[1]
-    config = uvicorn.Config(create_app(token, port), log_level="critical", ws="none")
+    config = uvicorn.Config(create_app(token, port), http=Connection, log_level="critical", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

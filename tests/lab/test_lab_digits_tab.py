@@ -14,6 +14,8 @@ import pytest
 from lab_browser import PHONE, Tab, excused, expect, idle, link
 from sklearn.datasets import load_digits
 
+from maxmargin.lab.drawn_digits import TRANSFORMS, _with_copies
+
 image = pytest.importorskip("PIL.Image")
 
 browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
@@ -54,7 +56,7 @@ def shared(opening: Callable[..., Any], lab: SimpleNamespace) -> Digits:
 @pytest.fixture
 def digits(shared: Digits, quiet: None) -> Digits:
     """An empty sheet; one page for all tests that need no more."""
-    shared.go({})
+    shared.go({"strokes": []})
     expect(shared.hint).to_be_visible()
     shared.looks_like("?")
     return shared
@@ -66,6 +68,8 @@ SEVEN = [(0.25, 0.15), (0.75, 0.15), (0.6, 0.5), (0.45, 0.88)]
 def test_story(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
     digits = Digits(opened(link(lab, "digits"), reduced_motion="reduce"))
     page = digits.page
+    digits.looks_like("3")  # a first visit finds an example, which the first stroke replaces
+    assert "strokes" not in digits.state
     expect(digits.hint).to_be_visible()
     expect(digits.panel.get_by_role("button", name="Undo stroke")).to_be_disabled()
     digits.draw(*SEVEN, lift=False)
@@ -106,7 +110,7 @@ def test_examples_are_recognised(digits: Digits) -> None:
 
 
 def test_example_is_drawn_stroke_by_stroke(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
-    digits = Digits(opened(link(lab, "digits"), reduced_motion="no-preference"))
+    digits = Digits(opened(link(lab, "digits", {"strokes": []}), reduced_motion="no-preference"))
     digits.press("Example")
     expect(digits.panel.locator(".digit")).not_to_have_text("?")
     whole = digits.page.evaluate("import('/static/js/digits/samples.js').then(({ sample }) => sample(0))")
@@ -119,8 +123,8 @@ def test_scores_votes_and_image_against_an_oracle(digits: Digits, watch: SimpleN
     """The 45 models of scikit-learn, which count each other's votes, on the numbers on the screen."""
     from sklearn.svm import SVC
 
-    X, y = load_digits(return_X_y=True)
-    slow = SVC(kernel="rbf", gamma=0.001, C=1.0, tol=1e-6, decision_function_shape="ovo").fit(X, y)
+    X, y = _with_copies(*load_digits(return_X_y=True))
+    slow = SVC(kernel="rbf", gamma=0.001, C=5.0, tol=1e-6, decision_function_shape="ovo").fit(X, y)
     with digits.page.expect_response("**/api/digits") as response:
         digits.press("Example")
     answer = response.value.json()
@@ -141,9 +145,12 @@ def test_scores_votes_and_image_against_an_oracle(digits: Digits, watch: SimpleN
     excused(watch, "willReadFrequently")  # the page itself reads no pixels
     paper, full = 255, int("1c", 16)
     assert ink == pytest.approx([paper + (full - paper) * value / 16 for value in seen.ravel()], abs=1.5)
-    # the support vectors are training images, with their labels; those of the answer speak for it
+    # the support vectors are training images or their copies, with their labels; those of the answer speak for it
+    changes = {change.name: change for change in TRANSFORMS}
     for entry in answer["support"]:
-        assert (X[entry["index"]].reshape(8, 8) == entry["image"]).all()
+        row = X[[entry["index"]]]
+        row = row if entry["copy"] is None else changes[entry["copy"]](row)
+        assert (row.round().reshape(8, 8) == entry["image"]).all()
         assert y[entry["index"]] == entry["label"]
         assert (entry["contribution"] > 0) == (entry["label"] == answer["label"])
     words = digits.panel.locator(".thumb .words").all_inner_texts()
@@ -160,7 +167,7 @@ def test_other_models(digits: Digits) -> None:
     digits.panel.get_by_label("Kernel").select_option("linear")
     expect(digits.panel.get_by_label("Sigma σ", exact=True)).to_be_hidden()
     digits.type("C", "0.01")
-    assert digits.state["classifier"] == {"kernel": "linear", "C": 0.01, "multiclass": "ovr"}
+    assert digits.state["classifier"] == {"kernel": "linear", "C": 0.01, "multiclass": "ovr", "copies": True}
     digits.looks_like("1")
     digits.type("C", "-1")
     expect(digits.panel.locator(".field.wrong .error")).to_have_text("C must be above 0.")
@@ -312,7 +319,7 @@ STRANGE = [
 def test_strange_links(digits: Digits, k: int) -> None:
     digits.go(STRANGE[k])
     expect(digits.hint).to_be_visible()
-    model = {"kernel": "rbf", "gamma": 0.001, "C": 1, "multiclass": "ovo"}
+    model = {"kernel": "rbf", "gamma": 0.001, "C": 5, "multiclass": "ovo", "copies": True}
     assert digits.state == {"strokes": [], "classifier": model}
 
 

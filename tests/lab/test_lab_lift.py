@@ -179,7 +179,7 @@ def test_pieces_make_up_the_whole(modules: Any) -> None:
 
 
 def test_sentences_are_the_servers(lifted: Lift) -> None:
-    lifted.says("In the plane of the drawing this is a circle around")
+    lifted.says("In the input space this is a circle around")
     asked = {key: lifted.state[key] for key in ("points", "map", "gamma", "C")}
     radius = re.search(r"radius [\d.]+", lift(asked)["comment"][1])
     assert radius
@@ -292,15 +292,15 @@ def test_points_are_dragged_and_taken_back(lifted: Lift) -> None:
     after = lifted.state["points"]
     assert [k for k, (a, b) in enumerate(zip(before, after, strict=True)) if a != b] == [0]
     assert after[0][:2] == pytest.approx([0.9, -0.9], abs=0.03)
-    lifted.says("1 of 70 points are on the wrong side")
+    lifted.says("1 of 70 points are misclassified")
     lifted.page.keyboard.press("Control+z")
-    lifted.says("all points are on their side")
+    lifted.says("all points are classified correctly")
     assert lifted.state["points"] == before
 
 
 def test_hard_margin_that_does_not_exist(lifted: Lift, watch: SimpleNamespace) -> None:
     lifted.panel.get_by_label("Example").select_option("overlapping")
-    lifted.says("on the wrong side")
+    lifted.says("misclassified")
     lifted.type("C", "inf")
     expect(lifted.panel.locator(".hint")).to_contain_text("cannot be separated")
     expect(lifted.panel.locator(".field.wrong .error")).to_contain_text("use a finite C")

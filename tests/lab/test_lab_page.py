@@ -17,7 +17,7 @@ from typing import Any
 
 import lab_browser
 import pytest
-from lab_browser import PHONE, Requests, Tab, excused, expect, link, ready, saved, serving, until
+from lab_browser import PHONE, Requests, Tab, excused, expect, idle, link, ready, saved, serving, until
 
 browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
@@ -349,7 +349,7 @@ def test_phone(opened: Callable[..., Any]) -> None:
     page.touchscreen.tap(*classify.at(0.7, 0.5))
     classify.says("support vectors", "^2 of 2")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    plot, side = page.locator(".stage .plot").bounding_box(), page.locator(".side").bounding_box()
+    plot, side = page.locator(".stage .plot:visible").bounding_box(), page.locator(".side").bounding_box()
     assert side["y"] >= plot["y"] + plot["height"]
     assert page.evaluate("window.shifts") < 0.01
 
@@ -742,3 +742,33 @@ def test_sweep_moves_a_slider_from_end_to_end(classify: Classify) -> None:
     assert steps[0] < 0.1
     classify.page.keyboard.press("Control+z")
     assert classify.state["C"] == 1
+
+
+@pytest.mark.parametrize("at", ["classify", "step", "lift", "regress", "digits"])
+def test_what_screen_readers_need(opened: Callable[..., Any], lab: SimpleNamespace, at: str) -> None:
+    """Names contain the text on the screen, lists of terms have terms, and in present mode the heading stays."""
+    page = opened(link(lab, at))
+    idle(page)
+    page.locator("details:visible").evaluate_all("(all) => all.forEach((one) => (one.open = true))")
+    other_names = """() => [...document.querySelectorAll("button[aria-label]")].filter((node) => {
+        const words = (text) => text.toLowerCase().match(/[\\p{L}\\p{N}]+/gu) ?? [];
+        const name = words(node.getAttribute("aria-label"));
+        return words(node.innerText).some((word) => !name.includes(word));
+    }).map((node) => node.outerHTML)"""
+    assert page.evaluate(other_names) == []
+    assert page.locator("dl:has(> *):not(:has(dt))").count() == 0
+    page.keyboard.press("f")
+    expect(page.locator("header #chips")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    if at == "regress":
+        expect(page.locator("#chips .menu:visible > button")).to_have_text(["Ridge, powers of x", "d = 1", "λ = 0.01"])
+
+
+@pytest.mark.parametrize(("width", "height", "rem"), [(1280, 720, 15), (1920, 1080, 18.58), (3840, 2160, 37.15)])
+def test_text_grows_with_the_screen(opened: Callable[..., Any], width: int, height: int, rem: float) -> None:
+    page = opened(width=width, height=height)
+    assert page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)") == pytest.approx(
+        rem, abs=0.1
+    )
+    page.set_viewport_size({"width": 1280, "height": 720})
+    assert page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)") == 15

@@ -256,6 +256,10 @@ def test_two_solvers_by_step_and_by_share(step: Step) -> None:
     step.panel.get_by_label("Step of the run").fill(str(half))
     step.at_step(half, pane=1)
     step.at_step(math.floor(half * first["steps"] / second["steps"] + 0.5))  # halves go up, as in JavaScript
+    step.panel.get_by_role("radio", name=re.compile("by step")).click()
+    step.panel.get_by_role("radio", name=re.compile("by share")).click()
+    step.page.keyboard.press("ArrowRight")  # after a click the keys belong to the run again
+    step.at_step(half + 1, pane=1)
     step.choose("Beside it", "")
     expect(step.panel.locator(".pane").nth(1)).to_be_hidden()
 

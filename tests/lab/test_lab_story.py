@@ -140,7 +140,7 @@ def test_ten_minutes(opened: Callable[..., Any], tmp_path: Path) -> None:
     lift.get_by_role("button", name="From Classify").click()
     lift.get_by_label("Map").select_option("radial")
     sentences = lift.locator(".sentences")
-    expect(sentences).to_contain_text("all points are on their side")
+    expect(sentences).to_contain_text("all points are classified correctly")
     other = Other(kernel="linear", C=10, tol=1e-6).fit(np.c_[points[:, :2], (points[:, :2] ** 2).sum(1)], points[:, 2])
     (a, b, c), d = other.coef_[0], other.intercept_[0]
     radius = math.sqrt((a * a + b * b) / (4 * c * c) - d / c)

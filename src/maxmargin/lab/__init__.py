@@ -14,6 +14,8 @@ from maxmargin.lab.site import export, show
 
 ENDPOINTS: dict[str, str] = {
     "classify": "maxmargin.lab.classify:classify",
+    "compare": "maxmargin.lab.classify:compare",
+    "curve": "maxmargin.lab.learning:curve",
     "paste": "maxmargin.lab.paste:paste",
     "script": "maxmargin.lab.script:script",
     "trace": "maxmargin.lab.traces:trace",

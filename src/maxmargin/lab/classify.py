@@ -4,6 +4,7 @@
     multiclass    the score of each class on the grid, one plane a class, and the winner of each cell
     inseparable   C = inf, and two weighted sums of points, one of each class, that are one point: no model exists (or
                   none was found in the time there is: ``proved`` is false). The picture is that of a soft margin
+    one_class     one class and a ``nu``: the region that holds most of its points (``one_class``)
     empty         fewer than two classes: there is nothing to separate yet
 
 A point of several classes takes part in several models. Its f is then the smallest y f of them:
@@ -30,10 +31,12 @@ from maxmargin.inspection.margins import margin_report
 from maxmargin.lab import requests
 from maxmargin.lab.comment import certificate, comment, hull_sentence, numbers, unfinished_sentence
 from maxmargin.lab.jobs import Run
+from maxmargin.lab.one_class import MIN_POINTS, region
 from maxmargin.lab.requests import RequestError
 from maxmargin.problems.separability import InseparabilityProof
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import SOLVERS
+from maxmargin.svm.calibration.sigmoid import SigmoidMap
 from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
 TOL = 1e-5  # finer than the estimators' own, since people look closely
@@ -72,7 +75,8 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
     Parameters
     ----------
     request : dict
-        ``points``, ``kernel``, ``C``, ``solver``, ``multiclass``, ``view``, ``grid``, ``live``.
+        ``points``, ``kernel``, ``C``, ``solver``, ``multiclass``, ``view``, ``grid``, ``live``; ``test``, points that
+        are only predicted; ``nu``, for points of one class; ``probability``, whether a sigmoid for P(class) is fitted.
     control : Run
 
     Returns
@@ -94,6 +98,11 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
     classes = len(np.unique(y))
     settings, axes = parameters(request, classes), requests.view(request)
     live = requests.flag(request, "live", False)
+    held = requests.points({"points": request.get("test", [])})
+    if classes == 2 and not live and requests.flag(request, "probability", False) and not math.isinf(settings["C"]):
+        settings["calibration"] = "sigmoid"
+    if classes == 1 and "nu" in request and len(y) >= MIN_POINTS:
+        return region(X, y, request, axes, LIVE_MAX_SECONDS if live else control.seconds_left)
     if classes < 2:
         return {"kind": "empty", "sentence": _invitation(y), "points": [], "comment": [], "seconds": 0.0}
     solver = SOLVERS.get(settings.get("solver", "auto"))
@@ -104,7 +113,7 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
             "solver",
         )
     try:
-        answer = _answer(X, y, settings, axes, control, live)
+        answer = _answer(X, y, settings, axes, control, live, held)
     except (ValueError, MemoryError, ImportError) as error:  # what the library refuses, in its words
         raise RequestError(" ".join(str(error).split())) from error
     except ArithmeticError as error:
@@ -113,8 +122,22 @@ def classify(request: dict[str, Any], control: Run) -> dict[str, Any]:
     return answer
 
 
+def compare(request: dict[str, Any], control: Run) -> dict[str, Any]:
+    """The answer to ``POST /api/compare``: as :func:`classify`, for the second of two models on the same points, which
+    keeps its own multipliers."""
+    if control.kept is not None:
+        control.kept = control.kept.setdefault("compare", {})
+    return classify(request, control)
+
+
 def _answer(
-    X: Array, y: Array, settings: dict[str, Any], axes: tuple[Array, Array], control: Run, live: bool
+    X: Array,
+    y: Array,
+    settings: dict[str, Any],
+    axes: tuple[Array, Array],
+    control: Run,
+    live: bool,
+    held: tuple[Array, Array],
 ) -> dict[str, Any]:
     limit = LIVE_MAX_SECONDS if len(y) < LIVE_MANY_MIN_POINTS else LIVE_MANY_MAX_SECONDS
     whole = min(limit, control.max_seconds or limit) if live else control.max_seconds
@@ -123,17 +146,17 @@ def _answer(
         return None if whole is None else max(1e-3, whole - control.seconds)
 
     if not math.isinf(settings["C"]):
-        return described(fitted(X, y, settings, left(), control.kept, live), X, y, axes, live)
+        return described(fitted(X, y, settings, left(), control.kept, live), X, y, axes, live, held)
     try:
         model = fitted(X, y, settings, None if whole is None else PART * whole)
     except InseparableError as error:
         proof = _proof(error.proof, X, settings)
     else:
         if model.report_.converged:
-            return described(model, X, y, axes, live)
+            return described(model, X, y, axes, live, held)
         proof = _no_proof(unfinished_sentence(model.report_, live), proved=False)
     soft = fitted(X, y, {**settings, "C": SOFT}, left(), control.kept, live)
-    return {**described(soft, X, y, axes, live), "kind": "inseparable", "soft_C": SOFT, "proof": proof}
+    return {**described(soft, X, y, axes, live, held), "kind": "inseparable", "soft_C": SOFT, "proof": proof}
 
 
 def fitted(
@@ -155,7 +178,7 @@ def fitted(
     array([1, 1], dtype=int32)
     """
     model = SVC(**settings, max_seconds=max_seconds, warm_start=kept is not None)
-    if kept and warm:
+    if kept and warm and "multipliers" in kept:
         model.start_from(kept["multipliers"])
     model.fit(X, y)
     if kept is not None:
@@ -163,8 +186,15 @@ def fitted(
     return model
 
 
-def described(model: SVC, X: Array, y: Array, axes: tuple[Array, Array], live: bool = False) -> dict[str, Any]:
-    """The model as the page shows it.
+def described(
+    model: SVC,
+    X: Array,
+    y: Array,
+    axes: tuple[Array, Array],
+    live: bool = False,
+    held: tuple[Array, Array] | None = None,
+) -> dict[str, Any]:
+    """The model as the page shows it; ``held`` are points, with their classes, that it did not learn from.
 
     Examples
     --------
@@ -184,6 +214,7 @@ def described(model: SVC, X: Array, y: Array, axes: tuple[Array, Array], live: b
     report = model.report_
     linear = model.kernel == "linear"
     votes = not binary and model._scheme == "ovo"
+    test = held_out_errors(model, *held) if held is not None and len(held[1]) else None
     return {
         "kind": "binary" if binary else "multiclass",
         "classes": model.classes_.tolist(),
@@ -197,10 +228,36 @@ def described(model: SVC, X: Array, y: Array, axes: tuple[Array, Array], live: b
         "coef": model.coef_.tolist() if linear else None,
         "margin": report.margin,
         "n_support": report.n_support,
-        "comment": comment(model, errors, len(y), live),
+        "test": test,
+        "sigmoid": _sigmoid(model) if binary else None,
+        "comment": comment(model, errors, len(y), live, test),
         "certificate": certificate(report),
         "report": numbers(model, errors, len(y)),
     }
+
+
+def _sigmoid(model: SVC) -> list[float] | None:
+    """Slope and offset of P(second class) = 1 / (1 + exp(-(slope f + offset))), by Platt's method on held-out folds."""
+    learnt = getattr(model, "calibration_", None)
+    if learnt is None or not isinstance(learnt.maps[0], SigmoidMap):
+        return None
+    return [float(learnt.maps[0].slope), float(learnt.maps[0].offset)]
+
+
+def held_out_errors(model: SVC, X: Array, y: Array) -> dict[str, Any]:
+    """The labels that a model gives to points that it did not learn from, and how many are wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import SVC
+    >>> from maxmargin.lab.classify import held_out_errors
+    >>> model = SVC(kernel="linear").fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1])
+    >>> held_out_errors(model, np.array([[2.0, 0.0], [3.0, 0.0]]), np.array([1, 0]))
+    {'predicted': [1, 1], 'errors': 1, 'n': 2}
+    """
+    predicted = model.predict(X)
+    return {"predicted": predicted.tolist(), "errors": int(np.count_nonzero(predicted != y)), "n": len(y)}
 
 
 def _scores(model: SVC, X: Array) -> tuple[Array, Array, Array]:

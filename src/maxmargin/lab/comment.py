@@ -17,8 +17,9 @@ TITLES = {"linear": "Linear", "rbf": "Gaussian", "poly": "Polynomial", "laplacia
 WORDS = {"degree": "degree", "gamma": "gamma", "coef0": "offset"}
 
 
-def comment(model: SVC, errors: int, n: int, live: bool = False) -> list[str]:
-    """The lines of the comment window; ``live`` while a point is dragged, when fits get little time.
+def comment(model: SVC, errors: int, n: int, live: bool = False, test: dict[str, Any] | None = None) -> list[str]:
+    """The lines of the comment window; ``live`` while a point is dragged, when fits get little time; ``test`` counts
+    the errors on held-out points.
 
     Examples
     --------
@@ -55,6 +56,9 @@ def comment(model: SVC, errors: int, n: int, live: bool = False) -> list[str]:
         f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})",
         f"seconds               {report.seconds:.2g}",
     ]
+    if test is not None:
+        share = 100 * test["errors"] / test["n"]
+        lines.insert(5, f"test errors           {test['errors']} of {test['n']} points ({share:.1f} %)")
     if report.converged:
         return lines
     return [*lines, SO_FAR if live else f"not converged         {report.status.value}"]

@@ -55,7 +55,7 @@ def lift(request: Mapping[str, Any], control: Run | None = None) -> dict[str, An
     -------
     dict
         ``coordinates`` of the points (two or three each), their ``axes`` and the ``box`` that holds them; ``values``, f
-        on the grid of the plane (zero is the curve, -1 and +1 the margins); ``sheet``, the plane of the drawing
+        on the grid of the plane (zero is the curve, -1 and +1 the margins); ``sheet``, the input space
         lifted, ``sheet_grid`` points of it; ``plane``: ``normal``, ``offset``, ``margin``, and ``corners``, the
         polygons at f = 0, -1 and +1 inside the box; ``f`` and ``support`` of the points; ``comment``, sentences.
 
@@ -67,7 +67,7 @@ def lift(request: Mapping[str, Any], control: Run | None = None) -> dict[str, An
     >>> answer["plane"]["normal"][2] > 0.4, answer["errors"]
     (True, 0)
     >>> print(answer["comment"][1])
-    In the plane of the drawing this is a circle around (0, 0), radius 1.46.
+    In the input space this is a circle around (0, 0), radius 1.46.
     """
     control = control or Run()
     X, y = two_classes(request, MOST_POINTS, "This tab")
@@ -188,7 +188,7 @@ def _corners(w: Array, b: float, box: Array) -> Array:
 
 def _comment(which: str, model: SVC, gamma: float, errors: int, n: int) -> list[str]:
     """What there is to see, in sentences."""
-    right = "all points are on their side" if errors == 0 else f"{errors} of {n} points are on the wrong side"
+    right = "all points are classified correctly" if errors == 0 else f"{errors} of {n} points are misclassified"
     count = len(model.support_)
     if which == "rbf_surface":
         return [
@@ -198,20 +198,25 @@ def _comment(which: str, model: SVC, gamma: float, errors: int, n: int) -> list[
         ]
     w, b = model.coef_[0], float(model.intercept_[0])
     norm = float(np.linalg.norm(w))
-    terms = " ".join(f"{value:+.3g} {name}" for value, name in zip(w, AXES[which], strict=True))
+    terms = " ".join(f"{_signed(value)} {name}" for value, name in zip(w, AXES[which], strict=True)).removeprefix("+ ")
     noun = "line" if which == "polar" else "plane"
     verb = "separates the classes" if errors == 0 else "is the best one for this C,"
     margin = f"with margin {2 / norm:.3g}" if norm > 0 else "without a direction: the classes lie on one point"
     return [
-        f"In the lifted space the {noun} {terms} {b:+.3g} = 0 {verb} {margin}; {right}.",
+        f"In the lifted space the {noun} {terms} {_signed(b)} = 0 {verb} {margin}; {right}.",
         _back(which, w, b, gamma),
         f"{count} of {n} points are support vectors: on the margin of the lifted space, or beyond it.",
     ]
 
 
+def _signed(value: float) -> str:
+    """A term of a sum, with its sign apart."""
+    return f"{'−' if value < 0 else '+'} {abs(value):.3g}"
+
+
 def _back(which: str, w: Array, b: float, gamma: float) -> str:
-    """The curve in the plane of the drawing."""
-    here = "In the plane of the drawing this is"
+    """The curve in the input space."""
+    here = "In the input space this is"
     if not np.any(w):
         return f"{here} nothing: f is the same everywhere."
     if which == "quadratic":

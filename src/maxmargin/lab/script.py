@@ -16,6 +16,7 @@ from maxmargin.lab import requests
 from maxmargin.lab.classify import SOFT, parameters
 from maxmargin.lab.comment import kernel_text
 from maxmargin.lab.jobs import Run
+from maxmargin.lab.one_class import MIN_POINTS
 from maxmargin.lab.requests import RequestError
 from maxmargin.runtime.validation import Array
 
@@ -104,6 +105,20 @@ def classify_script(state: dict[str, Any]) -> str:
     """The classifier of points in the plane."""
     X, y = requests.points(state)
     classes = len(np.unique(y))
+    if classes == 1 and len(y) >= MIN_POINTS:
+        nu = requests.number(state, "nu", 0.1, least=0.001, most=1.0)
+        return "\n".join(
+            [
+                *heading("A one-class support vector machine"),
+                "from maxmargin import OneClassSVM",
+                "",
+                *literal("X", X, "x, y", (2,)),
+                f"model = {call('OneClassSVM', {**requests.kernel(state), 'nu': nu, 'tol': 1e-5})}.fit(X)",
+                'print("support vectors", len(model.support_), "of", len(X))',
+                'print("outside", int((model.predict(X) < 0).sum()), "of", len(X))',
+                "",
+            ]
+        )
     if classes < 2:
         raise RequestError("There is nothing to reproduce yet: place points of two classes first.", "points")
     settings = parameters(state, classes)

@@ -32,6 +32,8 @@ try:
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
+
+    from maxmargin.lab.connection import Connection
 except ImportError as error:
     raise ImportError('the lab needs Starlette and uvicorn: pip install "maxmargin[lab]"') from error
 
@@ -168,7 +170,13 @@ def launch(port: int | None = None, *, browser: bool = True, say: Callable[[str]
     link = f"http://127.0.0.1:{port}/?token={token}"
     app = create_app(token, port, warm=True)
     config = uvicorn.Config(
-        app, log_level="critical", access_log=False, ws="none", server_header=False, date_header=False
+        app,
+        http=Connection,
+        log_level="critical",
+        access_log=False,
+        ws="none",
+        server_header=False,
+        date_header=False,
     )
     server = _Server(config, app.stop)
     say(f"The lab is open at {link}")

@@ -48,14 +48,17 @@ export function createHeader({ api, theme, current, travel, snapshot, present })
   function shareMenu() {
     const item = (text, run) => el("button", { type: "button", onclick: () => (menu.close(), run()) }, text);
     const items = [item("Copy link", copyLink), item("Save picture (PNG)", savePicture), item("Python script", script)];
-    const list = el("div", { class: "items" }, ...items);
+    const films = el("div", { class: "items" });
+    const list = el("div", { class: "items" }, ...items, films);
     list.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
       if (!step) return;
       event.preventDefault();
-      items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
+      const all = [...list.querySelectorAll("button")];
+      all[(all.indexOf(/** @type {any} */ (document.activeElement)) + step + all.length) % all.length].focus();
     });
     const menu = popup("Share", list);
+    menu.button.addEventListener("click", () => films.replaceChildren(...(current()?.films?.() ?? []).map(({ title, run }) => item(`Film: sweep ${title}`, run))));
     return menu;
   }
 

@@ -28,15 +28,18 @@ export function outline(g, shape, x, y, r) {
   g.closePath();
 }
 
-/** A point of class k. */
-export function marker(g, palette, k, x, y, r) {
-  outline(g, k, x, y, r);
+/** A point of class k; hollow if it is held out. */
+export function marker(g, palette, k, x, y, r, hollow = false) {
+  outline(g, k, x, y, hollow ? 0.85 * r : r);
   g.lineWidth = Math.max(1.5, r / 3.5);
   g.lineJoin = "round";
   g.strokeStyle = palette.dark ? "#0b0f13" : "#ffffff";
   g.stroke();
-  g.fillStyle = palette.classes[k];
+  g.fillStyle = hollow ? palette.plane : palette.classes[k];
   g.fill();
+  if (!hollow) return;
+  g.strokeStyle = palette.classes[k];
+  g.stroke();
 }
 
 /** A ring; `dash` for points inside the margin. */
@@ -64,18 +67,18 @@ export function cross(g, x, y, r, { colour, width = 2 }) {
 
 /**
  * All points that are on the canvas, the one under the pointer in a ring.
- * @param {{points: import("./points.js").Point[], hover: any, sizes: [number, number][]}} given sizes: [more than so many
+ * @param {{points: import("./points.js").Point[], hover: any, sizes: [number, number][], hollow?: Set<any>}} given sizes: [more than so many
  *        points, radius at normal text], the first that holds
  * @param {(point: any, x: number, y: number, r: number, unit: number) => void} mark is called after each
  */
-export function paintPoints(g, frame, palette, { points, hover, sizes }, mark) {
+export function paintPoints(g, frame, palette, { points, hover, sizes, hollow }, mark) {
   const unit = frame.rem / 15;
   const r = (sizes.find(([many]) => points.length > many)?.[1] ?? 0) * unit;
   for (const point of points) {
     const [x, y] = [frame.px(point.x), frame.py(point.y)];
     if (x < -20 || y < -20 || x > frame.width + 20 || y > frame.height + 20) continue;
     if (point === hover) ring(g, x, y, r + 8 * unit, { colour: palette.accent, width: 3 * unit });
-    marker(g, palette, point.c, x, y, r);
+    marker(g, palette, point.c, x, y, r, hollow?.has(point));
     mark(point, x, y, r, unit);
   }
 }

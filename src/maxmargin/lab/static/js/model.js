@@ -15,7 +15,7 @@ export const FORMULAS = {
   intersection: () => "k(x, z) = Σ min(xⱼ, zⱼ)",
 };
 
-const sigmaOf = (gamma) => Number(Math.sqrt(0.5 / gamma).toPrecision(4));
+export const sigmaOf = (gamma) => Number(Math.sqrt(0.5 / gamma).toPrecision(4));
 const gammaOf = (sigma) => Number((0.5 / sigma ** 2).toPrecision(6));
 
 /**

@@ -25,8 +25,8 @@ export function createPresent({ theme, panel }) {
   function refresh() {
     if (panel()?.querySelector("[data-chip]")) return fill(); // a tab whose controls came after it was shown
     for (const { field, menu } of chips) {
-      menu.root.hidden = field.hidden;
-      if (!field.hidden) setText(menu.button, words(field));
+      menu.root.hidden = field.hidden || field.dataset.chip === undefined;
+      if (!menu.root.hidden) setText(menu.button, field.dataset.chip + words(field));
     }
   }
 

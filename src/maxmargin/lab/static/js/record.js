@@ -35,3 +35,27 @@ export function record(canvas, rate = 30) {
     cancel: stopped,
   };
 }
+
+const HELD = 1500; // milliseconds of the last picture of a film
+
+/**
+ * A film of a slider that sweeps from end to end.
+ * @param {any} ctx @param {HTMLButtonElement} button that sweeps @param {(canvas: HTMLCanvasElement) => void} paint a slide
+ */
+export function filmSweep(ctx, button, paint) {
+  const canvas = document.createElement("canvas");
+  paint(canvas);
+  const film = ctx.record(canvas);
+  if (!film) {
+    ctx.toast("This browser cannot record a film.");
+    return;
+  }
+  ctx.toast("Recording until the sweep ends; press ■ to stop it.");
+  if (button.getAttribute("aria-pressed") !== "true") button.click();
+  const next = () => {
+    paint(canvas);
+    if (button.getAttribute("aria-pressed") === "true") requestAnimationFrame(next);
+    else setTimeout(() => (paint(canvas), film.save(ctx.exportName("-sweep"))), HELD);
+  };
+  requestAnimationFrame(next);
+}

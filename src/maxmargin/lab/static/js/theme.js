@@ -49,7 +49,7 @@ export function createTheme() {
     apply();
   }
 
-  window.addEventListener("resize", () => settings.present && apply()); // type follows the height
+  window.addEventListener("resize", () => parseFloat(getComputedStyle(document.documentElement).fontSize) !== settings.rem && apply());
   prefersDark.addEventListener("change", apply);
   prefersStill.addEventListener("change", apply);
   apply();

@@ -7,15 +7,22 @@ const FINER = 3; // nodes between two of the server's, where the votes of pairs 
 /**
  * An answer of the server made ready to paint.
  * @param {any} answer
- * @param {{view: import("../plot.js").Box, nx: number, ny: number, planes: Float32Array[], ids: number[], pairs: Float32Array[],
+ * @param {{view: import("../plot.js").Box, nx: number, ny: number, planes: Float32Array[], ids: number[], test?: number[], pairs: Float32Array[],
  *          live: boolean}} about planes: f, or the score of each class; pairs: of one-vs-one the model of each pair of classes
  */
-export function prepared(answer, { view, nx, ny, planes, ids, pairs, live }) {
+export function prepared(answer, { view, nx, ny, planes, ids, test = [], pairs, live }) {
   const grid = (values) => ({ view, nx, ny, values });
   const records = new Map(ids.map((id, k) => [id, answer.points[k]]));
   const lines = /** @type {Record<string, number[]>} */ ({});
-  const found = { answer, view, nx, ny, planes, records, lines, paths: new Map(), image: null, theme: "", shaded: { nx, ny }, ties: null };
+  const tested = new Map(test.map((id, k) => [id, answer.test?.predicted[k]])); // labels given to held-out points
+  const found = { answer, view, nx, ny, planes, records, tested, lines, paths: new Map(), image: null, theme: "", shaded: { nx, ny }, ties: null };
   if (planes.length === 1) {
+    if (answer.kind === "one_class") {
+      const f = planes[0];
+      const most = Math.max(1e-12, ...answer.points.map((point) => point.f));
+      lines[0] = contour(grid(f), 0);
+      return { ...found, winner: new Uint8Array(f.length), lead: f.map((value) => (value > 0 ? 0.6 + (1.4 * value) / most : 0)) };
+    }
     for (const level of [-1, 0, 1]) lines[level] = contour(grid(planes[0]), level);
     return { ...found, ...signOf(planes[0]) };
   }
@@ -32,6 +39,13 @@ export function prepared(answer, { view, nx, ny, planes, ids, pairs, live }) {
   const best = bestOf(votes.scores);
   lines.borders = borders(votes.scores, finer, best.winner, (values) => ({ view, ...size, values }));
   return { ...found, ...best, shaded: size, ties: votes.ties.includes(1) ? votes.ties : null };
+}
+
+/** P(second class) where the decision function is f, on its side of a half; null where there is no sigmoid. */
+export function probabilityOf(fit, f) {
+  const [slope, offset] = fit?.answer.sigmoid ?? [];
+  if (slope === undefined || !Number.isFinite(f)) return null;
+  return Math[f > 0 ? "max" : "min"](0.5, 1 / (1 + Math.exp(-(slope * f + offset))));
 }
 
 /** A grid with `times` as many steps, bilinear between the nodes. */

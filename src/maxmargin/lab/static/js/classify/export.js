@@ -1,23 +1,58 @@
 /** The picture that is saved: the plane at twice the size of the screen, and below it what its marks mean. */
 
-import { short } from "../dom.js";
 import { marker } from "../markers.js";
-import { kernelWords } from "../model.js";
 import { Frame, sheet } from "../plot.js";
+import { captionOf } from "./compare.js";
 import { mark } from "./picture.js";
 
-/** @returns {HTMLCanvasElement} */
-export function savedPicture({ plane, ctx, model, options, fit }) {
-  const { width, height, rem } = plane.frame;
+const SLIDE = { width: 1920, height: 1080, rem: 27 }; // pixels
+
+/** @typedef {{plane: import("../plot.js").Plane, ctx: any, model: any, points: any[], options: any, fit: any}} Shown */
+
+/** @param {Shown[]} shown one plane, or two side by side @returns {HTMLCanvasElement} */
+export function savedPicture(shown) {
+  const pictures = shown.map((one) => {
+    const { width, height, rem } = one.plane.frame;
+    const rows = rowsOf(one, width, rem);
+    const { canvas, g } = sheet(width, height + 2 * rem * (rows.length + 1) + rem, one.ctx.palette());
+    paint(g, one, rows, 0, { width, height, rem });
+    return canvas;
+  });
+  if (pictures.length === 1) return pictures[0];
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width: pictures[0].width + pictures[1].width, height: Math.max(...pictures.map((one) => one.height)) });
+  pictures.forEach((one, k) => canvas.getContext("2d").drawImage(one, k * pictures[0].width, 0));
+  return canvas;
+}
+
+/** The same as a slide of 1920 x 1080, for films. @param {HTMLCanvasElement} canvas @param {Shown[]} shown */
+export function paintSlide(canvas, shown) {
+  Object.assign(canvas, canvas.width === SLIDE.width ? {} : { width: SLIDE.width, height: SLIDE.height });
+  const g = canvas.getContext("2d");
+  g.textBaseline = "middle";
+  g.fillStyle = shown[0].ctx.palette().surface;
+  g.fillRect(0, 0, SLIDE.width, SLIDE.height);
+  const { rem } = SLIDE;
+  const width = SLIDE.width / shown.length;
+  shown.forEach((one, k) => {
+    const rows = rowsOf(one, width, rem);
+    paint(g, one, rows, k * width, { width, height: SLIDE.height - 2 * rem * (rows.length + 1) - rem, rem });
+  });
+}
+
+const fontOf = (rem) => `${0.95 * rem}px system-ui, sans-serif`;
+const rowsOf = ({ points, fit }, width, rem) => arrange(legend({ points }, fit), fontOf(rem), width - 2 * rem, 2.2 * rem);
+
+/** One plane of so many pixels, at x from the left, and below it its caption and legend. */
+function paint(g, { plane, ctx, model, options, fit }, rows, left, { width, height, rem }) {
   const line = 2 * rem;
-  const font = `${0.95 * rem}px system-ui, sans-serif`;
-  const rows = arrange(legend(model, fit), font, width - 2 * rem, 2.2 * rem);
   const palette = ctx.palette();
-  const { canvas, g } = sheet(width, height + line * (rows.length + 1) + rem, palette);
+  g.save();
+  g.translate(left, 0);
   plane.paintOn(g, new Frame(plane.box, width, height, rem));
-  g.font = font;
+  g.font = fontOf(rem);
   g.fillStyle = palette.ink;
-  g.fillText(caption(model, options, fit, ctx.settings.width), rem, height + line);
+  g.fillText(captionOf(model, options, fit, ctx.settings.width), rem, height + line, width - 2 * rem);
   rows.forEach((row, k) => {
     const y = height + line * (k + 2);
     for (const { entry, x } of row) {
@@ -26,14 +61,7 @@ export function savedPicture({ plane, ctx, model, options, fit }) {
       g.fillText(entry.text, rem + x + 1.7 * rem, y);
     }
   });
-  return canvas;
-}
-
-function caption({ kernel, C }, options, fit, width) {
-  const words = [kernelWords(kernel, options, width), `C = ${short(C)}`];
-  if (fit?.answer.kind === "inseparable") words.push("no hard margin exists");
-  else if (fit) words.push(`${fit.answer.n_support} support vectors`, `margin ${short(fit.answer.margin)}`);
-  return words.join(", ");
+  g.restore();
 }
 
 function legend({ points }, fit) {

@@ -3,6 +3,7 @@
 import { el, setText, short } from "../dom.js";
 import { icon, shapePart } from "../markers.js";
 
+const touch = matchMedia("(pointer: coarse)").matches; // no keys then
 const CATEGORY = { outside: "outside the margin", on: "on the margin", inside: "inside the margin", misclassified: "on the wrong side" };
 
 export function createReadout() {
@@ -12,11 +13,11 @@ export function createReadout() {
     root,
     /**
      * @param {{x: number, y: number}|null} at
-     * @param {{point: any, record: any, f: number, label: number|null}} found
+     * @param {{point: any, record: any, f: number, label: number|null, probability: number|null}} found
      */
-    show(at, { point, record, f, label }) {
+    show(at, { point, record, f, label, probability }) {
       if (!at) {
-        root.replaceChildren(el("span", {}, "Move the pointer over the plane to read f(x), or over a point to read its α and slack."));
+        root.replaceChildren(el("span", {}, `${touch ? "Touch the plane" : "Move the pointer over the plane"} to read f(x), or ${touch ? "" : "over "}a point to read its α and slack.`));
         return;
       }
       const parts = [part("x", `${short(at.x)}, ${short(at.y)}`)];
@@ -26,6 +27,7 @@ export function createReadout() {
       } else {
         if (Number.isFinite(f)) parts.push(part("f(x)", short(f)));
         if (label !== null) parts.push(part("predicted class", String(label + 1)));
+        if (probability !== null) parts.push(part("probability", short(Math.max(probability, 1 - probability), 2)));
       }
       root.replaceChildren(...parts);
     },
@@ -51,16 +53,29 @@ export function createLegend() {
   let named = "";
   const entries = Object.entries(CATEGORY).map(([key, words]) => {
     const count = el("b", {}, "0");
-    return { key, count, root: el("span", {}, MARKS[key], words, " ", count) };
+    const name = el("span", {}, words);
+    return { key, count, name, root: el("span", {}, MARKS[key], name, " ", count) };
   });
+  const hollow = el("span", { hidden: true }, icon(["circle", { r: 5, class: "pen" }]), "held out, wrong ", el("b", {}, ""));
   const slack = el("span", {}, icon(["path", { d: "M-10 6 10-6", class: "pen", "stroke-dasharray": "4 3" }]), "slack");
   return {
-    root: el("div", { class: "legend" }, el("span", { class: "classes" }, classes, tie), ...entries.map((entry) => entry.root), slack),
+    root: el("div", { class: "legend" }, el("span", { class: "classes" }, classes, tie, hollow), ...entries.map((entry) => entry.root), slack),
+    /** Of one class there is no margin: points are in the region, on its boundary, or not. @param {boolean} on */
+    inside(on) {
+      const words = on ? { outside: "inside", on: "on the boundary", inside: "", misclassified: "outside" } : CATEGORY;
+      for (const { key, name, root } of entries) {
+        setText(name, words[key]);
+        root.hidden = !words[key];
+      }
+      if (on) slack.hidden = true;
+    },
     /**
      * @param {Iterable<any>|null} records of the points; null where there is no model to have them
-     * @param {number[]} present the classes in use @param {boolean} ties whether the votes are equal somewhere
+     * @param {number[]} present the classes in use @param {boolean} ties whether the votes are equal somewhere @param {any} [test] errors on held-out points
      */
-    show(records, present, ties) {
+    show(records, present, ties, test) {
+      hollow.hidden = !test;
+      if (test) setText(hollow.lastElementChild, `${test.errors} of ${test.n}`);
       tie.hidden = !ties;
       slack.hidden = present.length > 2;
       if (named !== String(present)) {
@@ -75,11 +90,10 @@ export function createLegend() {
   };
 }
 
-const FIRST = 5; // numbers that are always on the screen
-
 /** What came out: the server's lines, the first of them at once, the certificate, progress of long fits. */
 export function createComment(cancel) {
   const note = el("p", { class: "note", hidden: true });
+  const sentences = el("div", { class: "sentences" });
   const lines = el("dl");
   const more = el("dl");
   const certificate = el("p", { class: "certificate", hidden: true });
@@ -93,12 +107,14 @@ export function createComment(cancel) {
     setText(node, text ?? "");
   };
   return {
-    root: el("section", { class: "comment", "aria-label": "Result" }, el("h2", { class: "heading" }, "Result"), note, busy, alarm, lines, details),
-    /** @param {{lines?: string[], certificate?: string, alarm?: string}} texts */
+    root: el("section", { class: "comment", "aria-label": "Result" }, el("h2", { class: "heading" }, "Result"), note, busy, alarm, sentences, lines, details),
+    /** @param {{lines?: string[], first?: number, certificate?: string, alarm?: string}} texts */
     show(texts) {
       const all = (texts.lines ?? []).map(parts);
-      const rest = all.filter(([[tag]], k) => tag === "dt" && k >= FIRST);
-      write(lines, all.filter((part) => !rest.includes(part)).flat());
+      const rest = all.filter(([[tag]], k) => tag === "dt" && k >= (texts.first ?? 5));
+      const shown = all.filter((part) => !rest.includes(part)).flat();
+      write(sentences, shown.filter(([tag]) => tag === "p"));
+      write(lines, shown.filter(([tag]) => tag !== "p"));
       write(more, rest.flat());
       details.hidden = !rest.length;
       put(certificate, texts.certificate);
@@ -123,7 +139,7 @@ export function createComment(cancel) {
 function parts(line) {
   const text = line.replace(/class (\d+): (\d+)/g, "class\u00a0$1:\u00a0$2").replace(/^(C +)inf$/, "$1∞ (hard margin)").replace("sigma", "σ").replace("gamma", "γ");
   const [, name, value] = /^(\S.*?) {2,}(.*)$/.exec(text) ?? [];
-  return name ? [["dt", "", name], ["dd", "", value]] : [["dd", "whole", text]];
+  return name ? [["dt", "", name], ["dd", "", value]] : [["p", "", text]];
 }
 
 /** Writes them into the list, in place where it already has these rows: while a point moves only numbers change. */
@@ -133,26 +149,26 @@ function write(list, rows) {
   else list.replaceChildren(...rows.map(([tag, kind, text]) => el(tag, { class: kind }, text)));
 }
 
-/** Four numbers on the plane itself, in present mode. */
+/** Four numbers on the plane itself, in present mode; five with held-out points. */
 export function createFigures() {
-  const cells = ["support vectors", "margin", "errors", "C"].map((name) => ({ value: el("b", {}, "–"), name }));
+  const cells = ["support vectors", "margin", "errors", "C", "test errors"].map((name) => ({ value: el("b", {}, "–"), name }));
   return {
     root: el("div", { class: "overlay", "aria-hidden": "true" }, ...cells.map(({ value, name }) => el("span", {}, value, name))),
     /** @param {(number|null)[]} numbers in this order; null for none */
     show(numbers) {
       cells.forEach(({ value }, k) => setText(value, short(numbers[k] ?? NaN)));
+      cells[4].value.parentElement.hidden = numbers[4] === undefined;
     },
   };
 }
 
 /** What to do next, on the plane itself: how to begin, in the middle, and then, at the lower edge, what is missing. */
 export function createHints() {
-  const touch = matchMedia("(pointer: coarse)").matches; // no keys then
   const key = el("kbd", {}, "2");
   const second = touch ? ["choose another shape for the second class, or an example"] : ["press ", el("kbd", {}, "2"), " for the second class, or choose an example"];
   const other = touch ? ["Choose another shape and add a point of it"] : ["Press ", key, " and add a point of another class"];
   const begin = el("div", { class: "hint", hidden: true }, el("b", {}, `${touch ? "Tap" : "Click"} in the plane to add a point`), ...second);
-  const another = el("div", { class: "hint low", hidden: true }, ...other, ": two classes are needed");
+  const another = el("div", { class: "hint low", hidden: true }, ...other, ", and the two are separated");
   const now = el("div", { class: "hint low", hidden: true }, `Now ${touch ? "tap" : "click"} to add a point of this class`);
   const drag = el("div", { class: "hint low", hidden: true }, el("b", {}, "Drag a point with a ring: the margin follows"), `${touch ? "tap" : "click"} anywhere to add a point`);
   let dragged = false;

@@ -1,6 +1,6 @@
 /** The controls beside the plane of Classify. They change `model` and tell the tab: changed(label, live). */
 
-import { choice, createErrors, group, select } from "../controls.js";
+import { choice, createErrors, group, select, slider } from "../controls.js";
 import { button, el } from "../dom.js";
 import { createModelControls } from "../model.js";
 import { icon, shapePart } from "../markers.js";
@@ -52,12 +52,21 @@ export function createPanel({ ctx, model, options, presets, on }) {
       },
     });
   const solver = named("Solver", "solver", options.solvers, "solver");
+  const nu = slider({
+    label: "Nu ν",
+    min: 0.01,
+    max: 1,
+    onchange: (value, live) => {
+      model.nu = value;
+      on.changed("Change nu", live);
+    },
+  });
   const multiclass = named("Classes", "multiclass", options.multiclass, "multiclass scheme");
 
   return {
     root: [
       group("Points", brush.root, example.root, buttons),
-      group("Model", controls.kernel, controls.formula, ...controls.numbers, solver.root, multiclass.root),
+      group("Model", controls.kernel, controls.formula, ...controls.numbers, nu.root, solver.root, multiclass.root),
     ],
     /** Shows the model in all controls. */
     refresh() {
@@ -65,15 +74,20 @@ export function createPanel({ ctx, model, options, presets, on }) {
       controls.refresh();
       solver.value = model.solver;
       multiclass.value = model.multiclass;
+      nu.value = model.nu;
     },
-    /** Whether there are several classes to have a scheme for. */
-    several(on) {
-      multiclass.root.hidden = !on;
+    /** Shows what so many classes have: a scheme of more than two, ν in the place of C of one. */
+    classes(count) {
+      multiclass.root.hidden = count < 3;
+      nu.root.hidden = count !== 1;
+      solver.root.hidden = controls.fields.C.root.hidden = count === 1;
     },
     /** @param {string} id of the example on the screen, or "" */
     set example(id) {
       example.value = id;
     },
-    error: createErrors({ ...controls.fields, solver, multiclass }),
+    /** The buttons that sweep, by the names of what they sweep. */
+    sweeps: () => Object.fromEntries([...controls.numbers[0].querySelectorAll(".field:not([hidden])"), controls.fields.C.root].filter((field) => field.checkVisibility()).map((field) => [field.querySelector("label").textContent, field.querySelector(".sweep")])),
+    error: createErrors({ ...controls.fields, solver, multiclass, nu }),
   };
 }

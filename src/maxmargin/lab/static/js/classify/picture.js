@@ -6,6 +6,7 @@
 import { paintShade, shade, strokeLines, valueAt } from "../grid.js";
 import { cross, paintPoints, ring } from "../markers.js";
 import { axes, halo, layered } from "../plot.js";
+import { probabilityOf } from "./answer.js";
 import { hulls, meeting } from "./proof.js";
 
 const SATURATED = 2; // |f| at which the shading is strongest
@@ -14,14 +15,17 @@ const SLACKS = 400; // lines that are drawn at most
 /** @param {any} picture state of the tab: {fit, points(), show, hover(), weak} */
 export const layersOf = (picture) => layered([shading, ties, axes, contours, hulls, slacks, points, labels, meeting], picture);
 
-function shading(g, frame, palette, { fit, show }) {
+function shading(g, frame, palette, { fit, show, probability }) {
   if (!fit || !show.shading) return;
-  if (fit.theme !== palette.plane) {
+  const certain = probability?.() && fit.answer.sigmoid;
+  if (fit.theme !== `${palette.plane} ${certain}`) {
     const { winner, lead } = fit;
     const least = fit.planes.length > 1 ? 0.35 : 0; // with several classes borders are no valleys
     const most = fit.answer.kind === "inseparable" ? 0.15 : 1;
-    fit.theme = palette.plane;
-    fit.image = shade(fit.shaded, palette, (k) => fit.answer.classes[winner[k]], (k) => most * Math.min(1, least + lead[k] / SATURATED));
+    fit.theme = `${palette.plane} ${certain}`;
+    const p = (k) => probabilityOf(fit, fit.planes[0][k]);
+    const strength = certain ? (k) => Math.abs(2 * p(k) - 1) : (k) => most * Math.min(1, least + lead[k] / SATURATED);
+    fit.image = shade(fit.shaded, palette, (k) => fit.answer.classes[winner[k]], strength);
   }
   paintShade(g, frame, fit.image, fit.view);
 }
@@ -61,20 +65,26 @@ function hatching(g, colour, unit) {
 }
 
 /** Names of the curves, near the upper edge (in present mode below its numbers) and apart from each other. */
-function labels(g, frame, palette, { fit, show }) {
+function labels(g, frame, palette, { fit, show, points }) {
   if (!fit || fit.planes.length !== 1 || !show.contours || fit.answer.kind === "inseparable") return;
+  const levels = fit.answer.kind === "one_class" ? [["0", "f = 0"]] : [["0", "f = 0"], ["1", "f = +1"], ["-1", "f = −1"]];
   const { rem } = frame;
   const taken = /** @type {[number, number][]} */ ([]);
+  const dots = points().map((point) => [frame.px(point.x), frame.py(point.y)]);
+  const covers = ([u, v], x, y) => Math.abs(u - x) < 2.8 * rem && Math.abs(v - y) < 1.3 * rem;
   g.font = `600 ${0.9 * rem}px system-ui, sans-serif`;
   g.textAlign = "center";
   g.textBaseline = "middle";
-  for (const [level, text] of [["0", "f = 0"], ["1", "f = +1"], ["-1", "f = −1"]]) {
+  for (const [level, text] of levels) {
     const lines = fit.lines[level];
     let best = /** @type {[number, number]|null} */ (null);
+    let free = false; // of points
     for (let k = 0; k < lines.length; k += 4) {
       const [x, y] = [frame.px(lines[k]), frame.py(lines[k + 1])];
       const inside = x > 3 * rem && x < frame.width - 3 * rem && y > (frame.least ? 6 : 3.2) * rem && y < frame.height - 2.4 * rem;
-      if (inside && (!best || y < best[1]) && taken.every(([u, v]) => Math.abs(u - x) > 4 * rem || Math.abs(v - y) > 1.6 * rem)) best = [x, y];
+      if (!inside || (free && y >= best[1])) continue;
+      const clear = !dots.some((dot) => covers(dot, x, y));
+      if ((!best || clear > free || (clear === free && y < best[1])) && taken.every(([u, v]) => Math.abs(u - x) > 4 * rem || Math.abs(v - y) > 1.6 * rem)) [best, free] = [[x, y], clear];
     }
     if (!best) continue;
     taken.push(best);
@@ -95,7 +105,7 @@ function contours(g, frame, palette, { fit, show }) {
 }
 
 function slacks(g, frame, palette, { fit, show, points }) {
-  if (!fit || fit.planes.length !== 1 || !show.slacks || fit.answer.kind === "inseparable") return;
+  if (fit?.answer.kind !== "binary" || !show.slacks) return;
   g.strokeStyle = palette.ink;
   g.lineWidth = frame.pen(1.4);
   g.setLineDash([4, 3]);
@@ -139,12 +149,15 @@ export function toMargin(fit, x, y, sign) {
   return steps;
 }
 
-function points(g, frame, palette, { fit, show, points, hover }) {
+function points(g, frame, palette, { fit, show, points, hover, held }) {
+  const hollow = held?.() ?? new Set();
   const rings = show.rings && fit?.answer.kind !== "inseparable" ? fit?.records : null;
   const sizes = [[600, 3.5], [200, 5], [0, 6.5]];
-  paintPoints(g, frame, palette, { points: points(), hover: hover(), sizes }, (point, x, y, r, unit) => {
+  paintPoints(g, frame, palette, { points: points(), hover: hover(), sizes, hollow }, (point, x, y, r, unit) => {
     const record = rings?.get(point.id);
     if (record) mark(g, palette, record, x, y, r, unit);
+    const label = fit?.tested.get(point.id);
+    if (label !== undefined && label !== point.c) cross(g, x, y, 0.62 * r, { colour: palette.ink, width: 2 * unit });
   });
 }
 

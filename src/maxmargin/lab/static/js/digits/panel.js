@@ -1,9 +1,9 @@
 /** The model's settings beside the drawing. They change `classifier` and tell the tab: changed(label). */
 
-import { createErrors, group, select, slider } from "../controls.js";
+import { check, createErrors, group, select, slider } from "../controls.js";
 import { el, setText } from "../dom.js";
 import { FORMULAS, widthSlider } from "../model.js";
-import { KERNELS, SCHEMES, USES } from "./state.js";
+import { COPIED, KERNELS, SCHEMES, USES } from "./state.js";
 
 const SLIDERS = {
   degree: { label: "Degree d", min: 1, max: 8, whole: true },
@@ -25,9 +25,13 @@ export function createPanel({ ctx, classifier, changed }) {
   const sliders = Object.fromEntries(Object.entries(SLIDERS).map(([key, about]) => [key, slider({ ...about, onchange: set(key, `Change ${key}`) })]));
   const scheme = select({ label: "Classes", choices: SCHEMES, onchange: set("multiclass", "Change the multiclass scheme") });
 
+  for (const control of [kernel, gamma, sliders.C]) control.root.dataset.chip = "";
+
   function refresh() {
     kernel.value = classifier.kernel;
     scheme.value = classifier.multiclass;
+    copies.value = classifier.copies;
+    copies.root.hidden = !COPIED.includes(classifier.kernel);
     tellFormula();
     gamma.value = classifier.gamma;
     gamma.visible(USES[classifier.kernel].includes("gamma"), classifier.kernel === "rbf");
@@ -37,9 +41,10 @@ export function createPanel({ ctx, classifier, changed }) {
     }
   }
 
+  const copies = check({ label: "with rotated, scaled and sheared copies", onchange: set("copies", "Train with copies") });
   const about = el("p", { class: "about" }, "Trained on the 1,797 handwritten digits of scikit-learn, 8 × 8 pixels each.");
   return {
-    root: group("Model", kernel.root, formula, gamma.root, ...Object.values(sliders).map((control) => control.root), scheme.root, about),
+    root: group("Model", kernel.root, formula, gamma.root, ...Object.values(sliders).map((control) => control.root), scheme.root, el("div", { class: "checks" }, copies.root), about),
     refresh,
     error: createErrors({ kernel, multiclass: scheme, gamma, ...sliders }),
   };

@@ -2,7 +2,7 @@
  * The state of Digits as plain data, and how anything (a link, an old session, {}) is made into one.
  *
  * The names are those of POST /api/digits: strokes [[[x, y], ...], ...] in the unit square with y downwards, and the
- * classifier {kernel, gamma, degree, C ("inf" for a hard margin), multiclass}. A picture is a data URL. Those that are too
+ * classifier {kernel, gamma, degree, C ("inf" for a hard margin), multiclass, copies}. A picture is a data URL. Those that are too
  * long for a link stay in memory, so that undo finds them, and the state has only their names.
  */
 
@@ -26,7 +26,8 @@ export const SCHEMES = [
   ["crammer_singer", "all at once (Crammer, Singer)"],
 ];
 export const USES = { rbf: ["gamma"], poly: ["gamma", "degree"], linear: [], laplacian: ["gamma"], intersection: [] };
-const FIRST = { kernel: "rbf", gamma: 0.001, degree: 3, C: 1, multiclass: "ovo" };
+export const COPIED = ["rbf", "poly", "linear", "laplacian"]; // kernels fast enough to learn from copies too
+const FIRST = { kernel: "rbf", gamma: 0.001, degree: 3, C: 5, multiclass: "ovo", copies: true };
 
 const inside = (value) => isNumber(value) && value >= 0 && value <= 1;
 
@@ -64,13 +65,14 @@ export function classifierOf(given) {
     degree: Number.isInteger(asked.degree) ? bounded("degree", 1, 20) : FIRST.degree,
     C: asked.C === "inf" ? Infinity : bounded("C", 1e-9, 1e9),
     multiclass: pick("multiclass", SCHEMES),
+    copies: typeof asked.copies === "boolean" ? asked.copies : FIRST.copies,
   };
 }
 
 /** The settings for the server: those that the kernel has. */
-export function classifierRequest({ kernel, C, multiclass, ...parameters }) {
+export function classifierRequest({ kernel, C, multiclass, copies, ...parameters }) {
   const own = Object.fromEntries(USES[kernel].map((key) => [key, parameters[key]]));
-  return { kernel, ...own, C: penaltyOf(C), multiclass };
+  return { kernel, ...own, C: penaltyOf(C), multiclass, ...(COPIED.includes(kernel) ? { copies } : {}) };
 }
 
 const kept = /** @type {Map<string, string>} */ (new Map());

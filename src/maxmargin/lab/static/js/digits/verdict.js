@@ -9,10 +9,11 @@ const TOP = 8; // support vectors that the server sends
 export function createVerdict(ctx) {
   const seen = createPixels(ctx, el("canvas", { role: "img", "aria-label": "What the model gets: 8 by 8 numbers" }), { numbers: true });
   const digit = el("p", { class: "digit" }, "?");
+  const doubt = el("p", { class: "doubt" });
   const rows = Array.from({ length: 10 }, (_, k) => createRow(k));
   const votes = el("span", { class: "votes" }, "votes");
   const head = el("div", { class: "score head", "aria-hidden": "true" }, el("span", {}, "digit"), el("span", {}), el("span", { class: "value" }, "score"), votes);
-  const looks = el("section", { class: "looks", "aria-label": "Answer" }, titled("The model gets", seen.canvas), titled("and predicts", digit));
+  const looks = el("section", { class: "looks", "aria-label": "Answer" }, titled("The model gets", seen.canvas), titled("and predicts", el("div", {}, digit, doubt)));
   const scores = el("section", { class: "scores", "aria-label": "Scores" }, head, el("ol", {}, ...rows.map((row) => row.root)));
   const reasons = el("h2", { class: "heading" }, "Support vectors that decide: ", el("i", {}, "for"), " the answer, ", el("i", { class: "against" }, "against"), " it");
   const thumbs = Array.from({ length: TOP }, () => createThumb(ctx));
@@ -30,6 +31,8 @@ export function createVerdict(ctx) {
     show(answer) {
       seen.show(answer?.seen ?? null);
       setText(digit, answer ? String(answer.label) : "?");
+      setText(doubt, !answer ? "" : answer.sure ? `${Math.min(99, Math.floor(100 * answer.probability))} % sure` : `not sure, ${Math.floor(100 * answer.probability)} %`);
+      doubt.classList.toggle("doubtful", Boolean(answer) && !answer.sure);
       digit.classList.toggle("nothing", !answer);
       const values = (answer?.scores ?? []).map((value) => value ?? 0);
       const [low, high] = [Math.min(0, ...values), Math.max(1, ...values)];
@@ -74,10 +77,10 @@ function createThumb(ctx) {
       root.classList.toggle("empty", !given);
       pixels.show(given?.image ?? null);
       root.classList.toggle("against", Boolean(given) && given.contribution < 0);
-      setText(label, given ? `a ${given.label}` : "");
+      setText(label, given ? `a ${given.label}${given.copy ? " (copy)" : ""}` : "");
       const percent = given && (100 * given.share).toFixed(given.share < 0.0995 ? 1 : 0);
       setText(side, given ? `${given.contribution < 0 ? "against" : "for"} ${percent} %` : "");
-      root.title = given ? `Image ${given.index} of the training set; it adds ${short(given.contribution)} to the value that decides` : "";
+      root.title = given ? `Image ${given.index} of the training set${given.copy ? `, ${given.copy}` : ""}; it adds ${short(given.contribution)} to the value that decides` : "";
     },
   };
 }

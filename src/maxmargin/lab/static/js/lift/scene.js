@@ -1,7 +1,7 @@
 /**
  * What stands in the lifted space: the answer of POST /api/lift in the coordinates of a cube from -1 to 1.
  *
- * Everything has two places: flat, as it is in the plane of the drawing, and lifted. At t between 0 and 1 it is at
+ * Everything has two places: flat, as it is in the input space, and lifted. At t between 0 and 1 it is at
  * (1 - t) flat + t lifted. The flat plane lies at height 0 of the lifted space, or at its floor if 0 is below that.
  */
 
@@ -67,7 +67,7 @@ export class Scene {
     return [(x - (x0 + x1) / 2) / half, (y - (y0 + y1) / 2) / half, this.ground];
   }
 
-  /** The plane of the drawing as a net: nodes, and the cells between them. */
+  /** The input space as a net: nodes, and the cells between them. */
   sheetOf() {
     const { answer, view } = this;
     const own = answer.sheet === undefined; // the height is f itself

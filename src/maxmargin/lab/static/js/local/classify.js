@@ -1,17 +1,19 @@
 /** POST /api/classify without a server: two classes, or the votes of one-vs-one. */
 
+import { ApiError } from "../api.js";
 import { kernelWords } from "../model.js";
 import { expansion, kernelFunction, kernelMatrix, nodesOf } from "./kernels.js";
 import { solve } from "./smo.js";
 
 const TOLERANCE = 1e-6;
 const ON = 1e-4; // |y f - 1| that counts as on the margin
+const CURVE_VALUES = 25;
 const SOFT = 100; // the C that is shown where there is no hard margin
 
 export const penaltyFrom = (C) => (C === "inf" ? Infinity : C);
 
 /** @param {any} request @param {any} options */
-export function classify({ points, kernel, C, view, grid }, options) {
+export function classify({ points, test = [], kernel, C, view, grid }, options) {
   const started = performance.now();
   const classes = [...new Set(points.map((p) => p[2]))].sort((a, b) => a - b);
   if (classes.length < 2) return { kind: "empty", sentence: "Add points of two classes.", points: [], comment: [] };
@@ -21,9 +23,36 @@ export function classify({ points, kernel, C, view, grid }, options) {
   if (impossible) fitted = fit(points, classes, kernel, SOFT);
   const answer = describe(points, classes, fitted, kernel, { view, grid, C: impossible ? SOFT : C, options });
   answer.comment.push(`seconds               ${((performance.now() - started) / 1000).toPrecision(2)}`);
+  if (test.length) {
+    answer.test = tested(test, classes, fitted, kernel);
+    answer.comment.splice(5, 0, `test errors           ${answer.test.errors} of ${test.length} points (${((100 * answer.test.errors) / test.length).toFixed(1)} %)`);
+  }
   if (!impossible) return answer;
   const sentence = "No hard margin was found: with this kernel the classes cannot be separated, or all but touch. Choose a finite C, or another kernel.";
   return { ...answer, kind: "inseparable", soft_C: SOFT, proof: { a: [], b: [], meet: null, proved: false, sentence } };
+}
+
+/** POST /api/curve: errors along C or gamma. */
+export function curve({ points, test = [], kernel, C, over }) {
+  const classes = [...new Set(points.map((p) => p[2]))].sort((a, b) => a - b);
+  if (classes.length < 2) throw new ApiError("The curve needs points of two classes.", 400, "points");
+  const [low, high] = over === "C" ? [0.01, 1e4] : [0.01, 1000];
+  const values = Array.from({ length: CURVE_VALUES }, (_, k) => low * (high / low) ** (k / (CURVE_VALUES - 1)));
+  const models = values.map((value) => {
+    const own = over === "C" ? kernel : { ...kernel, gamma: value };
+    return { own, fitted: fit(points, classes, own, over === "C" ? value : C === "inf" ? SOFT : C) };
+  });
+  const shares = (rows) => models.map(({ own, fitted }) => tested(rows, classes, fitted, own).errors / rows.length);
+  return { over, values, train: shares(points), test: test.length ? shares(test) : null };
+}
+
+/** The labels that models give to points that they did not learn from. */
+function tested(rows, classes, fitted, kernel) {
+  const k = kernelFunction(kernel);
+  const values = fitted.map(({ places, solution }) => expansion(k, places, solution.a, solution.b, rows.map(([x, y]) => [x, y])));
+  const scores = classes.length === 2 ? null : votes(fitted, values, classes, rows.length);
+  const predicted = rows.map((_, r) => (scores ? classes[best(scores, r)] : classes[Number(values[0][r] > 0)]));
+  return { predicted, errors: predicted.filter((label, r) => label !== rows[r][2]).length, n: rows.length };
 }
 
 /** One binary model for each pair of classes; f > 0 is the second class of two, and of more the first of the pair. */

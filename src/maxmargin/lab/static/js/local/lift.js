@@ -36,7 +36,7 @@ export function lift({ points, map, gamma, C, view, grid }) {
   const values = expansion(k, Z, a, b, nodes.map((p) => mapped(map, p, gamma)));
   const errors = f.filter((value, i) => y[i] * value <= 0).length;
   const support = [...a.keys()].filter((i) => a[i] !== 0);
-  const right = errors ? `${errors} of ${points.length} points are on the wrong side` : "all points are on their side";
+  const right = errors ? `${errors} of ${points.length} points are misclassified` : "all points are classified correctly";
   const answer = { map, axes: AXES[map], values, grid, f, support, errors, margin: 2 / norm };
   if (surface) {
     const heights = [...values, ...f].reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
@@ -52,9 +52,10 @@ export function lift({ points, map, gamma, C, view, grid }) {
   });
   const sheet = Float32Array.from(nodesOf(view, SHEET, SHEET).flatMap((p) => mapped(map, p, gamma)));
   const corners = Object.fromEntries([-1, 0, 1].map((level) => [level, cornersOf(w, b - level, box)]));
-  const terms = w.map((value, j) => `${value < 0 ? "−" : "+"}${short(Math.abs(value))} ${AXES[map][j]}`).join(" ");
+  const signed = (value) => `${value < 0 ? "−" : "+"} ${short(Math.abs(value))}`;
+  const terms = w.map((value, j) => `${signed(value)} ${AXES[map][j]}`).join(" ").replace(/^\+ /, "");
   const comment = [
-    `In the lifted space the ${d === 2 ? "line" : "plane"} ${terms} ${b < 0 ? "−" : "+"}${short(Math.abs(b))} = 0 ${errors ? "is the best one for this C," : "separates the classes"} with margin ${short(2 / norm)}; ${right}.`,
+    `In the lifted space the ${d === 2 ? "line" : "plane"} ${terms} ${signed(b)} = 0 ${errors ? "is the best one for this C," : "separates the classes"} with margin ${short(2 / norm)}; ${right}.`,
     `${support.length} of ${points.length} points are support vectors: on the margin of the lifted space, or beyond it.`,
   ];
   return { ...answer, coordinates: Z, box, sheet, sheet_grid: [SHEET, SHEET], plane: { normal: w, offset: b, margin: 2 / norm, corners }, comment };

@@ -4,7 +4,7 @@
  */
 
 import { ApiError } from "../api.js";
-import { classify } from "./classify.js";
+import { classify, curve } from "./classify.js";
 import { expansion, kernelFunction, nodesOf } from "./kernels.js";
 import { lift } from "./lift.js";
 import { trace } from "./traces.js";
@@ -17,6 +17,8 @@ export function createLocalApi({ options, presets, tours }) {
   const gets = { "/api/options": options, "/api/presets": presets, "/api/tours": tours };
   const posts = {
     "/api/classify": (request) => classify(request, options),
+    "/api/compare": (request) => classify(request, options),
+    "/api/curve": curve,
     "/api/trace": trace,
     "/api/lift": lift,
     "/api/trace-values": ({ points, kernel, alphas, intercept, view, grid }) => ({

@@ -83,6 +83,7 @@ export function createPanel({ ctx, model, on }) {
   const free = ticked("free", "λ = 0, no penalty", "Change lambda");
   const ticks = el("div", { class: "ticks" }, free.root, everywhere.root);
 
+  for (const control of [kind, width, ...Object.values(sliders)]) control.root.dataset.chip = "";
   const knobs = el("div", { class: "knobs" }, width.root, ...Object.values(sliders).map((control) => control.root), ticks);
 
   /** Shows the model in all controls, and of these only the ones that it has. */

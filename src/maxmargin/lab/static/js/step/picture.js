@@ -88,7 +88,7 @@ function pair(g, frame, palette, { run, k, points }) {
 }
 
 /** Point i of n with this part of a large alpha. */
-export const radius = (share, n) => (n > 120 ? 4 : 5) * (1 + 1.5 * Math.sqrt(Math.max(0, Math.min(1, share))));
+export const radius = (share, n) => (n > 120 ? 4.5 : 6.5) * (1 + 1.5 * Math.sqrt(Math.max(0, Math.min(1, share))));
 
 function points(g, frame, palette, { run, k, from, t, points, hover, support }) {
   const unit = frame.rem / 15;

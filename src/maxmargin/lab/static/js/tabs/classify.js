@@ -6,19 +6,22 @@
 
 import { floats } from "../api.js";
 import { createBoard } from "../board.js";
-import { prepared } from "../classify/answer.js";
-import { savedPicture } from "../classify/export.js";
+import { prepared, probabilityOf } from "../classify/answer.js";
+import { createCompare, captionOf } from "../classify/compare.js";
+import { paintSlide, savedPicture } from "../classify/export.js";
+import { createLearning, heldOut } from "../classify/learning.js";
 import { createLosses } from "../classify/losses.js";
 import { createComment, createFigures, createHints, createLegend, createReadout } from "../classify/notes.js";
 import { createPanel } from "../classify/panel.js";
 import { layersOf } from "../classify/picture.js";
 import { fitting } from "../classify/request.js";
 import * as data from "../classify/state.js";
-import { penaltyOf } from "../data.js";
+import { isNumber, penaltyOf } from "../data.js";
 import { askForTable } from "../dialogs.js";
-import { el, short } from "../dom.js";
+import { el, iconButton, short } from "../dom.js";
 import { valueAt } from "../grid.js";
 import { latest } from "../latest.js";
+import { filmSweep } from "../record.js";
 
 const { CLASSES, SHOWN, boxOf, kernelRequest, modelOf, pointsOf, randomPoints } = data;
 const COARSE = 80; // nodes a side of the grid while something moves
@@ -26,20 +29,26 @@ const FINE = 160; // and at rest
 const FINEST = 280; // of two classes and few points, whose margins may bend sharply
 const FEW = 400; // points
 
+const NU = 0.1;
+
 const model = {
   points: /** @type {import("../points.js").Point[]} */ ([]),
   kernel: /** @type {any} */ ({ name: "linear" }),
   C: 10,
+  nu: NU, // of points of one class
   solver: "auto",
   multiclass: "ovo",
   brush: 0,
   example: "",
+  holdout: false, // every third point is only for testing
+  probability: false, // colours show P(class) instead of f
+  noise: 0, // how far the points were moved at random
   tool: /** @type {"add"|"erase"} */ ("add"),
   show: Object.fromEntries(Object.keys(SHOWN).map((key) => [key, true])),
 };
 
 let ctx, board, panel, fits, options, presets;
-let readout, legend, comment, figures, losses, hints;
+let readout, legend, comment, figures, losses, learning, compare, comparing, hints;
 let fit = /** @type {any} */ (null); // the last answer, ready to paint
 let pending = /** @type {any} */ (null); // a state given before the options were there
 
@@ -54,22 +63,33 @@ function mount(root, context) {
   hints = createHints();
   figures = createFigures();
   losses = createLosses(ctx);
+  learning = createLearning(ctx, model, (...change) => board.changed(...change));
+  compare = createCompare(ctx, {
+    prepare: ready,
+    picture: { show: model.show, points: () => model.points, hover: () => board.editor.hover, held: () => new Set(held()), probability: () => model.probability },
+    changed: (label, live) => board.changed(label.replace(/^Change/, "Change B:"), live),
+    main: () => captionOf(model, options, fit, ctx.settings.width),
+  });
   board = createBoard(ctx, {
     model,
     data,
     label: "Plane of points",
-    hints: [...hints.roots, figures.root],
+    hints: [...hints.roots, figures.root, compare.caption],
     layers: layersOf,
-    picture: { get fit() { return fit; } },
+    picture: { get fit() { return fit; }, held: () => new Set(held()), probability: () => model.probability },
     brush: () => model.brush,
     ask,
     example: tellExample,
     hovered,
+    viewed: () => compare.plane.setBox(board.plane.box),
+    shown: () => compare.plane.redraw(),
   });
+  comparing = iconButton("A|B", "A|B: compare two models on the same points (key b)", toggleCompare);
+  board.root.querySelector(".corner").prepend(comparing);
   fits = latest(fitting(ctx, (p) => comment.progress(p)), { answered, failed, busy: (on) => comment.progress(on ? { iteration: 0 } : null) });
 
   const side = el("aside", { class: "side", "aria-label": "Controls" });
-  root.append(el("div", { class: "workspace" }, el("div", { class: "stage" }, board.root, readout.root, legend.root), side));
+  root.append(el("div", { class: "workspace" }, el("div", { class: "stage" }, el("div", { class: "planes" }, board.root, compare.root), readout.root, legend.root), side));
   tab.shortcuts.push(...board.shortcuts);
   readout.show(null, {});
   load(side);
@@ -82,7 +102,8 @@ async function load(side) {
     [options, presets] = await Promise.all([ctx.api("/api/options"), ctx.api("/api/presets")]);
     const { changed, clear } = board;
     panel = createPanel({ ctx, model, options, presets, on: { changed, preset: usePreset, random, paste: () => askForTable(board.paste), clear, brush: chooseBrush } });
-    side.replaceChildren(...panel.root, comment.root, losses.root);
+    compare.build(options);
+    side.replaceChildren(...panel.root, compare.controls, comment.root, learning.root, losses.root);
     setState(pending ?? {});
     ctx.commit("");
   } catch (error) {
@@ -104,6 +125,8 @@ function usePreset(preset) {
 function tellExample(id) {
   const preset = presets?.find((item) => item.id === id);
   model.example = preset?.id ?? "";
+  model.noise = 0; // other points, or points moved by hand: from here on these are the ones without noise
+  learning.refresh();
   if (panel) panel.example = model.example;
   comment.note(preset?.sentence ?? "");
 }
@@ -126,48 +149,78 @@ function chooseBrush(brush) {
 
 function ask(live) {
   hints.show(model.points, model.brush, live);
-  const several = new Set(model.points.map((p) => p.c)).size > 2;
-  panel?.several(several);
+  comparing.setAttribute("aria-pressed", String(compare.on));
+  const classes = new Set(model.points.map((p) => p.c)).size;
+  const several = classes > 2;
+  panel?.classes(classes);
   if (!options) return;
   const nodes = live ? COARSE : !several && model.points.length <= FEW ? FINEST : FINE;
   const { view } = board.plane.frame;
-  fits.ask({ ...settings(), points: board.rows(), view, grid: [nodes, nodes], live }, { ids: board.ids(), view, nodes, live }, { yields: !live });
+  const test = held();
+  const train = model.points.filter((point) => !test.includes(point));
+  const rows = { points: train.map(data.rowOf), ...(test.length ? { test: test.map(data.rowOf) } : {}) };
+  const request = { ...settings(), ...rows, ...(classes === 1 ? { nu: model.nu } : {}), ...(model.probability ? { probability: true } : {}), view, grid: [nodes, nodes], live };
+  const ids = (list) => list.map((point) => point.id);
+  fits.ask(request, { ids: ids(train), test: ids(test), view, nodes, live }, { yields: !live });
+  compare.ask(request, { ids: ids(train), test: ids(test), view, nodes, live }, board.plane.box, settings(compare.model));
+  learning.follow(classes > 1 ? request : null);
 }
 
-function settings() {
-  const { C, solver, multiclass } = model;
-  return { kernel: options ? kernelRequest(model.kernel, options) : model.kernel, C: penaltyOf(C), solver, multiclass };
+/** The points that the model does not learn from. */
+const held = () => (model.holdout ? heldOut(model.points) : []);
+
+function settings({ kernel, C } = model) {
+  const { solver, multiclass } = model;
+  return { kernel: options ? kernelRequest(kernel, options) : kernel, C: penaltyOf(C), solver, multiclass };
 }
 
-function answered(answer, { ids, view, nodes, live }) {
+/** The second plane: begins with the first one's model. */
+function toggleCompare() {
+  compare.set(!compare.on, compare.on ? undefined : model);
+  board.changed(compare.on ? "Compare two models" : "Show one model", false);
+}
+
+/** An answer of the server, ready to paint. */
+function ready(answer, { ids, test, view, nodes, live }) {
+  const cut = (text) => {
+    const all = floats(text);
+    return Array.from({ length: all.length / nodes ** 2 }, (_, k) => all.subarray(k * nodes ** 2, (k + 1) * nodes ** 2));
+  };
+  return prepared(answer, { view, nx: nodes, ny: nodes, planes: cut(answer.values), pairs: cut(answer.pairs ?? ""), ids, test, live });
+}
+
+function answered(answer, tag) {
+  const { live } = tag;
   panel.error(null);
   if (answer.kind === "empty") {
     fit = null;
     comment.show({ lines: [answer.sentence] });
   } else {
-    const cut = (text) => {
-      const all = floats(text);
-      return Array.from({ length: all.length / nodes ** 2 }, (_, k) => all.subarray(k * nodes ** 2, (k + 1) * nodes ** 2));
-    };
-    fit = prepared(answer, { view, nx: nodes, ny: nodes, planes: cut(answer.values), pairs: cut(answer.pairs ?? ""), ids, live });
+    answer.sigmoid ??= live ? fit?.answer.sigmoid : null; // it is fitted when the hand rests
+    fit = ready(answer, tag);
     const impossible = answer.kind === "inseparable";
-    const flat = answer.margin === null ? ["w = 0: f is the same everywhere, and every point gets the same class. Try another kernel."] : [];
+    const flat = answer.margin === null && answer.kind !== "one_class" ? ["w = 0: f is the same everywhere, and every point gets the same class. Try another kernel."] : [];
     comment.show({
+      first: answer.test ? 6 : 5,
       lines: impossible ? [`The faint colours show the soft margin at C = ${answer.soft_C}:`, ...answer.comment] : [...flat, ...answer.comment],
       certificate: impossible ? "" : answer.certificate,
       alarm: answer.proof?.sentence ?? "",
     });
   }
   const present = [...new Set(model.points.map((p) => p.c))].sort();
-  const counts = legend.show(answer.kind === "inseparable" ? null : (fit?.records.values() ?? []), present, Boolean(fit?.ties));
+  const counts = legend.show(answer.kind === "inseparable" ? null : (fit?.records.values() ?? []), present, Boolean(fit?.ties), answer.test);
   if (!live && fit) {
-    ctx.announce(answer.proof?.sentence ?? `${answer.n_support} support vectors, margin ${short(answer.margin ?? Infinity, 3)}, ${counts.misclassified} on the wrong side`);
+    ctx.announce(answer.proof?.sentence ?? (answer.kind === "one_class"
+      ? `${answer.n_support} support vectors, ${counts.misclassified} points outside`
+      : `${answer.n_support} support vectors, margin ${short(answer.margin ?? Infinity, 3)}, ${counts.misclassified} on the wrong side`));
   }
-  figures.show(fit && answer.kind !== "inseparable" ? [answer.n_support, answer.margin, answer.report.errors, model.C] : []);
+  figures.show(fit && answer.kind !== "inseparable" ? [answer.n_support, answer.margin, answer.report.errors, model.C, answer.test?.errors] : []);
   const sign = (point) => (answer.classes[1] === point.c ? 1 : -1);
+  legend.inside(answer.kind === "one_class");
   const costs = answer.kind === "binary" ? model.points.filter((point) => fit.records.has(point.id)) : [];
   losses.show(costs.map((point) => ({ c: point.c, m: sign(point) * fit.records.get(point.id).f })));
   hovered(lastHover);
+  compare.tell();
   board.plane.redraw();
 }
 
@@ -190,15 +243,19 @@ function hovered(at) {
   if (at && fit) {
     const values = fit.planes.map((values) => valueAt({ view: fit.view, nx: fit.nx, ny: fit.ny, values }, at.x, at.y));
     f = values.length === 1 ? values[0] : Math.max(...values);
-    if (Number.isFinite(f)) label = fit.answer.classes[values.length === 1 ? Number(f > 0) : values.indexOf(f)];
+    if (Number.isFinite(f)) label = fit.answer.kind === "one_class" ? null : fit.answer.classes[values.length === 1 ? Number(f > 0) : values.indexOf(f)];
   }
-  readout.show(at, { point: at?.point, record, f, label });
+  readout.show(at, { point: at?.point, record, f, label, probability: model.probability ? probabilityOf(fit, f) : null });
   if (board?.editor.cursor) ctx.announce(readout.text);
 }
 
 // ---- the tab --------------------------------------------------------------------------------------------------------
 
-const getState = () => (options ? { ...board.state(), ...settings(), ...(model.example ? { example: model.example } : {}) } : (pending ?? {}));
+const getState = () => (options ? { ...board.state(), ...settings(), ...extras() } : (pending ?? {}));
+
+/** What is not as it is at first. */
+const extras = () => ({ ...flags(), ...(compare.on ? { compare: { kernel: settings(compare.model).kernel, C: penaltyOf(compare.model.C) } } : {}) });
+const flags = () => Object.fromEntries(["example", "holdout", "probability", "noise", "nu"].filter((key) => model[key] && model[key] !== NU).map((key) => [key, model[key]]));
 
 /** Without points: those of its example; of a first visit, the first. */
 function setState(given) {
@@ -207,11 +264,20 @@ function setState(given) {
   const first = presets.find((preset) => preset.id === given.example) ?? presets[0];
   const state = Array.isArray(given.points) ? given : { ...first, ...given, points: first.points, example: first.id };
   Object.assign(model, modelOf(state, options));
-  panel.refresh();
   board.restore(state);
   tellExample(state.example);
+  Object.assign(model, { holdout: state.holdout === true, probability: state.probability === true });
+  model.noise = Array.isArray(given.points) && isNumber(state.noise) ? Math.max(0, Math.min(1, state.noise)) : 0;
+  model.nu = isNumber(state.nu) && state.nu > 0 && state.nu <= 1 ? state.nu : NU;
+  panel.refresh();
+  learning.refresh();
+  const second = state.compare && typeof state.compare === "object" ? modelOf(state.compare, options) : null;
+  compare.set(Boolean(second), second ?? undefined);
   board.changed("", false);
 }
+
+/** The planes on the screen, for pictures and films. */
+const shown = () => [{ plane: board.plane, ctx, model, points: model.points, options, fit }, ...(compare.on ? [{ plane: compare.plane, ctx, model: compare.model, points: model.points, options, fit: compare.fit }] : [])];
 
 export const tab = {
   id: "classify",
@@ -222,11 +288,14 @@ export const tab = {
   getState,
   setState,
   paste: (text) => board.paste(text).catch((error) => ctx.toast(error.message)),
-  picture: () => savedPicture({ plane: board.plane, ctx, model, options, fit }),
+  scriptState: () => ({ ...getState(), points: model.points.filter((point) => !held().includes(point)).map(data.rowOf) }),
+  picture: () => savedPicture(shown()),
+  films: () => Object.entries(panel?.sweeps() ?? {}).map(([title, button]) => ({ title, run: () => filmSweep(ctx, button, (canvas) => paintSlide(canvas, shown())) })),
   shortcuts: /** @type {any[]} */ ([
     { key: "1–6", label: "New points are of this class" },
     ...Array.from({ length: CLASSES }, (_, k) => ({ key: String(k + 1), run: () => chooseBrush(k) })),
     { key: "e", label: "Erase points, until a class is chosen", run: () => chooseBrush("erase") },
     { key: "r", label: "Random points", run: random },
+    { key: "b", label: "Compare two models, or show one", run: toggleCompare },
   ]),
 };

@@ -18,6 +18,7 @@ import { asking, latest } from "../latest.js";
 
 const PAUSE = 60; // milliseconds between two looks at a drawing that grows
 const PLAYED = 900; // milliseconds in which an example is drawn
+const FIRST = 3; // the example that a first visit finds
 
 const model = {
   strokes: /** @type {import("../digits/pad.js").Stroke[]} */ ([]),
@@ -31,6 +32,7 @@ let answer = /** @type {any} */ (null);
 let timer = 0;
 let playing = 0;
 let example = -1; // the last one shown
+let invited = false; // the first example is on the paper, until a hand draws
 
 function mount(root, context) {
   ctx = context;
@@ -80,7 +82,7 @@ const full = () => model.strokes.length > MOST_STROKES || model.strokes.reduce((
 /** A new stroke; a picture makes room for it. */
 function begin(place) {
   stopPlaying();
-  if (model.picture) setDrawing([], null);
+  if (model.picture || invited) setDrawing([], null);
   if (full() || model.strokes.length === MOST_STROKES) {
     ctx.toast("The paper is full: clear it first.");
     return null;
@@ -154,6 +156,7 @@ function stopPlaying() {
 function setDrawing(strokes, picture) {
   stopPlaying();
   pad.stop();
+  invited = false;
   model.strokes = strokes;
   if (model.picture !== picture) showImage(picture);
   model.picture = picture;
@@ -170,8 +173,9 @@ async function showImage(picture) {
 const empty = () => !model.strokes.length && !model.picture;
 
 function refresh() {
-  hint.hidden = !empty();
-  buttons.back.disabled = !model.strokes.length;
+  hint.hidden = !empty() && !invited;
+  hint.classList.toggle("low", invited);
+  buttons.back.disabled = !model.strokes.length || invited;
   buttons.clear.disabled = empty();
 }
 
@@ -252,13 +256,17 @@ function forget() {
 // ---- the tab --------------------------------------------------------------------------------------------------------
 
 function getState() {
-  return { strokes: model.strokes, ...pictureState(model.picture), classifier: classifierRequest(model.classifier) };
+  return { ...(invited ? {} : { strokes: model.strokes }), ...pictureState(model.picture), classifier: classifierRequest(model.classifier) };
 }
 
 function setState(state) {
   const picture = pictureOf(state.picture);
   Object.assign(model.classifier, classifierOf(state.classifier));
   setDrawing(picture ? [] : strokesOf(state.strokes), picture ?? null);
+  if (!("strokes" in state) && !("picture" in state)) {
+    setDrawing(sample(FIRST), null);
+    [example, invited] = [FIRST, true];
+  }
   panel.refresh();
   refresh();
   look();

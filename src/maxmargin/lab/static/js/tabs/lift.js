@@ -1,6 +1,6 @@
 /**
  * Lift: points of two classes under a map into three dimensions, the plane that separates them there, and the curve that
- * it is in the plane of the drawing.
+ * it is in the input space.
  *
  * model ─ panel and editor change it ─ POST /api/lift answers ─ scene.js puts it into a cube ─ space.js and the plane
  * beside it paint it.

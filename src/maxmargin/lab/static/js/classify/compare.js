@@ -1,0 +1,99 @@
+/** A second plane beside the first: the same points, another kernel, width and C. */
+
+import { group } from "../controls.js";
+import { el, setText, short } from "../dom.js";
+import { asking, latest } from "../latest.js";
+import { createModelControls, kernelWords } from "../model.js";
+import { Plane } from "../plot.js";
+import { layersOf } from "./picture.js";
+
+const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+/** The numbers of a model on its plane. */
+export function captionOf({ kernel, C }, options, fit, width) {
+  const words = [kernelWords(kernel, options, width), `C = ${short(C)}`];
+  if (fit?.answer.kind === "inseparable") words.push("no hard margin exists");
+  else if (fit?.answer.kind === "one_class") words.push(`${fit.answer.n_support} support vectors`);
+  else if (fit) words.push(`${fit.answer.n_support} support vectors`, `margin ${short(fit.answer.margin)}`, counted(fit.answer.report.errors, "error"));
+  if (fit?.answer.test) words.push(counted(fit.answer.test.errors, "test error"));
+  return words.join(", ");
+}
+
+/**
+ * @param {any} ctx
+ * @param {{prepare: (answer: any, tag: any) => any, picture: any, changed: (label: string, live: boolean) => void,
+ *          main: () => string}} host prepare: an answer made ready to paint; picture: that of the first plane; main: what the
+ *        first plane's caption says
+ */
+export function createCompare(ctx, { prepare, picture, changed, main }) {
+  const model = { kernel: /** @type {any} */ ({ name: "linear" }), C: 1 };
+  const canvas = el("canvas", { role: "img", "aria-label": "The same points with model B" });
+  const captions = ["A", "B"].map(() => el("div", { class: "caption", hidden: true }));
+  const root = el("div", { class: "plot second", hidden: true }, canvas, captions[1]);
+  const plane = new Plane(canvas, { ctx, box: { x0: -1, x1: 1, y0: -1, y1: 1 } });
+  const fits = latest(asking(ctx, "/api/compare"), { answered, failed: (error) => error.status !== 0 && setText(captions[1], error.message) });
+  const place = el("div");
+  let fit = /** @type {any} */ (null);
+  let options, controls, box;
+  let chips = /** @type {HTMLElement[]} */ ([]); // controls of B that present mode shows while it is on the screen
+  plane.layers = layersOf(Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(picture), fit: { get: () => fit } }));
+
+  function answered(answer, tag) {
+    fit = answer.kind === "empty" ? null : prepare(answer, tag);
+    tell();
+    plane.redraw();
+  }
+
+  function tell() {
+    if (root.hidden) return;
+    setText(captions[0], `A: ${main()}`);
+    setText(captions[1], `B: ${captionOf(model, options, fit, ctx.settings.width)}`);
+  }
+
+  ctx.onSettings(tell);
+  return {
+    model,
+    root,
+    plane,
+    /** For the first plane, and for the panel. */
+    caption: captions[0],
+    controls: place,
+    tell,
+    get on() {
+      return !root.hidden;
+    },
+    get fit() {
+      return fit;
+    },
+    /** What can be chosen has come. */
+    build(given) {
+      options = given;
+      controls = createModelControls({ ctx, model, options, changed });
+      box = group("Model B", controls.kernel, controls.formula, ...controls.numbers);
+      chips = [...box.querySelectorAll("[data-chip]")];
+      for (const field of chips) delete field.dataset.chip;
+    },
+    /** Shows or hides the second plane. @param {boolean} on @param {{kernel: any, C: number}} [settings] of model B */
+    set(on, settings) {
+      if (settings) Object.assign(model, { kernel: { ...settings.kernel }, C: settings.C });
+      controls?.refresh();
+      root.hidden = !on;
+      place.replaceChildren(...(on ? [box] : [])); // its labels are those of model A: on the page only while they are needed
+      for (const caption of captions) caption.hidden = !on;
+      for (const field of chips) {
+        if (on) field.dataset.chip = "B: ";
+        else delete field.dataset.chip;
+      }
+      root.parentElement?.classList.toggle("two", on);
+      if (on) plane.fit();
+      else fits.drop();
+    },
+    /** Asks for model B on the points of a request. */
+    ask(request, tag, box, settings) {
+      if (root.hidden) return;
+      plane.setBox(box);
+      plane.redraw();
+      fits.ask({ ...request, ...settings }, tag, { yields: !request.live });
+    },
+  };
+}

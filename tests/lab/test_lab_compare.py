@@ -1,0 +1,148 @@
+"""Two models side by side, films of sweeps, and what saved pictures and screen readers are told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import lab_browser
+import pytest
+from lab_browser import Requests, Tab, expect, idle, link, until
+
+from maxmargin import SVC
+from maxmargin.lab.presets import presets
+
+browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
+
+MOONS = next(item for item in presets() if item["id"] == "moons")["points"]
+SEPARABLE = next(item for item in presets() if item["id"] == "separable")["points"]
+
+
+class Classify(Tab):
+    id = "classify"
+
+
+def texts_of_canvases(page: Any) -> None:
+    """Keeps what is written on canvases that are not on the page: pictures to save, films."""
+    page.evaluate("""() => {
+        window.written = [];
+        const write = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+            if (!this.canvas.isConnected) window.written.push(text);
+            write.call(this, text, ...rest);
+        };
+    }""")
+
+
+def save(page: Any, item: str) -> Any:
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Share").click()
+        page.get_by_role("button", name=item).click()
+    return found.value
+
+
+def test_two_models_on_the_same_points(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    tab = Classify(opened(link(lab, "classify", {"example": "moons"})))
+    page = tab.page
+    second = Requests(page, "/api/compare")
+    captions = tab.panel.locator(".caption")
+    expect(captions.first).to_be_hidden()
+    tab.panel.get_by_role("button", name="compare two models").click()
+    expect(captions.last).to_have_text(
+        re.compile(r"^B: Gaussian \(RBF\) kernel, σ = 0.316, C = 10, \d+ support vectors")
+    )
+    field = tab.panel.get_by_role("group", name="Model B").get_by_label("Sigma σ, exact value")
+    field.fill("0.1")
+    field.press("Enter")
+    X, y = [row[:2] for row in MOONS], [row[2] for row in MOONS]
+    n = SVC(kernel="rbf", gamma=50.0, C=10.0, tol=1e-5).fit(X, y).report_.n_support
+    expect(captions.last).to_contain_text(f"σ = 0.1, C = 10, {n} support vectors")
+    expect(captions.first).to_contain_text("A: Gaussian (RBF) kernel, σ = 0.316")
+    assert tab.state["compare"] == {"kernel": {"name": "rbf", "gamma": 50}, "C": 10}
+    assert tab.state["kernel"]["gamma"] == pytest.approx(5)
+    # a point that moves on one plane moves both models, and each begins at its own multipliers
+    before = second.asked[-1]["points"]
+    tab.drag((0.5, 0.2), (0.55, 0.25))
+    tab.click(0.5, 0.9)
+    second.rest(lambda: len(second.asked[-1]["points"]) == len(before) + 1)
+    left, right = (canvas.bounding_box() for canvas in tab.panel.locator(".planes canvas").all())
+    assert left["width"] == pytest.approx(right["width"], abs=1)
+    texts_of_canvases(page)
+    save(page, "Save picture")
+    written = page.evaluate("written.join(' | ')")
+    assert "σ = 0.316, C = 10" in written
+    assert "σ = 0.1, C = 10" in written
+    other = Classify(opened(lab.link + page.evaluate("location.hash")))
+    expect(other.panel.locator(".caption").last).to_contain_text("σ = 0.1")
+    page.keyboard.press("b")
+    expect(captions.first).to_be_hidden()
+    assert "compare" not in tab.state
+
+
+def test_present_mode_has_chips_of_both_models(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    tab = Classify(opened(link(lab, "classify", {"example": "moons"})))
+    tab.page.keyboard.press("f")
+    chips = tab.page.locator("#chips .menu:visible > button")
+    expect(chips).to_have_text(["Gaussian (RBF)", "σ = 0.3162", "C = 10"])
+    tab.page.keyboard.press("b")
+    expect(chips).to_have_text(
+        ["Gaussian (RBF)", "σ = 0.3162", "C = 10", "B: Gaussian (RBF)", "B: σ = 0.3162", "B: C = 10"]
+    )
+    expect(tab.panel.locator(".overlay")).to_be_hidden()
+    tab.page.keyboard.press("b")
+    expect(chips).to_have_count(3)
+    expect(tab.panel.locator(".overlay")).to_be_visible()
+
+
+def test_strange_second_model(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    given = {"example": "moons", "compare": {"kernel": {"name": "<b>", "gamma": "x"}, "C": -3}}
+    tab = Classify(opened(link(lab, "classify", given)))
+    expect(tab.panel.locator(".caption").last).to_contain_text("B: Linear kernel, C = ")
+
+
+def test_film_of_a_sweep(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    tab = Classify(opened(link(lab, "classify", {"example": "moons"})))
+    page = tab.page
+    idle(page)
+    texts_of_canvases(page)
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Share").click()
+        page.get_by_role("button", name="Film: sweep C").click()
+        until(page, lambda: len({text for text in page.evaluate("written") if "C = " in text}) > 3)
+        tab.panel.get_by_role("button", name="Sweep C").first.click()
+    assert re.fullmatch(r"maxmargin-classify-sweep\.(webm|mp4)", found.value.suggested_filename)
+    assert found.value.path().stat().st_size > 10_000
+    page.get_by_role("tab", name="Regression").click()
+    page.get_by_role("button", name="Share").click()
+    expect(page.get_by_role("button", name="Film: sweep C")).to_have_count(0)
+
+
+def test_caption_and_legend_of_a_saved_picture(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    tab = Classify(
+        opened(link(lab, "classify", {"points": SEPARABLE, "kernel": {"name": "rbf", "gamma": 2}, "C": "inf"}))
+    )
+    idle(tab.page)
+    texts_of_canvases(tab.page)
+    save(tab.page, "Save picture")
+    written = tab.page.evaluate("written")
+    assert any(
+        re.match(r"Gaussian \(RBF\) kernel, σ = 0.5, C = ∞, \d+ support vectors, margin [\d.]+", text)
+        for text in written
+    )
+    assert {"class 1", "class 2", "support vector on the margin", "inside the margin", "on the wrong side"} <= set(
+        written
+    )
+
+
+def test_screen_readers_hear_words_apart(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    tab = Classify(opened(link(lab, "classify", {"points": SEPARABLE, "C": "inf"})))
+    idle(tab.page)
+    expect(tab.page.locator("#live")).to_have_text("3 support vectors, margin 0.543, 0 on the wrong side")
+    tab.canvas.focus()
+    tab.page.keyboard.press("n")
+    said = tab.page.locator("#live")
+    expect(said).to_have_text(
+        re.compile(r"^x −?[\d.]+, −?[\d.]+, f −?[\d.]+, α [\d.]+, slack [\d.]+, class \d [a-z ]+(, support vector)?$")
+    )
