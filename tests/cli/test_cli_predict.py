@@ -76,7 +76,8 @@ class TestPredict:
     def test_values(self, folder, expected):
         values = load(folder / "iris.mm").decision_function(load_iris().data)
         lines = call("predict", folder / "iris.mm", folder / "iris.csv", "--values").stdout.splitlines()
-        rows = [line.split("\t") for line in lines]
+        head, *rows = [line.split("\t") for line in lines]
+        assert head == ["prediction", "value setosa", "value versicolor", "value virginica"]
         assert [row[0] for row in rows] == expected.tolist()
         np.testing.assert_array_equal(np.array([row[1:] for row in rows], dtype=float), values)
 
@@ -156,7 +157,7 @@ class TestSvmlight:
 
     def test_counted_from_zero(self, model, tmp_path):
         (tmp_path / "d.svm").write_text("1 1:1\n0 3:1\n")
-        lines = call("predict", model, tmp_path / "d.svm", "--zero-based", "--values").stdout.splitlines()
+        lines = call("predict", model, tmp_path / "d.svm", "--zero-based", "--values").stdout.splitlines()[1:]
         values = load(model).decision_function([[0, 1, 0, 0], [0, 0, 0, 1]])
         np.testing.assert_array_equal([float(line.split("\t")[1]) for line in lines], values)
 

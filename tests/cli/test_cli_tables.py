@@ -164,7 +164,7 @@ class TestPredict:
         (tmp_path / "t.csv").write_text("\n".join(["a,y", *(f'{k},"${k * 100:,}"' for k in range(60))]))
         result = found("train", tmp_path / "t.csv", "--test", tmp_path / "new.csv")
         assert result["test"]["n"] == 2
-        assert result["notes"] == [f"Note: 1 row of {tmp_path / 'new.csv'} without a target left out."]
+        assert result["notes"] == [f"Note: 1 row of {tmp_path / 'new.csv'} without a target 'y' left out."]
 
     def test_beside_the_columns_of_the_data(self, customers, model, tmp_path):
         out = tmp_path / "p.csv"
@@ -195,7 +195,8 @@ class TestPredict:
         first = [row["effects"][0]["column"] for row in result["rows"]]
         assert max(set(first), key=first.count) == "income"
         text = call("explain", model, customers).stdout
-        assert text.startswith("row 1: ")
+        assert text.startswith("Beside each column: how much of the decision value")
+        assert "\n\nrow 1: " in text
         assert max(map(len, text.splitlines())) <= 80
         with open(tmp_path / "e.csv", newline="") as file:
             assert len(list(csv.reader(file))) == 1 + 30 * 5

@@ -137,7 +137,7 @@ def test_a_mistake_of_ours_gets_one_sentence(client, monkeypatch):
     monkeypatch.setattr(_server, "answer_of", lambda *arguments: 1 / 0)
     answer = client.post("/predict", json=ROWS)
     assert answer.status_code == 500
-    assert answer.json() == {"error": "The model could not answer, by a mistake of ours."}
+    assert answer.json() == {"error": "The model could not answer: this is a bug in maxmargin."}
 
 
 @pytest.fixture

@@ -37,6 +37,14 @@ def read(words, form):
         (["(1,200)", "30"], "number .", [-1200, 30]),
         (["1'234'567", "5"], "number .", [1234567, 5]),
         (["1 234", "5"], "number .", [1234, 5]),
+        (["1\u00a0234", "5"], "number .", [1234, 5]),
+        (["1\u202f234,5", "7,25"], "number ,", [1234.5, 7.25]),
+        (["51.3 kg", "7kg", "1,000 kg"], "number . kg", [51.3, 7, 1000]),
+        (["1,5 km/h", "2 km/h", "3,25 km/h"], "number , km/h", [1.5, 2, 3.25]),
+        (["1 year", "2 years", "10 years"], "number . year", [1, 2, 10]),
+        (["36 months", "60 months", "48"], "number . month", [36, 60, 48]),
+        (["€110.5M", "€500K", "€0"], "number .", [110.5e6, 500e3, 0]),
+        (["1.2k", "7", "3k"], "number .", [1200, 7, 3000]),
         (["1,5", "2,25"], "number ,", [1.5, 2.25]),
         (["0,123", "1"], "number ,", [0.123, 1]),
         (["1.234,5 €", "7 €"], "number ,", [1234.5, 7]),
@@ -55,6 +63,16 @@ def test_numbers(words, form, values):
 def test_what_fits_no_form_is_not_guessed(words):
     assert number_form(words) is None
     assert find_form(dict.fromkeys(words, 1)) == "category"
+
+
+def test_another_unit_is_missing():
+    assert read(["5 kg", "5 lb", "5"], "number . kg")[::2] == [5, 5]
+    assert np.isnan(read(["5 lb"], "number . kg")[0])
+    assert np.isnan(read(["5 kg"], "number .")[0])
+    for words in (["5 kg", "7 lb", "9 kg"], ["2WD", "4WD"], ["1st", "2nd", "3rd"], ["$5 kg", "$6 kg", "$7 kg"]):
+        assert number_form(words) is None
+    assert is_ambiguous(["1,234 kg", "567 kg", "5 kg"])
+    assert not is_ambiguous(["1.5 kg", "567 kg", "5 kg"])
 
 
 def test_a_comma_that_may_be_either():
@@ -95,6 +113,7 @@ def test_any_word_is_a_number_or_nothing(word, mark):
         (["Jan 5 2020", "Mar 30 2021"], "%b %d %Y"),
         (["5-Jan-20"], "%d-%b-%y"),
         (["2020-01-31 10:30", "2020-01-31 11:00"], "%Y-%m-%d %H:%M"),
+        (["Thursday, 27 April 2023", "Friday, 5 May 2023"], "%d %B %Y"),
         (["2020-01-31T10:30:00Z"], "%Y-%m-%dT%H:%M:%S"),
         (["2020-01-31T10:30:00+02:00"], "%Y-%m-%dT%H:%M:%S"),
     ],
@@ -136,7 +155,28 @@ def test_gaps():
 
 
 def test_forms_of_files_are_checked():
-    for form in ("number", "number .", "number ,", "time", "category", "category NA", "text", "date %Y > day"):
+    for form in (
+        "number",
+        "number .",
+        "number ,",
+        "number . kg",
+        "number , km/h",
+        "time",
+        "category",
+        "category NA",
+        "text",
+        "date %Y > day",
+    ):
         assert is_form(form)
-    for form in ("numbers", "date", "date %Y", "date %Y > month", "date %Y > day second", 7, None):
+    for form in (
+        "numbers",
+        "number ; kg",
+        "number . 5",
+        "date",
+        "date %Y",
+        "date %Y > month",
+        "date %Y > day second",
+        7,
+        None,
+    ):
         assert not is_form(form)

@@ -82,7 +82,7 @@ def test_wide_tables_of_several_kinds(tmp_path, monkeypatch, arrow):
     assert wide.X.tolist() == usual.X.tolist()
     assert wide.y.tolist() == usual.y.tolist()
     path.write_text(path.read_text().replace("\n", "\n\n", 3) + "1\n")
-    assert "line 45: has 1 fields where the first line has 60" in refusal(path)
+    assert "line 45: has 1 field where the first line has 60" in refusal(path)
 
 
 def test_wide_numbers_with_a_fault(tmp_path, monkeypatch):

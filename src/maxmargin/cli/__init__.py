@@ -4,7 +4,7 @@ These files import nothing heavy at their top, so that ``maxmargin --help`` answ
 with an underscore is what several commands share.
 
     exit code   0  done
-                1  a mistake of ours
+                1  a bug in maxmargin
                 2  something is wrong with the input: one line on standard error says what, where, and what to do
               130  interrupted
 """
@@ -126,5 +126,5 @@ def main(debug: bool) -> None:
     maxmargin predict iris.mm new.csv       labels of new rows
     maxmargin train --help                  all about one command
 
-    Exit codes: 0 done, 2 something is wrong with the input, 130 interrupted, 1 a mistake of ours.
+    Exit codes: 0 done, 2 something is wrong with the input, 130 interrupted, 1 a bug in maxmargin.
     """

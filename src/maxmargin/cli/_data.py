@@ -23,10 +23,19 @@ from maxmargin.cli._model import Model, load_model
 from maxmargin.cli._options import Voice, counted, plain
 from maxmargin.data.delimited import LABEL_MAX_LETTERS
 from maxmargin.data.formats import format_of
-from maxmargin.data.forms import find_form, is_gap, numbers_of
+from maxmargin.data.forms import find_form, is_gap, number_form, numbers_of, parse_number
 from maxmargin.data.layout import lay_out
+from maxmargin.data.sniffing import is_number
 from maxmargin.data.source import Source
-from maxmargin.data.survey import ColumnPlan, check_names, complete_rows, na_is_a_word, survey, unreadable_note
+from maxmargin.data.survey import (
+    ColumnPlan,
+    check_names,
+    complete_rows,
+    na_is_a_word,
+    survey,
+    total_row,
+    unreadable_note,
+)
 from maxmargin.data.table import Table, missing_values, read_table
 from maxmargin.io import Data, DataFileError, read_data
 from maxmargin.runtime.validation import Array
@@ -39,6 +48,7 @@ TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "dates", "missing")
 NAMELESS = re.compile(r"column \d+")
 LABELS_MAX = 1000  # classes of one-vs-one: half a million problems
 LABELS_MAX_SHARE = 0.5  # of the rows: more different labels than that are no classes
+NUMBERS_MIN_SHARE = 0.5  # of the targets of a regression that must be numbers; rows with others are left out
 RARE_SHARE = 200  # rows for each time that a category must occur to have a column of its own, up to
 RARE_MAX = 5
 
@@ -91,24 +101,29 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
         check_names(f"--{name}", listed, table)
         if target in listed:
             raise UserError(f"--{name} {target}: this is the target: choose another column with --target.")
+    for note in table.notes:
+        voice.note(f"Note: {note}.")
+    total = total_row(table)
+    if total is not None:
+        voice.note(
+            f"Note: the {'first' if total == 0 else 'last'} row left out: its numbers are the sums of the other rows."
+        )
+        table = table.take(np.delete(np.arange(len(table)), total))
+    decimal = {"comma": ",", "point": ".", None: None}[options["decimal"]]
+    y = None
     if target is not None:
-        known = _known_targets(table[target])
-        if not known.any():
-            raise UserError(f"{file.name}: the target {target!r} is empty: choose another column with --target.")
-        if not known.all():
-            voice.note(f"Note: {counted(int((~known).sum()), 'row')} without a target {target!r} left out.")
-            table = table.take(np.flatnonzero(known))
+        known, y = _targets(table[target], target, file.name, options["task"], decimal, voice)
+        table = table.take(known)
     features = table.select([name for name in table.columns if name != target])
     dropped = [*lists["drop"], *lists["id"]]
-    decimal = {"comma": ",", "point": ".", None: None}[options["decimal"]]
     day_first = None if options["dates"] is None else options["dates"] == "day-first"
     plans = survey(features, drop=dropped, keep=lists["keep"], text=lists["text"], decimal=decimal, day_first=day_first)
     used = [plan.name for plan in plans if plan.form is not None]
     if not used:
         raise UserError(f"{file.name}: no column is left to learn from: keep one with --keep NAME, or --text NAME.")
     if options["missing"] in ("refuse", "drop"):
-        table = _complete(table, features, plans, options["missing"], voice)
-    y = None if target is None else _target_values(table[target], target, file.name, options["task"], decimal)
+        complete = _complete(features, plans, options["missing"], voice)
+        table, y = table.take(complete), None if y is None else y[complete]
     return Rows(table.select(used), y, used, target, file.name, plans, table)
 
 
@@ -131,20 +146,22 @@ def make_encoder(data: Rows, scale: bool | None, missing: str | None, unknown: s
     )
 
 
-def _complete(table: Table, features: Table, plans: list[ColumnPlan], how: str, voice: Voice) -> Table:
+def _complete(features: Table, plans: list[ColumnPlan], how: str, voice: Voice) -> Array:
     """The rows in which nothing is missing; or an error for the first in which something is."""
     complete, (row, name) = complete_rows(features, plans)
-    if complete.all():
-        return table
-    if how == "refuse":
+    if how == "refuse" and not complete.all():
         raise UserError(
-            f"{table.source}, column {name!r}, row {row + 1}: the value is missing: fill it in, or choose another "
+            f"{features.source}, column {name!r}, row {row + 1}: the value is missing: fill it in, or choose another "
             "--missing."
         )
     if not complete.any():
-        raise UserError(f"{table.source}: every row has a missing value: choose another --missing, or --drop columns.")
-    voice.note(f"Note: {counted(int((~complete).sum()), 'row')} with missing values left out, as --missing drop says.")
-    return table.take(np.flatnonzero(complete))
+        raise UserError(
+            f"{features.source}: every row has a missing value: choose another --missing, or --drop columns."
+        )
+    n = int((~complete).sum())
+    if n:
+        voice.note(f"Note: {counted(n, 'row')} with missing values left out, as --missing drop says.")
+    return np.flatnonzero(complete)
 
 
 def _spelled(name: str | None, table: Table) -> Any:
@@ -155,24 +172,65 @@ def _spelled(name: str | None, table: Table) -> Any:
     return alike[0] if len(alike) == 1 else name
 
 
-def _known_targets(column: Array) -> Array:
-    if column.dtype != object:
-        return ~np.isnan(column)
-    words = Counter(word for word in column.tolist() if word is not None)
-    form = "category NA" if na_is_a_word(words, len(column)) else "category"
-    return np.array([word is not None and not is_gap(word, form) for word in column.tolist()])
+def _targets(
+    column: Array, name: str, source: str, task: str, decimal: str | None, voice: Voice | None, place: str = ""
+) -> tuple[Array, Array]:
+    """The rows that have a target, and their targets: numbers, also where they are written as prices and the like, or
+    labels."""
+    known, form = ~missing_values(column), "number"
+    if column.dtype == object:
+        words = Counter(word for word in column.tolist() if word is not None)
+        gap_form = "category NA" if na_is_a_word(words, len(column)) else "category"
+        known &= np.array([word is not None and not is_gap(word, gap_form) for word in column.tolist()])
+        form = _target_form({word: n for word, n in words.items() if not is_gap(word, gap_form)}, task, decimal)
+    if not known.any():
+        raise UserError(f"{source}: the target {name!r} is empty: choose another column with --target.")
+    empty = int((~known).sum())
+    if empty and voice is not None:
+        voice.note(f"Note: {counted(empty, 'row')}{place} without a target {name!r} left out.")
+    if form == "category":
+        rows = np.flatnonzero(known)
+        labels = _labels(column[rows], name, source)
+        alike = _alike(labels)
+        if alike and voice is not None and task != "regress":
+            voice.note(f"Note: labels that differ only in case are different classes: {alike}.")
+        return rows, labels
+    values = numbers_of(column, form)[:, 0]
+    readable = known & ~np.isnan(values)
+    if voice is not None and (readable != known).any():
+        strange = list(dict.fromkeys(column[known & ~readable].tolist()))
+        shown = ", ".join(map(repr, strange[:3])) + (", ..." if len(strange) > 3 else "")
+        voice.note(
+            f"Note: {counted(int((known & ~readable).sum()), 'row')} left out whose target {name!r} is no number "
+            f"({shown})."
+        )
+    return np.flatnonzero(readable), values[readable]
 
 
-def _target_values(column: Array, name: str, source: str, task: str, decimal: str | None) -> Array:
-    """Targets as numbers, also where they are written as prices and the like, or as labels."""
-    if column.dtype != object:
-        return column
-    words = Counter(column.tolist())
-    form = find_form(words, decimal) if task != "classify" else "category"
-    if form.startswith(("number", "time", "date")):
-        values = numbers_of(column, form)[:, 0]
-        if not np.isnan(values).any():
-            return values
+def _target_form(words: dict[str, int], task: str, decimal: str | None) -> str:
+    """How the words of a target are to be read. Who asks for a regression has numbers, if half of them are."""
+    if task == "classify" or not words:
+        return "category"
+    form = find_form(words, decimal)
+    if task == "regress" and form == "category":
+        numbers = {word: n for word, n in words.items() if not np.isnan(parse_number(word, decimal or "."))}
+        if number_form(numbers, decimal) is None:  # several units: those without one
+            numbers = {word: n for word, n in numbers.items() if is_number(word)}
+        if numbers and sum(numbers.values()) >= NUMBERS_MIN_SHARE * sum(words.values()):
+            form = number_form(numbers, decimal) or form
+    return form
+
+
+def _alike(labels: Array) -> str:
+    """Labels that are the same but for upper and lower case."""
+    spelled: dict[str, list[str]] = {}
+    for label in np.unique(labels).tolist():
+        spelled.setdefault(label.lower(), []).append(repr(label))
+    return ", ".join(" and ".join(words) for words in spelled.values() if len(words) > 1)
+
+
+def _labels(column: Array, name: str, source: str) -> Array:
+    words = set(column.tolist())
     if max(map(len, words)) > LABEL_MAX_LETTERS or len(words) > min(LABELS_MAX, max(2, LABELS_MAX_SHARE * len(column))):
         raise UserError(
             f"{source}: the target {name!r} has {len(words):,} different texts in {len(column):,} rows, which are no "
@@ -242,17 +300,8 @@ def with_targets(data: Rows, task: str, voice: Voice | None) -> Rows:
     """The rows that have a target, and their targets as numbers or labels."""
     if data.y is None:
         return data
-    known = _known_targets(data.y)
-    if not known.any():
-        raise UserError(f"{data.source}: the target {data.target!r} is empty: choose another column with --target.")
-    if not known.all():
-        if voice is not None:
-            voice.note(f"Note: {counted(int((~known).sum()), 'row')} of {data.source} without a target left out.")
-        rows = np.flatnonzero(known)
-        data = Rows(take(data.X, rows), data.y[rows], data.columns, data.target, data.source)
-    assert data.y is not None
-    data.y = _target_values(data.y, str(data.target), data.source, task, None)
-    return data
+    rows, y = _targets(data.y, str(data.target), data.source, task, None, voice, f" of {data.source}")
+    return Rows(take(data.X, rows), y, data.columns, data.target, data.source)
 
 
 def _all_numbers(table: Table) -> Array:

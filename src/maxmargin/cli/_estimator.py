@@ -1,7 +1,7 @@
 """From a target to the task, and from the task and the options to an estimator.
 
     no target                                    outliers   OneClassSVM
-    strings, or few whole numbers                classify   SVC, NuSVC (--nu), LinearSVC (--kernel linear)
+    strings, or whole numbers that come often    classify   SVC, NuSVC (--nu), LinearSVC (--kernel linear)
     other numbers                                regress    SVR, NuSVR (--nu), LinearSVR (--kernel linear)
 
 With --approximate, NystroemSVC and NystroemSVR.
@@ -19,6 +19,8 @@ from maxmargin.cli import UserError
 from maxmargin.runtime.validation import Array, check_choice
 
 LABELS_MAX_WHOLE_NUMBERS = 20  # different ones up to which they are labels
+COUNTS_MIN_WHOLE_NUMBERS = 11  # different ones from which on a rare one shows that they are counts or grades
+LABEL_MIN_ROWS = 5  # of a label, where there are so many
 EPSILON = 0.1  # what every regression starts from
 NU = 0.1  # the share of outliers that training allows when nobody says
 WORDS = {"classify": "classes", "regress": "numbers", "outliers": "outliers"}
@@ -41,12 +43,13 @@ def decide_task(y: Array | None) -> tuple[str, str]:
     """The task that a target asks for, and why."""
     if y is None:
         return "outliers", "there is no target"
-    values = np.unique(y)
+    values, rows = np.unique(y, return_counts=True)
     if y.dtype.kind != "f":
         return "classify", f"the target has {len(values):,} distinct text{'s' * (len(values) != 1)}"
     whole = bool((values == np.round(values)).all())
     kind = "whole numbers" if whole else "numbers"
-    if len(values) <= 2 or (whole and len(values) <= min(LABELS_MAX_WHOLE_NUMBERS, len(y) // 3)):
+    counts = len(values) >= COUNTS_MIN_WHOLE_NUMBERS and rows.min() < LABEL_MIN_ROWS
+    if len(values) <= 2 or (whole and not counts and len(values) <= min(LABELS_MAX_WHOLE_NUMBERS, len(y) // 3)):
         return "classify", f"the target has only {len(values):,} distinct {kind}"
     return "regress", f"the target has {len(values):,} distinct {kind}"
 

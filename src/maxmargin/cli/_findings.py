@@ -25,6 +25,7 @@ from maxmargin.runtime.validation import Array
 LISTED_MAX_CLASSES = 40  # beyond, the table shows the averages only
 CONFUSION_MAX_CLASSES = 8  # whose matrix fits into 80 columns
 INTERVAL_STANDARD_ERRORS = 1.96  # standard errors that a difference must have
+CLEAR_RMSE_SHARE = 0.9  # of the mean's: a larger error is hardly better
 RARE_CLASS_SHARE = 0.4  # of an even share: a class with less is rare
 
 
@@ -211,13 +212,12 @@ class NumberFindings:
         return {"mae": float(np.mean(np.abs(residual))), "rmse": math.sqrt(squared), "r2": r2}
 
     def judged(self) -> tuple[str, float, tuple[float, float], float]:
-        """R2, its 95 % interval (of the mean squared error, by the delta method), and the mean's."""
-        ours = self.errors(self.predicted)
-        squares = (self.truth - self.predicted) ** 2
-        variance = float(np.mean((self.truth - self.truth.mean()) ** 2))
-        n = len(squares)
-        error = float(np.std(squares, ddof=1)) / math.sqrt(n) / variance if n > 1 and variance > 0 else math.nan
-        r2 = ours["r2"]
+        """R2, its 95 % interval (of a ratio of means over the same rows, by the delta method), and the mean's."""
+        r2 = self.errors(self.predicted)["r2"]
+        deviations = (self.truth - self.truth.mean()) ** 2
+        terms = (self.truth - self.predicted) ** 2 - (1 - r2) * deviations
+        variance, n = float(np.mean(deviations)), len(deviations)
+        error = float(np.std(terms, ddof=1)) / math.sqrt(n) / variance if n > 1 and variance > 0 else math.nan
         return (
             "R2",
             r2,
@@ -237,7 +237,10 @@ class NumberFindings:
         ours, mean = self.errors(self.predicted), self.errors(self.mean)
         if self.better:
             share = ours["rmse"] / mean["rmse"]
-            return f"The model is clearly better than the naive baseline: its RMSE is {share:.0%} of the mean's."
+            how = "clearly better than the naive baseline"
+            if share > CLEAR_RMSE_SHARE:
+                how = "better than the naive baseline by more than chance, but not by much"
+            return f"The model is {how}: its RMSE is {share:.0%} of the mean's."
         if ours["rmse"] < mean["rmse"]:
             return (
                 "The model is better than the naive baseline, but not by more than chance would allow: test on more "

@@ -16,10 +16,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from maxmargin.runtime.text_report import tolerance_text
+
 if TYPE_CHECKING:
     from maxmargin.runtime.control import Progress
 
 SHARE_MIN_FOR_ESTIMATE = 0.1  # of the way: before, an estimate of the time left is off by a factor of ten or more
+BAR_LETTERS = 27  # of the name, the bar and the time, before the state of a fit
 READING_SHOWN_MIN_BYTES = 50_000_000  # smaller files are read before a bar would help
 
 
@@ -94,7 +97,7 @@ def showing_progress(tol: float, problems: int = 1, max_seconds: float | None = 
     way = Way(tol, problems, max_seconds)
     columns = (
         TextColumn("fitting"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=10),
         TimeElapsedColumn(),
         TextColumn("{task.fields[state]}", style="dim"),
     )
@@ -104,10 +107,13 @@ def showing_progress(tol: float, problems: int = 1, max_seconds: float | None = 
         def see(progress: Progress) -> None:
             way.see(progress)
             left = way.left(progress.seconds)
-            state = f"violation {progress.violation:.1e} (until {tol:.0e}), {progress.n_support:,} support vectors"
+            parts = [f"violation {progress.violation:.1e} > {tolerance_text(tol)}"]
+            parts.append(f"{progress.n_support:,} support vectors")
             if left is not None and progress.seconds > 1:
-                state += f", about {left:.0f} s left"
-            bar.update(task, completed=way.share if problems == 1 else None, state=state)
+                parts.insert(0, f"{left:.0f} s left")
+            while len(parts) > 1 and len(", ".join(parts)) > bar.console.width - BAR_LETTERS:
+                parts.pop()
+            bar.update(task, completed=way.share if problems == 1 else None, state=", ".join(parts))
 
         with watching(see):
             yield

@@ -24,6 +24,7 @@ PLURALS = {
     "number": "{:,} numbers",
     "category": "{:,} categories",
     "date": "{:,} dates",
+    "time": "{:,} times",
     "text": "{:,} texts",
     "left out": "{:,} left out",
 }
@@ -34,6 +35,8 @@ IMPORTANCE_MAX_ROWS = 1_000  # of the test
 IMPORTANCE_SECONDS = 3.0
 IMPORTANCE_REPEATS = 3  # shuffles of a column
 IMPORTANT_SHOWN = 8
+IMPORTANT_MIN_LOSS = 0.0005  # of score: less prints as 0.000
+BETTER_GAP = 0.02  # between the scores of two models, from which on one is called better
 ADVICE_MIN_ROWS = 20  # of a test that says something
 OVERFIT_GAP = 0.1  # between the scores of training and test rows
 
@@ -101,16 +104,20 @@ def _tested(work: Work, model: Model, voice: Voice, judged_by: str | None) -> tu
         own = findings_of(model, take(work.X, np.arange(rows)), work.y[:rows], work.y, "", found_by(found))
         train = own.judged()[1]  # type: ignore[union-attr]
     linear = linear_score(work, found_by(found))
-    lines = ["", f"{name + ' by':<17}test   train"]
-    lines.append(f"{'this model':<17}{decimals(score):<7}{'' if train is None else decimals(train)}")
-    if linear is not None:
-        lines.append(f"{'a linear model':<17}{decimals(linear)}")
-    voice.say("\n".join(lines) if train is not None or linear is not None else "")
+    if train is not None or linear is not None:
+        rows = [(name, "test", "train"), ("this model", decimals(score), "" if train is None else decimals(train))]
+        if linear is not None:
+            rows.append(("a linear model", decimals(linear), ""))
+        widths = [max(17, len(name) + 2), max(len(row[1]) for row in rows) + 2]
+        voice.say("\n" + "\n".join(f"{a:<{widths[0]}}{b:<{widths[1]}}{c}".rstrip() for a, b, c in rows))
     important = importances(model, work.X_test, work.y_test, found_by(found))
     if important:
         voice.say(f"\nColumns that matter most (loss of {name} when the column is shuffled):")
-        for column, loss in list(important.items())[:IMPORTANT_SHOWN]:
+        shown = [item for item in important.items() if item[1] >= IMPORTANT_MIN_LOSS][:IMPORTANT_SHOWN]
+        for column, loss in shown:
             voice.say(f"  {cut(column):<{NAME_LETTERS + 1}}{decimals(loss)}")
+        if not shown:
+            voice.say(f"  none: shuffling a single column does not lower the {name}")
     voice.say(f"\n{found.verdict}")
     tips = advice(work, model, found, train, linear)
     for tip in tips:
@@ -130,7 +137,7 @@ def column_lines(plans: list[ColumnPlan], encoder: Any) -> list[str]:
     kinds: dict[str, int] = {}
     notes = []
     for plan in plans:
-        kind = "left out" if plan.form is None else {"time": "date"}.get(plan.form, plan.form.split()[0])
+        kind = "left out" if plan.form is None else plan.form.split()[0]
         kinds[kind] = kinds.get(kind, 0) + 1
         gaps = ""
         if plan.form is not None and plan.n_missing and plan.form != "text":
@@ -220,14 +227,18 @@ def advice(work: Work, model: Model, found: Any, train: float | None, linear: fl
             "the model is much better on the rows it was trained on (overfitting): try a smaller --C or --gamma."
         )
     if linear is not None and linear >= score and len(found.truth) >= ADVICE_MIN_ROWS:
-        tips.append("a linear model is as good: try --kernel linear, which is faster and easier to explain.")
+        how = "better" if linear - score > BETTER_GAP else "as good"
+        tips.append(f"a linear model is {how}: try --kernel linear, which is faster and easier to explain.")
     weighted = getattr(model.svm, "class_weight", None) is not None
     if work.task == "classify" and work.y is not None and is_imbalanced(work.y) and not weighted:
-        tips.append("a class is rare: --class-weight balanced finds more of it, with more false alarms.")
+        labels, counts = np.unique(work.y, return_counts=True)
+        rare = f"label {labels[np.argmin(counts)]} is rare ({counts.min() / len(work.y):.1%} of the rows)"
+        tips.append(f"{rare}: --class-weight balanced finds more such rows, with more false alarms.")
     offered = [plan.name for plan in work.plans if plan.form is None and "--text" in plan.note]
     if offered:
         tips.append(f"the words of {offered[0]!r} may help: --text {offered[0]!r}.")
-    if not hasattr(model.svm, "best_params_") and (high - low < 0.5 or not tips):
+    tuned = hasattr(model.svm, "best_params_") or "maxmargin tune" in found.verdict
+    if not tuned and (high - low < 0.5 or not tips):
         tips.append("maxmargin tune with the same options looks for a better C and gamma.")
     return tips
 

@@ -88,7 +88,7 @@ def create_app(model: Model, hosts: set[str] | None, max_bytes: int) -> Starlett
         return _json({"error": f"{request.method} {request.url.path[:80]}: {error.detail}."}, error.status_code)
 
     def failed(request: Request, error: Exception) -> Response:
-        return _json({"error": "The model could not answer, by a mistake of ours."}, 500)
+        return _json({"error": "The model could not answer: this is a bug in maxmargin."}, 500)
 
     routes = [
         Route("/predict", predict, methods=["POST"]),

@@ -58,6 +58,8 @@ def command(model: str, data: str, n_rows: int, top: int, output: str | None, as
         if rows.n < 2:
             raise UserError(f"{rows.source} has a single row: the effect of a column shows beside other rows.")
         found = effects(loaded, rows.X, min(n_rows, rows.n))
+    what = "number" if loaded.task == "regress" else "decision value in favour of the prediction"
+    voice.say(f"Beside each column: how much of the {what} is lost when the column takes the values of other rows.\n")
     for one in found:
         value = f", value {one['value']:.4g}" if loaded.task != "regress" else ""
         voice.say(f"row {one['row']}: {_shown(one['prediction'])}{value}")

@@ -46,7 +46,7 @@ def command(model: str, data: str, output: str | None, as_json: bool, **options:
     """Predict the labels (or numbers) of the rows of DATA with MODEL.
 
     DATA may have a column of labels or not; "-" is standard input. Columns are matched by name where they have names.
-    Prints one label per line, or a table with a header where --id or --all ask for columns. An outlier is -1, any other
+    Prints one label per line, or a table with a header where there are more columns. An outlier is -1, any other
     row 1. Categories that the model does not know are ignored and counted.
 
     \b
@@ -80,7 +80,7 @@ def command(model: str, data: str, output: str | None, as_json: bool, **options:
         voice.say(f"wrote {output}: {n:,} predictions")
     elif not as_json:
         several = len(answers) > 1 or bool(beside)
-        click.echo(_bytes(".tsv" if several else "", beside, answers, named=bool(beside)).decode(), nl=False)
+        click.echo(_bytes(".tsv" if several else "", beside, answers).decode(), nl=False)
     kept = {} if output is not None else by_kind(answers)
     voice.finish({"model": model, "data": data, "n": n, "task": loaded.task, "output": output, **kept})
 
@@ -146,8 +146,8 @@ def _cell(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
-def _bytes(suffix: str, beside: dict[str, list[Any]], answers: dict[str, Any], *, named: bool = True) -> bytes:
-    """The content of a file of predictions; ``named`` puts the names of the columns first."""
+def _bytes(suffix: str, beside: dict[str, list[Any]], answers: dict[str, Any]) -> bytes:
+    """The content of a file of predictions; several columns have their names first."""
     import numpy as np
 
     if suffix in (".npy", ".npz"):
@@ -162,8 +162,7 @@ def _bytes(suffix: str, beside: dict[str, list[Any]], answers: dict[str, Any], *
         return "".join(f"{value}\n" for value in columns["prediction"]).encode()
     text = io.StringIO()
     writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
-    if named:
-        writer.writerow(columns)
+    writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue().encode()
 

@@ -25,6 +25,7 @@ from maxmargin.data.layout import Layout, column_name
 from maxmargin.data.sniffing import (
     BOOLEANS,
     DELIMITERS,
+    TITLED_MIN_FIELDS,
     Record,
     counts_rows,
     delimiter_of,
@@ -33,6 +34,7 @@ from maxmargin.data.sniffing import (
     is_missing_word,
     is_number,
     kinds_of,
+    lines_before,
 )
 from maxmargin.data.source import BLOCK_BYTES, EMPTY, LINE_MAX_BYTES, DataFileError, Source
 from maxmargin.runtime.validation import Array
@@ -66,13 +68,18 @@ class DelimitedTable:
                 "or as svmlight"
             )
         separator = SEPARATOR_LINE.fullmatch(lines[0].rstrip())  # as Excel writes it
+        self.n_before = 1 if separator else lines_before(lines)
+        lines = lines[self.n_before :]
         self.delimiter = separator[1] if separator else delimiter or delimiter_of(lines)
-        records = self._some_records(lines)[1 if separator else 0 :]
+        records = self._some_records(lines, self.n_before + 1)
+        self.titled = self.n_before > 0 and not separator
         if not records:
             raise source.error(EMPTY)
         self.header = has_header(records) if header is None else header
         self.all_names = [field.strip() for field in records[0][1]] if self.header else None
-        self.sample = records[1:] if self.header else records
+        self.sample = (
+            [record for record in records[1:] if not self.repeats_header(record[1])] if self.header else records
+        )
         if self.all_names is not None and all(len(row) == len(self.all_names) + 1 for _, row in self.sample):
             # R gives no name to the column of row names, and some programs end each row with a delimiter
             if all(not row[-1].strip() for _, row in self.sample):
@@ -88,6 +95,14 @@ class DelimitedTable:
         self.width = self.all_width - self.first
         self.names = self._named()
         self.arrow = arrow_reader(source, self.delimiter, self.all_width)
+
+    def repeats_header(self, fields: list[str]) -> bool:
+        """Whether a record is the header once more, as where files were joined."""
+        return self.all_names is not None and [field.strip() for field in fields] == self.all_names
+
+    def is_footer(self, fields: list[str]) -> bool:
+        """Whether a record can only be a remark below the table."""
+        return self.all_width >= TITLED_MIN_FIELDS and 2 * len(fields) <= self.all_width
 
     def _named(self) -> list[str] | None:
         if self.all_names is None:
@@ -249,7 +264,7 @@ class DelimitedTable:
         """The error for a line that has more or fewer fields than the first."""
         more = f", or quote fields that hold a {self.delimiter!r}" if found > self.all_width else ""
         return self.source.error(
-            f"has {found} fields where the first line has {self.all_width}: correct it{more}", line
+            f"has {found} field{'s' * (found != 1)} where the first line has {self.all_width}: correct it{more}", line
         )
 
     def _check_field(self, line: int, word: str, position: int, layout: Layout, kinds: dict[int, str]) -> None:
@@ -314,12 +329,12 @@ class DelimitedTable:
             raise self.source.error(EMPTY)
         return lines
 
-    def _some_records(self, lines: list[str]) -> list[Record]:
+    def _some_records(self, lines: list[str], line: int) -> list[Record]:
         """The first records. What a block cuts in two, or a mistake far down, is not for here."""
         found: list[Record] = []
         cells = 0
         try:
-            for record in self._parsed(lines, 1):
+            for record in self._parsed(lines, line):
                 found.append(record)
                 cells += len(record[1])
                 if len(found) > SAMPLE_MAX_RECORDS or (cells > SAMPLE_MAX_CELLS and len(found) > 2):

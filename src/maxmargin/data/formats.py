@@ -35,6 +35,7 @@ BY_EXTENSION = {
     ".npy": "npy",
 }
 BY_CONTENT = [(b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"\x93NUMPY", "npy"), (b"PK\x03\x04", "npz")]
+XLSX_PARTS = (b"[Content_Types].xml", b"docProps/", b"_rels/", b"xl/")  # with one of which an Excel file begins
 PAIRS = re.compile(rb"[^\s:,;|]+(\s+qid:\d+)?(\s+\d+:\S+)+\s*(#.*)?|(\d+:\S+\s*)+(#.*)?")
 
 
@@ -70,7 +71,7 @@ def format_of(source: Source, wanted: str | None) -> str:
         return {"libsvm": "svmlight", "feather": "arrow"}.get(wanted, wanted)
     for magic, name in BY_CONTENT:
         if source.head.startswith(magic):
-            if name == "npz" and extension in (".xlsx", ".xlsm"):
+            if name == "npz" and (extension in (".xlsx", ".xlsm") or any(part in source.head for part in XLSX_PARTS)):
                 return "xlsx"
             if name == "npz" and extension != ".npz" and source.path is not None:
                 raise source.error("is a zip archive: unpack it first, or call it .npz if NumPy wrote it")

@@ -3,6 +3,7 @@
     number             1234.5                         the plain form, as float() reads it
     number .           1,234.5   $1,234   12 %        a decimal point, thousands marked by a comma, a blank or '
     number ,           1.234,5   1.234 €  0,5         a decimal comma, thousands marked by a point, a blank or '
+    number . kg        51.3 kg   72kg                 with a unit, the same in all values ("number , kg" likewise)
     date FORMAT PARTS  2024-05-31                     by strptime's format: the day, and parts that vary within a year
     time               14:35     1:02:33.5            hours
     category           red, green                     words; "category NA" where NA is one of them and not a gap
@@ -32,9 +33,13 @@ FORM_MIN_SHARE = 0.9  # of the values that must fit a form; the others are then 
 MIXED_MIN_DISTINCT = 20  # numbers in a column that has words, too: with fewer they are codes
 FORM_SAMPLE_WORDS = 200  # by which a date's format is found, before all are read
 SYMBOLS = r"[$€£¥₹]|USD|EUR|GBP|CHF|kr"
-BLANK = "  "  # between groups of three digits: a blank, one that does not break, a narrow one
+BLANK = " \u00a0\u202f"  # between groups of three digits: a blank, one that does not break, a narrow one
 DATE_LIKE = re.compile(r"\d{1,4}\D{1,3}(\d{1,2}|[A-Za-z]{3,9})\b.*|[A-Za-z]{3,9}[ -,.]+\d.*|\d{1,2}:\d\d.*")
 TIME = re.compile(r"(\d{1,4}):([0-5]?\d)(?::([0-5]?\d(?:\.\d*)?))?")
+FACTORS = {"k": 1e3, "K": 1e3, "M": 1e6, "mn": 1e6, "Mio": 1e6, "B": 1e9, "bn": 1e9}
+UNIT = r"[^\W\d_][^\W_]{0,11}(?:/[^\W\d_]{1,6})?|°[CF]?"  # kg, months, km/h
+UNIT_MIN_DISTINCT = 3  # numbers of a column with a unit: 2WD and 4WD are names
+WEEKDAY = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,?\s+")
 ZONE = re.compile(r"\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)$")
 DATES = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y"),
@@ -56,7 +61,9 @@ def _grammar(decimal: str) -> re.Pattern[str]:
     digits = rf"[1-9]\d{{0,2}}(?:[{group}'’{BLANK}]\d{{3}})+|\d+"
     number = rf"(?:{digits})(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?|{re.escape(decimal)}\d+"
     sign = r"(?P<sign>[-+−]?)"
-    return re.compile(rf"{sign}\s*(?P<unit>{SYMBOLS})?\s*(?P<minus>[-−]?)(?P<number>{number})\s*(?P<end>%|{SYMBOLS})?")
+    factor = rf"(?:\s?(?P<factor>{'|'.join(FACTORS)})(?![^\W\d_]))?"
+    end = rf"(?P<end>%|{SYMBOLS})?(?P<word>{UNIT})?"
+    return re.compile(rf"{sign}\s*(?P<unit>{SYMBOLS})?\s*(?P<minus>[-−]?)(?P<number>{number}){factor}\s*{end}")
 
 
 GRAMMARS = {".": _grammar("."), ",": _grammar(",")}
@@ -70,15 +77,27 @@ def is_gap(word: str, form: str) -> bool:
     return lower in GAPS or (lower == "na" and form != "category NA")
 
 
-def parse_number(word: str, decimal: str) -> float:
-    """The number that a word stands for, or NaN; (12) is -12, as accountants write it."""
+def parse_number(word: str, decimal: str, unit: str = "") -> float:
+    """The number that a word stands for, or NaN, also for one with another unit; (12) is -12, as accountants write it,
+    and 12k is 12,000."""
     bare = word[1:-1] if word.startswith("(") and word.endswith(")") else word
     match = GRAMMARS[decimal].fullmatch(bare.strip())
-    if match is None:
+    if match is None or (match["word"] and _singular(match["word"]) != unit):
         return float(word) if is_number(word) and decimal == "." else np.nan
     digits = re.sub(f"[{',' if decimal == '.' else '.'}'’{BLANK}]", "", match["number"]).replace(decimal, ".")
     negative = (match["sign"] in "-−" and match["sign"] != "") + bool(match["minus"]) + (bare is not word)
-    return float(digits) * (-1.0 if negative % 2 else 1.0)
+    return float(digits) * FACTORS.get(match["factor"], 1.0) * (-1.0 if negative % 2 else 1.0)
+
+
+def _singular(unit: str) -> str:
+    """A unit without the s of a plural: 1 year, 2 years."""
+    return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit
+
+
+def decimal_and_unit(form: str) -> tuple[str, str]:
+    """The decimal mark of a form of numbers, and the unit behind its numbers."""
+    _, decimal, unit = (form + "  ").split(" ", 2)
+    return decimal or ".", unit.strip()
 
 
 def parse_time(word: str) -> float:
@@ -89,7 +108,9 @@ def parse_time(word: str) -> float:
 
 def parse_date(word: str, format: str) -> datetime | None:
     try:
-        return datetime.strptime(ZONE.sub("", word) if ":" in word else word, format)
+        return datetime.strptime(
+            ZONE.sub("", WEEKDAY.sub("", word, 1)) if ":" in word else WEEKDAY.sub("", word, 1), format
+        )
     except ValueError:
         return None
 
@@ -104,19 +125,24 @@ def number_form(words: Iterable[str], decimal: str | None = None) -> str | None:
         matches = [GRAMMARS[mark].fullmatch(word.strip("() ")) for word in words]
         if all(matches) or (mark == "." and all(m or is_number(w) for m, w in zip(matches, words, strict=True))):
             units = {match["unit"] or match["end"] or "" for match in matches if match}
+            names = {_singular(match["word"] or "") for match in matches if match} - {""}
+            if names and (len(names) > 1 or units != {""} or len(words) < UNIT_MIN_DISTINCT):
+                continue
             if len(units) == 1 or (len(units) == 2 and "" in units and "%" not in units):
-                found.append(mark)
+                found.append((f"number {mark} {''.join(names)}").strip())
     if len(found) == 2:
-        found = [decimal or "."]
-    return f"number {found[0]}" if found else None
+        found = found[1:] if decimal == "," else found
+    return found[0] if found else None
 
 
 def is_ambiguous(words: Iterable[str]) -> bool:
     """Whether the words are numbers with a decimal comma and with a decimal point alike, of different values."""
     words = list(words)
-    if number_form(words, ".") != "number ." or number_form(words, ",") != "number ,":
+    forms = number_form(words, ".") or "", number_form(words, ",") or ""
+    if not (forms[0].startswith("number .") and forms[1].startswith("number ,")):
         return False
-    return any(parse_number(word, ".") != parse_number(word, ",") for word in words)
+    unit = decimal_and_unit(forms[0])[1]
+    return any(parse_number(word, ".", unit) != parse_number(word, ",", unit) for word in words)
 
 
 def date_form(words: Iterable[str], day_first: bool | None = None, share: float = 1.0) -> str | None:
@@ -209,6 +235,8 @@ def is_form(form: object) -> bool:
     if form.startswith("date "):
         parts = form.partition(" > ")[2].split()
         return bool(parts) and parts[0] == "day" and set(parts) <= set(PARTS)
+    if form.startswith(("number . ", "number , ")):
+        return re.fullmatch(UNIT, form[9:]) is not None
     return form in ("number", "number .", "number ,", "time", "category", "category NA", "text")
 
 
@@ -256,4 +284,4 @@ def _read(value: object, form: str, parts: int) -> tuple[float, ...]:
     if form == "number":
         number = float(word) if is_number(word) else np.nan
         return (number if np.isfinite(number) else np.nan,)
-    return (parse_number(word, form[-1]),)
+    return (parse_number(word, *decimal_and_unit(form)),)

@@ -22,6 +22,9 @@ BOOLEANS = {"true": 1.0, "false": 0.0}
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}([T ].*)?")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 DISTINCT_MAX_WORDS = 10_000  # counted in a column; dates and decimal commas show long before
+SAMPLE_LINES = 100  # by which lines before the table are found
+TITLED_MIN_FIELDS = 3  # of a table whose titles can be told from its rows
+TABLE_MIN_SHARE = 0.8  # of the lines after the titles that have the same number of fields
 DELIMITER_SAMPLE_LETTERS = 1 << 20  # of the lines by which the delimiter is found: tables of 100,000 columns fit in
 
 Record = tuple[int, list[str]]  # the line it begins on, and its fields
@@ -104,6 +107,51 @@ def _refuse_odd(source: Source, name: str, texts: Counter[str]) -> None:
         raise source.error("has decimal commas: write them as points", None, name)
 
 
+def lines_before(lines: list[str]) -> int:
+    """How many lines stand before the table: comments with #, and titles, which fill at most half as many fields as
+    the lines of the table have."""
+    best = (0, 0, 0)  # lines of the table, their fields, lines before them
+    for delimiter in (*DELIMITERS, " "):
+        records = list(_fields_of(lines[:SAMPLE_LINES], delimiter)) if delimiter != " " or not best[0] else []
+        widths = Counter(len(fields) for _, fields in records if len(fields) > 1)
+        if not widths:
+            continue
+        width, rows = widths.most_common(1)[0]
+        rows_of = (i for i, (_, fields) in enumerate(records) if len(fields) == width and not _is_title(fields, width))
+        begin = next(rows_of, 0)
+        titles = all(_is_title(fields, width) for _, fields in records[:begin])
+        if titles and rows >= TABLE_MIN_SHARE * (len(records) - begin):
+            best = max(best, (rows, width, records[begin][0]))
+        else:
+            best = max(best, (rows, width, 0))
+    return best[2]
+
+
+def _fields_of(lines: list[str], delimiter: str) -> Iterable[tuple[int, list[str]]]:
+    """The records of lines, each with the number of lines before it, up to the first mistake."""
+    if delimiter == " ":
+        yield from ((at, line.split()) for at, line in enumerate(lines) if line.strip())
+        return
+    reader, at = csv.reader(lines, delimiter=delimiter, skipinitialspace=True), 0
+    try:
+        for fields in reader:
+            if any(field.strip() for field in fields):
+                yield at, fields
+            at = reader.line_num
+    except csv.Error:
+        return
+
+
+def _is_title(fields: list[str], width: int) -> bool:
+    """Whether a record before a table of this width is none of its rows."""
+    if len(fields) != width and fields[0].lstrip().startswith("#"):
+        return True
+    filled = [field for field in fields if field.strip()]
+    if width < TITLED_MIN_FIELDS or 2 * len(filled) > width:
+        return False
+    return len(fields) != width or (len(filled) == 1 and bool(fields[0].strip()) and not is_number(fields[0]))
+
+
 def delimiter_of(lines: list[str]) -> str:
     """The delimiter that cuts the first records into the same number of fields, the more the better; white space where
     there is no other."""
@@ -137,14 +185,17 @@ def has_header(records: list[Record]) -> bool:
     It does if one of its fields is a word where all others are numbers; if it is all words that do not come back in
     their columns; or if its numbers are the positions 0, 1, ... that pandas gives to columns without names.
     """
-    first, others = [field.strip() for field in records[0][1]], [fields for _, fields in records[1:]]
+    first = [field.strip() for field in records[0][1]]
+    others = [fields for _, fields in records[1:]]
     columns = [[fields[j].strip() for fields in others if j < len(fields)] for j in range(len(first))]
     words = [j for j, field in enumerate(first) if not (is_number(field) or DECIMAL_COMMA.fullmatch(field))]
     if not others:
         return len(words) == len(first)
     for j in words:
-        if first[j] and not is_missing_word(first[j]) and columns[j] and all(map(_numeric, columns[j])):
-            return True
+        if first[j] and not is_missing_word(first[j]):
+            rest = [word for word in columns[j] if word != first[j]]  # files that were joined repeat their header
+            if rest and all(map(_numeric, rest)):
+                return True
     fresh = all(first[j] not in columns[j] for j in words)
     if len(words) == len(first):
         return fresh and len(set(first)) == len(first)

@@ -20,6 +20,7 @@ import numpy as np
 
 from maxmargin.data.forms import (
     day_order,
+    decimal_and_unit,
     find_form,
     form_parts,
     is_ambiguous,
@@ -35,11 +36,15 @@ from maxmargin.runtime.validation import Array
 
 ID_NAME = re.compile(
     r"(?:.*[_\s.-])?(?:id|ids|uuid|guid|nr|rowid|rownames|row|index|key|seqn|unnamed: 0|column 1|x)|.*(?:Id|ID)"
+    r"|.+[_\s.-](?:no|num|number)"
 )
 ID_MIN_ROWS = 20  # in a shorter table all numbers may differ by chance
 UNIQUE_SHARE = 0.5  # of the rows, from which on different words are no categories
 UNIQUE_MIN_WORDS = 20  # different words that may always be categories
 LONG_TEXT_WORDS = 4  # on average: sentences, not names
+TOTAL_MIN_ROWS = 5  # of a table: among fewer, sums come about by chance
+TOTAL_TOLERANCE = 1e-6  # of a sum, relative: numbers are written with few digits
+TOTAL_NAME = re.compile(r"(?:grand[ -])?(?:total|sum|summe|gesamt|insgesamt|somme|totale?|suma)\b", re.IGNORECASE)
 NA_CODES = re.compile(r"[A-Z]{2}")
 
 
@@ -120,7 +125,7 @@ def _words(array: Array) -> Counter[str] | None:
 
 def _comma(words: Counter[str]) -> bool:
     """Whether a column can only have decimal commas."""
-    return any("," in word for word in words) and find_form(words) == "number ,"
+    return any("," in word for word in words) and find_form(words).startswith("number ,")
 
 
 def _plan(
@@ -173,7 +178,7 @@ def _reading(array: Array, words: Counter[str], form: str, day_first: bool | Non
         return f"number{rest}"
     example = max(readable, key=lambda word: (sum(map(word.count, ",.")), len(word)))
     unsure = "; write --decimal if not" if is_ambiguous(readable) else ""
-    return f"number, {example!r} read as {parse_number(example, form[-1]):.10g}{unsure}{rest}"
+    return f"number, {example!r} read as {parse_number(example, *decimal_and_unit(form)):.10g}{unsure}{rest}"
 
 
 def _in_iso(word: str, form: str) -> str:
@@ -201,11 +206,15 @@ def _number(name: str, array: Array, keep: bool) -> ColumnPlan:
     if not len(known):
         return ColumnPlan(name, None, "left out: it is empty", missing)
     if distinct == 1 and not keep:
-        return ColumnPlan(name, None, f"left out: it is {known[0]:g} in every row", missing, 1)
+        return ColumnPlan(name, None, f"left out: it is {known[0]:g} {_everywhere(missing)}", missing, 1)
     whole = bool((known == np.round(known)).all())
     if not keep and whole and distinct == len(array) >= ID_MIN_ROWS and _is_id(name, known):
         return ColumnPlan(name, None, f"left out: an ID, {distinct:,} different whole numbers", 0, distinct)
     return ColumnPlan(name, "number", "number", missing, distinct)
+
+
+def _everywhere(missing: int) -> str:
+    return "wherever it has a value" if missing else "in every row"
 
 
 def _is_id(name: str, values: Array) -> bool:
@@ -275,6 +284,37 @@ def complete_rows(table: Table, plans: Sequence[ColumnPlan]) -> tuple[Array, tup
             first = min(first, (int(np.flatnonzero(gaps)[0]), plan.name))
         complete &= ~gaps
     return complete, first
+
+
+def total_row(table: Table) -> int | None:
+    """The first or last row, if its numbers are the sums of the others': in two columns and in half of all that have a
+    number there, or in one beside a word like "Total"."""
+    n = len(table)
+    if n < TOTAL_MIN_ROWS:
+        return None
+    for row in (n - 1, 0):
+        words = [array[row] for array in table.arrays if array.dtype == object and array[row] is not None]
+        columns = [array for array in table.arrays if array.dtype != object]
+        columns += [_numbers_around(array, row) for array in table.arrays if array.dtype == object]
+        sums = [
+            (float(column[row]), float(np.nansum(np.delete(column, row))))
+            for column in columns
+            if not np.isnan(column[row]) and np.count_nonzero(column) > 2
+        ]
+        equal = sum(abs(value - total) <= TOTAL_TOLERANCE * abs(total) and total != 0 for value, total in sums)
+        named = any(TOTAL_NAME.match(word) for word in words)
+        if (equal >= 2 and 2 * equal >= len(sums)) or (equal and named):
+            return row
+    return None
+
+
+def _numbers_around(array: Array, row: int) -> Array:
+    """A column of words as numbers, if that row and most others have one; else gaps."""
+    word = array[row]
+    if word is None or (np.isnan(parse_number(word, ".")) and np.isnan(parse_number(word, ","))):
+        return np.full(len(array), np.nan)
+    form = find_form(Counter(word for word in array.tolist() if word is not None and not is_gap(word, "number")))
+    return numbers_of(array, form)[:, 0] if form.startswith("number") else np.full(len(array), np.nan)
 
 
 def check_names(option: str, wanted: Sequence[str], table: Table) -> None:

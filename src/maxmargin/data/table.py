@@ -43,6 +43,8 @@ class Table:
         Whether the names are the file's own; otherwise they are "column 1", "column 2" ...
     decimal : str or None
         "," where the file shows that it writes decimal commas.
+    notes : tuple of str
+        What of the file is not in the table.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Table:
     source: str = ""
     headed: bool = True
     decimal: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -119,14 +122,14 @@ def read_table(source: Any, *, format: str | None = None, header: bool | None = 
     made = table_of(file, kind, header)
     names = unique_names(made.names) if made.names is not None else [f"column {i + 1}" for i in range(made.width)]
     places = [i for i, name in enumerate(names) if wanted is None or name in wanted]
-    decimal = None
+    decimal, notes = None, list[str]()
     if isinstance(made, DelimitedTable):
-        arrays, decimal = _of_text(made, places)
+        arrays, decimal = _of_text(made, places, notes)
     else:
         arrays = _joined(file, made.raw_columns(places), len(places))
     if not arrays or not len(arrays[0]):
         raise file.error("has no rows: a data file needs a line for each point")
-    return Table([names[i] for i in places], arrays, file.name, made.names is not None, decimal)
+    return Table([names[i] for i in places], arrays, file.name, made.names is not None, decimal, tuple(notes))
 
 
 def _joined(source: Source, parts: Iterator[list[Array]], width: int) -> list[Array]:
@@ -153,19 +156,25 @@ class _WordsInNumbers(Exception):
         self.places = places
 
 
-def _of_text(table: DelimitedTable, places: list[int]) -> tuple[list[Array], str | None]:
-    """Columns of a text table. A column is numbers if its first records are, until a word turns up: then the file is
-    read again."""
+def _of_text(table: DelimitedTable, places: list[int], notes: list[str]) -> tuple[list[Array], str | None]:
+    """Columns of a text table, and the decimal mark where it shows; ``notes`` gets what was left out. A column is
+    numbers if its first records are, until a word turns up: then the file is read again."""
     sample = [
         [record[i + table.first].strip() for _, record in table.sample if i + table.first < len(record)] for i in places
     ]
     decimal = "," if table.delimiter != "," and any(map(_has_decimal_comma, sample)) else None
     texts = {i for i, words in zip(places, sample, strict=True) if not all(map(_is_numeric, words))}
     if decimal:  # 1.234 may then be a thousand
-        texts |= {i for i, words in zip(places, sample, strict=True) if number_form(_filled(words), ",") == "number ,"}
+        texts |= {
+            i
+            for i, words in zip(places, sample, strict=True)
+            if (number_form(_filled(words), ",") or "").startswith("number ,")
+        }
+    titles = [f"{table.n_before} line{'s' * (table.n_before > 1)} before the table left out"] if table.titled else []
     while True:
         try:
-            return _joined(table.source, _text_parts(table, places, texts), len(places)), decimal
+            notes[:] = titles
+            return _joined(table.source, _text_parts(table, places, texts, notes), len(places)), decimal
         except _WordsInNumbers as error:
             texts |= error.places
 
@@ -180,11 +189,13 @@ def _filled(words: list[str]) -> list[str]:
 
 def _has_decimal_comma(words: list[str]) -> bool:
     words = _filled(words)
-    return any("," in word for word in words) and number_form(words) == "number ,"
+    return any("," in word for word in words) and (number_form(words) or "").startswith("number ,")
 
 
-def _text_parts(table: DelimitedTable, places: list[int], texts: set[int]) -> Iterator[list[Array]]:
+def _text_parts(table: DelimitedTable, places: list[int], texts: set[int], notes: list[str]) -> Iterator[list[Array]]:
     """The columns of one block of the file after the other."""
+    footer: list[tuple[int, int]] = []  # lines too short for the table, and their fields: remarks if nothing follows
+    headers: list[int] = []  # lines that repeat the header
     numbers = {i + table.first for i in places if i not in texts}
     fields = [i + table.first for i in places]
     words: dict[str, str | None] = {}  # each word once
@@ -202,6 +213,8 @@ def _text_parts(table: DelimitedTable, places: list[int], texts: set[int]) -> It
                 table.arrow, block, table.delimiter, table.all_width, numbers, fields, gaps=sorted(_spellings())
             )
         if columns is not None:
+            if footer:
+                raise table.wrong_width(*footer[0])
             yield [
                 np.where(np.isfinite(column), column, np.nan) if column.dtype != object else _words(column, words)
                 for column in columns
@@ -209,14 +222,26 @@ def _text_parts(table: DelimitedTable, places: list[int], texts: set[int]) -> It
             continue
         rows: list[list[str]] = []
         for number, fields_of in table._records_from(line, block, blocks if goes_on else iter(())):
+            if table.is_footer(fields_of):
+                footer.append((number, len(fields_of)))
+                continue
+            if footer:
+                raise table.wrong_width(*footer[0])
             if len(fields_of) != table.all_width:
                 raise table.wrong_width(number, len(fields_of))
+            if table.repeats_header(fields_of):
+                headers.append(number)
+                continue
             rows.append(fields_of)
             if len(rows) == 50 * SAMPLE_MAX_RECORDS:
                 yield _columns(rows, fields, numbers, table.first, words)
                 rows = []
         if rows:
             yield _columns(rows, fields, numbers, table.first, words)
+    for lines, what in ((headers, "that repeat the header"), ([line for line, _ in footer], "below the table")):
+        if lines:
+            place = f"line {lines[0]}" if len(lines) == 1 else f"{len(lines)} lines from line {lines[0]} on"
+            notes.append(f"{place} {what.replace('repeat', 'repeats') if len(lines) == 1 else what} left out")
 
 
 def _spellings() -> set[str]:

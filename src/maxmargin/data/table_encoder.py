@@ -73,9 +73,9 @@ class TableEncoder(TransformerMixin, Estimator):
         Whether the result is a CSR matrix. "auto" makes it one if it has 100 columns or more and most of them come from
         categories.
     forms : list of str, optional
-        How the values of each column are written: "number", "number ." ("$1,234.5"), "number ," ("1.234,5"), "time",
-        "date %Y-%m-%d > day month", "category", "category NA" (where NA is a category) or "text";
-        :func:`maxmargin.data.survey.survey` finds them. By default columns of numbers are numbers and others
+        How the values of each column are written: "number", "number ." ("$1,234.5"), "number ," ("1.234,5"),
+        "number . kg", "time", "date %Y-%m-%d > day month", "category", "category NA" (where NA is a category) or
+        "text"; :func:`maxmargin.data.survey.survey` finds them. By default columns of numbers are numbers and others
         categories, and a column that is neither is refused.
     missing : {"refuse", "median", "mode", "indicate"}, default="refuse"
         What becomes of missing values: refused; numbers get their column's median, and a missing category is a category
