@@ -98,6 +98,15 @@ def test_the_categories_are_those_of_the_margin_report():
     assert len(crosses[0].get_offsets()) == np.count_nonzero(y_f < 0)
 
 
+def test_rings_are_dashed_inside_the_margin_and_beyond():
+    model = SVC(kernel="linear", C=0.5, tol=1e-6).fit(X, Y)
+    display = made(model).plot()
+    category = dict(zip(map(tuple, X), margin_report(model, X, Y).category, strict=True))
+    expected = [category[tuple(place)] in ("inside", "misclassified") for place in rings(display)]
+    assert [style[1] is not None for style in display.rings_.get_linestyle()] == expected
+    assert 0 < sum(expected) < len(expected)
+
+
 def test_every_point_is_drawn_once_in_the_colour_of_its_class():
     display = made(SVC().fit(X, Y)).plot()
     groups = [c for c in display.ax_.collections if c.get_zorder() == 3]

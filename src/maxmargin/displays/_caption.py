@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 from maxmargin.kernels import RBF, Kernel, Linear
+from maxmargin.runtime.text_report import short_numbers
 from maxmargin.svm.report import FitReport
 
 BETWEEN = " · "
+CAPTION_DIGITS = 4  # of a number in a caption
 
 
 def caption_items(
@@ -51,12 +52,7 @@ def kernel_text(kernel: Kernel) -> str:
         return "linear kernel"
     if type(kernel) is RBF and isinstance(kernel.gamma, float) and kernel.gamma > 0:
         return f"Gaussian kernel, σ = {1 / math.sqrt(2 * kernel.gamma):.3g}"
-    return short_numbers(" ".join(str(kernel).split()))
-
-
-def short_numbers(text: str) -> str:
-    """The text with its long numbers cut to four digits."""
-    return re.sub(r"\d+\.\d{4,}(e[-+]?\d+)?", lambda number: f"{float(number[0]):.4g}", text)
+    return short_numbers(" ".join(str(kernel).split()), CAPTION_DIGITS)
 
 
 def filled_lines(items: list[str], width: int) -> str:

@@ -2,7 +2,7 @@
 
 colours     of classes and curves in this order: blue, vermilion, green, purple, ...
 solid       the fitted function, the boundary;  dashed: margin and tube;  dotted: the truth
-black rings support vectors;  vermilion ring: what a search has chosen
+black rings support vectors, dashed inside the margin;  vermilion ring: what a search has chosen
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from maxmargin.runtime.parameter_docs import entries
+
 try:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -28,6 +30,22 @@ SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
 RIGHT, WRONG = BLUE, VERMILION
 CLASSES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)  # in the order of the lab
 MARKERS = ("o", "s", "^", "D", "v", "*", "P", "p")
+DISPLAY_ENTRIES = entries(
+    """
+ax : matplotlib Axes, optional
+    Where to draw; without it a new figure is made, that needs no window system.
+ax_divided as ax : matplotlib Axes, optional
+    Its place is divided; without it a new figure is made, that needs no window system.
+ax_now as ax : matplotlib Axes, optional
+    Where to draw at once; without it :meth:`plot` draws.
+display : Display
+    Of this class; :meth:`plot` draws it, unless that was done.
+drawn as display : Display
+    Itself.
+ax_ : matplotlib Axes
+figure_ : matplotlib Figure
+"""
+)
 RING = {"facecolor": "none", "edgecolor": BLACK, "linewidth": 1.3}  # around support vectors
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.displays._figure import RIGHT, WRONG, Display, show_image, space
+from maxmargin.displays._figure import DISPLAY_ENTRIES, RIGHT, WRONG, Display, show_image, space
+from maxmargin.runtime.parameter_docs import documented
 
 if TYPE_CHECKING:
     from maxmargin.digits.example import DigitsResult, PictureResult
 
 
+@documented(DISPLAY_ENTRIES)
 class DigitsDisplay(Display):
     """Test images with their predictions, and the confusion matrix.
 
@@ -51,26 +53,18 @@ class DigitsDisplay(Display):
         ----------
         result : DigitsResult
 
-        Returns
-        -------
-        DigitsDisplay
+        {Returns, display}
         """
         return cls(result)
 
     def plot(self, ax: Any = None, *, n_images: int = 28) -> DigitsDisplay:
         """Draw.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Its place is divided; without it a new figure is made, that needs no window system.
+        {Parameters, ax_divided}
         n_images : int, default=28
             Number of test images shown: the misclassified first, then the first of the others.
 
-        Returns
-        -------
-        DigitsDisplay
-            Itself.
+        {Returns, drawn}
         """
         if n_images < 1:
             raise ValueError(f"n_images={n_images}: show at least one image")
@@ -134,6 +128,7 @@ class DigitsDisplay(Display):
         )
 
 
+@documented(DISPLAY_ENTRIES)
 class PicturesDisplay(Display):
     """The user's own pictures: the original, the 8 x 8 pixels that the model gets, and the score of every digit.
 
@@ -169,26 +164,18 @@ class PicturesDisplay(Display):
         ----------
         results : sequence of PictureResult
 
-        Returns
-        -------
-        PicturesDisplay
+        {Returns, display}
         """
         return cls(results)
 
     def plot(self, ax: Any = None, *, n_pictures: int = 40) -> PicturesDisplay:
         """Draw.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Its place is divided; without it a new figure is made, that needs no window system.
+        {Parameters, ax_divided}
         n_pictures : int, default=40
             Draw at most so many, the first ones.
 
-        Returns
-        -------
-        PicturesDisplay
-            Itself.
+        {Returns, drawn}
         """
         results = self.results[:n_pictures]
         if not results:

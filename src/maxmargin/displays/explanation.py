@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import RIGHT, WRONG, Display, space
+from maxmargin.displays._figure import DISPLAY_ENTRIES, RIGHT, WRONG, Display, space
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import check_number
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 VECTORS_PER_ROW = 6
 
 
+@documented(DISPLAY_ENTRIES)
 class ExplanationDisplay(Display):
     """The largest contributions to one prediction.
 
@@ -67,12 +69,9 @@ class ExplanationDisplay(Display):
             The number of support vectors.
         image_shape : pair of int, optional
             Height and width, where points are images.
-        ax : matplotlib Axes, optional
-            Where to draw at once; without it :meth:`plot` draws.
+        {ax_now}
 
-        Returns
-        -------
-        ExplanationDisplay
+        {Returns, display}
         """
         from maxmargin.inspection.explanations import explain
 
@@ -84,15 +83,9 @@ class ExplanationDisplay(Display):
     def plot(self, ax: Any = None) -> ExplanationDisplay:
         """Draw.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Its place is divided; without it a new figure is made, that needs no window system.
+        {Parameters, ax_divided}
 
-        Returns
-        -------
-        ExplanationDisplay
-            Itself.
+        {Returns, drawn}
         """
         self.axes_: list[Any] = []
         if self.image_shape is not None:

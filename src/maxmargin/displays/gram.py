@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._caption import plain, short_numbers
-from maxmargin.displays._figure import BLACK, GREEN, VERMILION, Display, axes_of, dense
+from maxmargin.displays._caption import CAPTION_DIGITS, plain
+from maxmargin.displays._figure import BLACK, DISPLAY_ENTRIES, GREEN, VERMILION, Display, axes_of, dense
 from maxmargin.kernels import Precomputed, validate_gram
+from maxmargin.runtime.parameter_docs import documented
+from maxmargin.runtime.text_report import short_numbers
 from maxmargin.runtime.validation import Array, check_labels, check_memory, check_points, check_targets
 from maxmargin.svm.kernel_input import gram_of, kernel_of, resolved
 
 
+@documented(DISPLAY_ENTRIES)
 class GramDisplay(Display):
     """A kernel matrix, sorted by class, and whether it is valid.
 
@@ -81,9 +84,7 @@ class GramDisplay(Display):
         y : array-like of shape (n,), optional
             Their classes.
 
-        Returns
-        -------
-        GramDisplay
+        {Returns, display}
         """
         given = kernel_of(kernel)
         if isinstance(given, Precomputed):
@@ -95,7 +96,9 @@ class GramDisplay(Display):
         names = list(X.columns) if hasattr(X, "columns") else None
         ready = resolved(given, kernel, points, names=names)
         every = np.arange(n)
-        return cls._with_classes(gram_of(ready, points).block(every, every), y, short_numbers(repr(ready)))
+        return cls._with_classes(
+            gram_of(ready, points).block(every, every), y, short_numbers(repr(ready), CAPTION_DIGITS)
+        )
 
     @classmethod
     def from_matrix(cls, K: Any, y: Any = None, *, title: str = "kernel matrix") -> GramDisplay:
@@ -110,9 +113,7 @@ class GramDisplay(Display):
         title : str, default="kernel matrix"
             What it is.
 
-        Returns
-        -------
-        GramDisplay
+        {Returns, display}
         """
         K = dense(K)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
@@ -126,19 +127,13 @@ class GramDisplay(Display):
     def plot(self, ax: Any = None, *, cmap: Any = None, colorbar: bool = True) -> GramDisplay:
         """Draw.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; without it a new figure is made, that needs no window system.
+        {Parameters, ax}
         cmap : str or Colormap, optional
             Colours. By default dark to bright, or, when there are negative values, two colours that part at zero.
         colorbar : bool, default=True
             Whether to explain the colours.
 
-        Returns
-        -------
-        GramDisplay
-            Itself.
+        {Returns, drawn}
         """
         self.figure_, self.ax_ = axes_of(ax, 5.6, 5.2)
         ax = self.ax_

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import CLASSES, Display, axes_of
+from maxmargin.displays._figure import CLASSES, DISPLAY_ENTRIES, Display, axes_of
 from maxmargin.runtime.history import History
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_choice, check_number
 
 STYLES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
@@ -27,6 +28,7 @@ COLUMNS = {
 LOG_SCALE_MIN_RATIO = 100  # of the ends of an x axis
 
 
+@documented(DISPLAY_ENTRIES)
 class HistoryDisplay(Display):
     """Curves of a fit's history, or of several in one picture.
 
@@ -39,8 +41,7 @@ class HistoryDisplay(Display):
     ----------
     lines_ : dict
         The lines of each history by its name, one per binary problem.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    {ax_, figure_}
 
     Examples
     --------
@@ -68,12 +69,9 @@ class HistoryDisplay(Display):
             Fitted, with a ``history_``.
         name : str, optional
             Its name in the legend; by default its class and its solver.
-        ax : matplotlib Axes, optional
-            Where to draw at once; without it :meth:`plot` draws.
+        {ax_now}
 
-        Returns
-        -------
-        HistoryDisplay
+        {Returns, display}
         """
         check_is_fitted(estimator)
         kind = type(estimator).__name__
@@ -93,9 +91,7 @@ class HistoryDisplay(Display):
         ----------
         histories : mapping of str to History
 
-        Returns
-        -------
-        HistoryDisplay
+        {Returns, display}
         """
         return cls(histories)
 
@@ -116,10 +112,7 @@ class HistoryDisplay(Display):
         of those. A log scale has no place for iteration 0. A history of one record is a marker. The binary
         problems of one history (one per class, or per pair) are faint lines of one colour.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; without it a new figure is made, that needs no window system.
+        {Parameters, ax}
         x : {"iteration", "seconds"}, default="iteration"
         y : {"gap", "relative_gap", "excess", "objective", "dual", "margin", "n_support"}, default="gap"
             ``"excess"`` is for histories of one problem: the objective minus the largest dual objective of them all,
@@ -130,10 +123,7 @@ class HistoryDisplay(Display):
             Draw at most so many binary problems of a history, the first ones; the legend says so.
         legend : bool, default=True
 
-        Returns
-        -------
-        HistoryDisplay
-            Itself.
+        {Returns, drawn}
         """
         check_choice("x", x, AXES)
         check_choice("y", y, COLUMNS)

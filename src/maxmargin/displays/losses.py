@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._figure import BLACK, BLUE, GREEN, VERMILION, Display, axes_of
+from maxmargin.displays._figure import BLACK, BLUE, DISPLAY_ENTRIES, GREEN, VERMILION, Display, axes_of
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_choice, check_number
 
 
@@ -34,6 +35,7 @@ LOSSES = {
 }
 
 
+@documented(DISPLAY_ENTRIES)
 class LossDisplay(Display):
     """Losses against the functional margin.
 
@@ -46,8 +48,7 @@ class LossDisplay(Display):
     ----------
     lines_ : dict
         The line of each loss, by name.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    {ax_, figure_}
 
     Examples
     --------
@@ -64,18 +65,12 @@ class LossDisplay(Display):
     def plot(self, ax: Any = None, *, low: float = -2.0, high: float = 3.0, legend: bool = True) -> LossDisplay:
         """Draw.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; without it a new figure is made, that needs no window system.
+        {Parameters, ax}
         low, high : float, default=-2.0, 3.0
             The range of functional margins.
         legend : bool, default=True
 
-        Returns
-        -------
-        LossDisplay
-            Itself.
+        {Returns, drawn}
         """
         check_number("low", low)
         check_number("high", high, above=low)

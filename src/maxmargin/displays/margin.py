@@ -11,6 +11,7 @@ without a hyperplane (nearest neighbours, for instance). The perceptron's f has 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,14 @@ from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.displays._caption import filled_lines, plain
-from maxmargin.displays._figure import MARKERS, RING, Display, axes_of, dense, last_step, points_like
+from maxmargin.displays._figure import DISPLAY_ENTRIES, MARKERS, RING, Display, axes_of, dense, last_step, points_like
 from maxmargin.displays._plane import has_hyperplane, one_class, one_hyperplane, regions, side_of, two_columns
 from maxmargin.inspection.margin_table import CATEGORIES
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_number
 
 FULL_SHADING = 2.5  # |f| from which the shading is full, where f has the scale of the margin
+DASHED = (0, (2.5, 1.8))  # the ring of a support vector inside the margin or beyond it, as in the lab
 EQUAL_AXES_MAX_RATIO = 3.0  # of the axes' lengths, up to which one unit is as long on both
 LEGEND = {
     "outside": "outside the margin",
@@ -35,6 +38,8 @@ LEGEND = {
 }
 
 
+@documented(DISPLAY_ENTRIES)
+@dataclass(eq=False, repr=False, kw_only=True)
 class MarginDisplay(Display):
     """The picture of a classifier, or of a one-class model, on two-dimensional data.
 
@@ -74,8 +79,7 @@ class MarginDisplay(Display):
     handles_ : list of matplotlib artists
         The legend's entries, for a legend elsewhere: ``figure.legend(handles=display.handles_)``.
     caption_ : matplotlib Text or None
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    {ax_, figure_}
 
     Examples
     --------
@@ -90,36 +94,19 @@ class MarginDisplay(Display):
     >>> display.figure_.savefig("margin.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        *,
-        X: Array,
-        codes: Array,
-        names: Any,
-        colours: Any,
-        horizontal: Array,
-        vertical: Array,
-        values: Array,
-        regions: bool,
-        levels: Any,
-        category: Array,
-        support: Array,
-        caption: Any,
-        axis_names: Any = ("x₁", "x₂"),
-    ) -> None:
-        self.X = X
-        self.codes = codes
-        self.names = names
-        self.colours = colours
-        self.horizontal = horizontal
-        self.vertical = vertical
-        self.values = values
-        self.regions = regions
-        self.levels = levels
-        self.category = category
-        self.support = support
-        self.caption = caption
-        self.axis_names = axis_names
+    X: Array
+    codes: Array
+    names: Any
+    colours: Any
+    horizontal: Array
+    vertical: Array
+    values: Array
+    regions: bool
+    levels: Any
+    category: Array
+    support: Array
+    caption: Any
+    axis_names: Any = ("x₁", "x₂")
 
     @classmethod
     def from_estimator(
@@ -149,12 +136,9 @@ class MarginDisplay(Display):
             Points of the grid along either side.
         pad : float, default=0.1
             The border around the points, as a share of their range.
-        ax : matplotlib Axes, optional
-            Where to draw at once; without it :meth:`plot` draws.
+        {ax_now}
 
-        Returns
-        -------
-        MarginDisplay
+        {Returns, display}
         """
         check_is_fitted(estimator)
         check_number("grid_resolution", grid_resolution, least=2, integer=True)
@@ -191,10 +175,7 @@ class MarginDisplay(Display):
     ) -> MarginDisplay:
         """Draw.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; without it a new figure is made, that needs no window system.
+        {Parameters, ax}
         legend : bool, default=True
             Whether to put a legend to the right of the axes.
         caption : bool, default=True
@@ -203,10 +184,7 @@ class MarginDisplay(Display):
         size : float, default=55.0
             Of the points, in square points of print.
 
-        Returns
-        -------
-        MarginDisplay
-            Itself.
+        {Returns, drawn}
         """
         check_number("size", size, above=0)
         self.figure_, self.ax_ = axes_of(ax, 8.6 if legend else 6.4, 5.6)
@@ -272,14 +250,20 @@ class MarginDisplay(Display):
         wrong = self.X[self.category == "misclassified"]
         if len(wrong):
             self.ax_.scatter(*wrong.T, marker="x", s=1.5 * size, color="black", linewidth=2.0, zorder=4)
-        for category in CATEGORIES:
-            if (self.category == category).any() and category != "misclassified":
+        for category in ("outside", "on"):
+            if (self.category == category).any():
                 own = _style(category, "0.55")
                 style = {"markerfacecolor": own["facecolor"], "markeredgecolor": own["edgecolor"]}
                 self._handle(LEGEND[category], marker="o", markersize=8, linestyle="", color="0.55", **style)
+        if (self.category == "inside").any():
+            label = plain(LEGEND["inside"])
+            self.handles_.append(self.ax_.scatter([], [], s=3.4 * size, label=label, linestyle=DASHED, **RING))
         if len(wrong):
             self._handle(LEGEND["misclassified"], marker="x", color="black", markersize=8, linestyle="")
-        self.rings_ = self.ax_.scatter(*self.support.T, s=3.4 * size, zorder=5, **RING)
+        beyond = self.X[np.isin(self.category, ("inside", "misclassified"))]
+        dashed = (self.support[:, None] == beyond[None]).all(axis=2).any(axis=1)
+        lines = [DASHED if one else "-" for one in dashed]
+        self.rings_ = self.ax_.scatter(*self.support.T, s=3.4 * size, zorder=5, linestyle=lines or "-", **RING)
         if len(self.support):
             ring = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 1.3}
             self._handle("support vectors", marker="o", markersize=13, linestyle="", color="black", **ring)
@@ -308,9 +292,7 @@ class MarginDisplay(Display):
 
 
 def _style(category: str, colour: str) -> dict[str, Any]:
-    """Inside the margin hollow, on it with a black edge, elsewhere filled."""
-    if category == "inside":
-        return {"facecolor": "white", "edgecolor": colour, "linewidth": 2.0}
+    """On the margin with a black edge."""
     return {"facecolor": colour, "edgecolor": "black" if category == "on" else "white", "linewidth": 0.8}
 
 

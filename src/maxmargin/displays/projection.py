@@ -12,20 +12,34 @@ The share of a component is its eigenvalue over the sum of all, which is the tra
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import BLUE, CLASSES, MARKERS, Display, axes_of, dense, points_like, space
+from maxmargin.displays._figure import (
+    BLUE,
+    CLASSES,
+    DISPLAY_ENTRIES,
+    MARKERS,
+    Display,
+    axes_of,
+    dense,
+    points_like,
+    space,
+)
 from maxmargin.kernels import Precomputed
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_choice, check_number, check_points, check_targets
 from maxmargin.svm.kernel_input import gram_of
 
 CONTOUR_LEVELS = 15
 
 
+@documented(DISPLAY_ENTRIES)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ProjectionDisplay(Display):
     """Projections on principal components, by class, or the components as functions on the plane.
 
@@ -69,18 +83,12 @@ class ProjectionDisplay(Display):
     2
     """
 
-    def __init__(
-        self,
-        *,
-        Z: Array,
-        components: Sequence[int],
-        shares: Array | None = None,
-        y: Array | None = None,
-        plane: tuple[Array, Array, Array, Array] | None = None,
-        names: Sequence[str] = ("x₁", "x₂"),
-    ) -> None:
-        self.Z, self.components, self.shares, self.y = Z, tuple(components), shares, y
-        self.plane, self.names = plane, tuple(names)
+    Z: Array
+    components: Sequence[int]
+    shares: Array | None = None
+    y: Array | None = None
+    plane: tuple[Array, Array, Array, Array] | None = None
+    names: Sequence[str] = ("x₁", "x₂")
 
     @classmethod
     def from_estimator(
@@ -108,12 +116,9 @@ class ProjectionDisplay(Display):
             Which components to show, from 0: two for the scatter plot, one or more for contours.
         n_grid : int, default=80
             Places along each axis of the plane where contours are computed.
-        ax : matplotlib Axes, optional
-            Where to draw at once; without it :meth:`plot` draws.
+        {ax_now}
 
-        Returns
-        -------
-        ProjectionDisplay
+        {Returns, display}
         """
         n_grid = int(check_number("n_grid", n_grid, least=2, integer=True))
         projections = dense(estimator.transform(X))
@@ -154,15 +159,13 @@ class ProjectionDisplay(Display):
         legend : bool, default=True
             Whether to name the classes.
 
-        Returns
-        -------
-        ProjectionDisplay
-            Itself.
+        {Returns, drawn}
         """
         if check_choice("kind", kind, ["scatter", "contours"]) == "scatter":
             if len(self.components) != 2:
                 raise ValueError(
-                    f"a scatter plot has two axes; got components={self.components}: name two, or use kind='contours'."
+                    f"a scatter plot has two axes; got components={tuple(self.components)}: name two, or use "
+                    "kind='contours'."
                 )
             self.figure_, self.ax_ = axes_of(ax)
             self.scatters_ = self._points(self.ax_, self.Z)

@@ -9,6 +9,7 @@ blending weights    f(x0) = b(x0)'y, one number b_i(x0) for each training point
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from maxmargin.displays._caption import plain
 from maxmargin.displays._figure import (
     BLACK,
     BLUE,
+    DISPLAY_ENTRIES,
     GREEN,
     ORANGE,
     RING,
@@ -30,12 +32,15 @@ from maxmargin.displays._figure import (
     space,
     transformed,
 )
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_flag, check_number, check_points, check_targets
 
 OVERHANG_SHARE = 0.05  # of the range of x, that the curve goes beyond the points on both sides
 ESCAPE_SHARE = 0.5  # of the range of y, up to which it is shown above and below them
 
 
+@documented(DISPLAY_ENTRIES)
+@dataclass(eq=False, repr=False, kw_only=True)
 class RegressionDisplay(Display):
     """A fitted regression on one column: points, curve, and tube, basis functions or blending weights.
 
@@ -85,25 +90,18 @@ class RegressionDisplay(Display):
     >>> display.figure_.savefig("tube.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        *,
-        x: Array,
-        y: Array,
-        grid: Array,
-        curve: Array,
-        epsilon: float | None = None,
-        support: Array | None = None,
-        basis: Array | None = None,
-        truth: Array | None = None,
-        blend: Callable[[float], tuple[Array, Array]] | None = None,
-        title: str = "",
-        xlabel: str = "x",
-        ylabel: str = "y",
-    ) -> None:
-        self.x, self.y, self.grid, self.curve = x, y, grid, curve
-        self.epsilon, self.support, self.basis, self.truth, self.blend = epsilon, support, basis, truth, blend
-        self.title, self.xlabel, self.ylabel = title, xlabel, ylabel
+    x: Array
+    y: Array
+    grid: Array
+    curve: Array
+    epsilon: float | None = None
+    support: Array | None = None
+    basis: Array | None = None
+    truth: Array | None = None
+    blend: Callable[[float], tuple[Array, Array]] | None = None
+    title: str = ""
+    xlabel: str = "x"
+    ylabel: str = "y"
 
     @classmethod
     def from_estimator(
@@ -134,12 +132,9 @@ class RegressionDisplay(Display):
             The function that the points were drawn from, of an array of shape (n,).
         n_grid : int, default=500
             Number of places where the curve is computed.
-        ax : matplotlib Axes, optional
-            Where to draw at once; without it :meth:`plot` draws.
+        {ax_now}
 
-        Returns
-        -------
-        RegressionDisplay
+        {Returns, display}
         """
         check_flag("basis", basis)
         n_grid = int(check_number("n_grid", n_grid, least=2, integer=True))
@@ -184,10 +179,7 @@ class RegressionDisplay(Display):
         legend : bool, default=True
             Whether to explain the lines.
 
-        Returns
-        -------
-        RegressionDisplay
-            Itself.
+        {Returns, drawn}
         """
         self.blend_ax_: Any = None
         if blend_at is None:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import CLASSES, Display, space
+from maxmargin.displays._figure import CLASSES, DISPLAY_ENTRIES, Display, space
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_choice, check_number, check_targets
 
 
@@ -61,6 +62,7 @@ def reliability_curve(p: Array, positive: Array, label: Any, n_bins: int, strate
     return ReliabilityCurve(label, predicted, observed, count[used], edges)
 
 
+@documented(DISPLAY_ENTRIES)
 class ReliabilityDisplay(Display):
     """Predicted probability against observed frequency, and how many points there are of each probability.
 
@@ -108,12 +110,9 @@ class ReliabilityDisplay(Display):
         n_bins : int, default=10
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width, or of equal numbers of points.
-        ax : matplotlib Axes, optional
-            Where to draw at once; without it :meth:`plot` draws.
+        {ax_now}
 
-        Returns
-        -------
-        ReliabilityDisplay
+        {Returns, display}
         """
         if not hasattr(estimator, "predict_proba"):
             raise AttributeError(
@@ -142,9 +141,7 @@ class ReliabilityDisplay(Display):
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width, or of equal numbers of points.
 
-        Returns
-        -------
-        ReliabilityDisplay
+        {Returns, display}
         """
         check_number("n_bins", n_bins, least=1, integer=True)
         check_choice("strategy", strategy, ["uniform", "quantile"])
@@ -168,16 +165,10 @@ class ReliabilityDisplay(Display):
     def plot(self, ax: Any = None, *, legend: bool = True) -> ReliabilityDisplay:
         """Draw.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Its place is divided; without it a new figure is made, that needs no window system.
+        {Parameters, ax_divided}
         legend : bool, default=True
 
-        Returns
-        -------
-        ReliabilityDisplay
-            Itself.
+        {Returns, drawn}
         """
         self.figure_, place = space(ax, 6.4, 6.4)
         grid = place.subgridspec(2, 1, height_ratios=(3.2, 1.0), hspace=0.05)

@@ -8,17 +8,21 @@ best of their values: a cell shows the highest mean score there is with its two.
 from __future__ import annotations
 
 import numbers
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._figure import BLACK, BLUE, VERMILION, Display, axes_of
+from maxmargin.displays._figure import BLACK, BLUE, DISPLAY_ENTRIES, VERMILION, Display, axes_of
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array
 
 MAP_PIXELS = 480  # of each side
 SCORES_MAX_CELLS = 64  # up to which scores are written into them
 
 
+@documented(DISPLAY_ENTRIES)
+@dataclass(eq=False, repr=False)
 class SearchDisplay(Display):
     """Mean scores of a grid search over two of its parameters.
 
@@ -35,8 +39,7 @@ class SearchDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    {ax_, figure_}
     image_ : AxesImage or None
         The map.
     marker_ : matplotlib Line2D
@@ -55,20 +58,12 @@ class SearchDisplay(Display):
     >>> display.figure_.savefig("search.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        results: dict[str, Any],
-        best_index: int,
-        *,
-        x: str | None = None,
-        y: str | None = None,
-        score_name: str = "mean score",
-    ) -> None:
-        self.results = results
-        self.best_index = best_index
-        self.x = x
-        self.y = y
-        self.score_name = score_name
+    results: dict[str, Any]
+    best_index: int
+    _: KW_ONLY
+    x: str | None = None
+    y: str | None = None
+    score_name: str = "mean score"
 
     @classmethod
     def from_estimator(
@@ -81,14 +76,11 @@ class SearchDisplay(Display):
         estimator : fitted SVCCV, SVRCV, NuSVCCV or GridSearchCV
         x, y : str, optional
             The parameters of the axes.
-        ax : matplotlib Axes, optional
-            Where to draw; without it a new figure is made, that needs no window system.
+        {ax}
         **options
             Of :meth:`plot`.
 
-        Returns
-        -------
-        SearchDisplay
+        {Returns, display}
         """
         if not hasattr(estimator, "cv_results_"):
             raise TypeError(f"{type(estimator).__name__} has no cv_results_: give a search, and fit it first.")
@@ -105,20 +97,14 @@ class SearchDisplay(Display):
     def plot(self, ax: Any = None, *, cmap: Any = "cividis", colorbar: bool = True, text: bool = True) -> SearchDisplay:
         """Draw.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; without it a new figure is made, that needs no window system.
+        {Parameters, ax}
         cmap : str or Colormap, default="cividis"
             Colours of the map, dark for low scores.
         colorbar : bool, default=True
         text : bool, default=True
             Write the scores into their cells, if there are not too many.
 
-        Returns
-        -------
-        SearchDisplay
-            Itself.
+        {Returns, drawn}
         """
         names = self._names()
         self.figure_, self.ax_ = axes_of(ax, 6.8, 5.0)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import BLUE, RIGHT, WRONG, Display, axes_of
+from maxmargin.displays._figure import BLUE, DISPLAY_ENTRIES, RIGHT, WRONG, Display, axes_of
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import check_choice, check_number
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ KINDS = ("bar", "beeswarm", "force")
 SWARM_BINS = 60  # along the axis; points of one bin are spread around the feature's line
 
 
+@documented(DISPLAY_ENTRIES)
 class ShapleyDisplay(Display):
     """Shapley values drawn.
 
@@ -32,8 +34,7 @@ class ShapleyDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    {ax_, figure_}
 
     Examples
     --------
@@ -69,12 +70,9 @@ class ShapleyDisplay(Display):
         kind : {"bar", "beeswarm", "force"}, default="beeswarm"
         top : int, default=10
             The features to show.
-        ax : matplotlib Axes, optional
-            Where to draw at once; without it :meth:`plot` draws.
+        {ax_now}
 
-        Returns
-        -------
-        ShapleyDisplay
+        {Returns, display}
         """
         from maxmargin.inspection.shapley import shapley_values
 
@@ -83,15 +81,7 @@ class ShapleyDisplay(Display):
     def plot(self, ax: Any = None) -> ShapleyDisplay:
         """Draw.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where; without it a new figure is made, that needs no window system.
-
-        Returns
-        -------
-        ShapleyDisplay
-            Itself.
+        {ax -> drawn}
         """
         check_choice("kind", self.kind, KINDS)
         top = check_number("top", self.top, least=1, integer=True)
