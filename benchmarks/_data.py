@@ -26,11 +26,12 @@ class MissingDataError(Exception):
 
 @dataclass(frozen=True)
 class Data:
-    """Training rows, their targets, and test rows (None where no test rows were asked for)."""
+    """Training rows and test rows with their targets (None where no test rows were asked for)."""
 
     X: Any
     y: Any
     X_test: Any = None
+    y_test: Any = None
 
     @property
     def shape(self) -> str:
@@ -42,7 +43,8 @@ class Data:
         if rows >= n:
             return self
         at = np.sort(np.random.RandomState(seed).permutation(n)[:rows])
-        return Data(self.X[at], self.y[at], None if self.X_test is None else self.X_test[:rows])
+        test = [None if part is None else part[:rows] for part in (self.X_test, self.y_test)]
+        return Data(self.X[at], self.y[at], *test)
 
 
 def read_npz(folder: Path, name: str) -> Arrays:
@@ -142,7 +144,8 @@ def load(
     if recipe.shuffle:
         order = np.random.RandomState(0).permutation(X.shape[0])[:rows]
         X, y = X[order], y[order]
-    data = Data(X[:rows], y[:rows], arrays["X_test"][:test_rows] if test_rows else None)
+    test = [arrays.get(part)[:test_rows] if test_rows else None for part in ("X_test", "y_test")]
+    data = Data(X[:rows], y[:rows], *test)
     if most:
         data = data.sample(most)
     X, X_test = (None if part is None else _scaled(part, recipe) for part in (data.X, data.X_test))
@@ -152,7 +155,8 @@ def load(
         X, X_test = scaler.transform(X), None if X_test is None else scaler.transform(X_test)
     if recipe.standardise_y:
         y = (y - y.mean(dtype=np.float64)) / y.std(dtype=np.float64)
-    return Data(X.astype(dtype, copy=False), y, None if X_test is None else X_test.astype(dtype, copy=False))
+    X_test = None if X_test is None else X_test.astype(dtype, copy=False)
+    return Data(X.astype(dtype, copy=False), y, X_test, data.y_test)
 
 
 def _scaled(X: Any, recipe: Recipe) -> Any:

@@ -25,15 +25,16 @@ QUICK_ROWS = 400
 WARM_UP = 2000  # rows of the fit before timing
 
 TEXT = """\
-scikit-learn's linear machines always penalise the intercept; ours leaves it free unless it is told otherwise. So ours
-is timed twice: free, which is its default, and penalised in the same way (`intercept_scaling=1`), where both minimise
-the same function. **The ratio and the objectives compare the latter**: the same problem for both, judged in float64
-apart from every solver. Stop rules differ: ours is a certified relative duality gap of `tol`, scikit-learn's is one of
-its own with the same number, which promises nothing about the objective; "above ours" shows what it was worth. Where
-scikit-learn has a solver of the dual and one of the primal, both are timed and the faster one that ended by itself
-counts. "cap" marks a fit that ended at its `max_iter` (scikit-learn's default, 1,000): its time is not that of a
-solution. Predictions are of the training rows. Both libraries get the same float64 arrays; LIBLINEAR uses one thread.
-covtype is the first half of its rows after `RandomState(0).permutation`, standardised."""
+scikit-learn's linear models always penalise the intercept; ours leave it free by default. So ours are timed twice:
+with a free intercept, and with an intercept that is penalised in the same way (`intercept_scaling=1`), where both
+libraries minimise the same function. **The ratio and the objectives compare the latter**: the same problem for both,
+with objectives computed in float64 independently of any solver. The stopping rules differ: ours is a certified
+relative duality gap of `tol`; scikit-learn applies the same number to a different criterion, which guarantees nothing
+about the objective. "above ours" shows the difference. Where scikit-learn has a solver for the dual and one for the
+primal, both are timed, and the faster one that converged counts. "cap" marks a fit that stopped at its `max_iter`
+(scikit-learn's default, 1,000): its time is not that of a solution. Predictions are of the training rows. Both
+libraries get the same float64 arrays; LIBLINEAR uses one thread. covtype is the first half of its rows after
+`RandomState(0).permutation`, standardised."""
 
 
 @dataclass

@@ -17,7 +17,7 @@ import maxmargin
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import exact, growth
+from benchmarks import exact, growth, records
 from benchmarks._cold import Start
 from benchmarks._data import RECIPES, MissingDataError, load, read_npz
 from benchmarks._evaluate import Evaluation, Kernel, evaluate
@@ -302,6 +302,78 @@ def test_a_slow_peer_is_left_out(monkeypatch, folder):
     assert [p.at for p in points if p.library == "sklearn" and not math.isnan(p.seconds)] == [10, 20]
     assert growth.exponent(points, "maxmargin", "seconds") == pytest.approx(1.0)
     assert "| 40 | 0.04 | - | - |" in growth.table(points, "n")
+
+
+@pytest.fixture(scope="module")
+def published_sets(folder):
+    """The sets of the records, tiny, beside those of ``folder``."""
+    rng = np.random.default_rng(0)
+    pixels, digit = rng.integers(0, 256, (80, 9)).astype(np.uint8), np.arange(80) % 4
+    np.savez(folder / "mnist.npz", X_train=pixels, y_train=digit, X_test=pixels[:20], y_test=digit[:20])
+    np.savez(folder / "kin40k.npz", X=rng.normal(size=(60, 3)), y=rng.normal(size=60))
+    (folder / "oneclass").mkdir()
+    np.savez(folder / "oneclass" / "mammography.npz", X=rng.normal(size=(60, 3)), y=np.zeros(60))
+    bases = np.array(list("ACGT"))
+    text = np.array(["".join(bases[rng.integers(0, 2 + kind, 30)]) for kind in np.arange(60) % 3])
+    np.savez(folder / "splice.npz", text=text, y=np.arange(60) % 3)
+    return folder
+
+
+def test_every_record_is_a_command(published_sets, tmp_path, capsys):
+    scores = {"mnist-sigma15", "mnist-odd-even", "covtype-dcsvm", "covtype-grid", "strings", "nystroem"}
+    for name in records.ROWS:
+        out = tmp_path / f"{name}.json"
+        assert records.main([name, "--data", str(published_sets), "--rows", "150", "--json", str(out)]) == 0
+        printed = capsys.readouterr().out
+        assert "A trial on at most 150 rows" in printed
+        assert "FAILED" not in printed
+        lines = json.loads(out.read_text())["lines"]
+        assert lines
+        assert all(line["seconds"] > 0 for line in lines)
+        judged = [line["violation"] for line in lines if not math.isnan(line["violation"])]
+        assert all(violation <= 1e-3 * (1 + 1e-6) for violation in judged)
+        assert judged or name in ("covtype-linear", "nystroem")
+        if name in scores:
+            assert all(0 <= line["score"] <= 1 for line in lines)
+    assert "Missing: http" in _printed_of(["one-class", "--data", str(published_sets), "--rows", "50"], capsys)
+
+
+def _printed_of(arguments: list[str], capsys) -> str:
+    assert records.main(arguments) == 0
+    return str(capsys.readouterr().out)
+
+
+def test_records_beside_a_peer_and_a_missing_set(folder, tmp_path, capsys):
+    both = ["--libraries", "maxmargin", "sklearn", "--rows", "200"]
+    text = _printed_of(["covtype-dcsvm", "--data", str(folder), *both], capsys)
+    assert "| covtype, C = 32, gamma = 32 | 200 x 3 | scikit-learn |" in text
+    text = _printed_of(["covtype-linear", "--data", str(folder), *both], capsys)
+    assert "LIBLINEAR) |" in text
+    assert "objective" in text
+    for row in ("covtype-dcsvm", "covtype-grid", "strings"):
+        assert "Missing:" in _printed_of([row, "--data", str(tmp_path)], capsys)
+    only = _printed_of(["sklbench", "--data", str(folder), "--rows", "60", "--only", "fried half"], capsys)
+    assert only.count("| maxmargin |") == 1
+
+
+def test_records_call_a_missed_tolerance_failed():
+    X, y = blobs()
+    model = sklearn.svm.SVC(gamma=0.4, tol=0.5).fit(X, y)
+    line = records.Line("w", "9 x 9", "sklearn")
+    records.judge(line, model, X, y, 1e-3)
+    assert line.note.startswith("FAILED")
+
+
+def test_generated_records():
+    X, y = (records.two_planes()[part] for part in "Xy")
+    assert set(np.unique(X[:, 0])) == {-1.0, 1.0}
+    assert set(np.unique(X[:, 1:])) == {-1.0, 0.0, 1.0}
+    expected = np.where(X[:, 0] > 0, 3 + 3 * X[:, 1] + 2 * X[:, 2] + X[:, 3], -3 + 3 * X[:, 4] + 2 * X[:, 5] + X[:, 6])
+    assert np.std(y - expected) == pytest.approx(1.0, abs=0.02)
+    unit = records.unit_columns({"X": np.array([[0, 5], [10, 5], [5, 5], [2, 5], [1, 5]]), "y": np.arange(5)})
+    assert unit["X_train"].shape == (4, 2)
+    assert np.vstack((unit["X_train"], unit["X_test"])).max() == 1.0
+    assert len(records.generated(30)[0]) == 30
 
 
 def test_libraries():
