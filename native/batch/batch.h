@@ -8,7 +8,8 @@
 // minus the smallest of one that may rise. Points lie in segments (a class, a side of the problem, all rows); a problem
 // has one or two runs, each a segment:
 //
-//     C-SVC, one-class     one run (all rows) or two (classes i and j), one equality over all variables
+//     C-SVC                one run (all rows) or two (classes i and j), one equality over all variables
+//     one-class, quantile  one run, one equality
 //     nu-SVC               two runs, an equality in each
 //     epsilon-SVR          two runs over the same segment (alpha, alpha*), one equality;  nu-SVR: an equality in each
 //
@@ -89,7 +90,7 @@ struct SharedRows {
   void (*yield)();
 };
 
-enum Rule : int32_t { C_SVC, NU_SVC, EPS_SVR, NU_SVR, ONE_CLASS };
+enum Rule : int32_t { C_SVC, NU_SVC, EPS_SVR, NU_SVR, ONE_CLASS, QUANTILE };
 enum Status : int8_t { OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN };
 
 struct Problems {

@@ -64,7 +64,9 @@ template <class T> struct MadeRows {
     if (slot != recent[0]) recent[1] = recent[0], recent[0] = slot;
     if (!of[slot]) make(slot);
     if (!shared) return of[slot] - (run && layout.twins ? layout.padded[0] : 0);
-    return (run == layout.run(slot) ? shared_row(slot) : of[slot]) - (run ? layout.padded[0] : 0);
+    if (!layout.twins && run != layout.run(slot)) return of[slot] - (run ? layout.padded[0] : 0);
+    while (__atomic_load_n(shared_state(slot), __ATOMIC_ACQUIRE) != SHARED_READY) s.shared.yield();
+    return shared_row(slot) - (run ? layout.padded[0] : 0);
   }
   INLINE int64_t take_work() {
     const int64_t done = work;
@@ -113,7 +115,6 @@ template <class T> struct MadeRows {
           __atomic_store_n(shared_state(chosen[at[r]]), uint8_t(SHARED_READY), __ATOMIC_RELEASE);
       work += m * layout.padded[k] * (1 + d / 16), made += m * layout.padded[k];
     }
-    while (shared && __atomic_load_n(shared_state(wanted), __ATOMIC_ACQUIRE) != SHARED_READY) s.shared.yield();
   }
 
   // to[r][0:padded] = k(point at[r], segment of run k), a tile of rows at a time; rows that fill up a tile are repeated.

@@ -133,8 +133,8 @@ INLINE bool ones(int kind) { return kind == EXP2 || kind == DECAY; }
 template <class T>
 MadeRows<T> made_rows(State<T>& z, const T* const* panels, const T* const* v, bool shared, Arena* arena) {
   const int64_t n = z.layout.kernel_size, d = z.s.points.d;
-  shared = shared && z.layout.runs == 2 && !z.layout.twins;
-  const int64_t width = shared ? maximum(z.layout.padded[0], z.layout.padded[1]) : n;
+  const bool alone = z.layout.runs == 1 || z.layout.twins;  // all of a row of K is shared, and nothing its own
+  const int64_t width = !shared ? n : alone ? 1 : maximum(z.layout.padded[0], z.layout.padded[1]);
   int64_t capacity = int64_t(z.s.row_bytes / double(width * int64_t(sizeof(T))));
   capacity = minimum(maximum<int64_t>(capacity, 2 * MADE_ROWS_MAX), n + 2 * MADE_ROWS_MAX);
   MadeRows<T> rows{z.s,     z.layout, z.x,     {panels[0], panels[1]}, {v[0], v[1]}, z.s.rows_at_once, width, capacity, 0, 0, 0,
@@ -277,9 +277,10 @@ template <class T> void publish(State<T>& z, Ended ended, int64_t steps, int64_t
       double slack = 0;
       if (q.rule == C_SVC) slack = 1 - y * (f + b);
       if (q.rule == NU_SVC) slack = third - y * (f + b);
-      if (q.rule == ONE_CLASS) slack = third - f;
+      if (q.rule == ONE_CLASS) slack = -pull;
       if (q.rule == EPS_SVR || q.rule == NU_SVR) slack = k == 0 ? absolute(y - f - b) - third : 0.0;
       if (slack > 0) losses += bound * slack;
+      if (q.rule == QUANTILE) losses -= pull * (pull > 0 ? z.x.lower[v] : z.x.upper[v]);
     }
   }
   if (q.rule == NU_SVC || q.rule == ONE_CLASS) losses -= third * total;

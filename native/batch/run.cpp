@@ -175,11 +175,13 @@ class BlockStages {
   size_t held_ = 0;
 };
 
-// Bytes of K of each segment with itself, if several problems of two segments each use them; otherwise 0.
+// Bytes of K of each segment with itself, if several problems use them, all of two segments or all of one; otherwise 0.
 size_t shareable_bytes(const Batch& s) {
-  if (s.source != TILES || s.segments.count < 3) return 0;
+  if (s.source != TILES) return 0;
+  int64_t alone = 0;
   for (int64_t p = 0; p < s.problems.count; p++)
-    if (s.problems.segments[2 * p + 1] < 0 || s.problems.segments[2 * p + 1] == s.problems.segments[2 * p]) return 0;
+    if (s.problems.segments[2 * p + 1] < 0 || s.problems.segments[2 * p + 1] == s.problems.segments[2 * p]) alone++;
+  if (alone == 0 ? s.segments.count < 3 : alone < s.problems.count || s.problems.count <= s.segments.count) return 0;
   size_t sum = 0;
   for (int64_t c = 0; c < s.segments.count; c++)
     sum += size_t(s.segments.padded[c]) * size_t(s.segments.padded[c]) * (s.twice ? 8 : 4);

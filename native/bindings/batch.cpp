@@ -161,7 +161,7 @@ void solve_batch(nb::tuple points, std::tuple<int, int, double, double, bool> fo
   border::check_length(a, 0, variables, "variables");
   border::check_length(f, 0, variables, "variables");
   const auto [which, joined, tol, epsilon, max_steps] = rule;
-  border::check_scalar(which >= 0 && which <= batch::ONE_CLASS, "rule", "a kind of problem", which);
+  border::check_scalar(which >= 0 && which <= batch::QUANTILE, "rule", "a kind of problem", which);
   if ((which == batch::NU_SVC || which == batch::NU_SVR) && joined)
     border::refuse_value("joined must be false: nu problems have an equality in each run");
   s.problems = {count,        batch::Rule(which), joined,         tol,          epsilon,         max_steps, runs.data, at.data,

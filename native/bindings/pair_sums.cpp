@@ -120,7 +120,7 @@ void pair_sums_csr(nb::tuple A, nb::handle row_start_, nb::tuple B, nb::handle c
       const auto o = out.array<double, 1>();
       const Starts above(row_start, a.rows), beside(col_start, b.rows);
       check_output(o, above, beside);
-      int64_t entries = 0;  // of the fullest row
+      int64_t entries = 1;  // of the fullest row; never none: memset refuses a null pointer
       for (int64_t i = 0; i < a.rows; i++) entries = std::max(entries, int64_t(a.indptr[i + 1] - a.indptr[i]));
       std::vector<double> panel(size_t(PAIR_PANEL_COLUMNS * entries)), row(static_cast<size_t>(entries));
       std::vector<int32_t> place(size_t(columns), -1);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings/pair_coefficients.h"
-#include "core/border.h"
+#include "core/compound.h"
 
 using nb::literals::operator""_a;
 
@@ -210,6 +210,67 @@ class Predictor {
   std::vector<bool> present_of_;
 };
 
+// Sparse support vectors by columns: checked once, then asked for kernel values of sparse rows.
+class SparseKernelValues {
+ public:
+  // `by_column` are the support vectors as CSC: their transpose as CSR.
+  SparseKernelValues(int kind, double g, double coef0, int degree, nb::handle by_column_, int64_t support)
+      : table_(predictor_table()) {
+    const bool known = kind == PREDICT_RBF || kind == PREDICT_POLYNOMIAL || kind == PREDICT_SIGMOID;
+    border::check_scalar(known, "kind", "1 (rbf), 3 (polynomial) or 4 (sigmoid)", kind);
+    border::check_scalar(degree >= 1 && degree <= MAX_DEGREE, "degree", "from 1 to 1024", degree);
+    border::check_scalar(support >= 0 && support < INT32_MAX, "support", "from 0 to 2^31 - 2", double(support));
+    const border::CsrInput by_column(by_column_, "by_column");
+    const int64_t lanes = table_.sum_lanes;
+    Z_.kind = kind, Z_.degree = degree, Z_.g = g, Z_.coef0 = coef0;
+    Z_.count = support, Z_.padded = (support + lanes - 1) / lanes * lanes;
+    squares_.assign(size_t(Z_.padded), 0.0);
+    border::for_index(by_column.indices, [&](auto none) {
+      using I = decltype(none);
+      const Csr<double, I> T = by_column.matrix<double, I>(support);
+      const int64_t begin = T.indptr[0], end = T.indptr[T.rows];
+      for (int64_t k = 0; k <= T.rows; k++) start_.push_back(int64_t(T.indptr[k]) - begin);
+      for (int64_t p = begin; p < end; p++) {
+        which_.push_back(int32_t(T.indices[p]));
+        entries_.push_back(T.data[p]);
+        squares_[size_t(T.indices[p])] += T.data[p] * T.data[p];
+      }
+    });
+    Z_.start = start_.data(), Z_.which = which_.data(), Z_.entries = entries_.data(), Z_.squares = squares_.data();
+  }
+
+  // out[i, s] = k(z_s, x_i) of the rows of a CSR matrix.
+  void store(nb::handle X_, nb::handle out_) const {
+    const border::CsrInput X(X_, "X");
+    const border::Output out(out_, "out");
+    const auto K = out.array<double, 2>();
+    border::for_index(X.indices, [&](auto none) {
+      using I = decltype(none);
+      const Csr<double, I> x = X.matrix<double, I>(int64_t(start_.size()) - 1);
+      border::check_length(K, 0, x.rows, "rows of X");
+      border::check_length(K, 1, Z_.count, "support vectors");
+      std::vector<double> values(size_t(Z_.padded));
+      nb::gil_scoped_release released;
+      for (int64_t i = 0; i < x.rows; i++) {
+        const int64_t begin = x.indptr[i];
+        const SparseRow<I> row{x.indices + begin, x.data + begin, int64_t(x.indptr[i + 1]) - begin};
+        if constexpr (sizeof(I) == sizeof(int32_t))
+          table_.sparse_values_i32(Z_, row, values.data());
+        else
+          table_.sparse_values_i64(Z_, row, values.data());
+        for (int64_t s = 0; s < Z_.count; s++) K.data[i * Z_.count + s] = values[size_t(s)];
+      }
+    });
+  }
+
+ private:
+  const PredictorTable& table_;
+  SparseAnchors Z_{};
+  std::vector<int64_t> start_;
+  std::vector<int32_t> which_;
+  std::vector<double> entries_, squares_;
+};
+
 }  // namespace
 
 void bind_predictor(nb::module_& m) {
@@ -220,4 +281,8 @@ void bind_predictor(nb::module_& m) {
       .def("decision", &Predictor::decision, "X"_a)
       .def("codes", &Predictor::codes, "X"_a)
       .def_prop_ro("n_features", &Predictor::n_features);
+  nb::class_<SparseKernelValues>(m, "SparseKernelValues")
+      .def(nb::init<int, double, double, int, nb::handle, int64_t>(), "kind"_a, "g"_a, "coef0"_a, "degree"_a,
+           "by_column"_a, "support"_a)
+      .def("store", &SparseKernelValues::store, "X"_a, "out"_a);
 }

@@ -18,7 +18,7 @@ static double dot(const double* a, const double* b, int64_t d) {
   return total;
 }
 
-template <int KIND> INLINE V value_of(V s, const FittedFunction& f) {
+template <int KIND, class Kernel> INLINE V value_of(V s, const Kernel& f) {
   if constexpr (KIND == PREDICT_RBF || KIND == PREDICT_LAPLACIAN)
     return exp2_in_range<double>(cut_below<double>(s * -f.g));
   else {
@@ -95,6 +95,31 @@ static void evaluate(const FittedFunction& f, const double* X, int64_t rows, dou
       out[i * f.outputs + t] = dot(f.Z + t * f.d, X + i * f.d, f.d) + f.intercept[t];
 }
 
-const PredictorTable predictor_table = {WIDTH, LANES<double>, evaluate, kernel_values};
+template <int KIND, class I> static void store_sparse(const SparseAnchors& Z, const SparseRow<I>& x, double* K) {
+  double square = 0;
+  for (int64_t s = 0; s < Z.padded; s++) K[s] = 0;
+  for (int64_t e = 0; e < x.count; e++) {
+    const int64_t column = x.columns[e];
+    const double entry = x.entries[e];
+    square += entry * entry;
+    for (int64_t p = Z.start[column]; p < Z.start[column + 1]; p++) K[Z.which[p]] += entry * Z.entries[p];
+  }
+  for (int64_t s = 0; s < Z.padded; s += LANES<double>) {
+    V sum = load(K + s);
+    if constexpr (KIND == PREDICT_RBF) sum = maximum(load(Z.squares + s) + square - 2 * sum, splat<double>(0));
+    store(K + s, value_of<KIND>(sum, Z));
+  }
+}
+
+template <class I> static void sparse_values(const SparseAnchors& Z, const SparseRow<I>& x, double* K) {
+  switch (Z.kind) {
+    case PREDICT_RBF: return store_sparse<PREDICT_RBF>(Z, x, K);
+    case PREDICT_POLYNOMIAL: return store_sparse<PREDICT_POLYNOMIAL>(Z, x, K);
+    case PREDICT_SIGMOID: return store_sparse<PREDICT_SIGMOID>(Z, x, K);
+  }
+}
+
+const PredictorTable predictor_table = {WIDTH,         LANES<double>,          evaluate,
+                                        kernel_values, sparse_values<int32_t>, sparse_values<int64_t>};
 
 }  // namespace LEVEL

@@ -275,7 +275,7 @@ def arguments():
         ("problems", 7, np.ones(3), ValueError, r"a.shape\[0\] must be 4"),
         ("results", 0, np.zeros(8), ValueError, r"values.shape\[0\] must be 9"),
         ("results", 2, np.zeros(2, np.int8), ValueError, "status"),
-        ("rule", 0, 5, ValueError, "rule must be"),
+        ("rule", 0, 6, ValueError, "rule must be"),
         ("options", 0, 0, ValueError, "threads must be"),
         ("options", 4, 25, ValueError, "rows_at_once must be"),
     ],

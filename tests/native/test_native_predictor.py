@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from maxmargin import _native
 from reference.native import predictor as twin
@@ -88,3 +89,57 @@ def test_wrong_arguments():
         _native.Predictor(1, 1.0, 0.0, 1, X, None, None, np.zeros(1), NO_LABEL, ones)
     with pytest.raises(ValueError, match="pairs of classes"):
         pairs_predictor([1, 2], VOTES)
+
+
+def by_columns(Z, index=np.int32):
+    """The arrays of dense support vectors, column after column."""
+    transposed = sp.csr_array(Z.T)
+    return transposed.indptr.astype(index), transposed.indices.astype(index), transposed.data
+
+
+def sparse_rows(rng, n, d, index=np.int32):
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.3)
+    rows = sp.csr_array(X)
+    return X, (rows.indptr.astype(index), rows.indices.astype(index), rows.data)
+
+
+@pytest.mark.parametrize("kind", [twin.RBF, twin.POLYNOMIAL, twin.SIGMOID])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("seed", range(5))
+def test_sparse_values_are_the_twin_s(level, kind, index, seed):
+    rng = np.random.default_rng(seed)
+    m, d, n = (int(rng.integers(1, high)) for high in (70, 40, 6))
+    Z, _ = sparse_rows(rng, m, d)
+    X, rows = sparse_rows(rng, n, d, index)
+    form = (kind, float(rng.uniform(0.01, 1)), float(rng.uniform(-1, 1)), int(rng.integers(1, 5)))
+    values = _native.SparseKernelValues(*form, by_columns(Z, index), m)
+    K = np.empty((n, m))
+    values.store(rows, K)
+    expected = twin.kernel_values(*form, Z, X)
+    np.testing.assert_allclose(K, expected, rtol=1e-12, atol=1e-13 * (1 + np.abs(expected).max()))
+    for i in range(n):  # a row's bits do not depend on the rows beside it
+        begin, end = rows[0][i], rows[0][i + 1]
+        one = np.empty((1, m))
+        values.store((np.array([0, end - begin], index), rows[1][begin:end], rows[2][begin:end]), one)
+        np.testing.assert_array_equal(one[0], K[i])
+
+
+def test_wrong_arguments_of_sparse_values():
+    Z, rows = sparse_rows(np.random.default_rng(0), 5, 4)
+    right = (1, 1.0, 0.0, 1, by_columns(Z), 5)
+    values = _native.SparseKernelValues(*right)
+    for kind in (0, 2, 5):
+        with pytest.raises(ValueError, match="kind must be"):
+            _native.SparseKernelValues(kind, *right[1:])
+    with pytest.raises(ValueError, match=r"by_column.indices must lie in \[0, 2\)"):
+        _native.SparseKernelValues(*right[:5], 2)
+    with pytest.raises(ValueError, match="support must be"):
+        _native.SparseKernelValues(*right[:5], -1)
+    with pytest.raises(ValueError, match="rows of X"):
+        values.store(rows, np.empty((4, 5)))
+    with pytest.raises(ValueError, match="support vectors"):
+        values.store(rows, np.empty((5, 4)))
+    with pytest.raises(ValueError, match=r"X\.indices"):
+        values.store((rows[0], rows[1] + 4, rows[2]), np.empty((5, 5)))
+    with pytest.raises(TypeError, match="out"):
+        values.store(rows, np.empty((5, 5), np.float32))

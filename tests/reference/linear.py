@@ -82,7 +82,8 @@ class Linear:
         common = {"tol": 1e-6, "max_iter": STEPS}
         intercept = {"fit_intercept": self.fit_intercept, "intercept_scaling": min(self.scaling, 1e3)}
         if self.kind == "one_class":
-            return [sklearn.svm.OneClassSVM(kernel="linear", nu=self.nu, **common)]
+            # with nu = 1 and weights scikit-learn writes past the end of its arrays
+            return [sklearn.svm.OneClassSVM(kernel="linear", nu=self.nu, **common)] if self.nu < 1.0 else []
         if self.kind == "classify":
             loss = "squared_hinge" if self.squared else "hinge"
             penalty = "l1" if self.l1 else "l2"

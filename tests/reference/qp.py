@@ -168,6 +168,35 @@ def eps_svr(K, y, bound, epsilon, *, fit_intercept=True):
     return Answer(value, coefficients, K @ coefficients, float(x["b"].sum()), epsilon)
 
 
+def quantile(K, y, bound, q, *, fit_intercept=True):
+    """min 1/2 |w|^2 + sum c_i (q xi_i + (1 - q) xi*_i),  -xi*_i <= y_i - w'x_i - b <= xi_i."""
+    program, used = _tube_program(K, y, bound, fit_intercept, 0.0)
+    program.q[program.at["xi"]] *= np.tile([q, 1.0 - q], len(used))
+    value, x, z = program.solve()
+    coefficients = np.zeros(len(y))
+    coefficients[used] = z[0 : 2 * len(used) : 2] - z[1 : 2 * len(used) : 2]
+    return Answer(value, coefficients, K @ coefficients, float(x["b"].sum()), 0.0)
+
+
+def svdd(K, weight, C):
+    """min R^2 + C sum w_i xi_i,  |phi_i|^2 - 2 c'phi_i + |c|^2 <= R^2 + xi_i, by its dual in the weights of the centre:
+    max sum gamma_i K_ii - gamma'K gamma, 0 <= gamma_i <= C w_i, sum gamma_i = 1. The centre is Phi' gamma."""
+    Phi, n = features(K), len(weight)
+    program = Program(c=Phi.shape[1], gamma=n)
+    program.P[program.at["c"]] = 2.0
+    program.q[program.at["gamma"]] = -np.diag(K)
+    for j in range(Phi.shape[1]):
+        for sign in (1.0, -1.0):
+            program.at_least(0.0, c=sign * _unit(Phi.shape[1], j), gamma=-sign * Phi[:, j])
+    for i in range(n):
+        program.at_least(0.0, gamma=_unit(n, i))
+        program.at_least(-C * weight[i], gamma=-_unit(n, i))
+    for sign in (1.0, -1.0):
+        program.at_least(sign, gamma=np.full(n, sign))
+    value, x, _ = program.solve()
+    return -value, x["gamma"]
+
+
 def nu_svr(K, y, bound, nu, *, fit_intercept=True):
     """min 1/2 |w|^2 + nu epsilon sum c_i + sum c_i (xi_i + xi*_i), constraints as in eps_svr, epsilon >= 0."""
     program, used = _tube_program(K, y, bound, fit_intercept, None)
@@ -180,7 +209,7 @@ def nu_svr(K, y, bound, nu, *, fit_intercept=True):
 
 # Cases: arguments for a machine, drawn at random; what the oracle takes after K is what the library takes.
 
-KINDS = ("c_svc", "hard_margin", "nu_svc", "eps_svr", "nu_svr", "one_class")
+KINDS = ("c_svc", "hard_margin", "nu_svc", "eps_svr", "nu_svr", "one_class", "quantile")
 VARIANTS = [(kind, intercept) for kind in KINDS for intercept in (True, False) if intercept or kind != "one_class"]
 
 
@@ -210,6 +239,8 @@ def draw(kind, fit_intercept, seed, n=24):
         return X, {"y": y, "weight": weight, "nu": 0.3, **extra}
     if kind == "eps_svr":
         return X, {"y": values, "bound": 2.0 * weight, "epsilon": 0.1, **extra}
+    if kind == "quantile":
+        return X, {"y": values, "bound": 2.0 * weight, "q": 0.8, **extra}
     if kind == "nu_svr":
         return X, {"y": values, "bound": 2.0 * weight, "nu": 0.4, **extra}
     return X, {"weight": weight, "nu": 0.35}
