@@ -1088,3 +1088,10 @@ def test_a_damaged_sparse_matrix_of_another_format_is_refused(kind):
         SVC().fit(X, y)
     with pytest.raises(ValueError, match="damaged sparse matrix"):
         fitted.predict(X)
+
+
+def test_a_joint_hard_margin_with_an_indefinite_kernel_is_refused():
+    """k(x, z) = (-1)^5 of equal points: the dual has no bound, and its multipliers are no numbers in the end."""
+    model = SVC(C=math.inf, multiclass="crammer_singer", fit_intercept=False, kernel="poly", degree=5, coef0=-1.0)
+    with pytest.raises(InseparableError, match="finite C"):
+        model.fit(np.zeros((8, 3)), np.repeat([0, 1], 4))

@@ -18,6 +18,8 @@ from .inspection import (
     CompressionReport,
     Counterfactual,
     Explanation,
+    Lagrangian,
+    LeaveOneOutScores,
     MarginReport,
     Robustness,
     ShapleyValues,
@@ -27,6 +29,8 @@ from .inspection import (
     compress,
     counterfactual,
     explain,
+    lagrangian,
+    leave_one_out,
     margin_report,
     robustness,
     shapley_values,
@@ -45,14 +49,28 @@ from .kernel_methods import (
     mmd_test,
 )
 from .kernels import validate_gram
-from .large_scale import Nystroem, NystroemRidge, NystroemSVC, NystroemSVR, RandomFeatures
+from .large_scale import Nystroem, NystroemRidge, NystroemSVC, NystroemSVR, RandomFeatures, StreamingKernelSVC
 from .model_selection import SVCCV, SVRCV, LinearSVCCV, NuSVCCV, OneClassSVMCV
 from .problems.scalings import convert_regularization
 from .problems.separability import InseparabilityProof, Separability, separability
 from .runtime.history import History
 from .runtime.interrupts import FitInterrupted, interrupts, set_interrupts
 from .solvers.hulls import InseparableError
-from .svm import SVC, SVR, LinearOneClassSVM, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM, Perceptron, VirtualSVC
+from .svm import (
+    SVC,
+    SVDD,
+    SVR,
+    CountErrorsSVC,
+    LinearOneClassSVM,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    Perceptron,
+    QuantileSVR,
+    VirtualSVC,
+)
 from .svm.kernel.forecast import LongFitWarning
 from .svm.patching import patch_sklearn, sklearn_is_patched, unpatch_sklearn
 from .svm.perceptron import PerceptronReport
@@ -64,11 +82,13 @@ __version__: str
 __all__ = [
     "SVC",
     "SVCCV",
+    "SVDD",
     "SVR",
     "SVRCV",
     "BasisRegression",
     "ClassMargins",
     "CompressionReport",
+    "CountErrorsSVC",
     "Counterfactual",
     "DataFileError",
     "Explanation",
@@ -84,6 +104,8 @@ __all__ = [
     "KernelPCA",
     "KernelRidge",
     "KernelRidgeCV",
+    "Lagrangian",
+    "LeaveOneOutScores",
     "LinearOneClassSVM",
     "LinearSVC",
     "LinearSVCCV",
@@ -103,11 +125,13 @@ __all__ = [
     "OneClassSVMCV",
     "Perceptron",
     "PerceptronReport",
+    "QuantileSVR",
     "RandomFeatures",
     "Robustness",
     "Separability",
     "ShapleyValues",
     "StreamReport",
+    "StreamingKernelSVC",
     "TableEncoder",
     "VirtualSVC",
     "class_margins",
@@ -125,7 +149,9 @@ __all__ = [
     "io",
     "kernel_methods",
     "kernels",
+    "lagrangian",
     "large_scale",
+    "leave_one_out",
     "load",
     "margin_report",
     "mmd_test",

@@ -47,6 +47,7 @@ import maxmargin
 from fuzz.model_files import mutated, resealed, survives
 from maxmargin import (
     SVC,
+    SVDD,
     SVR,
     BasisRegression,
     KernelDiscriminantAnalysis,
@@ -63,7 +64,9 @@ from maxmargin import (
     NystroemSVC,
     NystroemSVR,
     OneClassSVM,
+    QuantileSVR,
     RandomFeatures,
+    StreamingKernelSVC,
     kernels,
 )
 from maxmargin.data.table_encoder import TableEncoder
@@ -102,6 +105,7 @@ from maxmargin.kernels import (
     WeightedDegree,
 )
 from maxmargin.model_selection import SVCCV, SVRCV, LinearSVCCV, NuSVCCV, OneClassSVMCV
+from maxmargin.svm.count_errors import CountErrorsSVC
 from maxmargin.svm.linear.classification import LinearSVC
 from maxmargin.svm.linear.one_class import LinearOneClassSVM
 from maxmargin.svm.linear.regression import LinearSVR
@@ -180,12 +184,21 @@ CASES = [
     (NuSVC(nu=0.2), X, Y3, NEW),
     *((SVR(kernel=kernel), X, T, NEW) for kernel in ("linear", "poly", "rbf", "sigmoid")),
     (NuSVR(), X, T, NEW),
+    (SVR(), X, np.column_stack([T, -T]), NEW),
+    (NuSVR(), X, np.column_stack([T, -T]), NEW),
+    (LinearSVR(), X, np.column_stack([T, -T]), NEW),
+    (LinearSVR(loss="pinball", quantile=0.8), X, T, NEW),
+    (QuantileSVR(), X, T, NEW),
+    (QuantileSVR(quantiles=[0.2, 0.8], non_crossing=True), X, T, NEW),
+    (SVDD(nu=0.2), X, None, NEW),
+    (SVDD(kernel="linear", C=0.2), X, None, NEW),
     (OneClassSVM(nu=0.2), X, None, NEW),
     (OneClassSVM(nu=0.2, kernel=Jaccard()), SETS, None, SETS[:9]),
     (LinearSVC(), X, Y3, NEW),
     (LinearSVC(warm_start=True), X, Y3 > 0, NEW),
     (LinearSVC(multi_class="crammer_singer"), X, Y3, NEW),
     (Perceptron(max_iter=5), X, Y3, NEW),
+    (CountErrorsSVC(), X[:20], Y3[:20] > 0, NEW),
     (KernelRidge(kernel="rbf"), X, T, NEW),
     (KernelRidge(), X, T, NEW),
     (KernelRidge(kernel="precomputed", alpha=[0.1, 2.0]), GRAM, np.column_stack([T, -T]), NEW_GRAM),
@@ -195,6 +208,8 @@ CASES = [
     (Nystroem(n_components=9, landmarks="kmeans", random_state=0), X, None, NEW),
     (Nystroem("precomputed", n_components=9, random_state=0), GRAM, None, NEW_GRAM),
     (Nystroem(Spectrum(2), n_components=9, random_state=0), TEXTS, None, TEXTS[:9]),
+    (StreamingKernelSVC(n_components=9), X, Y3, NEW),
+    (StreamingKernelSVC(features="nystroem", n_components=9), X, Y3 > 0, NEW),
     (NystroemSVC(n_components=9), X, Y3, NEW),
     (NystroemSVC(n_components=9, loss="hinge"), X, Y3 > 0, NEW),
     (NystroemSVC(kernel=Spectrum(2), n_components=9), TEXTS, Y3, TEXTS[:9]),

@@ -279,7 +279,7 @@ def test_predictions_of_many_rows_come_in_strips(monkeypatch):
     X, y, _ = data()
     model = BasisRegression("gaussian", alpha=0.1).fit(X, y)
     complete = model.predict(X)
-    monkeypatch.setattr("maxmargin.kernel_methods.ridge.basis.STRIP_FEATURES", 7 * len(model.coef_))
+    monkeypatch.setattr("maxmargin.kernel_methods.ridge.basis.CHUNK_FEATURES", 7 * len(model.coef_))
     np.testing.assert_allclose(model.predict(X), complete, rtol=1e-13)
 
 

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin.kernels import RBF, Linear, Polynomial
+from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import (
     TILE_COLS,
     TILE_ROWS,
@@ -16,7 +17,7 @@ from maxmargin.kernels.gram.operator import (
     kernel_product,
     precomputed_gram,
 )
-from maxmargin.kernels.gram.tiled import TiledGram, make_gram
+from maxmargin.kernels.gram.tiled import TiledGram
 
 rng = np.random.default_rng(0)
 N = max(TILE_ROWS, TILE_COLS) + 90  # more than one tile both ways, and a ragged end

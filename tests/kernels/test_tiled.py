@@ -6,8 +6,9 @@ import scipy.sparse as sp
 
 from maxmargin import SVC
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.kernels.gram.choice import STORED_MAX_ROWS, make_gram
 from maxmargin.kernels.gram.shared import ClassBlocks, HeldGram
-from maxmargin.kernels.gram.tiled import TiledGram, make_gram, tileable
+from maxmargin.kernels.gram.tiled import TiledGram, tileable
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import c_svc, eps_svr, nu_svc, one_class
 from maxmargin.runtime.control import Control, Status
@@ -211,3 +212,22 @@ def test_small_problems_store_their_kernel_and_large_ones_do_not():
     assert type(make_gram(kernel.resolve(small), small, budget=1e9)).__name__ == "StoredGram"
     assert type(make_gram(kernel.resolve(large), large, budget=1e9)).__name__ == "TiledGram"
     assert type(make_gram(kernel.resolve(small), small, budget=10.0)).__name__ == "TiledGram"
+
+
+def test_rows_are_copied_under_a_check_that_may_stop_it():
+    """What raises every few rows ends the making of an operator; otherwise it changes nothing."""
+    X = np.random.default_rng(0).standard_normal((STORED_MAX_ROWS + 500, 300))
+    kernel = RBF(gamma=0.1).resolve(X)
+    calls = []
+    gram = make_gram(kernel, X, check=lambda: calls.append(1))
+    assert len(calls) > 1
+    np.testing.assert_array_equal(gram.side.A, make_gram(kernel, X).side.A)
+
+    def stop():
+        calls.append(1)
+        raise TimeoutError
+
+    calls.clear()
+    with pytest.raises(TimeoutError):
+        make_gram(kernel, X, check=stop)
+    assert len(calls) == 1

@@ -11,7 +11,7 @@ from maxmargin import _native, problems
 from maxmargin._native import SLOT_UNIT
 from maxmargin.kernels import RBF, Linear
 from maxmargin.kernels.gram.operator import StoredGram
-from maxmargin.model_selection.path import MATRIX_MAX_ROWS, ray
+from maxmargin.model_selection.jobs import MATRIX_MAX_ROWS, ray
 from maxmargin.model_selection.store import MaskedGram
 from maxmargin.problems import optimality
 from maxmargin.runtime.control import Control

@@ -121,6 +121,8 @@ def primal(problem, f, scalars, norm2):
             total += c[i] * (max(0.0, rho - y[i] * (f[i] + b)) - problem.nu * rho)
         elif problem.kind == "one_class":
             total += c[i] * (max(0.0, rho - f[i]) - problem.nu * rho)
+        elif problem.kind == "quantile":  # drawn with q = 0.8
+            total += c[i] * max(0.8 * (y[i] - f[i] - b), 0.2 * (f[i] + b - y[i]))
         else:
             total += c[i] * max(0.0, abs(y[i] - f[i] - b) - epsilon)
             if problem.kind == "nu_svr":

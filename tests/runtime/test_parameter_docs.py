@@ -6,6 +6,7 @@ import inspect
 import re
 
 import pytest
+from sklearn.utils.metaestimators import available_if
 
 import maxmargin
 from maxmargin.runtime.parameter_docs import ENTRIES, documented, entries
@@ -43,6 +44,37 @@ def test_own_entries_go_first_and_shared_headings_are_inserted_once():
         "tol : float",
         "    Own.",
     ]
+
+
+def test_an_arrow_inserts_both_sections_into_every_kind_of_method():
+    table = entries("X_new as X : array\n    Points.\nlabels : array\n    Of the points.")
+
+    @documented(table)
+    class Estimator:
+        def plain(self):
+            """Text.
+
+            {X_new -> labels}
+            """
+
+        @classmethod
+        def of_class(cls):
+            """Text.
+
+            {X_new -> labels}
+            """
+
+        @available_if(lambda estimator: True)
+        def conditional(self):
+            """Text.
+
+            {X_new -> labels}
+            """
+
+    expected = ["Parameters", "----------", "X : array", "    Points.", ""]
+    expected += ["Returns", "-------", "labels : array", "    Of the points."]
+    for method in (Estimator.plain, Estimator.of_class, Estimator.conditional, Estimator().conditional):
+        assert inspect.getdoc(method).splitlines()[2:] == expected
 
 
 def test_an_unknown_name_is_an_error():

@@ -15,7 +15,7 @@ import pytest
 import maxmargin
 from maxmargin import History, LinearSVC, Perceptron
 from maxmargin.runtime.control import Control
-from maxmargin.runtime.thinning import FULL_RECORDS, GROWTH, ThinnedList
+from maxmargin.runtime.history import FULL_RECORDS, GROWTH, ThinnedList
 
 
 def filled(count):

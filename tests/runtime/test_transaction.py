@@ -103,6 +103,8 @@ def data_of(kind, other=False):
     tags = constructible(kind).__sklearn_tags__()
     if not tags.target_tags.required:
         return points, None
+    if tags.classifier_tags is not None and not tags.classifier_tags.multi_class:
+        labels = np.where(labels == "z", "x", labels)  # two classes
     return points, labels if tags.estimator_type == "classifier" else values
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin import problems
+from maxmargin import LinearSVC, problems
 from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems import optimality
 from maxmargin.runtime.control import Control, Status
@@ -310,3 +310,9 @@ def test_refusal_names_the_memory_and_the_alternatives():
     assert "GB" in reason
     assert "active_set" in reason
     assert Barrier().refuses(problems.c_svc(np.ones(10), np.ones(10))) is None
+
+
+def test_a_hard_margin_between_tiny_numbers():
+    """Multipliers of 1e298, whose squares are not numbers."""
+    model = LinearSVC(C=np.inf).fit([[1.3763e-149], [1.323e-149]], [1, 0])
+    assert list(model.predict([[1.3763e-149], [1.323e-149]])) == [1, 0]

@@ -726,6 +726,8 @@ def test_steps_that_are_no_steps_are_refused(kind, step):
         Pegasos(average=False),
         Pegasos(project=False),
         Pegasos(batch_size=7),
+        StochasticSubgradient(order="cyclic"),
+        Pegasos(order="cyclic", batch_size=3),
         CoordinateDescent(shrinking=False),
         CoordinateDescent(penalty=1.0),
         Barrier(),
@@ -790,6 +792,22 @@ def test_rows_are_drawn_by_their_prices():
     share = np.bincount(drawn.ravel(), minlength=60) / 20_000
     np.testing.assert_allclose(share, problem.weight / problem.weight.sum(), atol=0.006)
     assert not share[problem.weight == 0].any()
+
+
+def test_cyclic_rows_take_turns():
+    problem = draw(0)
+    equal = Averaged(replace(problem, weight=np.ones(60)), math.inf, None)
+    np.testing.assert_array_equal(equal.draw(None, 150, 1).ravel(), np.arange(150) % 60)
+    equal.go(equal.draw(None, 7, 2), np.full(7, 0.01))
+    np.testing.assert_array_equal(equal.draw(None, 100, 2).ravel(), (14 + np.arange(200)) % 60)  # goes on from there
+    drawn = Averaged(problem, math.inf, None).draw(None, 12_000, 1)
+    share = np.bincount(drawn.ravel(), minlength=60) / 12_000
+    np.testing.assert_allclose(share, problem.weight / problem.weight.sum(), atol=0.001)
+
+
+def test_an_unknown_order_is_refused():
+    with pytest.raises(ValueError, match=r"order must be one of 'cyclic', 'random'; got order='cycle'"):
+        solve(Pegasos(order="cycle"), case(0, "hinge", "free")[0])
 
 
 def test_the_unbiased_step_solves_the_problem_and_the_printed_one_another():

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from maxmargin import problems
 from maxmargin.kernels import RBF, Linear
+from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import KernelGram, StoredGram
-from maxmargin.kernels.gram.tiled import make_gram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control, Status
@@ -157,6 +157,8 @@ def small_problem(draw):
         arguments = {"y": values, "bound": price, "epsilon": draw(st.sampled_from([0.0, 0.5])), **extra}
     elif kind == "nu_svr":
         arguments = {"y": values, "bound": price, "nu": nu, **extra}
+    elif kind == "quantile":
+        arguments = {"y": values, "bound": price, "q": nu, **extra}
     else:
         arguments = {"weight": price, "nu": nu}
     return kind, arguments, KERNEL_MATRICES[draw(st.sampled_from(sorted(KERNEL_MATRICES)))](X)
@@ -674,3 +676,26 @@ def test_the_engine_is_patient_while_the_objective_improves(monkeypatch):
     assert solution.status is Status.OPTIMAL
     f = optimality.audited(problem, solution.a, solution.f, gram)
     assert optimality.violation(problem, solution.a, problem.gradient(f, solution.a)) <= 1e-3
+
+
+def test_a_million_steps_on_few_rows_are_few_rounds():
+    """Where pair steps creep, the rounds between which f is brought up to date grow longer: the time and the history of
+    a run do not grow with every fifty steps."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack((1e5 * rng.standard_normal(20), rng.standard_normal(20)))
+    y = np.where(rng.random(20) < 0.5, 1.0, -1.0)
+    rounds = []
+    control = Control(max_iter=1_000_000, callback=lambda record: rounds.append(record))
+    solution = SMO().solve(problems.c_svc(y, np.full(20, 100.0)), StoredGram(X @ X.T), tol=1e-9, control=control)
+    assert solution.n_iter == 1_000_000
+    assert len(rounds) < 300
+
+
+def test_a_quadratic_program_whose_solution_is_zero():
+    """All targets inside the tube: the general solver's 1e-11 are zeros."""
+    problem = problems.eps_svr(np.array([10.3, 10.1, 9.9, 9.8]), np.ones(4), 1.0)
+    X = np.array([[0.0], [0.0], [-1.534], [-0.645]])
+    gram = StoredGram(np.exp(-0.15 * (X - X.T) ** 2))
+    solution = EVERY_SOLVER["qp_dual"].solve(problem, gram, tol=1e-3, control=Control())
+    assert not solution.a.any()
+    assert solution.status is Status.OPTIMAL

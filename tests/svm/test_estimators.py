@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin import SVC, SVDD, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
 
 ESTIMATORS = [
     SVC(),
@@ -18,6 +18,11 @@ ESTIMATORS = [
     SVC(kernel="linear"),
     SVC(fit_intercept=False),
     SVR(fit_intercept=False),
+    QuantileSVR(),
+    QuantileSVR(kernel="linear", quantiles=0.6),
+    SVDD(),
+    SVDD(kernel="linear", nu=0.2),
+    LinearSVR(loss="pinball", quantile=0.6),
 ]
 
 

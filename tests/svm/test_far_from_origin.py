@@ -7,10 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR
+from maxmargin.svm.calibration import out_of_fold
+from maxmargin.svm.kernel import context
 
 OFFSET = 1e8
+TOL = 1e-8  # at this both models are the optimum to the digits that are compared
 
 
 def data(n=50, d=1, seed=0):
@@ -38,11 +42,13 @@ def exact_violation(model, X, y, C):
 def test_classification_is_optimal_by_exact_arithmetic(C):
     X, near, score = data()
     y = score > 0
-    model, centred = SVC(kernel="linear", C=C).fit(X, y), SVC(kernel="linear", C=C).fit(near, y)
+    model, centred = SVC(kernel="linear", C=C).fit(X, y), SVC(kernel="linear", C=C, tol=TOL).fit(near, y)
     assert model.report_.converged
     assert exact_violation(model, X, y, C) <= model.tol
-    np.testing.assert_allclose(model.decision_function(X), centred.decision_function(near), atol=1e-2)
-    assert np.mean(model.predict(X) == centred.predict(near)) >= 0.98
+    near_values = centred.decision_function(near)
+    np.testing.assert_allclose(model.decision_function(X), near_values, atol=1e-2)
+    sure = np.abs(near_values) > 1e-2
+    np.testing.assert_array_equal(model.predict(X)[sure], centred.predict(near)[sure])
     assert model.report_.primal_objective == pytest.approx(centred.report_.primal_objective, rel=1e-3)
 
 
@@ -58,26 +64,41 @@ def test_regression(kind, C):
     )
 
 
+@pytest.fixture
+def same_folds(monkeypatch):
+    """Rows are ordered by a hash of their content, and dealt to the folds of a calibration in that order: far points
+    get the order of the near ones, so that both models have the same folds. The models of folds, which need not be
+    exact (a violation of 0.1 is allowed), are."""
+    ordered = context.canonical_rows
+
+    def canonical_rows(X, *args, **kwargs):
+        return ordered(X - OFFSET if X[0, 0] > OFFSET / 2 else X, *args, **kwargs)
+
+    monkeypatch.setattr(context, "canonical_rows", canonical_rows)
+    monkeypatch.setattr(out_of_fold, "TOL", TOL)
+
+
+@pytest.mark.usefixtures("same_folds")
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 def test_several_classes_equal_rows_and_probabilities(multiclass):
     X, near, score = data(90, 3)
     X[:30], near[:30] = X[30:60], near[30:60]
     y = np.digitize(score, [-0.5, 0.5])
-    model = SVC(kernel="linear", multiclass=multiclass, calibration="sigmoid").fit(X, y)
-    centred = SVC(kernel="linear", multiclass=multiclass, calibration="sigmoid").fit(near, y)
+    model = SVC(kernel="linear", multiclass=multiclass, calibration="sigmoid", tol=TOL).fit(X, y)
+    centred = SVC(kernel="linear", multiclass=multiclass, calibration="sigmoid", tol=TOL).fit(near, y)
     assert model.report_.converged
     assert model.report_.training_error == np.mean(model.predict(X) != y)
-    assert np.mean(model.predict(X) == centred.predict(near)) > 0.98
-    np.testing.assert_allclose(model.predict_proba(X), centred.predict_proba(near), atol=0.1)
+    np.testing.assert_array_equal(model.predict(X), centred.predict(near))
+    np.testing.assert_allclose(model.predict_proba(X), centred.predict_proba(near), atol=1e-6)
     np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
 
 
 def test_nu_classification_and_single_precision():
     X, near, score = data(200, 2, seed=1)
     y = score > 0
-    model, centred = NuSVC(kernel="linear", nu=0.5).fit(X, y), NuSVC(kernel="linear", nu=0.5).fit(near, y)
+    model, centred = (NuSVC(kernel="linear", nu=0.5, tol=TOL).fit(points, y) for points in (X, near))
     assert model.report_.converged
-    assert np.mean(model.predict(X) == centred.predict(near)) > 0.98
+    np.testing.assert_array_equal(model.predict(X), centred.predict(near))
     single = (1000 + near).astype(np.float32)
     model, centred = SVC(kernel="linear").fit(single, y), SVC(kernel="linear").fit(single.astype(float) - 1000, y)
     assert model.report_.converged
@@ -95,3 +116,25 @@ def test_one_unscaled_column_is_no_obstacle(scale, C):
     report = SVC(kernel="linear", C=C).fit(X, y).report_
     assert report.converged
     assert report.n_iter < 1_000_000  # pair steps, which creep here, have handed over
+
+
+def test_where_rounding_allows_no_step_the_fit_ends():
+    """x'z of 1e10 has an error of 1e-6, and f of the sum of 1e4 multipliers times that: tol cannot be met. The fit is
+    as good as the numbers allow, and says so, in place of ten million steps."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 5)) * [1.0, 1.0, 1e5, 1.0, 1.0]
+    y = X[:, 0] + X[:, 1] + 0.5 * rng.standard_normal(400) > 0
+    with pytest.warns(ConvergenceWarning, match="scale the columns"):
+        report = SVC(kernel="linear", C=100.0).fit(X, y).report_
+    assert report.relative_gap < 1e-3
+    assert report.n_iter < 1_000_000
+
+
+def test_the_order_of_the_rows_is_not_in_the_intercept():
+    """The intercept has w'm: the last digit of w must not depend on the order."""
+    X, y, weight = np.full((3, 1), 1.5), np.array([0.03968, -0.07712, -0.03456]), np.array([2.14, 2.06, 2.47])
+    fits = [
+        SVR(kernel="linear", epsilon=0.01).fit(X[order], y[order], sample_weight=weight[order]).intercept_
+        for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1])
+    ]
+    assert len(np.unique(fits)) == 1

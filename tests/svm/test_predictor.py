@@ -101,3 +101,38 @@ def test_refusals():
         predictor(X.astype(int))
     with pytest.raises(ValueError, match="4 \\(features of the model\\)"):
         predictor(np.zeros(3))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid", "linear"])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_few_sparse_rows_have_the_values_of_the_definition(kernel, classes):
+    """Rows of many columns, one or a few at a time: sum_i c_i k(x_i, x) + b, whatever rows stand beside them."""
+    rng = np.random.default_rng(classes)
+    X = sp.random(300, 6000, 0.01, random_state=1, format="csr")
+    y = rng.integers(0, classes, 300)
+    model = SVC(kernel=kernel, gamma=0.5, coef0=0.1, C=10, decision_function_shape="ovo").fit(X, y)
+    new = sp.random(8, 6000, 0.01, random_state=2, format="csr")
+    Z, P = model.support_vectors_.toarray(), (new @ model.support_vectors_.T).toarray()
+    apart = ((new.toarray()[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
+    K = {
+        "rbf": np.exp(-0.5 * apart),
+        "poly": (0.5 * P + 0.1) ** 3,
+        "sigmoid": np.tanh(0.5 * P + 0.1),
+        "linear": P,
+    }[kernel]
+    coefficients = model._expansion.coefficients
+    expected = K @ coefficients + model.intercept_
+    for rows in (slice(0, 8), slice(3, 4), slice(2, 5)):
+        values = model.decision_function(new[rows]).reshape(-1, coefficients.shape[1])
+        np.testing.assert_allclose(values, expected[rows], atol=1e-11 * (1 + np.abs(expected).max()))
+        assert (model.predict(new[rows]) == model.predict(new)[rows]).all()
+
+
+def test_a_long_sparse_row_is_far_from_all_others():
+    X = sp.random(300, 6000, 0.01, random_state=1, format="csr")
+    model = SVC(gamma=0.5, C=10).fit(X, np.arange(300) % 2)
+    long = X[:2].copy()
+    long.data[0] = 1e200
+    values = model.decision_function(long)
+    assert values[0] == model.intercept_[0]
+    assert values[1] == pytest.approx(model.decision_function(X[1])[0], abs=1e-12)

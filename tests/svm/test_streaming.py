@@ -134,7 +134,7 @@ def test_it_is_the_mathematics(seed, k, squared, intercept, size, C, balanced, s
     codes, weights = rng.integers(0, k, 60), rng.choice([0.0, 0.5, 1.0, 3.0], 60)
     codes[:k], weights[:k] = np.arange(k), 1.0
     factor = rng.uniform(0, 2, k)
-    stream = Stream.begun(4, k, intercept=intercept, scaling=1.5, size=size)
+    stream = Stream.empty(4, k, intercept=intercept, scaling=1.5, size=size)
     points = sp.csr_array(X) if sparse else X
     options = {"C": C, "squared": squared, "balanced": balanced}
     for batch in cut(13, points, codes, weights):
@@ -149,7 +149,7 @@ def test_it_is_the_mathematics(seed, k, squared, intercept, size, C, balanced, s
 def test_a_factor_that_becomes_tiny_is_multiplied_out(squared):
     """Prices so low that w shrinks to a fraction with every row."""
     X, y = clouds(3, n=120, d=3)
-    stream = Stream.begun(3, 3, intercept="penalised", size=1e-6)
+    stream = Stream.empty(3, 3, intercept="penalised", size=1e-6)
     stream.learn(X, y, np.ones(120), C=1.0, squared=squared)
     expected = oracle(
         X, y, np.ones(120), 3, C=1.0, squared=squared, intercept="penalised", scaling=1.0, factor=np.ones(3),

@@ -3,6 +3,8 @@ from .comparisons import compare_solvers
 from .compression import CompressionReport, compress
 from .counterfactual import Counterfactual, counterfactual
 from .explanations import Explanation, explain
+from .lagrangian import Lagrangian, lagrangian
+from .leave_one_out import LeaveOneOutScores, leave_one_out
 from .map_and_kernel import compare_map_and_kernel
 from .margin_table import MarginReport
 from .margins import margin_report
@@ -14,6 +16,8 @@ __all__ = [
     "CompressionReport",
     "Counterfactual",
     "Explanation",
+    "Lagrangian",
+    "LeaveOneOutScores",
     "MarginReport",
     "Robustness",
     "ShapleyValues",
@@ -23,6 +27,8 @@ __all__ = [
     "compress",
     "counterfactual",
     "explain",
+    "lagrangian",
+    "leave_one_out",
     "margin_report",
     "robustness",
     "shapley_values",

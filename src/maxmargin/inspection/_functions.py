@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.runtime.validation import Array, Points, check_new_points
+from maxmargin.svm import SVDD
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import pairs
 
@@ -51,6 +52,15 @@ class FittedFunctions:
         return replace(self, coefficients=self.coefficients @ mixture, intercept=self.intercept @ mixture, names=names)
 
 
+def check_is_expansion(estimator: Any, what: str) -> None:
+    """Refuse a model whose values are more than a sum over support vectors."""
+    if isinstance(estimator, SVDD):
+        raise TypeError(
+            f"{what} takes models that are sums over support vectors; values of SVDD have the term k(x, x) besides. "
+            "Where that is the same for all points, OneClassSVM with the same nu describes the same region."
+        )
+
+
 def fitted_functions(estimator: Any, what: str, *, by_pair: bool = False) -> FittedFunctions:
     """The functions of a fitted estimator of this library; ``what`` names the caller in messages."""
     if isinstance(estimator, Pipeline):
@@ -59,6 +69,7 @@ def fitted_functions(estimator: Any, what: str, *, by_pair: bool = False) -> Fit
             "went through the steps before, estimator[:-1].transform(X)."
         )
     check_is_fitted(estimator)
+    check_is_expansion(estimator, what)
     expansion = getattr(estimator, "_expansion", None)
     predicts = is_classifier(estimator) or is_regressor(estimator) or is_outlier_detector(estimator)
     if predicts and isinstance(expansion, KernelExpansion) and not hasattr(estimator, "transform"):

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.runtime.history import History
+from maxmargin.runtime.text_report import pandas
 from maxmargin.runtime.validation import Array, check_choice, check_points, check_targets
 from maxmargin.solvers import solvers_for
 from maxmargin.solvers.base import MARGIN_LOSSES
@@ -137,10 +138,7 @@ class SolverComparison:
         -------
         pandas.DataFrame
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame() needs pandas: pip install pandas") from error
+        pd = pandas()
         left_out = {"name", "coef", "intercept", "history"}
         columns = [name for name in SolverResult.__dataclass_fields__ if name not in left_out]
         table = {name: [getattr(result, name) for result in self.results] for name in columns}

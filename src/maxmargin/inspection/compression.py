@@ -34,6 +34,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.inspection._functions import check_is_expansion
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_memory, check_number, shown
@@ -42,11 +43,11 @@ from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import pairs
 from maxmargin.svm.models.terms import support_codes, support_coefficients
 
-SMALLEST, LARGEST = 16, 128  # vectors that join at a time
-CANDIDATES = 4  # times as many are looked at
-FLAT = 1e-10  # a vector whose d_i / k_ii is below this lies in the span already
-STEP = 1.3  # sizes at which the change is measured grow by this factor
-WATCHED = 4000  # rows of X on which it is measured on the way; all of them at the end
+JOIN_MIN_VECTORS, JOIN_MAX_VECTORS = 16, 128  # vectors that join at a time
+CANDIDATES_PER_VECTOR = 4  # times as many are looked at
+SPANNED_SHARE = 1e-10  # a vector whose d_i / k_ii is below this lies in the span already
+SIZE_GROWTH = 1.3  # sizes at which the change is measured grow by this factor
+MEASURED_ROWS = 4000  # rows of X on which it is measured on the way; all of them at the end
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
     if tolerance >= 1:
         raise ValueError(f"tolerance must be below 1, a share; got tolerance={shown(tolerance)}.")
     check_is_fitted(estimator)
+    check_is_expansion(estimator, "compress")
     if not (hasattr(estimator, "_expansion") and hasattr(estimator, "support_")):
         raise TypeError(
             f"compress takes a model with support vectors (SVC, NuSVC, SVR, NuSVR, OneClassSVM); got "
@@ -204,11 +206,11 @@ class _Task:
         self.R = self.F.copy()
         self.diagonal = self.gram.diagonal() if self.N else np.zeros(0)
         self.d = self.diagonal.copy()
-        self.L = np.empty((self.N, min(self.N, 2 * LARGEST)))
+        self.L = np.empty((self.N, min(self.N, 2 * JOIN_MAX_VECTORS)))
         self.z = np.empty((self.N, self.T))
         self.order = np.empty(self.N, np.int64)
         self.m = 0
-        step = max(1, X.shape[0] // WATCHED)
+        step = max(1, X.shape[0] // MEASURED_ROWS)
         self.watched = X[::step] if step > 1 else X
         self.before = estimator._decision(self.watched)
         self.all_before = self.before if step == 1 else estimator._decision(X)
@@ -220,15 +222,15 @@ class _Task:
     def grow(self) -> bool:
         """One more block of vectors; False if nothing is left to gain."""
         weight = np.where(self.square > 0, 1.0 / np.where(self.square > 0, self.square, 1.0), 0.0)
-        open_ = self.d > FLAT * self.diagonal
+        open_ = self.d > SPANNED_SHARE * self.diagonal
         open_[self.order[: self.m]] = False
         score = np.where(open_, (self.R**2 @ weight) / np.where(open_, self.d, 1.0), -1.0)
-        size = int(np.clip(self.m // 4, SMALLEST, LARGEST))
+        size = int(np.clip(self.m // 4, JOIN_MIN_VECTORS, JOIN_MAX_VECTORS))
         candidates = np.flatnonzero(score > 0)
         if len(candidates) == 0:
             return False
-        if len(candidates) > CANDIDATES * size:
-            top = np.argpartition(-score[candidates], CANDIDATES * size)[: CANDIDATES * size]
+        if len(candidates) > CANDIDATES_PER_VECTOR * size:
+            top = np.argpartition(-score[candidates], CANDIDATES_PER_VECTOR * size)[: CANDIDATES_PER_VECTOR * size]
             candidates = candidates[top]
         chosen = self._choose(np.sort(candidates), weight, size)
         m, b = self.m, len(chosen)
@@ -240,7 +242,7 @@ class _Task:
         block = self.gram.block(np.arange(self.N), chosen) - self.L[:, :m] @ self.L[chosen, :m].T
         corner = block[chosen]
         corner = 0.5 * (corner + corner.T)
-        factor = scipy.linalg.cholesky(corner + FLAT * np.diag(self.diagonal[chosen]), lower=True)
+        factor = scipy.linalg.cholesky(corner + SPANNED_SHARE * np.diag(self.diagonal[chosen]), lower=True)
         new = scipy.linalg.solve_triangular(factor, block.T, lower=True).T
         coefficients = scipy.linalg.solve_triangular(factor, self.R[chosen], lower=True)
         self.L[:, m : m + b], self.z[m : m + b] = new, coefficients
@@ -255,7 +257,7 @@ class _Task:
         own = self.L[candidates, : self.m]
         K = self.gram.block(candidates, candidates) - own @ own.T
         R, d = self.R[candidates].copy(), self.d[candidates].copy()
-        least = FLAT * self.diagonal[candidates]
+        least = SPANNED_SHARE * self.diagonal[candidates]
         columns = np.zeros((len(candidates), size))
         chosen: list[int] = []
         for step in range(min(size, len(candidates))):
@@ -303,7 +305,7 @@ class _Task:
     def run(self) -> tuple[Array, Array]:
         """The smallest prefix that serves, and its coefficients; all vectors as they are if none does."""
         everything = (np.arange(self.N), self.C)
-        low, high, due, every = 0, 0, SMALLEST, False
+        low, high, due, every = 0, 0, JOIN_MIN_VECTORS, False
         while True:
             while high == 0:
                 more = self.m < self.N and self.grow()
@@ -311,7 +313,7 @@ class _Task:
                     if self.m and self.serves(self.m, every):
                         high = self.m
                     else:
-                        low, due = self.m, max(self.m + 1, int(STEP * self.m))
+                        low, due = self.m, max(self.m + 1, int(SIZE_GROWTH * self.m))
                 if not more and high == 0:
                     return everything
             while high - low > max(1, high // 100):
@@ -395,5 +397,6 @@ def _with_support(estimator: Any, kept: Array, beta: Array) -> Any:
     else:
         new._n_support = [len(kept)]
     new.dual_coef_ = sp.csr_matrix(dual) if estimator._sparse else dual
+    new.__dict__.pop("_training_rows", None)
     new.__dict__.pop("_last_fit", None)  # a warm start would begin at the model of all support vectors
     return new

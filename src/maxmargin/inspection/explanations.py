@@ -25,8 +25,10 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.inspection._functions import check_is_expansion
 from maxmargin.inspection.sensitivities import gradient, has_gradient
 from maxmargin.kernels import Linear, Precomputed
+from maxmargin.runtime.text_report import pandas
 from maxmargin.runtime.validation import Array, Points, check_new_points, check_number
 from maxmargin.svm.models.terms import explained, plain, support_codes, support_coefficients
 
@@ -209,8 +211,7 @@ class Explanations(Sequence[Explanation]):
             Of support vectors, with columns ``point``, ``row``, ``label``, ``alpha``, ``kernel``, ``contribution`` and
             ``share``; of features, for models without support vectors, with ``point``, ``feature``, ``contribution``.
         """
-        import pandas as pd
-
+        pd = pandas()
         parts = []
         for i, one in enumerate(self._items):
             if len(one.index):
@@ -273,6 +274,7 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
     """
     check_number("top", top, least=1, integer=True)
     check_is_fitted(estimator)
+    check_is_expansion(estimator, "explain")
     if hasattr(estimator, "_expansion") and hasattr(estimator, "support_"):
         points = estimator._new_points(X)
         return Explanations(_of_kernel_model(estimator, points, X, int(top)))

@@ -163,7 +163,7 @@ def compare_map_and_kernel(
     coef0 : float, default=1.0
         The constant, >= 0.
     C : float, default=1.0
-        Price of slack.
+        Penalty of slack.
     tol : float, default=1e-6
         How exactly both problems are solved.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin.inspection._functions import FittedFunctions, dense
 from maxmargin.inspection.robustness import radii
+from maxmargin.runtime.text_report import pandas
 from maxmargin.runtime.validation import Array, check_number
 
 CATEGORIES = ("outside", "on", "inside", "misclassified")
@@ -137,8 +138,7 @@ class MarginReport:
         -------
         pandas.DataFrame
         """
-        import pandas as pd
-
+        pd = pandas()
         names = ["labels", "decision", "functional_margin", "distance", "slack", "category"]
         columns = {name.removesuffix("s") if name == "labels" else name: getattr(self, name) for name in names}
         if self.alpha is not None:

@@ -27,6 +27,7 @@ import numpy as np
 from maxmargin import _native
 from maxmargin.inspection._column_terms import AdditiveTerm, PowerTerm, ProductTerm, Term, column_terms
 from maxmargin.inspection._functions import FittedFunctions, dense, dense_points, fitted_functions
+from maxmargin.runtime.text_report import pandas
 from maxmargin.runtime.threads import effective_threads, run_tiles
 from maxmargin.runtime.validation import Array
 
@@ -129,8 +130,7 @@ class ShapleyValues:
         -------
         pandas.DataFrame
         """
-        import pandas as pd
-
+        pd = pandas()
         if self.values.ndim == 2:
             return pd.DataFrame(self.values, columns=self.feature_names)
         n, d, t = self.values.shape

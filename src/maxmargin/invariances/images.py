@@ -22,9 +22,24 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import ndimage
 
+from maxmargin.runtime.parameter_docs import documented, entries
 from maxmargin.runtime.validation import Array, check_number
 
+IMAGE_ENTRIES = entries(
+    """
+image_shape : sequence of int
+    Height and width, and channels if the images have some.
+fill : float, default=0
+    What comes in from outside of the image: the value of the ground.
+images as X : array or sparse matrix of shape (n, pixels)
+    Images, one per row.
+changed : array or sparse matrix of shape (n, pixels)
+maps : list of ImageMap
+"""
+)
 
+
+@documented(IMAGE_ENTRIES)
 @dataclass(frozen=True)
 class ImageMap:
     """A linear map of images: shift, rotation, scaling or shear.
@@ -60,13 +75,7 @@ class ImageMap:
     def __call__(self, X: Any) -> Any:
         """The changed images.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, pixels)
-
-        Returns
-        -------
-        array or sparse matrix of shape (n, pixels)
+        {images -> changed}
         """
         _check_pixels(X, self.image_shape, self.name)
         M = self._weights()
@@ -95,6 +104,7 @@ class ImageMap:
         return sp.csr_array(sp.kron(M, sp.eye_array(math.prod(channels)), format="csr") if channels else M)
 
 
+@documented(IMAGE_ENTRIES)
 @dataclass(frozen=True)
 class Thickness:
     """Thicker or thinner strokes of bright images on a dark ground.
@@ -124,13 +134,7 @@ class Thickness:
     def __call__(self, X: Any) -> Array:
         """The changed images.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, pixels)
-
-        Returns
-        -------
-        array of shape (n, pixels)
+        {images -> changed}
         """
         _check_pixels(X, self.image_shape, self.name)
         points = np.asarray(X.toarray() if sp.issparse(X) else X)
@@ -142,25 +146,20 @@ class Thickness:
         return points + abs(self.change) * (changed - points)
 
 
+@documented(IMAGE_ENTRIES)
 def shifts(
     image_shape: Sequence[int], pixels: float = 1, *, diagonal: bool = False, fill: float = 0.0
 ) -> list[ImageMap]:
     """Shifts down, up, to the right and to the left.
 
-    Parameters
-    ----------
-    image_shape : sequence of int
-        Height and width, and channels if the images have some.
+    {Parameters, image_shape}
     pixels : float, default=1
         How far.
     diagonal : bool, default=False
         Also the four diagonal ones.
-    fill : float, default=0
-        What comes in from outside of the image: the value of the ground.
+    {fill}
 
-    Returns
-    -------
-    list of ImageMap
+    {Returns, maps}
 
     Examples
     --------
@@ -175,19 +174,16 @@ def shifts(
     return [ImageMap(f"shift {m}", _shape(image_shape), shift=m, fill=fill) for m in moves]
 
 
+@documented(IMAGE_ENTRIES)
 def rotations(image_shape: Sequence[int], degrees: Sequence[float] = (-10, 10), *, fill: float = 0.0) -> list[ImageMap]:
     """Rotations about the middle.
 
-    Parameters
-    ----------
-    image_shape : sequence of int
+    {Parameters, image_shape}
     degrees : sequence of float, default=(-10, 10)
         Angles, counter-clockwise as one sees the image.
-    fill : float, default=0
+    {fill}
 
-    Returns
-    -------
-    list of ImageMap
+    {Returns, maps}
 
     Examples
     --------
@@ -204,19 +200,16 @@ def rotations(image_shape: Sequence[int], degrees: Sequence[float] = (-10, 10), 
     return made
 
 
+@documented(IMAGE_ENTRIES)
 def scalings(image_shape: Sequence[int], factors: Sequence[float] = (0.9, 1.1), *, fill: float = 0.0) -> list[ImageMap]:
     """Smaller and larger images, about the middle.
 
-    Parameters
-    ----------
-    image_shape : sequence of int
+    {Parameters, image_shape}
     factors : sequence of float, default=(0.9, 1.1)
         Above zero; more than 1 enlarges.
-    fill : float, default=0
+    {fill}
 
-    Returns
-    -------
-    list of ImageMap
+    {Returns, maps}
 
     Examples
     --------
@@ -228,19 +221,16 @@ def scalings(image_shape: Sequence[int], factors: Sequence[float] = (0.9, 1.1), 
     return [ImageMap(f"scaling {f:g}", _shape(image_shape), ((1 / f, 0.0), (0.0, 1 / f)), fill=fill) for f in sizes]
 
 
+@documented(IMAGE_ENTRIES)
 def shears(image_shape: Sequence[int], amounts: Sequence[float] = (-0.2, 0.2), *, fill: float = 0.0) -> list[ImageMap]:
     """Slanted images: each row is moved sideways by its part of its height above the middle.
 
-    Parameters
-    ----------
-    image_shape : sequence of int
+    {Parameters, image_shape}
     amounts : sequence of float, default=(-0.2, 0.2)
         Columns per row.
-    fill : float, default=0
+    {fill}
 
-    Returns
-    -------
-    list of ImageMap
+    {Returns, maps}
 
     Examples
     --------
@@ -251,12 +241,11 @@ def shears(image_shape: Sequence[int], amounts: Sequence[float] = (-0.2, 0.2), *
     return [ImageMap(f"shear {a:g}", _shape(image_shape), ((1.0, 0.0), (float(a), 1.0)), fill=fill) for a in amounts]
 
 
+@documented(IMAGE_ENTRIES)
 def thickness(image_shape: Sequence[int], changes: Sequence[float] = (-0.5, 0.5)) -> list[Thickness]:
     """Thinner and thicker strokes.
 
-    Parameters
-    ----------
-    image_shape : sequence of int
+    {Parameters, image_shape}
     changes : sequence of float, default=(-0.5, 0.5)
         From -1 (thinner by a pixel on each side) to 1 (thicker).
 

@@ -132,9 +132,15 @@ def _calibrated(state: Values, lengths: Lengths) -> None:
 
 
 def one_function(parameters: Values, state: Values, lengths: Lengths) -> None:
-    """SVR, NuSVR, OneClassSVM."""
+    """OneClassSVM, SVDD."""
+    functions(parameters, state, lengths)
+    require(lengths["t"] == 1, "there is more than one function")
+
+
+def functions(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """SVR, NuSVR, QuantileSVR: functions over the same support vectors."""
     support_vectors(parameters, state, lengths)
-    require(lengths["t"] == 1 and lengths["r"] == 1, "there is more than one function")
+    require(lengths["t"] == lengths["r"], "there is not one intercept for each function")
     require(state["_n_support"] == [lengths["s"]], "n_support_ is not the number of support vectors")
     require(all_rising(state["support_"]), "support_ is not in order")
 
@@ -152,10 +158,21 @@ def linear(parameters: Values, state: Values, lengths: Lengths) -> None:
         _calibrated(state, lengths)
 
 
+def streaming_kernel(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """StreamingKernelSVC: a map of its columns, and a linear classifier of the map's features."""
+    features, linear = state["features_"], state["linear_"]
+    require(type(features).__name__ in ("RandomFeatures", "Nystroem"), "features_ is no feature map")
+    require(type(linear).__name__ == "LinearSVC", "linear_ is no LinearSVC")
+    require("d" in lengths and features.n_features_in_ == lengths["d"], "features_ does not suit the columns")
+    outputs = len(features.get_feature_names_out())
+    require(linear.n_features_in_ == outputs, "linear_ does not suit the features")
+    require(np.array_equal(linear.classes_, state["classes_"]), "linear_ has other classes")
+
+
 def linear_function(parameters: Values, state: Values, lengths: Lengths) -> None:
     """LinearSVR, LinearOneClassSVM."""
     require("d" in lengths, "n_features_in_ is missing")
-    require(lengths["t"] == 1, "there is not one intercept")
+    require(lengths["t"] == 1 or state["coef_"].ndim == 2, "there is not one intercept for each function")
 
 
 def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:

@@ -41,7 +41,7 @@ _CLASSIFIER = {
     "calibration_?": "Calibration",
     "compression_report_?": "CompressionReport",
 }
-_ONE_FUNCTION = {**_KERNEL_SVM, "_n_support": "list", "compression_report_?": "CompressionReport"}
+_FUNCTIONS = {**_KERNEL_SVM, "_n_support": "list", "compression_report_?": "CompressionReport"}
 _LINEAR = {
     "classes_": "labels (k)",
     **NAMED,
@@ -84,9 +84,13 @@ _NEIGHBORS = {**_KERNEL, "X_fit_": "points (n, d)", "n_samples_fit_": "size (n)"
 ESTIMATORS: dict[str, Entry] = {
     "SVC": Entry("maxmargin.svm", _CLASSIFIER, consistency.classifier),
     "NuSVC": Entry("maxmargin.svm", _CLASSIFIER, consistency.classifier),
-    "SVR": Entry("maxmargin.svm", _ONE_FUNCTION, consistency.one_function),
-    "NuSVR": Entry("maxmargin.svm", {**_ONE_FUNCTION, "epsilon_?": "number"}, consistency.one_function),
-    "OneClassSVM": Entry("maxmargin.svm", {**_ONE_FUNCTION, "offset_": "float64 (t)"}, consistency.one_function),
+    "SVR": Entry("maxmargin.svm", _FUNCTIONS, consistency.functions),
+    "NuSVR": Entry("maxmargin.svm", {**_FUNCTIONS, "epsilon_?": "number | float64 (t)"}, consistency.functions),
+    "QuantileSVR": Entry("maxmargin.svm", {**_FUNCTIONS, "quantiles_": "float64 (t)"}, consistency.functions),
+    "OneClassSVM": Entry("maxmargin.svm", {**_FUNCTIONS, "offset_": "float64 (t)"}, consistency.one_function),
+    "SVDD": Entry(
+        "maxmargin.svm", {**_FUNCTIONS, "offset_": "float64 (t)", "radius_": "number"}, consistency.one_function
+    ),
     "LinearSVC": Entry(
         "maxmargin.svm.linear.classification",
         {
@@ -103,7 +107,9 @@ ESTIMATORS: dict[str, Entry] = {
         consistency.linear,
     ),
     "LinearSVR": Entry(
-        "maxmargin.svm.linear.regression", {**_ONE_LINEAR, "coef_": "float64 (d)"}, consistency.linear_function
+        "maxmargin.svm.linear.regression",
+        {**_ONE_LINEAR, "coef_": "float64 (d) | float64 (t, d)"},
+        consistency.linear_function,
     ),
     "LinearOneClassSVM": Entry(
         "maxmargin.svm.linear.one_class",
@@ -121,6 +127,17 @@ ESTIMATORS: dict[str, Entry] = {
             "report_?": "PerceptronReport",
         },
         consistency.perceptron,
+    ),
+    "CountErrorsSVC": Entry(
+        "maxmargin.svm.count_errors",
+        {
+            **{name: form for name, form in _LINEAR.items() if name != "n_iter_"},
+            "error_rows_": "indices (e)",
+            "objective_": "float",
+            "lower_bound_": "float",
+            "n_nodes_": "count",
+        },
+        consistency.linear,
     ),
     "KernelRidge": Entry("maxmargin.kernel_methods.ridge", _RIDGE, consistency.ridge),
     "KernelRidgeCV": Entry(
@@ -214,6 +231,11 @@ ESTIMATORS: dict[str, Entry] = {
             "explained_variance_ratio_": "float64 (.)",
         },
         consistency.kernel_method,
+    ),
+    "StreamingKernelSVC": Entry(
+        "maxmargin.large_scale",
+        {"classes_": "labels (k)", **NAMED, "features_": "estimator", "linear_": "estimator"},
+        consistency.streaming_kernel,
     ),
     "Nystroem": Entry(
         "maxmargin.large_scale",

@@ -25,7 +25,17 @@ from maxmargin.kernels.distance import Stationary
 
 # Attributes that are not stored: the warm start, what is found or computed again after reading, and which cell of its
 # grid a search refits.
-NOT_STORED = {"_last_fit", "_space", "_known", "_skl_callbacks", "_variant", "_chosen", "scorer_", "one_hot_"}
+NOT_STORED = {
+    "_last_fit",
+    "_training_rows",
+    "_space",
+    "_known",
+    "_skl_callbacks",
+    "_variant",
+    "_chosen",
+    "scorer_",
+    "one_hot_",
+}
 
 ENTRIES: dict[str, Entry] = {**ESTIMATORS, **SEARCHES, **SCORERS, **SPLITTERS, **RECORDS, **STEPS}
 

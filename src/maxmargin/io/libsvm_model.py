@@ -268,6 +268,10 @@ def _model(estimator: Any) -> LibsvmModel:
         raise ModelFileError(f"LIBSVM has no {type(estimator).__name__}: it has {known}.")
     if not hasattr(estimator, "_expansion"):
         raise ModelFileError(f"This {type(estimator).__name__} is not fitted: there is no model to write yet.")
+    if not hasattr(estimator, "classes_") and len(estimator.intercept_) > 1:
+        raise ModelFileError(
+            f"LIBSVM has no model of several targets; this one has {len(estimator.intercept_)}. Fit each target alone."
+        )
     kernel = estimator.kernel_
     serial = estimator.support_.astype(np.int64) + 1 if isinstance(kernel, Precomputed) else None
     vectors = sp.csr_matrix(estimator.support_vectors_, dtype=np.float64) if _has_kernel(kernel) else None

@@ -37,7 +37,7 @@ from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import pairs
 
 KERNEL_ESTIMATORS = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "KernelRidge", "KernelRidgeCV")
-LINEAR_ESTIMATORS = ("LinearSVC", "LinearSVR", "LinearOneClassSVM", "Perceptron")
+LINEAR_ESTIMATORS = ("LinearSVC", "LinearSVR", "LinearOneClassSVM", "Perceptron", "CountErrorsSVC")
 
 
 @overload
@@ -202,12 +202,15 @@ def _outputs(graph: Graph, model: Any, values: str) -> list[Any]:
             inside = _column(graph, graph.add("GreaterOrEqual", values, 0.0))
             graph.add("Where", inside, np.array(1), np.array(-1), result="label")
             return [graph.output("label", types.INT64, None), graph.output("decision", types.DOUBLE, None)]
-        single = getattr(model, "_single", True)
+        n_values = (
+            len(np.ravel(model.intercept_)) if not hasattr(model, "_expansion") else len(model._expansion.intercept)
+        )
+        single = getattr(model, "_single", n_values == 1)
         if single:
             _column(graph, values, "value")
         else:
             graph.add("Identity", values, result="value")
-        return [graph.output("value", types.DOUBLE, None if single else len(model._expansion.intercept))]
+        return [graph.output("value", types.DOUBLE, None if single else n_values)]
     codes, n_columns = _classified(graph, model, values)
     classes, kind = _labels(graph, model.classes_)
     graph.add("Gather", classes, codes, result="label")

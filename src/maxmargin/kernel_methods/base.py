@@ -19,22 +19,10 @@ kernel : str, Kernel or callable, default="rbf"
     A name, a kernel object, or a function of two points or of two sets of points.
 gamma, degree, coef0
     Parameters of a kernel given by name.
-n_jobs : int or None, default=None
-    Threads; None means all cores. The result does not depend on it.
 X_fit_ : ndarray, sparse matrix or array of objects
     The training points; for a precomputed kernel, the kernel matrix.
-y_ignored : ignored
-    For scikit-learn's interface.
-sample_weight : array-like of shape (n_samples,), default=None
-    Weights; a weight of two is the same as giving the sample twice.
-X_train : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-    Training points; with ``kernel="precomputed"`` their kernel matrix.
-X_new : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-    Points; with ``kernel="precomputed"`` their kernel values with the training points.
 """
 )
-for _role, _name in (("X_train", "X"), ("X_new", "X"), ("y_ignored", "y")):  # roles of one parameter in several methods
-    KERNEL_ENTRIES[_role] = KERNEL_ENTRIES[_role].replace(_role, _name, 1)
 # of kernel ridge regression and kernel PCA, as in scikit-learn
 SKLEARN_ENTRIES = {
     **KERNEL_ENTRIES,

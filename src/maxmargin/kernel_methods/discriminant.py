@@ -99,12 +99,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Find the directions.
 
-        {Parameters, X_train}
-        y : array-like of shape (n_samples,)
-            Class labels: numbers, strings or booleans.
-        {sample_weight}
-
-        {Returns, self}
+        {X_train, y_labels, sample_weight -> self}
         """
         self._threads(0)  # refuses a bad n_jobs
         check_number("alpha", self.alpha, above=0, remedy="The scatter within classes is singular in feature space.")
@@ -163,11 +158,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def transform(self, X: Any) -> Array:
         """Project points on the directions.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
+        {X_new -> projections}
         """
         return self._values(X)[:, : self._kept]
 
@@ -192,11 +183,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def predict(self, X: Any) -> Array:
         """The class of largest posterior.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
+        {X_new -> labels}
         """
         scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
@@ -204,11 +191,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def predict_proba(self, X: Any) -> Array:
         """Posterior of each class, for features that are Gaussian within classes.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
+        {X_new -> probabilities}
         """
         return softmax(self._scores(X), axis=1)
 

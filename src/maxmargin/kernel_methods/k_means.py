@@ -100,9 +100,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the clusters.
 
-        {Parameters, X_train, y_ignored, sample_weight}
-
-        {Returns, self}
+        {X_train, y_ignored, sample_weight -> self}
         """
         self._threads(0)  # refuses a bad n_jobs
         for name in ("n_clusters", "n_init", "max_iter"):
@@ -173,11 +171,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def predict(self, X: Any) -> Array:
         """The cluster whose centre is nearest in feature space.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
+        {X_new -> labels}
         """
         return self._values(X).argmax(axis=1).astype(np.int32)
 
@@ -202,18 +196,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The inertia of points about the centres found, times -1.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Points.
-        y : ignored
-            For scikit-learn's interface.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights.
-
-        Returns
-        -------
-        score : float
+        {X, y_ignored, sample_weight -> score}
         """
         distances = self.transform(X)
         return -float(check_weights(sample_weight, len(distances)) @ distances.min(axis=1) ** 2)

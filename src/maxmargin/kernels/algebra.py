@@ -95,17 +95,7 @@ class Combination(Kernel):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set ``kernels``, a member as ``k0``, or a parameter of a member as ``k0__gamma``.
-
-        Parameters
-        ----------
-        **params
-            New values.
-
-        Returns
-        -------
-        self
-        """
+        """Set ``kernels``, a member as ``k0``, or a parameter of a member as ``k0__gamma``."""
         if "kernels" in params:
             self.kernels = params.pop("kernels")
         members = list(self.kernels)

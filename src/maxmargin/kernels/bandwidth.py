@@ -63,7 +63,7 @@ def _dense_variance(X: Array, weights: Array | None) -> float:
     n, d = X.shape
     w = np.ones(n) if weights is None else np.ascontiguousarray(weights, np.float64)
     count = float(w.sum()) * d
-    pivot = float(X[np.flatnonzero(w)[0], 0])
+    pivot = float(X[int((w != 0).argmax()), 0])
     parts = chunks(X)
     mean = math.fsum(_native.power_sum(X[rows], w[rows], pivot, 1) for rows in parts) / count
     return math.fsum(_native.power_sum(X[rows], w[rows], pivot + mean, 2) for rows in parts) / count

@@ -143,7 +143,9 @@ class Kernel(Estimator, ABC):
         kernel = self._resolve(X, sample_weight, feature_names)
         with np.errstate(over="ignore", invalid="ignore"):
             sizes = kernel._sizes(X)
-        if sizes is not None and not (np.abs(sizes) <= LARGEST_VALUE).all():
+        if sizes is not None and not (
+            sizes.max(initial=0.0) <= LARGEST_VALUE and sizes.min(initial=0.0) >= -LARGEST_VALUE
+        ):
             raise ValueError(
                 "kernel values overflow: scale the data or lower degree, exponent, gamma or factor "
                 f"of {self!r}; k(x, x) reaches {np.abs(sizes).max():.3g}."

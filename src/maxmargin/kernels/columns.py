@@ -69,17 +69,7 @@ class Columns(Kernel):
             self.kernel.check_points(self._select(A))
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a resolved kernel forgets its column positions.
-
-        Parameters
-        ----------
-        **params
-            New values.
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters; a resolved kernel forgets its column positions."""
         super().set_params(**params)
         for name in ("indices_", "n_features_"):
             self.__dict__.pop(name, None)

@@ -33,8 +33,8 @@ from maxmargin.kernels.pair_sums import ABSOLUTE, CHI_SQUARED, MINIMUM, PRODUCT,
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array, Points
 
-STRIP_MAX_VALUES = 1 << 16  # kernel values held at a time by each thread: half a megabyte stays in its cache
-STRIP_MIN_ROWS = 16  # for each strip the columns' points are laid out anew, which costs as much as some rows
+CHUNK_MAX_VALUES = 1 << 16  # kernel values held at a time by each thread: half a megabyte stays in its cache
+CHUNK_MIN_ROWS = 16  # for each strip the columns' points are laid out anew, which costs as much as some rows
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class DefinedValues:
             B, places = self.X[:, columns] if isinstance(self.kernel, Precomputed) else self.X[columns], None
         else:
             B, places = self.X, columns
-        step = max(STRIP_MIN_ROWS, STRIP_MAX_VALUES // max(1, len(cols)))
+        step = max(CHUNK_MIN_ROWS, CHUNK_MAX_VALUES // max(1, len(cols)))
         strips = range(0, len(at), step)
 
         def work(t: int) -> None:

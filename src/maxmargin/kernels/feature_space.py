@@ -120,17 +120,7 @@ class Centered(Wrapper):
         return distances
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a resolved kernel forgets its reference, which no longer fits them.
-
-        Parameters
-        ----------
-        **params
-            New values.
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters; a resolved kernel forgets its reference, which no longer fits them."""
         super().set_params(**params)
         for name in ("reference_", "weights_", "means_", "grand_mean_", "_known"):
             self.__dict__.pop(name, None)

@@ -5,6 +5,7 @@ from .features.random_features import RandomFeatures
 from .forecast import forecast_approximation
 from .regression import NystroemSVR
 from .ridge import NystroemRidge
+from .streaming import StreamingKernelSVC
 
 __all__ = [
     "Nystroem",
@@ -12,6 +13,7 @@ __all__ = [
     "NystroemSVC",
     "NystroemSVR",
     "RandomFeatures",
+    "StreamingKernelSVC",
     "dask",
     "forecast_approximation",
 ]

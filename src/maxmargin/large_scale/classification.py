@@ -10,8 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from maxmargin.large_scale.estimator import LandmarkEstimator
 from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
-from maxmargin.large_scale.rows.targets import Targets
-from maxmargin.large_scale.rows.tasks import Classification
+from maxmargin.large_scale.rows.targets import Classification, Targets
 from maxmargin.large_scale.training import Problem
 from maxmargin.problems.losses import Loss, make_loss
 from maxmargin.runtime.batches import labels, places
@@ -173,12 +172,7 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     def decision_function(self, X: Any) -> Array:
         """Decision values of new points.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        decision : array of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: one value, positive for ``classes_[1]``. More: one value per class.
+        {X_new -> decision}
         """
         X = self._new_points(X)
         decision = self._expand(self._expansion, X)
@@ -187,11 +181,7 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     def predict(self, X: Any) -> Array:
         """Labels of new points.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
+        {X_new -> labels}
         """
         decision = self.decision_function(X)
         return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]

@@ -22,17 +22,16 @@ from maxmargin.large_scale.auto import FIRST_COMPONENTS, HOLD_OUT_MIN_ROWS, Sear
 from maxmargin.large_scale.features.kernel_error import KernelError
 from maxmargin.large_scale.features.landmarks import check_landmark_columns, generator_of
 from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
-from maxmargin.large_scale.report import ApproximateReport, warn_unless_converged
+from maxmargin.large_scale.report import ApproximateReport
 from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
-from maxmargin.large_scale.rows.targets import Targets
-from maxmargin.large_scale.rows.tasks import row_keys
+from maxmargin.large_scale.rows.targets import Targets, row_keys
 from maxmargin.large_scale.training import Problem, Rows, Trained, budget_of, missed, rows_of, train
 from maxmargin.problems.losses import Loss
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.batches import batch_weights, named, opened, passes
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status, check_run_options
-from maxmargin.runtime.convergence import scaling_hint
+from maxmargin.runtime.convergence import scaling_hint, warn_unless_converged
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
@@ -260,13 +259,10 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
         self._set_function(trained.coefficients, solution.b)
         self._expansion = KernelExpansion(self.kernel_, self.landmarks_, self.coefficients_, self.intercept_)
         self.report_ = self._report(fitted, control)
-        warn_unless_converged(
-            self,
-            solution.status,
-            max(certificate.relative_gap for certificate in solution.certificates),
-            several=len(solution.certificates) > 1,
-            hint=fitted.hint,
-        )
+        gaps = [certificate.relative_gap for certificate in solution.certificates]
+        largest = "largest " if len(gaps) > 1 else ""
+        distance = f"{largest}certified relative duality gap is {max(gaps):.2e} (tol={self.tol:g})"
+        warn_unless_converged(self, solution.status, distance, hint=fitted.hint)
 
     def _report(self, fitted: Fitted, control: Control) -> ApproximateReport:
         trained, found = fitted.trained, fitted.found

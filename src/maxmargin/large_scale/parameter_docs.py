@@ -26,27 +26,20 @@ landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array 
     For a precomputed kernel, their indices.
 landmark_indices_ : array of int or None
     Which rows they are; None if they are none.
-X_train : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
+X_train as X : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
     With ``kernel="precomputed"`` the square kernel matrix.
-X_new : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples_fit)
 source : path, iterable or callable
     A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight), with one target.
 target : str or int, optional
     The column of the file that holds the labels or targets.
-sample_weight : array-like of shape (n_samples,), default=None
-    Weights; a weight of two is the same as giving the sample twice.
 n_components_, n_iter_ : int
     Landmarks and Newton steps.
 report_ : ApproximateReport
     What the fit did, how much of the kernel the landmarks miss, and the certificate of the approximated problem.
 """
 )
-for _role in ("X_train", "X_new"):  # roles of X in several methods
-    LANDMARK_ENTRIES[_role] = LANDMARK_ENTRIES[_role].replace(_role, "X", 1)
 FEATURE_ENTRIES = entries(
     """
-y : ignored
-    For scikit-learn's interface.
 n_jobs : int, optional
     Threads; all cores when not given. The features do not depend on it.
 dtype : {"float32", "float64"}, optional

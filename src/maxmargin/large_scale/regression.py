@@ -12,8 +12,7 @@ from sklearn.base import RegressorMixin
 
 from maxmargin.large_scale.estimator import LandmarkEstimator
 from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
-from maxmargin.large_scale.rows.targets import Targets
-from maxmargin.large_scale.rows.tasks import Regression
+from maxmargin.large_scale.rows.targets import Regression, Targets
 from maxmargin.large_scale.training import Problem
 from maxmargin.problems.losses import Loss, make_loss
 from maxmargin.runtime.control import Control
@@ -56,9 +55,7 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
         The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
         temporary file, which is removed in the end.
 
-        {Parameters, source, target}
-
-        {Returns, self}
+        {source, target -> self}
 
         Examples
         --------
@@ -93,11 +90,7 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
     def predict(self, X: Any) -> Array:
         """Values at new points.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        values : array of shape (n_samples,) or (n_samples, n_targets)
+        {X_new -> outputs}
         """
         X = self._new_points(X)
         values = self._expand(self._expansion, X)

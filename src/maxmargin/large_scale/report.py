@@ -1,17 +1,12 @@
-"""The report of an approximate fit, and its warning."""
+"""The report of an approximate fit."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any
-
-from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.large_scale.auto import Trial
 from maxmargin.large_scale.features.kernel_error import KernelError
-from maxmargin.runtime.control import Status
-from maxmargin.runtime.validation import callers_level
+from maxmargin.runtime.text_report import tolerance_text
 from maxmargin.svm.report import FitReport
 
 
@@ -86,8 +81,8 @@ class ApproximateReport(FitReport):
         if self.source:
             own["rows"] = self.source
         lines["duality gap"] = (
-            f"{self.duality_gap:.3g} (relative {self.relative_gap:.1e}, tolerance {self.tol:.0e}), of the approximated "
-            "problem"
+            f"{self.duality_gap:.3g} (relative {self.relative_gap:.1e}, tolerance {tolerance_text(self.tol)}), of the "
+            "approximated problem"
         )
         lines["KKT violation"] = f"{self.kkt_violation:.2e}"
         ordered = []
@@ -96,14 +91,3 @@ class ApproximateReport(FitReport):
             if name == "kernel":
                 ordered.extend(own.items())
         return ordered
-
-
-def warn_unless_converged(estimator: Any, status: Status, gap: float, *, several: bool = False, hint: str = "") -> None:
-    """The warning of a fit that was stopped before the relative gap was at most ``tol``."""
-    if not status.converged:
-        warnings.warn(
-            f"{type(estimator).__name__} did not converge ({status.value}). The model is the best one so far: its "
-            f"{'largest ' * several}certified relative duality gap is {gap:.2e} (tol={estimator.tol:g}).{hint}",
-            ConvergenceWarning,
-            stacklevel=callers_level(),
-        )

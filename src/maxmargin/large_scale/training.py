@@ -18,10 +18,10 @@ from maxmargin.large_scale.features.choosing import choose_landmarks
 from maxmargin.large_scale.features.factor import Factor, largest_eigenvalue
 from maxmargin.large_scale.features.kernel_error import KernelError, estimate_kernel_error
 from maxmargin.large_scale.features.landmarks import Landmarks
-from maxmargin.large_scale.newton import Newton, NewtonSolution
+from maxmargin.large_scale.row_newton import NewtonSolution, RowNewton
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.oracle import RowOracle
-from maxmargin.large_scale.rows.tasks import Task
+from maxmargin.large_scale.rows.targets import Task
 from maxmargin.large_scale.rows.tiles import DOUBLE_MAX_VALUES, KernelRows, stored
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import Loss
@@ -151,7 +151,7 @@ def solve(
     control: Control,
 ) -> Trained:
     """Newton's method over the row oracle of a problem."""
-    newton = Newton(
+    newton = RowNewton(
         factor.T,
         problem.loss,
         intercept=bool(estimator.fit_intercept),

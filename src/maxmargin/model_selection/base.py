@@ -25,6 +25,7 @@ from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.model_selection.folds import check_groups, make_folds, splits_of
 from maxmargin.model_selection.grid import BY_RATIO, Axis, Cell, Variant, cells, finer, kernel_axes, variants
 from maxmargin.model_selection.jobs import Job, Setting
+from maxmargin.model_selection.parameter_docs import SEARCH_ENTRIES
 from maxmargin.model_selection.scoring import scorer_of
 from maxmargin.model_selection.search import Search
 from maxmargin.model_selection.store import Store
@@ -33,6 +34,7 @@ from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.interrupts import KEPT_MODEL, catching_anew, interrupt_pending
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -51,6 +53,7 @@ NAMED = ("gamma", "degree", "coef0")  # parameters that an estimator passes on t
 GAMMAS_TIMES_SCALE = (0.01, 0.1, 1.0, 10.0, 100.0)  # gammas that are tried if none are given, times "scale"
 
 
+@documented(SEARCH_ENTRIES)
 @parameters
 class GridSearch(CallbackSupport, KernelInput, abc.ABC):
     """The searches' common part."""
@@ -93,21 +96,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Score every cell of the grid, and fit the best model to all data.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` the kernel matrix of the training points.
-        y : array-like of shape (n_samples,)
-            Class labels, or values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights, of training and of scores; a weight of zero takes a sample out.
-        groups : array-like of shape (n_samples,), default=None
-            Groups for splitters that keep them together, such as ``GroupKFold``.
-
-        Returns
-        -------
-        self : object
-            The fitted search.
+        {X_train, y, sample_weight, groups -> self}
         """
         check_flag("refit", self.refit)
         rounds = int(self.refine) if isinstance(self.refine, (bool, np.bool_)) else self.refine
@@ -366,12 +355,6 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
     def predict(self, X: Any) -> Array:
         """Labels or values of new points, by the best model.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        predicted : array of shape (n_samples,)
+        {X_new -> values}
         """
         return self._best("predict").predict(X)

@@ -4,6 +4,17 @@
     HeldJob        regression and one-class problems on held kernel values (``held_jobs.py``)
     EstimatorJob   any estimator, by its own ``fit``, with a warm start from one cell to the next
 
+A path of C is
+
+    minimise 1/2 a'Ka - y'a    subject to  sum a = 0,  0 <= y_i a_i <= c_i,        a_i = y_i alpha_i,  f = Ka
+
+on kernel values in float32, one solve compiled (``native/path``). A fold is a mask: rows outside it have the bound
+c_i = 0, can neither rise nor fall, and still have their f computed, so that the score of the rows left out needs no
+further kernel value. The next C starts on the ray of the last solution, at theta a, 1 <= theta <= C_new / C, which is
+feasible for every such theta. The dual is least at theta = y'a / a'Ka; but where that is not far from the end of the
+ray, most variables are at their bounds, and the end, where they still are, needs fewer steps. (Starts from a
+neighbour: DeCoste & Wagstaff 2000.)
+
 A job's ``part(t)`` does the work, and ``answers()`` gives the decision values of the samples left out, cell by cell.
 """
 
@@ -26,7 +37,6 @@ from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.kernels.gram.tiled import padded_slots
 from maxmargin.model_selection.folds import Fold
 from maxmargin.model_selection.grid import Cell
-from maxmargin.model_selection.path import MATRIX_MAX_ROWS, ray
 from maxmargin.model_selection.results import NOT_REACHED
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Progress, Status, watching
@@ -37,6 +47,8 @@ from maxmargin.svm.models.known_values import KnownValues
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs
 
 MAX_VARIABLES_PER_CALL = 300_000_000  # variables touched between two checks of the clock: some hundredths of a second
+RAY_END_MIN_SHARE = 0.3  # of the ray: from there on its end is the better start
+MATRIX_MAX_ROWS = 2048  # of a solve's own matrix: it stays in the cache
 MAX_STEPS = 10_000_000  # for each problem, if the user sets no limit
 OWN_MATRIX_MAX_ROWS = 4000  # rows up to which an estimator gets a matrix of its own, in double precision
 # Rounding of held kernel values, relative to tol, up to which they are used:
@@ -109,6 +121,13 @@ class Job(abc.ABC):
     def _stopped(self) -> Answer:
         status = self.control.stop()
         return Answer(reason=NOT_REACHED if status is None else status.value)
+
+
+def ray(y: Array, a: Array, f: Array, ratio: float) -> float:
+    """Where on the ray of the last solution the next C, ``ratio`` times as large, should start."""
+    curvature = float(a @ f)
+    theta = float(y @ a) / curvature if curvature > 0 else ratio
+    return ratio if theta > RAY_END_MIN_SHARE * ratio else max(1.0, theta)
 
 
 class PathJob(Job):

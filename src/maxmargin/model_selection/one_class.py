@@ -108,16 +108,10 @@ class OneClassSVMCV(OutlierMixin, KernelSearch):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
         """Score every cell of the grid, and fit the best model to all data.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` the kernel matrix of the training points.
+        {Parameters, X_train}
         y : array-like of shape (n_samples,), default=None
             Which samples are inliers, for scores (and for ``train_on="inliers"``).
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights, of training and of scores; a weight of zero takes a sample out.
-        groups : array-like of shape (n_samples,), default=None
-            Groups for splitters that keep them together, such as ``GroupKFold``.
+        {sample_weight, groups}
 
         {Returns, self}
         """
@@ -203,38 +197,26 @@ class OneClassSVMCV(OutlierMixin, KernelSearch):
     def decision_function(self, X: Any) -> Array:
         """Signed value of new points, by the best model: positive inside the region, negative outside.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        decision : array of shape (n_samples,)
+        {X_new -> decision_value}
         """
         return self._best("decision_function").decision_function(X)
 
     def score_samples(self, X: Any) -> Array:
         """Unshifted values of new points: ``decision_function(X) + offset_``.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        scores : array of shape (n_samples,)
+        {X_new -> scores}
         """
         return self._best("score_samples").score_samples(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The score of the best model on new points, by ``scorer_``.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {Parameters, X_new}
         y : array-like of shape (n_samples,), default=None
             Which are inliers, as in ``fit``; only for scorers that compare with labels.
         sample_weight : array-like of shape (n_samples,), default=None
 
-        Returns
-        -------
-        score : float
+        {Returns, score}
         """
         estimator, extra = self._best("score"), {} if sample_weight is None else {"sample_weight": sample_weight}
         if isinstance(self.scorer_, (MassVolume, Rejection)):

@@ -42,7 +42,9 @@ status_ : str
     ``"complete"``, or how the search ended early.
 n_splits_, scorer_, refit_time_, classes_, n_features_in_
     As in ``GridSearchCV``.
-X_new : array-like or sparse matrix of shape (n_samples, n_features)
+sample_weight : array-like of shape (n_samples,), default=None
+    Weights, of training and of scores; a weight of zero takes a sample out.
+groups : array-like of shape (n_samples,), default=None
+    Groups for splitters that keep them together, such as ``GroupKFold``.
 """
 )
-SEARCH_ENTRIES["X_new"] = SEARCH_ENTRIES["X_new"].replace("X_new", "X", 1)

@@ -9,6 +9,8 @@ from typing import Any
 
 from sklearn.metrics import check_scoring, get_scorer_names
 
+from maxmargin.runtime.parameter_docs import documented
+
 
 def scorer_of(estimator: Any, scoring: Any, others: Sequence[str] = ()) -> Any:
     """The scorer that a user names; None is the estimator's own ``score``. ``others`` are names that are known
@@ -41,6 +43,7 @@ def takes_weights(scorer: Any) -> bool:
     return "sample_weight" in known
 
 
+@documented()
 class ScoreByScorer:
     """To the left of scikit-learn's mixins, which have a ``score`` of their own."""
 
@@ -50,15 +53,7 @@ class ScoreByScorer:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The score of the best model on new points, by ``scorer_``.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
+        {X_new, y, sample_weight -> score}
         """
         extra = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self.scorer_(self._best("score"), X, y, **extra))

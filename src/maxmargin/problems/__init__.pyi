@@ -1,5 +1,5 @@
 from . import optimality
-from .dual import DualProblem, JointProblem, c_svc, eps_svr, largest_nu, nu_svc, nu_svr, one_class
+from .dual import DualProblem, JointProblem, c_svc, eps_svr, largest_nu, nu_svc, nu_svr, one_class, quantile, svdd
 
 __all__ = [
     "DualProblem",
@@ -11,4 +11,6 @@ __all__ = [
     "nu_svr",
     "one_class",
     "optimality",
+    "quantile",
+    "svdd",
 ]

@@ -22,6 +22,7 @@ The primal problems, with f_i = f(x_i) without b, and c_i the sample's weight ti
     eps_svr    1/2 |w|^2 + sum c_i max(0, |y_i - f_i - b| - epsilon)
     nu_svr     1/2 |w|^2 + nu epsilon sum c_i + sum c_i max(0, |y_i - f_i - b| - epsilon)    (epsilon is a variable)
     one_class  1/2 |w|^2 - nu W rho + sum w_i max(0, rho - f_i)                 (b = -rho)
+    quantile   1/2 |w|^2 + sum c_i (q max(0, y_i - f_i - b) + (1 - q) max(0, f_i + b - y_i))
 
 nu_svc and one_class are stated as LIBSVM states them (Chang & Lin 2011): Schoelkopf's problem times nu n.
 """
@@ -29,12 +30,16 @@ nu_svc and one_class are stated as LIBSVM states them (Chang & Lin 2011): Schoel
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin.runtime.validation import Array
+
+BOUND_ROUNDING = (
+    1e-12  # of the distance between the bounds: what sums over equal rows, and over changes of a variable, may miss
+)
 
 
 class PrimalScalars(NamedTuple):
@@ -52,7 +57,7 @@ class DualProblem:
     Attributes
     ----------
     kind : str
-        ``"c_svc"``, ``"nu_svc"``, ``"eps_svr"``, ``"nu_svr"`` or ``"one_class"``.
+        ``"c_svc"``, ``"nu_svc"``, ``"eps_svr"``, ``"nu_svr"``, ``"one_class"`` or ``"quantile"``.
     target : array
         y of each row: -1/+1 for classifiers, the value for regression, ones for one-class.
     bound : array
@@ -117,7 +122,7 @@ class DualProblem:
 
     def scalars(self, offset: Array) -> PrimalScalars:
         """b, rho and epsilon from the groups' offsets."""
-        if self.kind in ("c_svc", "eps_svr"):
+        if self.kind in ("c_svc", "eps_svr", "quantile"):
             return PrimalScalars(-float(offset[0]) if self.fit_intercept else 0.0, epsilon=self.epsilon)
         if self.kind == "one_class":
             return PrimalScalars(-float(offset[0]), rho=float(offset[0]))
@@ -132,6 +137,13 @@ class DualProblem:
         """A feasible point: zero, or where the totals forbid zero, the first variables at their bounds (as LIBSVM)."""
         a = np.zeros(self.n_variables)
         return self.feasible(a) if self.totals.any() else a
+
+    def at_bounds(self, a: Array) -> Array:
+        """Variables that miss a bound by rounding put there: one that seems free would decide the intercept."""
+        width = self.upper - self.lower
+        reach = BOUND_ROUNDING * np.where(np.isfinite(width), width, 0.0)
+        a = np.where(np.abs(a - self.lower) <= reach, self.lower, a)
+        return np.where(np.abs(a - self.upper) <= reach, self.upper, a)
 
     def feasible(self, a: Array) -> Array:
         """A feasible point near ``a``: clipped to the bounds, and each group's sum repaired.
@@ -203,7 +215,7 @@ def _program(
         kind=kind,
         target=target,
         bound=bound,
-        row=np.arange(n) if m == n else np.tile(np.arange(n), 2),
+        row=np.arange(n) if m == n else np.arange(m) % n,
         linear=p,
         lower=lower,
         upper=upper,
@@ -234,11 +246,31 @@ def _two_sided(bound: Array) -> tuple[Array, Array]:
     return np.concatenate((none, -bound)), np.concatenate((bound, none))
 
 
+def quantile(y: Array, bound: Array, q: float, *, fit_intercept: bool = True) -> DualProblem:
+    """Quantile regression, the pinball loss: -(1 - q) c_i <= a_i <= q c_i (Takeuchi et al. 2006)."""
+    y, ties = np.asarray(y, np.float64), (0, [0.0]) if fit_intercept else (-1, [])
+    return _program("quantile", y, bound, -y, (q - 1.0) * bound, q * bound, *ties, fit_intercept=fit_intercept)
+
+
 def one_class(weight: Array, nu: float) -> DualProblem:
     """The support of a distribution: 0 <= alpha_i <= w_i, sum alpha_i = nu sum w_i."""
     none, total = np.zeros(len(weight)), nu * weight.sum()
     ones = np.ones(len(weight))
     return _program("one_class", ones, weight, none, none, weight, 0, [total], nu=nu, tol_scale=min(1.0, total))
+
+
+def svdd(squared_norms: Array, weight: Array, nu: float) -> DualProblem:
+    """The smallest ball around points of squared lengths k(x_i, x_i) = |phi_i|^2 (Tax & Duin 2004),
+
+        minimise  nu W R^2 + sum_i w_i max(0, |phi_i - c|^2 - R^2),        W = sum_i w_i
+
+    with the centre c = w / T, w = sum_i alpha_i phi_i, T = nu W. T / 2 times this objective is
+
+        1/2 |w|^2 - T rho + sum_i w_i max(0, rho - (f_i - T |phi_i|^2 / 2)),        rho = T (|c|^2 - R^2) / 2,
+
+    which is :func:`one_class` with a linear term. For points of one length both have the same alpha."""
+    problem = one_class(weight, nu)
+    return replace(problem, linear=-0.5 * float(problem.totals[0]) * np.asarray(squared_norms, np.float64))
 
 
 def largest_nu(y: Array, weight: Array) -> float:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,7 @@ class Certificate:
 
 
 FIELDS = tuple(field.name for field in fields(Certificate))
+_values_of = attrgetter(*FIELDS)
 
 
 @dataclass(frozen=True)
@@ -88,13 +90,14 @@ class Certificates(Sequence[Certificate]):
 
     @classmethod
     def of(cls, each: Sequence[Certificate]) -> Certificates:
-        return cls(*(np.array([getattr(one, name) for one in each], np.float64) for name in FIELDS))
+        table = np.array([_values_of(one) for one in each], np.float64).reshape(-1, len(FIELDS))
+        return cls(*np.ascontiguousarray(table.T))
 
     def __len__(self) -> int:
         return len(self.primal)
 
     def __getitem__(self, p: Any) -> Any:
-        return Certificate(*(float(getattr(self, name)[p]) for name in FIELDS))
+        return Certificate(*[float(column[p]) for column in _values_of(self)])
 
     def replace(self, p: int, certificate: Certificate) -> None:
         """Another certificate for problem p, in place."""
@@ -196,7 +199,10 @@ def _losses(problem: DualProblem, f: Array, scalars: PrimalScalars) -> float:
     if problem.kind == "nu_svc":
         return float(np.dot(c, np.maximum(0.0, rho - y * (f + b))) - problem.nu * rho * c.sum())
     if problem.kind == "one_class":
-        return float(np.dot(c, np.maximum(0.0, rho - f)) - problem.nu * rho * c.sum())
+        return float(np.dot(c, np.maximum(0.0, rho - f - problem.linear)) - problem.nu * rho * c.sum())
+    if problem.kind == "quantile":
+        residual = y - f - b
+        return float(np.sum(np.where(residual > 0, problem.upper, problem.lower) * residual))
     tube = float(np.dot(c, np.maximum(0.0, np.abs(y - f - b) - epsilon)))
     return tube + (problem.nu * epsilon * float(c.sum()) if problem.kind == "nu_svr" else 0.0)
 

@@ -233,7 +233,7 @@ class PrimalProblem:
     def dual(self, beta: Array, w: Array | None = None) -> float:
         """The dual objective of feasible multipliers; ``w`` is :meth:`w_of` of them where it is known."""
         w = self.w_of(beta) if w is None else w
-        terms = (self.y - self.centre) @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * (self.ridge @ beta**2)
+        terms = (self.y - self.centre) @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * ((self.ridge * beta) @ beta)
         return float(terms) - self.dual_penalty(w, self.b_of(beta))
 
     def feasible(self, beta: Array) -> Array:

@@ -223,7 +223,7 @@ def _suggested(problem: PrimalProblem, r: Array) -> list[Array]:
 
 def _shrunk(problem: PrimalProblem, beta: Array, w: Array) -> tuple[Array, Array]:
     """t beta with the t in [0, 1] (or above, where there are no boxes) that is best: the dual is a parabola in t."""
-    curvature = 2.0 * problem.penalty(w, problem.b_of(beta)) + float(problem.ridge @ beta**2)
+    curvature = 2.0 * problem.penalty(w, problem.b_of(beta)) + float((problem.ridge * beta) @ beta)
     slope = float((problem.y - problem.centre) @ beta) - problem.epsilon * float(np.abs(beta).sum())
     t = slope / curvature if curvature > 0 else 1.0
     t = max(0.0, t if problem.squared else min(1.0, t))

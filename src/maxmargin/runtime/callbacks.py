@@ -51,8 +51,9 @@ def with_callbacks(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fit)
     def reporting(self: Any, *args: Any, **kwargs: Any) -> Any:
-        has_callbacks = hasattr(self, "_skl_callbacks") or hasattr(self, "_parent_callback_ctx")
-        if not has_callbacks or hasattr(self, "_callback_fit_ctx"):  # the latter: a derived class's fit reports
+        own = vars(self)
+        has_callbacks = "_skl_callbacks" in own or "_parent_callback_ctx" in own
+        if not has_callbacks or "_callback_fit_ctx" in own:  # the latter: a derived class's fit reports
             return fit(self, *args, **kwargs)
         given = inspect.signature(fit).bind(self, *args, **kwargs).arguments
         return _with_context(self, lambda: fit(self, *args, **kwargs), given)

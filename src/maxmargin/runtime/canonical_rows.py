@@ -116,6 +116,14 @@ def _merged_rows(X: Points, target: Array, weights: Array) -> CanonicalRows:
     return CanonicalRows(representative[:count], member_of, weight[:count], key[:count])
 
 
+def target_codes(Y: Array) -> Array:
+    """One number for each different row of several targets, by which equal rows are merged as by a single target."""
+    order = np.lexsort(Y.T)
+    codes = np.zeros(len(Y))
+    codes[order[1:]] = np.cumsum((Y[order[1:]] != Y[order[:-1]]).any(axis=1))
+    return codes
+
+
 def canonical_rows(X: Points, target: Array, weights: Array, *, merge: bool = True) -> CanonicalRows:
     """Merge equal rows of equal target and sort by content; with ``merge=False`` (rows that are not points, as in a
     precomputed matrix, or objects that cannot be compared) only drop rows of weight zero."""

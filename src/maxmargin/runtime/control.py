@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -19,9 +19,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from maxmargin.runtime.history import ThinnedList
 from maxmargin.runtime.interrupts import catching, enclosing_event, started
 from maxmargin.runtime.logging import log_line
-from maxmargin.runtime.thinning import ThinnedList
 from maxmargin.runtime.validation import check_flag, check_number, shown
 
 
@@ -165,11 +165,9 @@ class Control:
         for listener in self.watchers if self.callback is None else (self.callback, *self.watchers):
             listener(progress)
 
-    @contextmanager
-    def catching_interrupts(self) -> Iterator[None]:
+    def catching_interrupts(self) -> AbstractContextManager[None]:
         """Turn the first Ctrl-C into a request to stop; see :func:`maxmargin.runtime.interrupts.catching`."""
-        with catching(self._interrupted):
-            yield
+        return catching(self._interrupted)
 
 
 def print_note(text: str) -> None:

@@ -1,21 +1,69 @@
 """The history of a run: one record per iteration or epoch, as columns ready to plot.
 
 A solver appends a record whenever it has evaluated its progress. What a solver does not know is NaN. Long histories are
-thinned (:mod:`maxmargin.runtime.thinning`): of a million records some 430 are kept, the first and the last among them.
+thinned (:class:`ThinnedList`): of a million records some 430 are kept, the first and the last among them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from maxmargin.runtime.thinning import ThinnedList
+from maxmargin.runtime.text_report import pandas
 from maxmargin.runtime.validation import Array
 
 PRINTED_RECORDS = 3  # at either end of a printed history: what a terminal shows without scrolling
+
+FULL_RECORDS = 256  # every epoch of an ordinary run; a record takes some 200 bytes
+GROWTH = 1.05  # neighbouring records of a curve are then less than a pixel apart on a logarithmic axis
+
+T = TypeVar("T")
+
+
+class ThinnedList(list[T]):
+    """A list that stays short however long the run is: ``append`` keeps ever fewer entries, and always the first and
+    the last.
+
+    The first ``FULL_RECORDS`` are all kept. After that a record is kept each time their number has grown by the factor
+    ``GROWTH``, so that t records leave FULL_RECORDS + log(t / FULL_RECORDS) / log(GROWTH): 520 of 10^8.
+
+    Parameters
+    ----------
+    records : iterable
+        What it begins with, all of it.
+
+    Examples
+    --------
+    >>> from maxmargin.runtime.history import ThinnedList
+    >>> records = ThinnedList()
+    >>> for t in range(10_000):
+    ...     records.append(t)
+    >>> len(records), records[0], records[255:260], records[-1]
+    (333, 0, [255, 256, 268, 281, 295], 9999)
+    """
+
+    def __init__(self, records: Iterable[T] = ()) -> None:
+        super().__init__(records)
+        self.appended = len(self)  # records so far, those that were dropped included
+        self.due = len(self)  # the number of the next record to keep
+        self.provisional = False  # whether the last entry gives way to the next one
+
+    def append(self, record: T) -> None:
+        if self.provisional:
+            self[-1] = record
+        else:
+            super().append(record)
+        t = self.appended
+        self.provisional = t < self.due
+        if not self.provisional:
+            self.due = t + 1 if t < FULL_RECORDS else int(t * GROWTH)
+        self.appended = t + 1
+
+    def __reduce__(self) -> Any:  # a copy must not be made by append
+        return ThinnedList, (list(self),), dict(vars(self))
 
 
 class Record(NamedTuple):
@@ -186,11 +234,7 @@ class History:
         -------
         pandas.DataFrame
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame() needs pandas: pip install pandas") from error
-        return pd.DataFrame({name: self._column(name) for name in self.names})
+        return pandas().DataFrame({name: self._column(name) for name in self.names})
 
     def __repr__(self) -> str:
         head = f"History of {len(self)} record{'' if len(self) == 1 else 's'}"

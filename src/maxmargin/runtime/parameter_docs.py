@@ -9,7 +9,10 @@ A docstring names them in braces, on lines of their own, and :func:`documented` 
     {kernel, degree, gamma, coef0}
     {n_jobs, max_seconds}
 
-The headings of sections are entries, too: ``{Parameters, X, y}`` and ``{Returns, self}`` are sections of their own.
+The headings of sections are entries, too: ``{Parameters, X, y}`` and ``{Returns, self}`` are sections of their own, and
+``{X, y -> self}`` is both of them. A parameter that means several things is entered under several names: ``X_new as X``
+is what ``{X_new}`` inserts as ``X``.
+
 Constructors stay explicit: only the text is shared. An entry that differs in one estimator is written out there; one
 that a package shares stands in a table of its own, made by :func:`entries` and given to ``documented``.
 """
@@ -23,7 +26,7 @@ from typing import TypeVar
 
 Documented = TypeVar("Documented", bound=type | Callable[..., object])
 
-_NAMES = re.compile(r"^( *)\{([\w\s,]+)\}$", re.MULTILINE)
+_NAMES = re.compile(r"^( *)\{([\w\s,]+)(?:-> (\w+))?\}$", re.MULTILINE)
 
 
 def entries(text: str) -> dict[str, str]:
@@ -40,8 +43,10 @@ def entries(text: str) -> dict[str, str]:
     """
     table = {}
     for entry in re.split(r"\n(?=\S)", textwrap.dedent(text).strip("\n")):
-        for name in entry.partition("\n")[0].partition(" : ")[0].split(", "):
-            table[name] = entry
+        names = entry.partition("\n")[0].partition(" : ")[0]
+        role, _, name = names.partition(" as ")
+        for key in role.split(", "):
+            table[key] = entry.replace(names, name or role, 1)
     return table
 
 
@@ -72,17 +77,20 @@ def documented(table: Mapping[str, str] | None = None) -> Callable[[Documented],
     n_jobs : int or None, default=None
     """
 
+    def lines(*names: str) -> str:
+        return "\n".join(dict.fromkeys((table or {}).get(name) or ENTRIES[name] for name in names))
+
     def insert(found: re.Match[str]) -> str:
-        indent, names = found.groups()
-        inserted: dict[str, None] = {}
-        for name in names.split(","):
-            name = name.strip()
-            inserted[(table or {}).get(name) or ENTRIES[name]] = None
-        return textwrap.indent("\n".join(inserted), indent)
+        indent, names, returned = found.groups()
+        text = lines(*(["Parameters"] if returned else []), *(name.strip() for name in names.split(",")))
+        if returned:
+            text += f"\n\n{lines('Returns', returned)}"
+        return textwrap.indent(text, indent)
 
     def decorate(owner: Documented) -> Documented:
-        methods = [value for value in vars(owner).values() if callable(value)] if isinstance(owner, type) else []
-        for each in (owner, *methods):
+        methods = vars(owner).values() if isinstance(owner, type) else ()
+        inside = [getattr(method, "__wrapped__", None) for method in methods]  # of class methods, and of available_if
+        for each in (owner, *filter(callable, (*methods, *inside))):
             if each.__doc__ is not None and _NAMES.search(each.__doc__):  # python -OO has none
                 each.__doc__ = _NAMES.sub(insert, each.__doc__)
         return owner
@@ -94,6 +102,35 @@ ENTRIES = entries(
     """
 self : object
     The fitted estimator.
+X : array-like or sparse matrix of shape (n_samples, n_features)
+    Points, one per row.
+X_train as X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+    Training points; with ``kernel="precomputed"`` their kernel matrix.
+X_new as X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
+    Points; with ``kernel="precomputed"`` their kernel values with the training points.
+y_labels as y : array-like of shape (n_samples,)
+    Class labels: numbers, strings or booleans.
+y_values as y : array-like of shape (n_samples,)
+    Target values.
+y_outputs as y : array-like of shape (n_samples,) or (n_samples, n_targets)
+    Target values.
+y : array-like of shape (n_samples,)
+    Class labels, or target values.
+y_ignored as y : ignored
+    For scikit-learn's interface.
+sample_weight : array-like of shape (n_samples,), default=None
+    Weights; a weight of two is the same as giving the sample twice.
+labels : array of shape (n_samples,)
+values : array of shape (n_samples,)
+outputs as values : array of shape (n_samples,) or (n_samples, n_targets)
+decision : array of shape (n_samples,) or (n_samples, n_classes)
+    Two classes: one value, positive for ``classes_[1]``. More: one value per class.
+decision_value as decision : array of shape (n_samples,)
+probabilities : array of shape (n_samples, n_classes)
+    In the order of ``classes_``; rows sum to one.
+scores : array of shape (n_samples,)
+projections as Z : array of shape (n_samples, n_components)
+score : float
 kernel : str, Kernel or callable, default="rbf"
     ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"laplacian"``, ``"chi2"``, ``"intersection"``,
     ``"precomputed"``, an object of :mod:`maxmargin.kernels`, or a function of two arrays of points that returns
@@ -131,7 +168,8 @@ n_jobs : int or None, default=None
 max_seconds : float or None, default=None
     Stop after this time with the best model so far.
 warm_start : bool, default=False
-    Start from the last fit's solution, row by row wherever a training row is known from then.
+    Start from the last fit's solution, row by row wherever a training row is known from then. Kernel estimators also
+    keep a reference to the training rows, for ``learn`` and ``forget``.
 calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
     How decision values become probabilities: with Platt's sigmoid, any function that does not fall, or one factor. It
     is learnt from out-of-fold values, which takes less than the fit on most data; of large sets a part of the rows is

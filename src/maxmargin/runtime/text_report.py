@@ -4,6 +4,28 @@ from __future__ import annotations
 
 import abc
 import html
+import importlib
+import re
+from typing import Any
+
+
+def pandas() -> Any:
+    """The module, for results that can be had as a DataFrame."""
+    try:
+        return importlib.import_module("pandas")
+    except ImportError as error:
+        raise ImportError("to_frame() needs pandas: pip install pandas") from error
+
+
+def tolerance_text(tol: float) -> str:
+    """A tolerance with as many digits as it needs: 1e-03, 1.38e-03."""
+    short = f"{tol:.0e}"
+    return short if float(short) == tol else f"{tol:.2e}"
+
+
+def short_numbers(text: str, digits: int) -> str:
+    """The text with its long numbers cut to so many digits: RBF(gamma=0.1507)."""
+    return re.sub(rf"\d+\.\d{{{digits},}}(?:e[-+]?\d+)?", lambda number: f"{float(number[0]):.{digits}g}", text)
 
 
 class TextReport(abc.ABC):

@@ -112,6 +112,18 @@ def _ready(X: Any) -> bool:
     )
 
 
+def _ready_csr(X: Any) -> bool:
+    """The same for a CSR matrix of ordinary numbers, whose indices are still to be checked."""
+    return (
+        type(X) in (sp.csr_matrix, sp.csr_array)
+        and X.ndim == 2
+        and X.data.dtype in (np.float64, np.float32)
+        and X.indices.dtype in (np.int32, np.int64)
+        and min(X.shape) > 0
+        and math.isfinite(float(X.data.sum(dtype=np.float64)))
+    )
+
+
 def _seen(estimator: Any, X: Array) -> Array:
     """Leave on the estimator what scikit-learn's validation leaves there for an array without column names."""
     estimator.__dict__.pop("feature_names_in_", None)
@@ -133,10 +145,11 @@ def check_training_points(estimator: Any, X: Any) -> Points:
 
 
 def check_training(
-    estimator: Any, X: Any, y: Any, *, numeric: bool = False, order: str | None = "C"
+    estimator: Any, X: Any, y: Any, *, numeric: bool = False, order: str | None = "C", several: bool = False
 ) -> tuple[Points, Array]:
     """Training points and targets of an estimator; sets ``n_features_in_`` and ``feature_names_in_``. With
-    ``order=None`` an X that is contiguous by columns (Fortran order, CSC) is not copied."""
+    ``order=None`` an X that is contiguous by columns (Fortran order, CSC) is not copied. With ``several`` y may have
+    several columns."""
     kinds = "fiu" if numeric else "biuU"
     if _ready(X) and type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in kinds and len(y) > 1:
         if not numeric:
@@ -149,7 +162,11 @@ def check_training(
     check_indices(X)
     try:
         check_columns(X)
-        points, targets = validate_data(estimator, X, y, y_numeric=numeric, **options)
+        if several and has_several_columns(y):
+            points = validate_data(estimator, X, **options)
+            targets = check_outputs(y, points.shape[0])[0]
+        else:
+            points, targets = validate_data(estimator, X, y, y_numeric=numeric, **options)
     except (TypeError, ValueError) as error:
         raise explained(error, X, y, numeric=numeric) from None
     return canonical_csr(points), targets
@@ -169,6 +186,12 @@ def check_targets(y: Any, n_samples: int, *, numeric: bool = False) -> Array:
         raise explained(error, [[0.0]], given, numeric=numeric) from None
 
 
+def has_several_columns(y: Any) -> bool:
+    """Whether there are several targets per sample: one column is what scikit-learn's estimators make a list of."""
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    return len(shape) == 2 and shape[1] > 1
+
+
 def check_outputs(y: Any, n_samples: int) -> tuple[Array, bool]:
     """Targets as float64 columns, and whether the user gave a single one-dimensional list of them."""
     if y is None or len(y.shape if hasattr(y, "shape") else np.asarray(y).shape) < 2:
@@ -184,8 +207,11 @@ def check_outputs(y: Any, n_samples: int) -> tuple[Array, bool]:
 def check_new_points(estimator: Any, X: Any) -> Points:
     """Points to predict for: the columns the estimator was fitted with."""
     own = vars(estimator)
-    if _ready(X) and own.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in own:
-        return X
+    if "n_features_in_" in own and "feature_names_in_" not in own:
+        if _ready(X) and own["n_features_in_"] == X.shape[1]:
+            return X
+        if _ready_csr(X) and own["n_features_in_"] == X.shape[1]:
+            return canonical_csr(X)
     check_is_fitted(estimator)
     X = as_numpy(X)
     check_indices(X)
@@ -290,6 +316,7 @@ def check_number(
     above: float | None = None,
     least: float | None = None,
     most: float | None = None,
+    below: float | None = None,
     infinite: bool = False,
     integer: bool = False,
     remedy: str = "",
@@ -303,10 +330,12 @@ def check_number(
     bounds = [f"> {above:g}"] if above is not None else []
     bounds += [f">= {least:g}"] if least is not None else []
     bounds += [f"<= {most:g}"] if most is not None else []
+    bounds += [f"< {below:g}"] if below is not None else []
     inside = (
         (above is None or number > above)
         and (least is None or number >= least)
         and (most is None or number <= most)
+        and (below is None or number < below)
         and (math.isfinite(number) or (infinite and number > 0))
     )
     if not inside:

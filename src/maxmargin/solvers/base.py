@@ -43,6 +43,8 @@ class Solution:
         Steps taken: pairs for SMO, coordinates for coordinate descent, iterations for interior points.
     fresh : bool
         Whether ``f`` was computed from ``a`` alone, in float64, after the last step.
+    note : str
+        What a report should say of the way there; mostly nothing.
     """
 
     a: Array
@@ -50,6 +52,7 @@ class Solution:
     status: Status
     n_iter: int
     fresh: bool = False
+    note: str = ""
 
 
 class Solver:

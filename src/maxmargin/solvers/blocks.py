@@ -26,6 +26,7 @@ from maxmargin.solvers.base import KernelSolver, Solution
 INNER_WORK = 20_000_000  # array elements touched between two checks of the clock: well under 0.2 s
 MIN_STEPS = 10_000_000  # LIBSVM's own limit where the user sets none: max(10^7, 100 n)
 ROUND_MIN_STEPS = 50  # steps in a round of a problem that is its own working set, or one for each variable
+ROUND_PREVIOUS_STEPS = 20  # steps so far for each step of such a round: ten million take 250 rounds, not 200,000
 STEPS_PER_VARIABLE = 200  # steps in a round, for each variable of its block
 NO_PROGRESS_MAX_ROUNDS = 20  # rounds without progress before a run is called stalled
 
@@ -97,9 +98,9 @@ class BlockSolver(KernelSolver):
                 Q = self._matrix(problem, gram, W)
             block = Block(Q, gradient[W], a[W], problem.lower[W], problem.upper[W], problem.group[W])
             target = max(goal * 0.9 if one_block else 0.1 * violation, 0.5 * goal)
-            most = (
-                max(ROUND_MIN_STEPS, len(W)) if one_block else STEPS_PER_VARIABLE * len(W)
-            )  # a small problem has a history, too
+            most = STEPS_PER_VARIABLE * len(W)
+            if one_block:  # short rounds first: a small problem has a history, too
+                most = max(ROUND_MIN_STEPS, len(W), n_iter // ROUND_PREVIOUS_STEPS)
             steps = self._inner(block, target, min(most, limit - n_iter), control)
             n_iter += steps
             change = block.a - a[W]

@@ -117,6 +117,8 @@ class CrammerSinger(KernelSolver):
                 n_iter += taken
                 if taken < steps or control.stop() is not None:
                     break
+            if problem.hard_margin and not np.isfinite(new).all():  # no bound stops them: the kernel is not definite
+                return Solution(A, F, Status.INSEPARABLE, n_iter)
             change = new - A[W]
             moved = np.flatnonzero(change.any(axis=1))
             A[W] = new

@@ -85,7 +85,7 @@ class Descent:
     def dual(self) -> float:
         """The dual objective but for the intercept's part."""
         beta, eps = self.beta, self.problem.epsilon
-        terms = self.target @ beta - eps * np.abs(beta).sum() - 0.5 * (self.problem.ridge @ beta**2)
+        terms = self.target @ beta - eps * np.abs(beta).sum() - 0.5 * ((self.problem.ridge * beta) @ beta)
         return float(terms - 0.5 * self.w @ self.w)
 
     @property

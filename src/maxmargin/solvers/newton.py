@@ -192,7 +192,7 @@ class Newton(LinearSolver):
     @staticmethod
     def _value(problem: PrimalProblem, w: Array, beta: Array) -> float:
         """The objective; the loss of a row is beta_i^2 / 4 c_i."""
-        return 0.5 * float(w @ w) + 0.5 * float(problem.ridge @ beta**2)
+        return 0.5 * float(w @ w) + 0.5 * float((problem.ridge * beta) @ beta)
 
     @staticmethod
     def _evaluate(

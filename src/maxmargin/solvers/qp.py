@@ -40,6 +40,7 @@ from maxmargin.solvers.interior_point.kernel_system import with_free_solved
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
 BOUND_DISTANCE = 1e-7  # relative to the box (or to the largest variable), that counts as at the bound
+LARGEST_MIN_UNITS = 1e-2  # what the largest variable counts as at least: where all are zero, the solver's are 1e-11
 ENDS = {
     "Solved": Status.OPTIMAL,
     "AlmostSolved": Status.STALLED,
@@ -241,7 +242,7 @@ class DualQP(_QP, KernelSolver):
         if status is Status.INSEPARABLE or not np.isfinite(x).all():
             a = problem.start()
         else:
-            a = _polished(_snapped(x, problem), problem, K, tol)
+            a = _polished(_snapped(x, problem, unit), problem, K, tol, unit)
         f = K @ problem.coefficients(a)
         return Solution(a, f, control.stop() or status, int(answer.iterations))
 
@@ -278,7 +279,7 @@ def _boxes(Q: Array, problem: DualProblem, unit: float) -> Program:
     return Program(Q, problem.linear, rows, right, len(groups))
 
 
-def _polished(a: Array, problem: DualProblem, K: Array, tol: float) -> Array:
+def _polished(a: Array, problem: DualProblem, K: Array, tol: float, unit: float) -> Array:
     """a, or while its violation exceeds tol a better point: the best one with the same variables at their bounds. The
     solver's tolerances bound the objective, which is flat where Q is singular; linear algebra has more digits."""
     violation = _violation(a, problem, K)
@@ -286,7 +287,7 @@ def _polished(a: Array, problem: DualProblem, K: Array, tol: float) -> Array:
         if violation <= tol:
             break
         inside = (a > problem.lower) & (a < problem.upper)
-        better = _snapped(with_free_solved(problem, K, a, np.flatnonzero(inside)), problem)
+        better = _snapped(with_free_solved(problem, K, a, np.flatnonzero(inside)), problem, unit)
         least = _violation(better, problem, K)
         if not least < violation:
             break
@@ -298,10 +299,12 @@ def _violation(a: Array, problem: DualProblem, K: Array) -> float:
     return optimality.violation(problem, a, problem.gradient(K @ problem.coefficients(a), a))
 
 
-def _snapped(x: Array, problem: DualProblem) -> Array:
-    """A feasible point near x, with variables close to a bound exactly there."""
+def _snapped(x: Array, problem: DualProblem, unit: float) -> Array:
+    """A feasible point near x, with variables close to a bound exactly there; ``unit`` is the size that variables are
+    expected to have."""
     a = np.clip(x, problem.lower, problem.upper)
-    box = np.minimum(problem.upper - problem.lower, max(1e-300, float(np.abs(a).max(initial=0.0))))
+    largest = max(LARGEST_MIN_UNITS * unit, float(np.abs(a).max(initial=0.0)))
+    box = np.minimum(problem.upper - problem.lower, largest)
     a = np.where(a - problem.lower <= BOUND_DISTANCE * box, problem.lower, a)
     a = np.where(problem.upper - a <= BOUND_DISTANCE * box, problem.upper, a)
     if problem.kind == "eps_svr":  # only one side of the tube can be active: take away what both multipliers share

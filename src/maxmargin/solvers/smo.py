@@ -23,7 +23,7 @@ import numpy as np
 
 from maxmargin import _native
 from maxmargin.kernels import Linear
-from maxmargin.kernels.gram.tiled import make_gram
+from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.primal import PrimalProblem

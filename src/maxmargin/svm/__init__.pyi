@@ -1,7 +1,10 @@
 from . import calibration
+from .count_errors import CountErrorsSVC
 from .kernel.classification import SVC, NuSVC
 from .kernel.one_class import OneClassSVM
+from .kernel.quantile import QuantileSVR
 from .kernel.regression import SVR, NuSVR
+from .kernel.svdd import SVDD
 from .linear.classification import LinearSVC
 from .linear.l1_min_c import l1_min_c
 from .linear.one_class import LinearOneClassSVM
@@ -11,7 +14,9 @@ from .virtual import VirtualSVC
 
 __all__ = [
     "SVC",
+    "SVDD",
     "SVR",
+    "CountErrorsSVC",
     "LinearOneClassSVM",
     "LinearSVC",
     "LinearSVR",
@@ -19,6 +24,7 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
+    "QuantileSVR",
     "VirtualSVC",
     "calibration",
     "l1_min_c",

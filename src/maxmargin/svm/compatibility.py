@@ -108,7 +108,7 @@ class LibsvmAttributes:
         dual = np.array(value.toarray() if sp.issparse(value) else value, dtype=np.float64, ndmin=2)
         dual = -dual if _two_classes(self) else dual
         anchors = self.support_ if isinstance(self.kernel_, Precomputed) else self.support_vectors_
-        if len(dual) == 1:
+        if len(dual) == 1 or len(self._n_support) == 1:
             self._expansion = KernelExpansion(self.kernel_, anchors, dual.T.copy(), self.intercept_)
         else:
             self._expansion = KernelExpansion.of_pairs(

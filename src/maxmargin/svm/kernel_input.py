@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin.kernels import Callable, Kernel, Linear, Normalized, Precomputed, as_kernel
+from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
-from maxmargin.kernels.gram.tiled import make_gram
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.transaction import remove_attributes
@@ -32,9 +32,11 @@ from maxmargin.runtime.validation import (
     check_new_objects,
     check_new_points,
     check_number,
+    check_outputs,
     check_targets,
     check_training,
     check_training_points,
+    has_several_columns,
 )
 from maxmargin.svm.models.expansion import KernelExpansion
 
@@ -76,17 +78,22 @@ class KernelInput(Estimator):
         return (X, y) if supervised else X
 
     def _kernel_and_points(
-        self, X: Any, y: Any = None, *, supervised: bool = False, numeric: bool = False
+        self, X: Any, y: Any = None, *, supervised: bool = False, numeric: bool = False, several: bool = False
     ) -> KernelAndPoints:
-        """The same, with the kernel as the parameters say it."""
+        """The same, with the kernel as the parameters say it; ``several`` allows several columns of targets."""
         kernel = self._kernel()
         objects = kernel.objects(X)
         self._objects = objects is not None
         if objects is not None:
             remove_attributes(self, "n_features_in_", "feature_names_in_")
+            if several and has_several_columns(y):
+                return KernelAndPoints(kernel, objects, check_outputs(y, len(objects))[0])
             y = check_targets(y, len(objects), numeric=numeric) if supervised else None
             return KernelAndPoints(kernel, objects, y)
-        X, y = check_training(self, X, y, numeric=numeric) if supervised else (check_training_points(self, X), None)
+        if supervised:
+            X, y = check_training(self, X, y, numeric=numeric, several=several)
+        else:
+            X, y = check_training_points(self, X), None
         if isinstance(kernel, Precomputed):
             check_square(X)
         return KernelAndPoints(kernel, X, y)

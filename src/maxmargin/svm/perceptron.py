@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 
 from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.estimator import Estimator, parameters
+from maxmargin.runtime.history import ThinnedList
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.text_report import TextReport
-from maxmargin.runtime.thinning import ThinnedList
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -81,6 +82,7 @@ class PerceptronReport(TextReport):
         ]
 
 
+@documented()
 @parameters
 class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
     """Rosenblatt's perceptron: a linear classifier that learns from its mistakes.
@@ -191,17 +193,7 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any) -> Perceptron:
         """Learn from training data.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training points.
-        y : array-like of shape (n_samples,)
-            Class labels: numbers, strings or booleans.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {X, y_labels -> self}
         """
         self._check_parameters()
         known = hasattr(self, "coef_") and self.warm_start

@@ -15,7 +15,7 @@ from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.convergence import KERNEL_WORDS, scaling_hint, warn_unless_converged
 from maxmargin.runtime.history import History
-from maxmargin.runtime.text_report import TextReport
+from maxmargin.runtime.text_report import TextReport, short_numbers, tolerance_text
 from maxmargin.runtime.validation import Array, Points
 
 
@@ -136,7 +136,7 @@ class FitReport(TextReport):
         many = len(self.margins) > 1
         return [
             ("model", self.model),
-            ("kernel", " ".join(str(self.kernel).split())),
+            ("kernel", short_numbers(" ".join(str(self.kernel).split()), 6)),
             ("parameters", self.parameters),
             ("solver", f"{self.solver} ({self.solver_reason})"),
             ("status", self.status.value),
@@ -147,7 +147,7 @@ class FitReport(TextReport):
             (self.error_name, error),
             ("objective", f"primal {self.primal_objective:.8g}, dual {self.dual_objective:.8g}"),
             ("duality gap", gap),
-            ("KKT violation", f"{self.kkt_violation:.2e} (tolerance {self.tol:.0e})"),
+            ("KKT violation", f"{self.kkt_violation:.2e} (tolerance {tolerance_text(self.tol)})"),
             ("time", f"{self.seconds:.3g} s, {self.dtype}, {self.threads} thread{'s' if self.threads != 1 else ''}"),
         ]
 
@@ -223,7 +223,7 @@ class FittedRows(Protocol):
     @property
     def input_shape(self) -> tuple[int, ...]: ...
     @property
-    def dtype(self) -> str: ...
+    def dtype(self) -> Any: ...
 
 
 def report_fit(
@@ -264,7 +264,7 @@ def report_fit(
             "kernel_valid": kernel_validity(kernel),
             "tol": tol,
             "seconds": seconds,
-            "dtype": dtype,
+            "dtype": str(dtype),
             "threads": threads,
             **combine(outcome.certificates),
         }

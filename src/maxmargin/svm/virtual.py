@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_training, check_weights
 from maxmargin.svm.kernel.classification import SVC
@@ -34,6 +35,7 @@ def _has(name: str) -> Any:
     return available_if(check)
 
 
+@documented()
 class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
     """A classifier that was shown which changes of its points do not matter.
 
@@ -89,16 +91,11 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit, transform the support vectors, fit again.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
+        {Parameters, X, y_labels}
+        sample_weight : array-like of shape (n_samples,), default=None
             A copy has the weight of its support vector.
 
-        Returns
-        -------
-        self : object
+        {Returns, self}
         """
         transforms = self._checked_transforms()
         names = X if hasattr(X, "columns") else None
@@ -129,13 +126,7 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
     def predict(self, X: Any) -> Array:
         """The class of each point.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,)
+        {X -> labels}
         """
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict(X))
@@ -144,13 +135,7 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
     def decision_function(self, X: Any) -> Array:
         """Decision values, those of ``estimator_``.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        array
+        {X -> decision}
         """
         check_is_fitted(self)
         return np.asarray(self.estimator_.decision_function(X))
@@ -159,13 +144,7 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
     def predict_proba(self, X: Any) -> Array:
         """Probabilities, those of ``estimator_``.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n, n_classes)
+        {X -> probabilities}
         """
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(X))

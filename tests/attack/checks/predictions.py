@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from attack.apart import coefficients, dense, pairs, scheme_of
@@ -152,6 +154,7 @@ def bandwidth(trial):
         want, relative = 1.0 / case.X.shape[1], 1e-15
     elif gamma == "scale":
         want, relative = scale_gamma(case.X, case.weight)
+        need(math.isfinite(want))  # a variance below the smallest number counts as none
     else:
         want, relative = float(gamma), 0.0
     within(model.kernel_.gamma, want, relative * want, "gamma")

@@ -14,10 +14,12 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_memory, check_new_points, check_training_points
 
 
+@documented()
 class FeatureMap(TransformerMixin, Estimator, abc.ABC):
     """A transformer from points to features."""
 
@@ -27,17 +29,7 @@ class FeatureMap(TransformerMixin, Estimator, abc.ABC):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the parameters, and learn what depends on the training points.
 
-        Parameters
-        ----------
-        X : array-like, table or sparse matrix of shape (n_samples, n_features)
-            Training points.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self : object
-            The fitted map.
+        {X, y_ignored -> self}
         """
         X = check_training_points(self, X)
         self._check(X)
@@ -46,10 +38,7 @@ class FeatureMap(TransformerMixin, Estimator, abc.ABC):
     def transform(self, X: Any) -> Any:
         """The features of points.
 
-        Parameters
-        ----------
-        X : array-like, table or sparse matrix of shape (n_samples, n_features)
-            Points, one per row.
+        {Parameters, X}
 
         Returns
         -------

@@ -29,13 +29,15 @@ from maxmargin.kernel_methods.feature_maps.monomials import names_of_monomials, 
 from maxmargin.kernels import RBF, Linear
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_memory, check_new_points, check_number, check_points
 
 MAX_ORDER = 1000  # up to it, features of points so far away that exp(-|u|^2 / 2) is 0 in float64 are 0 as well
-STRIP_ROWS = 256  # rows at a time
+CHUNK_ROWS = 256  # rows at a time
 
 
+@documented()
 @parameters
 class GaussianSeriesMap(FeatureMap):
     """The Gaussian kernel's power series up to some order: Phi(x)'Phi(z) -> exp(-\\|x - z\\|^2 / (2 sigma^2)).
@@ -78,10 +80,7 @@ class GaussianSeriesMap(FeatureMap):
         """The largest \\|exp(-\\|x - z\\|^2 / (2 sigma^2)) - Phi(x)'Phi(z)\\| over any two of the given rows, a row
         with itself included.
 
-        Parameters
-        ----------
-        X : array-like, table or sparse matrix of shape (n_samples, n_features)
-            Points, one per row.
+        {Parameters, X}
 
         Returns
         -------
@@ -184,8 +183,8 @@ class GaussianBasis(FeatureMap):
     def _features(self, X: Points) -> Any:
         out = empty_features(X.shape[0], self.centers_.shape[0], X.dtype, "A GaussianBasis")
         with single_threaded_blas():
-            for first in range(0, X.shape[0], STRIP_ROWS):
-                out[first : first + STRIP_ROWS] = self._kernel.matrix(X[first : first + STRIP_ROWS], self.centers_)
+            for first in range(0, X.shape[0], CHUNK_ROWS):
+                out[first : first + CHUNK_ROWS] = self._kernel.matrix(X[first : first + CHUNK_ROWS], self.centers_)
         return out
 
     def _names(self, columns: list[str]) -> list[str]:

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from maxmargin.kernel_methods.feature_maps.base import empty_features
 from maxmargin.runtime.validation import Array, Points, check_memory
 
-STRIP_FEATURES, STRIP_MIN_ROWS = 1 << 18, 16  # features computed at a time: 2 MB, or as many as these rows have
+CHUNK_FEATURES, CHUNK_MIN_ROWS = 1 << 18, 16  # features computed at a time: 2 MB, or as many as these rows have
 
 
 def count(d: int, m: int) -> int:
@@ -116,7 +116,7 @@ def weighted_monomials(
     width = sum(count(d, m) for m in kept)
     out = empty_features(n, width, X.dtype, name)
     monomials = Monomials(d, len(steps))
-    rows_each = max(STRIP_MIN_ROWS, STRIP_FEATURES // max(1, width))
+    rows_each = max(CHUNK_MIN_ROWS, CHUNK_FEATURES // max(1, width))
     for first in range(0, n, rows_each):
         rows = slice(first, first + rows_each)
         part = X[rows].astype(np.float64, copy=False)
@@ -154,7 +154,7 @@ def _sparse_monomials(
     for k, size in sizes.items():
         monomials = Monomials(k, len(steps))
         group = np.flatnonzero(filled == k)
-        rows_each = max(STRIP_MIN_ROWS, STRIP_FEATURES // max(1, size))
+        rows_each = max(CHUNK_MIN_ROWS, CHUNK_FEATURES // max(1, size))
         for first in range(0, len(group), rows_each):
             rows = group[first : first + rows_each]
             entries = X.indptr[rows][:, None] + np.arange(k)

@@ -156,11 +156,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     def fit(self, X: Any, y: Any) -> Any:
         """Keep the training points and their labels.
 
-        {Parameters, X_train}
-        y : array-like of shape (n_samples,)
-            Class labels: numbers, strings or booleans.
-
-        {Returns, self}
+        {X_train, y_labels -> self}
         """
         self._check_parameters()
         X, y = self._training_points(X, y, supervised=True)
@@ -171,12 +167,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     def predict_proba(self, X: Any) -> Array:
         """Shares of the votes.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        shares : ndarray of shape (n_samples, n_classes)
-            One column per class, in the order of ``classes_``; rows sum to one.
+        {X_new -> probabilities}
         """
         weights, indices = self._neighbors(X)
         n, n_classes = len(indices), len(self.classes_)
@@ -187,11 +178,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     def predict(self, X: Any) -> Array:
         """The label with the most votes; of equal ones the first in ``classes_``.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
+        {X_new -> labels}
         """
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
@@ -228,11 +215,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
     def fit(self, X: Any, y: Any) -> Any:
         """Keep the training points and their targets.
 
-        {Parameters, X_train}
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-
-        {Returns, self}
+        {X_train, y_outputs -> self}
         """
         self._check_parameters()
         X = self._training_points(X)
@@ -244,11 +227,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
     def predict(self, X: Any) -> Array:
         """The weighted mean of the neighbours' targets.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        {X_new -> outputs}
         """
         weights, indices = self._neighbors(X)
         weights /= weights.sum(axis=1, keepdims=True)

@@ -149,9 +149,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find the components.
 
-        {Parameters, X_train, y_ignored}
-
-        {Returns, self}
+        {X_train, y_ignored -> self}
         """
         self._check_parameters()
         X = self._training_points(X)
@@ -221,11 +219,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Find the components and project the training points on them.
 
-        {Parameters, X_train, y_ignored}
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
+        {X_train, y_ignored -> projections}
         """
         self.fit(X)
         return _as_given(self.eigenvectors_ * np.sqrt(self.eigenvalues_), self.X_fit_)
@@ -233,11 +227,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
     def transform(self, X: Any) -> Array:
         """Project points on the components.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
+        {X_new -> projections}
         """
         X = self._new_points(X)
         return _as_given(self._expand(self._expansion, X), X)

@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 from maxmargin.kernel_methods.feature_maps import GaussianBasis, MonomialMap
 from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
 from maxmargin.runtime.estimator import Estimator, parameters
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
@@ -38,10 +39,11 @@ from maxmargin.runtime.validation import (
     shown,
 )
 
-STRIP_FEATURES = 1 << 22  # features at a time when predicting
+CHUNK_FEATURES = 1 << 22  # features at a time when predicting
 NAMES = ("gaussian", "polynomial")
 
 
+@documented()
 @parameters
 class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     """Regression on basis functions, f(x) = w'Phi(x): least squares, or ridge regression with ``alpha`` > 0.
@@ -115,10 +117,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         sample_weight : float or array-like of shape (n_samples,), default=None
             Weights; a weight of two is the same as giving the sample twice, for maps that do not count points.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {Returns, self}
         """
         alpha = check_number("alpha", self.alpha, least=0)
         check_flag("fit_intercept", self.fit_intercept)
@@ -147,18 +146,12 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def predict(self, X: Any) -> Array:
         """Values at new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        values : array of shape (n_samples,) or (n_samples, n_targets)
+        {X -> outputs}
         """
         X = check_new_points(self, X)
         W = np.atleast_2d(self.coef_).T
         values = np.empty((X.shape[0], W.shape[1]))
-        rows_each = max(1, STRIP_FEATURES // max(1, len(W)))
+        rows_each = max(1, CHUNK_FEATURES // max(1, len(W)))
         with single_threaded_blas():
             for start in range(0, X.shape[0], rows_each):
                 values[start : start + rows_each] = self._features(X[start : start + rows_each]) @ W
@@ -170,9 +163,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
 
         The system is solved again for this, for every training row as a target.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {Parameters, X}
 
         Returns
         -------

@@ -22,8 +22,8 @@ from maxmargin.kernel_methods.base import SKLEARN_ENTRIES, SklearnKernelMethod
 from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
 from maxmargin.kernel_methods.ridge.ridge_system import RidgeSystem
 from maxmargin.kernels import Linear, Precomputed
+from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import computing_form
-from maxmargin.kernels.gram.tiled import make_gram
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
@@ -52,11 +52,7 @@ class RidgeMethod(MultiOutputMixin, RegressorMixin, SklearnKernelMethod):
     def predict(self, X: Any) -> Array:
         """Values at new points.
 
-        {Parameters, X_new}
-
-        Returns
-        -------
-        values : array of shape (n_samples,) or (n_samples, n_targets)
+        {X_new -> outputs}
         """
         values = self._values(X)
         return values.ravel() if self._single else values
@@ -207,12 +203,7 @@ class KernelRidge(RidgeMethod):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the function to training data.
 
-        {Parameters, X_train}
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target values.
-        {sample_weight}
-
-        {Returns, self}
+        {X_train, y_outputs, sample_weight -> self}
         """
         check_flag("fit_intercept", self.fit_intercept)
         X, Y, weights = self._checked(X, y, sample_weight)

@@ -102,12 +102,7 @@ class KernelRidgeCV(RidgeMethod):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose alpha, and fit the function to the training data with it.
 
-        {Parameters, X_train}
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target values.
-        {sample_weight}
-
-        {Returns, self}
+        {X_train, y_outputs, sample_weight -> self}
         """
         check_flag("fit_intercept", self.fit_intercept)
         check_flag("store_cv_results", self.store_cv_results)

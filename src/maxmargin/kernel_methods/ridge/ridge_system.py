@@ -31,7 +31,7 @@ from maxmargin.kernel_methods.ridge.cholesky import cholesky, cholesky_solve
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, callers_level, check_memory
 
-STRIP_ROWS = 512  # rows at a time
+CHUNK_ROWS = 512  # rows at a time
 
 
 class Eigen(NamedTuple):
@@ -70,7 +70,7 @@ class RidgeSystem:
         self.eigen: Eigen | None = None
 
     def _strips(self) -> list[slice]:
-        return [slice(start, start + STRIP_ROWS) for start in range(0, len(self.A), STRIP_ROWS)]
+        return [slice(start, start + CHUNK_ROWS) for start in range(0, len(self.A), CHUNK_ROWS)]
 
     def _project(self, R: Array) -> Array:
         """Q times R."""

@@ -27,7 +27,7 @@ from maxmargin.runtime.validation import Array, Points
 LENGTH_LIMIT = {np.float32: 2048.0, np.float64: 65536.0}
 SHELL = 16.0  # times T: where tiles end
 OUT_OF_REACH = 1e30  # of an exponent: no sum in float32 brings it back
-STRIP_MAX_PAIRS = 1 << 20
+CHUNK_MAX_PAIRS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class FarRows:
 
     def values(self, other: FarRows, root: float, squared: bool, out: Array) -> None:
         """out[i, j] = the kernel's values of these far points with those."""
-        step = max(1, STRIP_MAX_PAIRS // len(other.index))
+        step = max(1, CHUNK_MAX_PAIRS // len(other.index))
         for start in range(0, len(self.index), step):
             rows = slice(start, start + step)
             block = self._block(rows, other, root, squared)
@@ -55,7 +55,7 @@ class FarRows:
     def product(self, other: FarRows, coef: Array, root: float, squared: bool) -> Array:
         """The sum over the other far points of the kernel's values times their coefficients."""
         out = np.empty(len(self.index))
-        step = max(1, STRIP_MAX_PAIRS // len(other.index))
+        step = max(1, CHUNK_MAX_PAIRS // len(other.index))
         for start in range(0, len(out), step):
             rows = slice(start, start + step)
             out[rows] = self._block(rows, other, root, squared) @ coef

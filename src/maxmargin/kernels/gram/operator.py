@@ -64,6 +64,14 @@ class Gram(abc.ABC):
         n = len(rows)
         out[:n, :n] = self.block(rows, rows)
 
+    def arranged(self, rows: Array) -> Array:
+        """The order of the rows in which ``fill`` is fastest; as they are by default."""
+        return np.arange(len(rows))
+
+    def parts(self) -> list[Array]:
+        """Sets of rows, all of them together, between which every kernel value is zero; one set where none is known."""
+        return [np.arange(self.n)]
+
     def stored(self) -> tuple[Array, Array]:
         """Kernel values as a C-ordered float64 array, and the places of this operator's rows in it: the array may have
         other rows, and columns beyond them."""

@@ -21,14 +21,12 @@ from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.kernels._arrays import row_sums
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL, FarRows
-from maxmargin.kernels.gram.operator import Gram, KernelGram, StoredGram
+from maxmargin.kernels.gram.operator import KernelGram
 from maxmargin.runtime.csr import CsrArrays, csr_arrays
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 LOG2E = math.log2(math.e)
-STORED_MAX_ROWS = 1024  # up to so many rows all of K is stored
-STORED_PAIRS_MAX_ROWS = 512  # the same where pairs of classes could share blocks of values instead
 CSR_MAX_COLUMNS = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
 REGISTER_TILE_ROWS = 6  # rows of a register tile: pieces of full tiles waste none of it
 CHUNK_ROWS = 192  # rows that stay in the second-level cache while all panels pass by
@@ -115,8 +113,10 @@ class Side:
         dtype: type,
         at: Array | None = None,
         scratch: Scratch | None = None,
+        check: Callable[[], None] | None = None,
     ) -> Side:
-        """The rows ``at`` of X (all by default), in new memory or in scratch memory."""
+        """The rows ``at`` of X (all by default), in new memory or in scratch memory. ``check`` is called every few rows
+        and may raise."""
         if sp.issparse(X) and at is not None:
             X, at = X[at], None
         n, d = X.shape[0] if at is None else len(at), X.shape[1]
@@ -133,6 +133,8 @@ class Side:
                 lengths = np.empty(n)
                 step = max(1, 200_000 // max(1, d))
                 for start in range(0, n, step):  # in float64 before the rounding to dtype, a few rows at a time
+                    if check is not None:
+                        check()
                     rows = slice(start, min(start + step, n))
                     part = (X[rows] if at is None else X[at[rows]]).astype(np.float64, copy=False)
                     part = (part if shift is None else part - shift) * form.root
@@ -285,14 +287,14 @@ class TiledGram(KernelGram):
     X: array or CSR matrix of shape (N, d)
     """
 
-    def __init__(self, kernel: Kernel, X: Points, threads: int = 1) -> None:
+    def __init__(self, kernel: Kernel, X: Points, threads: int = 1, check: Callable[[], None] | None = None) -> None:
         super().__init__(kernel, X, threads)
         form = form_of(kernel)
         assert form is not None
         self.form = form
         self.shift = getattr(kernel, "shift_", None)
         self.index: Array | None = None  # the rows of X this operator stands for; all by default
-        self.side = Side.of(X, form, self.shift, np.float32)
+        self.side = Side.of(X, form, self.shift, np.float32, check=check)
         self._own: Side | None = self.side
         self.single_is_exact = not form.single_suffices(self.side.typical, self.side.longest)
 
@@ -351,26 +353,3 @@ class TiledGram(KernelGram):
         else:
             right = self.side.panels(self._at(rows), self.form, self.scratch)
             store_tiles(self._rows(rows), right, self.form, out, self.threads)
-
-
-def make_gram(kernel: Kernel, X: Points, *, threads: int = 1, budget: float = 0.0, pairs: bool = False) -> Gram:
-    """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
-    fits into ``budget`` bytes; otherwise values come on demand, by tiles where there is a form. ``pairs`` says that
-    pairs of classes will be solved, which share blocks of values instead."""
-    small = X.shape[0] <= (STORED_PAIRS_MAX_ROWS if pairs else STORED_MAX_ROWS)
-    fits = 8.0 * X.shape[0] ** 2 <= budget
-    form = form_of(kernel) if tileable(kernel, X) else None
-    if form is not None and small and fits:
-        side = Side.of(X, form, getattr(kernel, "shift_", None), np.float64)
-        n, panels = side.n, side.panels(np.arange(side.n), form)
-        out = np.empty((n, padded_slots(n) + 16))  # a stride that is no power of two
-        out[:, n:] = 0.0
-        store_tiles(side, panels, form, out, threads)
-        return StoredGram(out[:n, :n], evaluations=n * n, around=out)
-    if form is not None:
-        return TiledGram(kernel, X, threads)
-    gram = KernelGram(kernel, X, threads)
-    if not fits:
-        return gram
-    every = np.arange(gram.n)
-    return StoredGram(gram.block(every, every), evaluations=gram.evaluations)

@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin.large_scale.auto import HELD_OUT_MAX_ROWS, HELD_OUT_SHARE, Search
 from maxmargin.large_scale.dask.landmarks import FETCH_MAX_BYTES, Fetched, drawn, every_row, kernel_from, rows_at
 from maxmargin.large_scale.dask.training import Training
-from maxmargin.large_scale.rows.tasks import row_keys
+from maxmargin.large_scale.rows.targets import row_keys
 from maxmargin.large_scale.training import Problem, rows_of
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import single_threaded_blas

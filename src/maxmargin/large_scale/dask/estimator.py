@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.large_scale.dask.partitions import is_collection, is_frame, row_like
 from maxmargin.large_scale.dask.shards import Traffic
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.parameter_docs import documented, entries
 from maxmargin.runtime.validation import Array
 
 Class = TypeVar("Class", bound=type)
@@ -33,6 +34,23 @@ CLIENT = """\
 client : distributed.Client or None, default=None
     The cluster; None means the current client, or a small cluster in this process if there is none.
 """
+DASK_ENTRIES = entries(
+    """
+X : dask array or dataframe, list of delayed blocks, or array-like, of shape (n_samples, n_features)
+    Blocks may be arrays, tables or CSR matrices; rows in memory are cut into blocks and sent to the workers. With
+    ``kernel="precomputed"`` the square kernel matrix.
+X_new as X : dask array or dataframe, or array-like or sparse matrix, of shape (n_samples, n_features)
+    Points, one per row.
+y : dask array or series, or array-like, of shape (n_samples,)
+    Class labels, or target values; for NystroemRidge also of shape (n_samples, n_targets).
+sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None
+    Weights; a weight of two is the same as giving the sample twice.
+"""
+)
+DASK_ENTRIES["landmark_model"] = """\
+The model is that of the local estimator, with the same parameters and attributes, over the same landmarks.
+``n_components="auto"`` tries sizes on rows that the client can hold, up to 100,000. With ``kernel="precomputed"`` X is
+the square kernel matrix, in chunks of rows. ``cache_size`` and ``n_jobs`` are those of a worker."""
 TRAFFIC = """\
 Attributes
 ----------
@@ -79,6 +97,7 @@ def _documentation(own: str, local: str, name: str) -> str:
     return "\n".join((introduction, f"{parameters}\n{CLIENT}", TRAFFIC.format(name=name), *rest))
 
 
+@documented(DASK_ENTRIES)
 class ClusterEstimator(Estimator):
     """The base of the estimators: predictions by the local one, block by block."""
 
@@ -123,9 +142,7 @@ class ClusterEstimator(Estimator):
     def predict(self, X: Any) -> Any:
         """Predictions for new points.
 
-        Parameters
-        ----------
-        X : dask array or dataframe, or array-like or sparse matrix, of shape (n_samples, n_features)
+        {Parameters, X_new}
 
         Returns
         -------
@@ -137,11 +154,7 @@ class ClusterEstimator(Estimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of right labels, or the coefficient of determination of a regression.
 
-        Parameters
-        ----------
-        X : dask array or dataframe, or array-like or sparse matrix, of shape (n_samples, n_features)
-        y : dask array or series, or array-like, of shape (n_samples,)
-        sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None
+        {Parameters, X_new, y, sample_weight}
 
         Returns
         -------
@@ -155,15 +168,14 @@ class ClusterEstimator(Estimator):
         return float(metric(y, predicted, sample_weight=weights))
 
 
+@documented(DASK_ENTRIES)
 class ClusterClassifier(ClusterEstimator):
     """A classifier, which has decision values."""
 
     def decision_function(self, X: Any) -> Any:
         """Decision values of new points.
 
-        Parameters
-        ----------
-        X : dask array or dataframe, or array-like or sparse matrix, of shape (n_samples, n_features)
+        {Parameters, X_new}
 
         Returns
         -------

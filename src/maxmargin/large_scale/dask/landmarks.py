@@ -28,7 +28,7 @@ from maxmargin.large_scale.features.choosing import MERGE_MAX_ROWS, choose_landm
 from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.features.kernel_error import KernelError, draw_rows, error_of, estimate_kernel_error
 from maxmargin.large_scale.features.landmarks import Landmarks
-from maxmargin.large_scale.rows.tasks import row_keys
+from maxmargin.large_scale.rows.targets import row_keys
 from maxmargin.large_scale.training import MERGE_MAX_ENTRIES
 from maxmargin.runtime.canonical_rows import canonical_rows, row_hashes
 from maxmargin.runtime.validation import Array, Points

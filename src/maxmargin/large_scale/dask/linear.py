@@ -11,21 +11,22 @@ from sklearn.base import ClassifierMixin, clone
 
 from maxmargin import svm
 from maxmargin.kernels import Linear
-from maxmargin.large_scale.dask.estimator import ClusterClassifier, with_client
+from maxmargin.large_scale.dask.estimator import DASK_ENTRIES, ClusterClassifier, with_client
 from maxmargin.large_scale.dask.hinges import HingeOracle
 from maxmargin.large_scale.dask.oracle import DaskOracle
 from maxmargin.large_scale.dask.problems import LinearSetup, classes_of
 from maxmargin.large_scale.dask.shards import Traffic
 from maxmargin.large_scale.dask.training import Moments, Training, counted_workers, training
-from maxmargin.large_scale.newton import Newton, NewtonSolution
-from maxmargin.large_scale.report import warn_unless_converged
+from maxmargin.large_scale.row_newton import NewtonSolution, RowNewton
 from maxmargin.problems.losses import make_loss
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.convergence import warn_unless_converged
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_number
-from maxmargin.solvers.newton import Newton as LinearNewton
+from maxmargin.solvers.newton import Newton
 from maxmargin.svm.linear.checks import check_linear_parameters
 from maxmargin.svm.linear.report import LinearReport
 from maxmargin.svm.report import combine
@@ -33,6 +34,7 @@ from maxmargin.svm.report import combine
 SQUARED_TOL = 1e-13  # relative gap to which squared losses are solved: Newton's last step is free
 
 
+@documented(DASK_ENTRIES)
 @with_client(svm.LinearSVC, "maxmargin.LinearSVC")
 class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin before the base, for its tags
     """Linear support vector classification of rows that lie on many computers.
@@ -87,28 +89,16 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
                 f"dual=True asks for a solver of the dual problem, and on dask the primal one is solved: use 'auto' or "
                 f"False, whose solution is the same, or {local}."
             )
-        if not (isinstance(self.solver, str) and self.solver in ("auto", LinearNewton.name)):
+        if not (isinstance(self.solver, str) and self.solver in ("auto", Newton.name)):
             raise ValueError(
-                f"solver={self.solver!r} is not supported on dask: use 'auto' or {LinearNewton.name!r}, or {local}."
+                f"solver={self.solver!r} is not supported on dask: use 'auto' or {Newton.name!r}, or {local}."
             )
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the model to training data on the cluster.
 
-        Parameters
-        ----------
-        X : dask array or dataframe, list of delayed blocks, or array-like, of shape (n_samples, n_features)
-            Blocks may be arrays, tables or CSR matrices. Rows in memory are cut into blocks and sent to the workers.
-        y : dask array or series, or array-like, of shape (n_samples,)
-            Class labels: numbers, strings or booleans.
-        sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {X, y, sample_weight -> self}
         """
         self._check_parameters()
         control = Control.of(self)
@@ -123,7 +113,7 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
                 raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
             self._present = effective > 0
             self._solve(data, totals, last, control)
-        warn_unless_converged(self, self.report_.status, self.report_.relative_gap)
+        warn_unless_converged(self, self.report_.status, self.report_.distance_from_optimum())
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[LinearSVC]:
@@ -216,7 +206,7 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
         loss = make_loss(self.loss)
         tol = min(float(self.tol), SQUARED_TOL) if loss.squared else float(self.tol)
         free = bool(self.fit_intercept) and setup.constant is None
-        newton = Newton(None, loss, intercept=free, tol=tol, control=control)
+        newton = RowNewton(None, loss, intercept=free, tol=tol, control=control)
         with data.solving(control):
             solution = newton.solve(oracle, start)
         if max(one.relative_gap for one in solution.certificates) <= self.tol:
@@ -234,7 +224,7 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
         intercept = intercept if self.fit_intercept else "no intercept"
         return LinearReport(
             model=f"LinearSVC, {n_classes} classes{several}",
-            solver="none" if solution is None else f"{LinearNewton.name}, {solution.method}",
+            solver="none" if solution is None else f"{Newton.name}, {solution.method}",
             solver_reason=counted_workers(self.traffic_),
             kernel=Linear(),
             parameters=f"C = {self.C:g}, {self.loss.replace('_', ' ')} loss, {intercept}",

@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin import large_scale
 from maxmargin.large_scale.auto import Search
 from maxmargin.large_scale.dask.auto import find_size
-from maxmargin.large_scale.dask.estimator import ClusterClassifier, ClusterEstimator, with_client
+from maxmargin.large_scale.dask.estimator import DASK_ENTRIES, ClusterClassifier, ClusterEstimator, with_client
 from maxmargin.large_scale.dask.landmarks import choose
 from maxmargin.large_scale.dask.oracle import DaskOracle
 from maxmargin.large_scale.dask.partitions import is_collection, one_column
@@ -24,14 +24,16 @@ from maxmargin.large_scale.dask.shards import Traffic
 from maxmargin.large_scale.dask.training import Summary, Training, counted_workers, training
 from maxmargin.large_scale.estimator import Fitted
 from maxmargin.large_scale.features.landmarks import check_landmark_columns, generator_of
-from maxmargin.large_scale.rows.tasks import Regression
+from maxmargin.large_scale.rows.targets import Regression
 from maxmargin.large_scale.training import Problem, budget_of, factor_of, solve
 from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array
 
 
+@documented(DASK_ENTRIES)
 class LandmarksOnCluster(ClusterEstimator, abc.ABC):
     """What the estimators on landmarks do differently where the rows are on a cluster."""
 
@@ -49,18 +51,7 @@ class LandmarksOnCluster(ClusterEstimator, abc.ABC):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to training data on the cluster.
 
-        Parameters
-        ----------
-        X : dask array or dataframe, list of delayed blocks, or array-like, of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` the square kernel matrix.
-        y : dask array or series, or array-like, of shape (n_samples,)
-            Class labels, or target values; for NystroemRidge also of shape (n_samples, n_targets).
-        sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {X, y, sample_weight -> self}
         """
         self._check_parameters()
         if not is_collection(X) and self._kernel().objects(X) is not None:
@@ -117,14 +108,12 @@ class LandmarksOnCluster(ClusterEstimator, abc.ABC):
         )
 
 
+@documented(DASK_ENTRIES)
 @with_client(large_scale.NystroemSVC, "maxmargin.large_scale.NystroemSVC")
 class NystroemSVC(ClusterClassifier, LandmarksOnCluster, large_scale.NystroemSVC):
     """Support vector classification with a kernel, of rows that lie on many computers.
 
-    The model is that of :class:`maxmargin.large_scale.NystroemSVC`, with the same parameters and attributes, over
-    the same landmarks. ``n_components="auto"`` tries sizes on rows that the client can hold, up to 100,000. With
-    ``kernel="precomputed"`` X is the square kernel matrix, in chunks of rows. ``cache_size`` and ``n_jobs`` are those
-    of a worker.
+    {landmark_model}
 
     Examples
     --------
@@ -157,14 +146,12 @@ class RegressionSummaries:
         return self._pose(mean, float(np.sqrt(np.maximum(squares - mean**2, 0.0)).max()))
 
 
+@documented(DASK_ENTRIES)
 @with_client(large_scale.NystroemSVR, "maxmargin.large_scale.NystroemSVR")
 class NystroemSVR(RegressionSummaries, LandmarksOnCluster, large_scale.NystroemSVR):
     """Support vector regression with a kernel, of rows that lie on many computers.
 
-    The model is that of :class:`maxmargin.large_scale.NystroemSVR`, with the same parameters and attributes, over the
-    same landmarks. ``n_components="auto"`` tries sizes on rows that the client can hold, up to 100,000. With
-    ``kernel="precomputed"`` X is the square kernel matrix, in chunks of rows. ``cache_size`` and ``n_jobs`` are those
-    of a worker.
+    {landmark_model}
 
     Examples
     --------
@@ -183,14 +170,12 @@ class NystroemSVR(RegressionSummaries, LandmarksOnCluster, large_scale.NystroemS
         return y
 
 
+@documented(DASK_ENTRIES)
 @with_client(large_scale.NystroemRidge, "maxmargin.large_scale.NystroemRidge")
 class NystroemRidge(RegressionSummaries, LandmarksOnCluster, large_scale.NystroemRidge):
     """Kernel ridge regression on landmarks, of rows that lie on many computers.
 
-    The model is that of :class:`maxmargin.large_scale.NystroemRidge`, with the same parameters and attributes, over
-    the same landmarks. ``n_components="auto"`` tries sizes on rows that the client can hold, up to 100,000. With
-    ``kernel="precomputed"`` X is the square kernel matrix, in chunks of rows. ``cache_size`` and ``n_jobs`` are those
-    of a worker.
+    {landmark_model}
 
     Examples
     --------

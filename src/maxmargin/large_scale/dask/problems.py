@@ -13,8 +13,7 @@ from maxmargin.large_scale.dask.partitions import Partition
 from maxmargin.large_scale.dask.training import Summary
 from maxmargin.large_scale.rows.linear import LinearRows
 from maxmargin.large_scale.rows.local import LocalOracle
-from maxmargin.large_scale.rows.targets import Labels
-from maxmargin.large_scale.rows.tasks import Task
+from maxmargin.large_scale.rows.targets import Labels, Task
 from maxmargin.large_scale.rows.tiles import KernelRows, stored
 from maxmargin.large_scale.training import budget_of
 from maxmargin.runtime.threads import effective_threads

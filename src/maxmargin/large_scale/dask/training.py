@@ -55,9 +55,6 @@ class Summary:
     # n, used: rows, and those that have weight
     n: int
     used: int
-    # lightest, heaviest: the least and the largest weight of the latter
-    lightest: float
-    heaviest: float
     dtype: Any
     sparse: bool
     size: int  # bytes of the rows
@@ -116,16 +113,12 @@ def summary(part: Partition, numeric: bool) -> Summary:
             squares = np.asarray(w @ X.multiply(X), dtype=np.float64).ravel() - total * mean**2
         else:
             squares = weighted_sums(X, w, mean)
-    positive = w[w > 0]
-    ends = (float(positive.min(initial=np.inf)), float(positive.max(initial=0.0)))
-    size = part.__sizeof__()
     return Summary(
         part.n,
-        len(positive),
-        *ends,
+        int(np.count_nonzero(w > 0)),
         X.dtype,
         sparse,
-        size,
+        part.__sizeof__(),
         total,
         labels,
         totals,

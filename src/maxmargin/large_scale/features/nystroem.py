@@ -137,7 +137,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
             Training points; with ``kernel="precomputed"`` their kernel matrix.
-        {y}
+        {y_ignored}
         sample_weight : array-like of shape (n_samples,), optional
             A weight of two is a repetition, and zero is absent.
 

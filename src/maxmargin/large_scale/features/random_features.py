@@ -130,7 +130,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training points: the number of columns, and what ``gamma="scale"`` needs.
-        {y}
+        {y_ignored}
 
         {Returns, self}
         """
@@ -153,10 +153,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     def transform(self, X: Any) -> Array:
         """The features of points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Points, one per row.
+        {Parameters, X}
 
         Returns
         -------
@@ -198,13 +195,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     def kernel_error(self, X: Any, rows: int = 1000, random_state: Any = 0) -> KernelError:
         """How far the inner products of the features are from the kernel, on some rows.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Points.
-        {rows, random_state}
-
-        {Returns, error}
+        {X, rows, random_state -> error}
         """
         X = check_new_points(self, X)
         S = X[draw_rows(np.arange(X.shape[0]), rows, generator_of(random_state))].astype(np.float64)

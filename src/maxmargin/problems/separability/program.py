@@ -35,7 +35,7 @@ from maxmargin.problems.separability.proof import MEET, ends, relative_length
 from maxmargin.runtime.canonical_rows import row_hashes
 from maxmargin.runtime.validation import Array, Points
 
-STRIP_ROWS = 4096  # rows whose scaled copy is held at a time
+CHUNK_ROWS = 4096  # rows whose scaled copy is held at a time
 FIRST_MIN_ROWS, FIRST_MAX_ROWS = 64, 1000  # rows to start with: four a column, within these
 DENSE_MAX_ENTRIES = 2e7  # entries of sparse rows that may be made dense
 UNIT = 2.0**-53
@@ -173,7 +173,7 @@ class _Scaled:
 
 
 def _strips(X: Points) -> list[slice]:
-    return [slice(start, start + STRIP_ROWS) for start in range(0, X.shape[0], STRIP_ROWS)]
+    return [slice(start, start + CHUNK_ROWS) for start in range(0, X.shape[0], CHUNK_ROWS)]
 
 
 def _first_guess(table: _Scaled, y: Array, fit_intercept: bool) -> Array:

@@ -31,9 +31,8 @@ def solve_small_dense(
     if not _reported(problem, gram, a, control):
         return Solution(a, f, Status.INTERRUPTED, 0), False
     K, at = gram.stored()
-    in_place = (
-        problem.kind in ("c_svc", "one_class") and problem.fit_intercept and np.array_equal(at, np.arange(gram.n))
-    )
+    one_sided = problem.kind in ("c_svc", "one_class", "quantile")
+    in_place = one_sided and problem.fit_intercept and np.array_equal(at, np.arange(gram.n))
     limit = MAX_STEPS_PER_VARIABLE * problem.n_variables
     if control.max_iter >= 0:
         limit = min(limit, control.max_iter)

@@ -31,6 +31,7 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set.pair_steps import Slots, pair_steps
+from maxmargin.solvers.active_set.parts import falls_apart, solve_parts
 from maxmargin.solvers.active_set.small_dense import solve_small_dense
 from maxmargin.solvers.active_set.working_set import BoxVariables
 from maxmargin.solvers.base import KernelSolver, Solution
@@ -71,14 +72,28 @@ class ActiveSet(KernelSolver):
             if done:
                 return solution
             n_before, start = solution.n_iter, solution.a
+        note, parts = "", falls_apart(problem, gram, control)
+        if parts is not None:
+            apart = solve_parts(problem, gram, parts, self._solve_part, tol=tol, control=control, start=start)
+            start, n_before, note = apart.a, apart.n_iter, apart.note
+            if apart.f is not None:
+                gradient = problem.gradient(apart.f, apart.a)
+                if optimality.violation(problem, apart.a, gradient) <= tol * problem.tol_scale:
+                    return Solution(apart.a, apart.f, Status.OPTIMAL, n_before, note=note)
         run = _Run(self, problem, gram, tol, control, start)
         run.n_iter = n_before
+        run.limit = max(run.limit, n_before + MIN_STEPS) if control.max_iter < 0 else run.limit
         status = run.solve()
         if status is not None:
-            return Solution(run.a, run.f, status, run.n_iter, fresh=run.fresh)
+            return Solution(run.a, run.f, status, run.n_iter, fresh=run.fresh, note=note)
         solver = SMO() if len(problem.totals) else CoordinateDescent()
         last = solver.solve(problem, gram, tol=tol, control=control, start=run.a)
-        return Solution(last.a, last.f, last.status, run.n_iter + last.n_iter)
+        return Solution(last.a, last.f, last.status, run.n_iter + last.n_iter, note=note)
+
+    def _solve_part(
+        self, problem: DualProblem, gram: Gram, tol: float, control: Control, start: Array | None
+    ) -> Solution:
+        return self.solve(problem, gram, tol=tol, control=control, start=start)
 
 
 class _Run:
@@ -189,6 +204,7 @@ class _Run:
             size = min(size, len(ids)) if len(ids) > self.smallest else len(ids)
         start = (self.rounds * 7919) % max(1, len(ids))
         self.W = W = np.sort(self._variables().choose(ids, self.W, size, middle, start))
+        W = W[self.gram.arranged(p.row[W])]
         change, v = self._pair_steps(W, middle, self.dtype, max(self.inner * violation, 0.5 * goal))
         moved = np.flatnonzero(change)
         self.rounds += 1
@@ -302,7 +318,7 @@ class _Run:
         coef = self.problem.coefficients(self.a)
         used = np.flatnonzero(coef)
         rows = used[:: max(1, len(used) // 32)]
-        return float(np.max(np.abs(self.gram.product(used, coef[used], rows) - self.f[rows])))
+        return float(np.max(np.abs(self.gram.product(used, coef[used], rows) - self.f[rows]), initial=0.0))
 
     def _update_all(self) -> None:
         """After an early end f may lag behind on some rows: compute it anew."""

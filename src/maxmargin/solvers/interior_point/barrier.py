@@ -8,6 +8,7 @@ without digits, the rows are rotated into n columns first.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -28,15 +29,15 @@ from maxmargin.solvers.interior_point.row_systems import NormalSystem, RowGramSy
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
 NEAR_MAX_ITERATIONS = 14  # that a good start needs
-DIVERGED = 1e-14  # |w|^2 in units of (sum |beta|)^2 mean |x|^2: multipliers grow and w does not, so nothing separates
+DIVERGED = 1e-7  # |w| in units of sum |beta| times the mean length: multipliers grow and w does not
 
 
 def _diverged(run: Run, beta: Array, w: Array, squares: float) -> Status | None:
     """Whether a hard margin's multipliers grow without end."""
     if not run.problem.hard_margin or np.isfinite(run.primal):
         return None
-    size = float(np.abs(beta).sum()) ** 2 * squares
-    return Status.INSEPARABLE if float(w @ w) < DIVERGED * size else None
+    size = float(np.abs(beta).sum()) * math.sqrt(squares)  # not squared: data of length 1e-149 have beta of 1e300
+    return Status.INSEPARABLE if float(np.linalg.norm(w)) < DIVERGED * size else None
 
 
 @dataclass(frozen=True)

@@ -138,8 +138,8 @@ class Iterate:
 def iterates(problem: DualProblem, system: DenseSystem, unit: float | Array) -> Iterator[Iterate]:
     """The points of the method, for as long as it makes progress; whoever asks for the next one decides when to stop.
 
-    All bounds must leave slack and one of them be 0, as in every problem of :mod:`maxmargin.problems.dual`; ``unit`` is
-    the size that variables without a bound are expected to have."""
+    All bounds must leave slack and 0 be one of them or between them, as in every problem of
+    :mod:`maxmargin.problems.dual`; ``unit`` is the size that variables without a bound are expected to have."""
     m, p, a = problem.n_variables, problem.linear, _start(problem, unit)
     f = -system._of_groups(system.offset)
     size = float(np.abs(p + f).max(initial=0.0)) or float(np.abs(system.value(a)).max(initial=0.0)) or 1.0
@@ -167,9 +167,9 @@ def iterates(problem: DualProblem, system: DenseSystem, unit: float | Array) -> 
 
 
 def _start(problem: DualProblem, unit: float | Array) -> Array:
-    """Half of every box, or ``unit`` where there is none. In a group of both signs the side that is heavier is made as
-    light as the other; one of a single sign is spread over its boxes."""
-    sign = np.where(problem.upper > 0, 1.0, -1.0)
+    """Zero inside a box, half of one that ends there, or ``unit`` where there is none. In a group of both signs the
+    side that is heavier is made as light as the other; one of a single sign is spread over its boxes."""
+    sign = np.where(problem.upper > 0, np.where(problem.lower < 0, 0.0, 1.0), -1.0)
     box = np.where(sign > 0, problem.upper, -problem.lower)
     a = sign * np.where(np.isfinite(box), 0.5 * box, unit)
     for g, total in enumerate(problem.totals):
@@ -177,7 +177,7 @@ def _start(problem: DualProblem, unit: float | Array) -> Array:
         if total != 0:
             members = up if total > 0 else down
             a[members] = float(total) / float(box[members].sum()) * box[members]
-        else:
+        elif sign[problem.group == g].any():
             high, low = float(a[up].sum()), -float(a[down].sum())
             a[up] *= min(1.0, low / high)
             a[down] *= min(1.0, high / low)

@@ -53,20 +53,20 @@ from maxmargin.solvers.l1.columns import Columns, columns_of
 from maxmargin.solvers.l1.model import minimise, violation
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
-FIRST = 128  # columns of the first working set
-SQUARE = 3000  # columns up to which H is formed
-PASSES = 10  # over the columns in a round where it is not
-LOOKS = 60  # along one direction
-FLAT = 0.02  # slope, relative to that at the start, at which a search ends
+FIRST_WORKING_SET_COLUMNS = 128  # columns of the first working set
+HESSIAN_MAX_COLUMNS = 3000  # columns up to which H is formed
+PASSES_PER_ROUND = 10  # over the columns in a round where it is not
+LINE_SEARCH_MAX_EVALUATIONS = 60  # along one direction
+LINE_SEARCH_END_SLOPE = 0.02  # slope, relative to that at the start, at which a search ends
 FORCING = 0.01  # violation of the model's conditions, relative to that of the problem's
-FULL = 10  # full steps in a row that may end lower than a search
-SHORT = 0.5  # length of a Newton step below which its model was a poor one
-SMALLEST = 1e-12
-TRIALS = 3  # poor steps in a row before the weights are approached from below
-STEEP = 10.0  # largest |p_j| at w = 0 for the first of the lower weights
-RISE = 3.0  # factor from one set of weights to the next
-COARSE = 0.01  # relative gap that is enough on the way
-ROUNDS = 12  # for one set of weights on the way
+MAX_FULL_STEPS = 10  # full steps in a row that may end lower than a search
+POOR_STEP_LENGTH = 0.5  # length of a Newton step below which its model was a poor one
+ROUNDING = 1e-12  # relative: below it there is nothing else
+MAX_POOR_STEPS = 3  # poor steps in a row before the weights are approached from below
+FIRST_WEIGHTS_MAX_GRADIENT = 10.0  # largest |p_j| at w = 0 for the first of the lower weights
+WEIGHTS_FACTOR = 3.0  # factor from one set of weights to the next
+WEIGHTS_GAP = 0.01  # relative gap that is enough on the way
+WEIGHTS_MAX_ROUNDS = 12  # for one set of weights on the way
 NO_PROGRESS_MAX_ROUNDS = 5  # rounds without a lower objective before the method gives up
 
 
@@ -83,7 +83,7 @@ def _length(rows: Any, r: Array, u: Array, w: Array, dw: Array, flat: float) -> 
     """The t > 0 at which the slope is as good as zero; 1 is tried first, where weights become exactly zero."""
     low, high, t = 0.0, math.inf, 1.0
     first = abs(_slope(rows, r, u, w, dw, 0.0)[0])
-    for _ in range(LOOKS):
+    for _ in range(LINE_SEARCH_MAX_EVALUATIONS):
         slope, jump, curvature = _slope(rows, r, u, w, dw, t)
         if abs(slope) <= jump + flat * first:
             break
@@ -141,10 +141,10 @@ class _WorkingSet:
         if centre:
             by_b = float(self.problem.y @ (self.theta * np.maximum(0.0, slack)))
             H = H - np.outer(self.border, self.border / corner)
-            flat = np.diagonal(H) <= SMALLEST * np.diagonal(self.H)  # constant on S: nothing but rounding is left
+            flat = np.diagonal(H) <= ROUNDING * np.diagonal(self.H)  # constant on S: nothing but rounding is left
             H[flat], H[:, flat] = 0.0, 0.0
             p = np.where(flat, 0.0, p - self.border * (by_b / corner))
-        v, solved = minimise(H, p + H @ w, w, max(SMALLEST, FORCING * min(1.0, violation(-p, w))))
+        v, solved = minimise(H, p + H @ w, w, max(ROUNDING, FORCING * min(1.0, violation(-p, w))))
         db = (by_b - float(self.border @ (v - w))) / corner if centre else 0.0
         return v, db, self.design.times(v - w) + db, solved
 
@@ -155,9 +155,9 @@ class _WorkingSet:
         and often end lower, though they do not descend on the way; ``full`` of them are tried."""
         problem, y = self.problem, self.problem.y
         v, db, u, solved = self._direction(w, slack, p)
-        t = _length(problem.rows, y * slack, u, w, v - w, FLAT)
+        t = _length(problem.rows, y * slack, u, w, v - w, LINE_SEARCH_END_SLOPE)
         cut = w + t * (v - w), t * db, slack - t * (y * u)
-        if t > SHORT:
+        if t > POOR_STEP_LENGTH:
             return v if t == 1.0 else cut[0], *cut[1:], solved
         goal = self._value(cut[0], cut[2])
         for _ in range(full if solved else 0):
@@ -180,14 +180,14 @@ class _WorkingSet:
         w, slack, moved, k = w.copy(), slack.copy(), 0.0, len(self.columns)
         columns = columns_of(self.X if self.shift is None else self.X - self.shift)
         constant = columns_of(np.full((problem.n_rows, 1), problem.scaling))
-        for _ in range(PASSES):
+        for _ in range(PASSES_PER_ROUND):
             largest = _native.l1_descend(columns, rng.permutation(k), y, c, w[:k], slack)
             if problem.intercept == "penalised":
                 _native.l1_descend(constant, np.zeros(1, np.int64), y, c, w[k:], slack)
             elif self.free:
                 db = best_move(problem, slack)
                 moved, slack = moved + db, slack - y * db
-            if largest <= SMALLEST or self.control.stop() is not None:
+            if largest <= ROUNDING or self.control.stop() is not None:
                 break
         return w, moved, slack
 
@@ -241,8 +241,8 @@ class L1CoordinateDescent(LinearSolver):
     learns: ClassVar[str] = "primal"
     reads_columns: ClassVar[bool] = True
 
-    first: int = FIRST
-    square: int = SQUARE
+    first: int = FIRST_WORKING_SET_COLUMNS
+    square: int = HESSIAN_MAX_COLUMNS
 
     def refuses(self, problem: PrimalProblem) -> str | None:
         if not isinstance(problem, L1Problem):
@@ -261,7 +261,7 @@ class L1CoordinateDescent(LinearSolver):
         n_iter, status = 0, None
         rng = check_random_state(random_state)
         try:
-            n_iter, status = self._rounds(problem, run, control, rng, start, 0, poor=TRIALS)
+            n_iter, status = self._rounds(problem, run, control, rng, start, 0, poor=MAX_POOR_STEPS)
             if status is None:
                 n_iter, start, status = self._approach(problem, run, control, rng, n_iter)
             if status is None:
@@ -278,11 +278,11 @@ class L1CoordinateDescent(LinearSolver):
         b = problem.settle(np.zeros(problem.n_rows), 0.0)
         beta = problem.suggested(np.zeros(problem.n_rows), b)
         steepest = float(np.abs(problem.w_of(beta)).max(initial=0.0))
-        stages = math.ceil(math.log(max(1.0, steepest / STEEP), RISE))
+        stages = math.ceil(math.log(max(1.0, steepest / FIRST_WEIGHTS_MAX_GRADIENT), WEIGHTS_FACTOR))
         for stage in range(stages, 0, -1):
-            part = replace(problem, weight=problem.weight / RISE**stage, csc=problem.by_columns)
-            quiet = replace(control, max_iter=ROUNDS, callback=None, watchers=(), seen=[])
-            coarse = Run(part, COARSE, quiet)
+            part = replace(problem, weight=problem.weight / WEIGHTS_FACTOR**stage, csc=problem.by_columns)
+            quiet = replace(control, max_iter=WEIGHTS_MAX_ROUNDS, callback=None, watchers=(), seen=[])
+            coarse = Run(part, WEIGHTS_GAP, quiet)
             done, _ = self._rounds(part, coarse, quiet, rng, start, 0)
             n_iter, start = n_iter + done, Start(coarse.w, coarse.b)
             status = run.visit(n_iter, start.w, start.b, problem.design.times(start.w))
@@ -327,7 +327,7 @@ class L1CoordinateDescent(LinearSolver):
                 slopes = np.append(slopes, problem.scaling * float(beta.sum()))
             db, well = 0.0, False
             if len(columns) <= self.square:
-                part, db, slack, well = working.newton(part, slack, slopes, FULL >> bad)
+                part, db, slack, well = working.newton(part, slack, slopes, MAX_FULL_STEPS >> bad)
             bad = 0 if well else bad + 1
             if bad == poor:
                 return n_iter, None

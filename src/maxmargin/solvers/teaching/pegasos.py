@@ -36,6 +36,8 @@ class Pegasos(LinearSolver):
         Project w onto the ball that holds the optimum.
     average : bool, default=True
         Give the weighted average of the iterates instead of the last one.
+    order : {"random", "cyclic"}, default="random"
+        Draw rows at random for each step, or take them in turn.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class Pegasos(LinearSolver):
     batch_size: int = 1
     project: bool = True
     average: bool = True
+    order: str = "random"
 
     def refuses(self, problem: PrimalProblem) -> str | None:
         if problem.squared and problem.loss.classifies:
@@ -70,5 +73,13 @@ class Pegasos(LinearSolver):
         radius = math.sqrt(float(run.problem.weight.sum())) if check_flag("project", self.project) else math.inf
         average, batch = check_flag("average", self.average), int(self.batch_size)
         return descend(
-            run, start, random_state, lambda t: 1.0 / t, step=INVERSE, average=average, batch=batch, radius=radius
+            run,
+            start,
+            random_state,
+            lambda t: 1.0 / t,
+            step=INVERSE,
+            average=average,
+            batch=batch,
+            radius=radius,
+            order=self.order,
         )

@@ -1,4 +1,4 @@
-"""Stochastic sub-gradient descent: one random row a step.
+"""Stochastic sub-gradient descent: one row a step, drawn at random or in turn.
 
 The objective 1/2 |w|^2 + sum_i c_i loss_i is the mean, over a row i drawn with probability c_i / S, S = sum c_i, of
 1/2 |w|^2 + S loss_i. So, with eta the length of the step, and only inside the margin for the second term,
@@ -15,6 +15,10 @@ need not be feasible, but come close to being so as steps are averaged. The aver
 (Lacoste-Julien, Schmidt & Bach 2012) and is formed lazily: with T = sum_t t s_t, a change of u at some T counts for
 what T gains afterwards, so sum_t t w_t = T u - z with z += T du.
 
+With ``order="cyclic"`` the rows take turns: step t takes the row at ((t mod n) + phase) / n of the cumulated weights,
+with another phase in [0, 1) in each epoch. With equal weights every epoch visits each row once, in their order; with
+others each row in proportion to its weight over the epochs.
+
 The intercept. Penalised, it is the weight of a constant column. Free, it is stepped like the weight of a constant
 column but does not shrink; after each epoch (as many rows as there are) it is set to its exact minimum, and so is that
 of the average, whose objective is what the history records.
@@ -22,6 +26,7 @@ of the average, whose objective is what the history records.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -32,11 +37,13 @@ from sklearn.utils import check_random_state
 from maxmargin import _native
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Status
-from maxmargin.runtime.validation import Array
+from maxmargin.runtime.validation import Array, check_choice
 from maxmargin.solvers.base import MARGIN_LOSSES, LinearSolver
 from maxmargin.solvers.run import LinearSolution, Run, Start
 from maxmargin.solvers.teaching.subgradient import INVERSE, Step, highest, refuses_hard, schedule, too_long
 
+ORDERS = ("random", "cyclic")
+FIRST_PHASE, GOLDEN_RATIO = 0.5, (math.sqrt(5) - 1) / 2  # multiples of it, modulo 1, fill [0, 1) evenly
 CALL_MAX_ENTRIES = 3_000_000  # of X that one call reads: some hundredths of a second, so that deadlines are kept
 
 
@@ -65,8 +72,15 @@ class Averaged:
         return int(self.steps.t)
 
     def draw(self, rng: Any, steps: int, batch: int) -> Array:
-        """Rows, each with a probability that is proportional to its weight."""
-        at = np.searchsorted(self.share, rng.random_sample((steps, batch)), side="right")
+        """Rows, each with a probability (or, without a generator, in turn and with a frequency) that is proportional to
+        its weight."""
+        if rng is None:
+            n = len(self.share)
+            epoch, place = np.divmod(self.t * batch + np.arange(steps * batch), n)
+            places = ((place + (FIRST_PHASE + GOLDEN_RATIO * epoch) % 1.0) / n).reshape(steps, batch)
+        else:
+            places = rng.random_sample((steps, batch))
+        at = np.searchsorted(self.share, places, side="right")
         return np.minimum(at, self.last_row).astype(np.int64, copy=False)
 
     def go(self, drawn: Array, eta: Array) -> bool:
@@ -100,10 +114,11 @@ def descend(
     average: bool,
     batch: int = 1,
     radius: float = np.inf,
+    order: str = "random",
 ) -> LinearSolution:
     """Epochs of stochastic steps until the gap of the (averaged) iterate is small enough."""
     problem, control = run.problem, run.control
-    rng = check_random_state(random_state)
+    rng = None if check_choice("order", order, ORDERS) == "cyclic" else check_random_state(random_state)
     path = Averaged(problem, radius, start)
     n = problem.n_rows
     worst, epoch, fine = highest(problem, step), 0, True
@@ -133,7 +148,7 @@ def descend(
 
 @dataclass(frozen=True)
 class StochasticSubgradient(LinearSolver):
-    """Stochastic sub-gradient descent, one random row a step.
+    """Stochastic sub-gradient descent, one row a step.
 
     Parameters
     ----------
@@ -142,6 +157,8 @@ class StochasticSubgradient(LinearSolver):
         first step changes the margin of its own row by about one.
     average : bool, default=True
         Give the weighted average of the iterates instead of the last one.
+    order : {"random", "cyclic"}, default="random"
+        Draw a row at random for each step, or take the rows in turn.
 
     Examples
     --------
@@ -161,6 +178,7 @@ class StochasticSubgradient(LinearSolver):
 
     step: Step | None = None
     average: bool = True
+    order: str = "random"
 
     def refuses(self, problem: PrimalProblem) -> str | None:
         return refuses_hard(self, problem)
@@ -172,4 +190,4 @@ class StochasticSubgradient(LinearSolver):
         size = 2.0 * float(squares.max(initial=0.0)) if problem.squared else float(squares.mean())
         first = 1.0 / (1.0 + float(problem.weight.sum()) * size)
         eta = schedule(self.step, 1.0 if self.step == INVERSE else first)
-        return descend(run, start, random_state, eta, step=self.step, average=self.average)
+        return descend(run, start, random_state, eta, step=self.step, average=self.average, order=self.order)

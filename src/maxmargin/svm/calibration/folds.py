@@ -10,6 +10,7 @@ to nothing to it: so it is rows inside the margin, support vectors, that must be
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 
 FOLDS = 5
+FOLD_TOL = 0.1  # violation of a fold's model, in units of the margin: the values' scatter between folds is larger
 MIN_SUPPORT_VECTORS = {
     "sigmoid": 750,
     "temperature": 750,
@@ -93,6 +95,16 @@ def stratified_folds(codes: Array, n_classes: int, count: int = FOLDS, quota: Ar
         factor[mine[:size]], factor[mine[size:]] = len(mine) / size, 0.0
         dealt += size
     return Folds(of_row, factor, count, np.flatnonzero(sizes == 1), np.flatnonzero((sizes > 1) & (sizes < count)))
+
+
+def held_and_rest(folds: Array, values: Array, control: Control) -> Iterator[tuple[Array, Array]]:
+    """The rows of each fold and the others; once the fit is stopped, the fold's ``values`` are NaN instead."""
+    for k in range(int(folds.max(initial=-1)) + 1):
+        held = np.flatnonzero(folds == k)
+        if control.stop() is not None:
+            values[held] = np.nan
+        elif len(held):
+            yield held, np.flatnonzero(folds != k)
 
 
 def silent(control: Control) -> Control:

@@ -34,8 +34,10 @@ from maxmargin.problems.dual import JointProblem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers import Barrier, CoordinateDescent
+from maxmargin.solvers import Barrier
+from maxmargin.solvers.registry import LINEAR_FALLBACK
 from maxmargin.solvers.run import Start
+from maxmargin.svm.calibration.folds import held_and_rest
 from maxmargin.svm.linear.crammer_singer import solve_joint
 
 SYSTEM_MAX_COLUMNS = 1500  # columns up to which the d x d system is solved
@@ -93,7 +95,7 @@ def _kept(problem: PrimalProblem, folds: Array, h: Array, shift: Array | None, c
 
 def _refitted(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
     """Models refitted fold by fold; a fold's rows get the weight zero, which leaves them out without a copy of X."""
-    solver = Barrier() if problem.hard_margin else CoordinateDescent()
+    solver = Barrier() if problem.hard_margin else LINEAR_FALLBACK
     values = problem.design.times(start.w) + start.b
     for k in range(int(folds.max(initial=-1)) + 1):
         held = folds == k
@@ -115,12 +117,7 @@ def linear_joint_values(
     """Scores of the joint linear model, shape (n, k), each from a model refitted without the row's fold; ``scores``
     are those of the model of all rows."""
     scores = scores.copy()
-    for k in range(int(folds.max(initial=-1)) + 1):
-        held, rest = np.flatnonzero(folds == k), np.flatnonzero(folds != k)
-        if control.stop() is not None:
-            scores[held] = np.nan
-        if len(held) == 0 or control.stop() is not None:
-            continue
+    for held, rest in held_and_rest(folds, scores, control):
         fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
         found = solve_joint(X[rest], fold, constant, tol=REFIT_TOL, control=control, threads=threads)
         scores[held] = X[held] @ found.coef.T + found.intercept

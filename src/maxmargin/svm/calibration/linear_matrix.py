@@ -20,11 +20,11 @@ from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.run import Start
+from maxmargin.svm.calibration.folds import FOLD_TOL
 from maxmargin.svm.calibration.matrix_folds import FOLD_OF_PADDING, SlotProblem, padded
 
 MATRIX_MAX_ROWS = 2048  # up to here K is stored: 32 MB
 ROWS_PER_COLUMN = 50  # from here on a Newton step is accurate enough
-TOL = 0.1  # violation of a fold's model, in units of the margin: the values' scatter between folds is larger
 STEPS_PER_ROW = 4  # pair steps that a fold may take
 ZERO_MULTIPLIER = 1e-7  # part of its bound at which a multiplier of an interior point counts as zero
 
@@ -84,6 +84,6 @@ class LinearMatrix:
             if control.stop() is not None:
                 values[held] = np.nan
                 continue
-            _, g, offsets = slots.without(k, gradient, TOL, STEPS_PER_ROW * n, control)
+            _, g, offsets = slots.without(k, gradient, FOLD_TOL, STEPS_PER_ROW * n, control)
             values[held] = g[held] + y[held] - offsets.sum()
         return values

@@ -32,10 +32,10 @@ from maxmargin.problems.dual import DualProblem, JointProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import ActiveSet, CrammerSinger
+from maxmargin.svm.calibration.folds import FOLD_TOL, held_and_rest
 from maxmargin.svm.calibration.matrix_folds import WorkingSetFolds, small_problem_folds
 
 SMALL_PROBLEM_MAX_ROWS = 1024  # up to here all rows take part, if their kernel values are stored: 8 MB
-TOL = 0.1  # violation of a fold's model, in units of the margin: the values' scatter between folds is larger
 BAND = 0.5  # distance from the margin, in units of it, up to which rows take part
 BAND_MIN_SHARE = 0.9  # the band is wide enough if this part of its rows moved by less than it
 BAND_MAX_DOUBLINGS = 5
@@ -56,7 +56,7 @@ class _AllRows:
         self.gradient = problem.gradient(f, a)
         self.offset = optimality.offsets(problem, a, self.gradient)
         self.unit = _unit(problem, self.offset)
-        self.goal = max(TOL * self.unit, optimality.violation(problem, a, self.gradient))
+        self.goal = max(FOLD_TOL * self.unit, optimality.violation(problem, a, self.gradient))
 
     def distance(self) -> Array:
         """How far each row's gradient is from the offset: 0 of free variables."""
@@ -221,14 +221,9 @@ def joint_values(problem: JointProblem, gram: Gram, A: Array, F: Array, folds: A
     """The same for the joint model of Crammer and Singer: one score per class, shape (n, k). Its dual is separable in
     the rows, so that the other rows' variables are feasible as they are."""
     scores = F.copy()
-    for k in range(int(folds.max(initial=-1)) + 1):
-        held, rest = np.flatnonzero(folds == k), np.flatnonzero(folds != k)
-        if control.stop() is not None:
-            scores[held] = np.nan
-        if len(held) == 0 or control.stop() is not None:
-            continue
+    for held, rest in held_and_rest(folds, scores, control):
         fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
-        found = CrammerSinger().solve(fold, gram.subset(rest), tol=TOL, control=control, start=A[rest])
+        found = CrammerSinger().solve(fold, gram.subset(rest), tol=FOLD_TOL, control=control, start=A[rest])
         used = np.flatnonzero(found.a.any(axis=1))
         scores[held] = gram.product(rest[used], found.a[used], held)
     return scores

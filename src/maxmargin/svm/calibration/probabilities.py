@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_choice
 from maxmargin.svm.calibration.agreement import agreeing
 from maxmargin.svm.calibration.calibrated import METHODS, Calibration
@@ -30,6 +31,7 @@ def _has_calibration(estimator: Any) -> bool:
     return True
 
 
+@documented()
 class ProbabilityMixin:
     """For a classifier with the parameter ``calibration``, whose ``fit`` sets ``calibration_``, and whose
     ``_decision_and_codes`` gives the decision values of new points, one column per binary model, and the codes of the
@@ -43,9 +45,7 @@ class ProbabilityMixin:
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes for new points; the largest is that of the class ``predict`` gives.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {Parameters, X}
 
         Returns
         -------
@@ -70,9 +70,7 @@ class ProbabilityMixin:
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of ``predict_proba``.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {Parameters, X}
 
         Returns
         -------

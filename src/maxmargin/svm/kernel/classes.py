@@ -22,7 +22,7 @@ from maxmargin.svm.kernel.publishing import CoefficientTable
 from maxmargin.svm.kernel.solving.each import solve_pairs, solve_subproblems
 from maxmargin.svm.kernel.solving.outcomes import KernelOutcome, SolvedProblems, Subproblem
 from maxmargin.svm.kernel.warm_start import WarmStart
-from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs, predict_codes, task_of_pair
+from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pair_classes, pairs, predict_codes, task_of_pair
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ def _solve_pairs(context: FitContext, labels: Labels, formulation: Formulation) 
     n_iter = solved.outcome.n_iter.astype(np.int32)
     if len(present) == k:
         return BinaryProblems(solved, np.arange(len(n_iter)), solved.intercept, n_iter)
-    tasks = task_of_pair(present[np.column_stack(np.triu_indices(len(present), 1))], k)
-    first, second = np.triu_indices(k, 1)
+    tasks = task_of_pair(present[np.column_stack(pair_classes(len(present)))], k)
+    first, second = pair_classes(k)
     intercept = labels.present[first] - labels.present[second].astype(np.float64)  # the class with rows wins
     every = np.zeros(len(first), np.int32)
     intercept[tasks], every[tasks] = solved.intercept, n_iter
@@ -166,15 +166,16 @@ def _solve_tasks(
 
 
 def _class_blocks(context: FitContext, labels: Labels, active: Array) -> ClassBlocks | None:
-    """One-vs-one: K of each class with itself, computed once for all its pairs, if the memory allows it."""
+    """One-vs-one: K of each class with itself, computed once for all its pairs, if the memory and the time allow it."""
     codes = context.target[active]
-    if not labels.has_pairs or context.control.stop() is not None or not isinstance(context.gram, TiledGram):
+    if not labels.has_pairs or context.control.stop() is not None:
         return None
-    if ClassBlocks.bytes_needed(codes, context.threads) > context.gram.budget:
+    gram = context.gram_in_time()
+    if not isinstance(gram, TiledGram) or ClassBlocks.bytes_needed(codes, context.threads) > gram.budget:
         return None
     of_row = np.full(context.n, -1)
     of_row[active] = codes
-    return ClassBlocks(context.gram, of_row, labels.n_classes)
+    return ClassBlocks(gram, of_row, labels.n_classes)
 
 
 def _coefficient_table(
@@ -185,7 +186,7 @@ def _coefficient_table(
     rows, lines = solved.rows, len(found.intercept)
     line: Array | int = 0
     if labels.has_pairs:
-        first, second = np.triu_indices(labels.n_classes, 1)
+        first, second = pair_classes(labels.n_classes)
         i, j = np.repeat(first[found.tasks], sizes), np.repeat(second[found.tasks], sizes)
         line, lines = np.where(context.target[rows] == i, j - 1, i), labels.n_classes - 1
     elif lines > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY
+from typing import ClassVar
 
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented, entries
@@ -75,6 +76,8 @@ class SVC(KernelClassifier):
     def _approximation(self) -> str | None:
         return None if math.isinf(self.C) else "NystroemSVC"
 
+    _kind: ClassVar[str] = "c_svc"
+
     def _formulation(self) -> CClassification:
         check_number(
             "C",
@@ -124,6 +127,8 @@ class NuSVC(KernelClassifier):
 
     _: KW_ONLY
     nu: float = DEFAULT_NU
+
+    _kind: ClassVar[str] = "nu_svc"
 
     def _formulation(self) -> NuClassification:
         check_number("nu", self.nu, above=0, most=1)

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from maxmargin.kernels import Kernel
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.class_weights import check_class_weights, check_weighted_classes
 from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
 from maxmargin.runtime.validation import Array, check_choice, check_flag, check_labels, check_weights
 from maxmargin.svm.calibration.calibrated import METHODS
@@ -29,6 +31,8 @@ from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.joint import solve_joint
 from maxmargin.svm.kernel.publishing import publish
+from maxmargin.svm.kernel.updating import UpdateMixin
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import certain, predict_codes, votes_with_confidence
 from maxmargin.svm.report import report_fit
@@ -39,31 +43,19 @@ COPY_PRODUCTS = 20  # multiplications that take the time of copying a number to 
 DECISION_ERROR = 1e-9  # relative error of decision values within which ``predict`` itself decides
 
 
+@documented()
 @parameters
-class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, KernelSVM, abc.ABC):
+class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, UpdateMixin, KernelSVM, abc.ABC):
     """What ``SVC`` and ``NuSVC`` share; they differ in their formulation."""
 
     _: KW_ONLY
-    kernel: Any = "rbf"
-    degree: float = 3
-    gamma: Any = "scale"
-    coef0: float = 0.0
-    shrinking: bool = True
     probability: Any = "deprecated"
-    tol: float = 1e-3
-    cache_size: float = 200
     class_weight: Any = None
-    verbose: bool = False
-    max_iter: int = -1
     decision_function_shape: str = "ovr"
     break_ties: bool = False
     random_state: Any = None
     multiclass: str = "ovo"
-    solver: str = "auto"
     fit_intercept: bool = True
-    n_jobs: int | None = None
-    max_seconds: float | None = None
-    warm_start: bool = False
     calibration: str | None = None
 
     @abc.abstractmethod
@@ -96,26 +88,24 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the model to training data.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` the kernel matrix of the training points.
-        y : array-like of shape (n_samples,)
-            Class labels: numbers, strings or booleans.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {X_train, y_labels, sample_weight -> self}
         """
         self._check_parameters()
-        formulation, method = self._formulation(), self._checked_calibration()
+        formulation = self._formulation()
+        self._checked_calibration()
         kernel, X, y = self._kernel_and_points(X, y, supervised=True)
+        rows = InputRows(X, y, check_weights(sample_weight, X.shape[0]))
+        if sample_weight is not None:
+            check_weighted_classes(*check_labels(y), rows.weight, sample_weight)
+        return self._fit_rows(rows, formulation, kernel, self._last_fit if self.warm_start else None)
+
+    def _updated(self, rows: InputRows, start: WarmStart) -> Any:
+        return self._fit_rows(rows, self._formulation(), self._kernel(), start)
+
+    def _fit_rows(self, rows: InputRows, formulation: Formulation, kernel: Kernel, start: WarmStart | None) -> Any:
+        """The fit over validated points, labels and weights."""
+        X, y, weights, method = rows.X, rows.target, rows.weight, self._checked_calibration()
         classes, codes = check_labels(y)
-        weights = check_weights(sample_weight, X.shape[0])
-        check_weighted_classes(classes, codes, weights, sample_weight)
         class_weight = check_class_weights(self.class_weight, classes, codes, weights)
         if X.shape[0] >= forecast.FORECAST_MIN_ROWS:
             forecast.announce_long_fit(self, X, y, weights, "accuracy")
@@ -131,16 +121,16 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
         )
         labels = Labels.of(context, scheme, class_weight)
         with context.control.catching_interrupts():
-            warm_start = self._last_fit if self.warm_start else None
             if scheme == "crammer_singer":
-                found = solve_joint(context, labels, formulation, warm_start)
+                found = solve_joint(context, labels, formulation, start)
             else:
-                batched = self.solver == "auto" and warm_start is None
-                found = solve_classes(context, labels, formulation, warm_start, batched)
+                batched = self.solver == "auto" and start is None
+                found = solve_classes(context, labels, formulation, start, batched)
             publish(self, context, found.table, found.intercept, codes)
             self.classes_, self.class_weight_, self.n_iter_ = classes, class_weight, found.n_iter
             self._scheme, self._present = scheme, labels.present
             self._last_fit = found.warm_start(context) if self.warm_start else None
+            self._training_rows = rows if self.warm_start else None
             outcome = found.outcome
             if method is None:
                 remove_attributes(self, "calibration_")
@@ -165,9 +155,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
     def decision_function(self, X: Any) -> Array:
         """Decision values of new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {Parameters, X}
 
         Returns
         -------
@@ -194,13 +182,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Kerne
     def predict(self, X: Any) -> Array:
         """Labels of new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
+        {X -> labels}
         """
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,8 +12,9 @@ import scipy.sparse as sp
 
 from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.kernels.definition import DefinedValues
+from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
-from maxmargin.kernels.gram.tiled import make_gram
+from maxmargin.problems.design import Halted
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import effective_threads
@@ -65,8 +67,8 @@ class FitContext:
         return self.given.X.shape
 
     @property
-    def dtype(self) -> str:
-        return str(self.X.dtype)
+    def dtype(self) -> Any:
+        return self.X.dtype
 
     @cached_property
     def merged(self) -> bool:
@@ -76,11 +78,28 @@ class FitContext:
     @cached_property
     def gram(self) -> Gram:
         """The kernel matrix as an operator, made when a step needs it."""
+        return self._make_gram(None)
+
+    def gram_in_time(self) -> Gram | None:
+        """The operator, or None if the run is to stop before it is made."""
+        if self.gram_in_use is None:
+            try:
+                self.__dict__["gram"] = self._make_gram(self._halt)
+            except Halted:
+                return None
+        return self.gram
+
+    def _halt(self) -> None:
+        if self.control.stop() is not None:
+            raise Halted
+
+    def _make_gram(self, check: Callable[[], None] | None) -> Gram:
         gram: Gram
         if isinstance(self.kernel, Precomputed):
             gram = precomputed_gram(self.X, self.rows.representative)
         else:
-            gram = make_gram(self.kernel, self.X, threads=self.threads, budget=self.budget, pairs=self.pairs)
+            options: dict[str, Any] = {"threads": self.threads, "budget": self.budget, "pairs": self.pairs}
+            gram = make_gram(self.kernel, self.X, **options, check=check)
         gram.budget = self.budget
         return gram
 
@@ -134,7 +153,7 @@ def prepare(
     at, points, centre = rows.representative, X, None
     if not precomputed:
         points = computing_form(X[at])
-        names = getattr(estimator, "feature_names_in_", None)
+        names = vars(estimator).get("feature_names_in_")
         kernel = kernel.resolve(points, sample_weight=rows.weight, feature_names=names)
         if STORED_MATRIX_CHECK_BYTES < 8.0 * len(at) ** 2 <= budget:
             check_memory(

@@ -13,7 +13,9 @@ An estimator says which formulation its problems have and what its targets mean.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +23,7 @@ import scipy.sparse as sp
 from maxmargin.kernels import Linear
 from maxmargin.runtime.callbacks import CallbackSupport
 from maxmargin.runtime.control import check_run_options
+from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.validation import Array, Points, check_choice, check_flag, check_number
 from maxmargin.solvers import solvers_for
 from maxmargin.svm.compatibility import LibsvmAttributes
@@ -35,17 +38,33 @@ from maxmargin.svm.models.known_values import KnownValues
 from maxmargin.svm.models.predictor import PredictorMixin
 
 
-class FittedFunction(NamedTuple):
-    """A fit that is one problem over all rows: the solved problem, and what to report."""
+class FittedFunctions(NamedTuple):
+    """A fit of functions of all rows: the solved problem of each, and what to report."""
 
-    model: BinaryModel
+    models: Sequence[BinaryModel]
     outcome: KernelOutcome
 
 
+@parameters
 class KernelSVM(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInput):
-    """The estimators' common part: the last step of a fit, and the fitted function."""
+    """The estimators' common part: parameters, the last step of a fit, and the fitted function."""
 
-    _last_fit: WarmStart | None = None
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    degree: float = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    tol: float = 1e-3
+    cache_size: float = 200
+    verbose: bool = False
+    max_iter: int = -1
+    solver: str = "auto"
+    n_jobs: int | None = None
+    max_seconds: float | None = None
+    warm_start: bool = False
+
+    _last_fit = cast("WarmStart | None", None)  # no parameter
 
     def _check_parameters(self) -> None:
         """The parameters all estimators have; each error names the parameter, its value and the remedy."""
@@ -60,23 +79,39 @@ class KernelSVM(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInput):
         """The name of the estimator that approximates the same problem; None if there is none."""
         return None
 
-    def _fit_function(self, context: FitContext, formulation: Formulation) -> FittedFunction:
-        """A fit that is one problem over all rows: pose, solve and publish."""
-        posed = [Subproblem(np.arange(context.n), formulation.problem(context.target, context.weight))]
-        if self.warm_start and self._last_fit is not None:
-            posed = self._last_fit.starts(context, posed)
+    def _fit_functions(
+        self,
+        context: FitContext,
+        formulations: Sequence[Formulation],
+        targets: Sequence[Array],
+        start: WarmStart | None,
+    ) -> FittedFunctions:
+        """A fit of functions of all rows, each a problem with its formulation and targets: pose, solve and publish."""
+        rows, each = np.arange(context.n), list(zip(formulations, targets, strict=True))
+        posed = [Subproblem(rows, formulation.problem(target, context.weight)) for formulation, target in each]
+        if start is not None:
+            posed = start.starts(context, posed)
         models, used = solve_subproblems(context, posed)
-        solved = SolvedProblems.of_models(models, used, np.ones(1))
+        scale = np.array([own.scale(model) for own, model in zip(formulations, models, strict=True)])
+        solved = SolvedProblems.of_models(models, used, scale)
         if context.centre is not None:
             solved = solved.with_zero_sums()
         filled = bounds = None
+        values = solved.coefficient.reshape(len(models), -1)
         if context.merged:
-            filled = (np.abs(solved.coefficient) / solved.bound)[None, :]
-            bounds = formulation.bounds(context.given.weight)[None, :]
-        publish(self, context, CoefficientTable(solved.coefficient[None, :], filled, bounds), solved.intercept)
+            lines, of_input = list(zip(formulations, values, strict=True)), context.rows.member_of
+            filled = np.array([np.abs(c) / formulation.limits(context.weight, c) for formulation, c in lines])
+            bounds = np.array([formulation.limits(context.given.weight, c[of_input]) for formulation, c in lines])
+            bounds *= scale[:, None]
+        publish(self, context, CoefficientTable(values * scale[:, None], filled, bounds), solved.intercept * scale)
         self._last_fit = WarmStart.of(context, models) if self.warm_start else None
-        self.n_iter_: Any = models[0].solution.n_iter
-        return FittedFunction(models[0], solved.outcome)
+        counts = solved.outcome.n_iter
+        self.n_iter_: Any = int(counts[0]) if len(models) == 1 else counts.astype(np.int32)
+        return FittedFunctions(models, solved.outcome)
+
+    def __getstate__(self) -> Any:
+        """Without the training rows, which a fit with ``warm_start`` keeps for ``learn`` and ``forget``."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_training_rows"}
 
     # ------------------------------------------------------------ warm starts between estimators
 

@@ -1,4 +1,4 @@
-"""How an estimator poses its problems: five formulations as values.
+"""How an estimator poses its problems: formulations as values.
 
 A formulation fills :class:`~maxmargin.problems.dual.DualProblem` with targets and weights, knows the bounds of rows of
 given weights, and says how a solved problem becomes a function with margin one. It knows no data, no solver and no
@@ -42,6 +42,10 @@ class Formulation(abc.ABC):
     def bounds(self, weight: Array) -> Array:
         """The bounds of rows of these weights."""
         return weight
+
+    def limits(self, weight: Array, coefficient: Array) -> Array:
+        """The largest sizes that coefficients of these signs may have in rows of these weights."""
+        return self.bounds(weight)
 
     def completed(self, model: BinaryModel) -> BinaryModel:
         """The model with its intercept chosen where optimality leaves a choice."""
@@ -153,6 +157,27 @@ class NuRegression(Formulation):
 
 
 @dataclass(frozen=True)
+class QuantileRegression(Formulation):
+    """The pinball loss."""
+
+    C: float
+    quantile: float
+    fit_intercept: bool
+
+    def problem(self, y: Array, weight: Array) -> DualProblem:
+        return problems.quantile(y, self.C * weight, self.quantile, fit_intercept=self.fit_intercept)
+
+    def bounds(self, weight: Array) -> Array:
+        return self.C * weight
+
+    def limits(self, weight: Array, coefficient: Array) -> Array:
+        return np.where(coefficient > 0, self.quantile, 1.0 - self.quantile) * self.bounds(weight)
+
+    def describe(self, epsilon: float) -> str:
+        return f"C = {self.C:g}, quantile = {self.quantile:g}"
+
+
+@dataclass(frozen=True)
 class OneClass(Formulation):
     """The one-class problem."""
 
@@ -160,6 +185,23 @@ class OneClass(Formulation):
 
     def problem(self, y: Array, weight: Array) -> DualProblem:
         return problems.one_class(weight, self.nu)
+
+    def describe(self, epsilon: float) -> str:
+        return f"nu = {self.nu:g}"
+
+
+@dataclass(frozen=True)
+class BallDescription(Formulation):
+    """The smallest ball; ``y`` are the squared lengths k(x, x) of the rows in feature space."""
+
+    nu: float
+
+    def problem(self, y: Array, weight: Array) -> DualProblem:
+        return problems.svdd(y, weight, self.nu)
+
+    def scale(self, model: BinaryModel) -> float:
+        """Coefficients of the centre, which sum to one."""
+        return 1.0 / float(model.problem.totals[0])
 
     def describe(self, epsilon: float) -> str:
         return f"nu = {self.nu:g}"

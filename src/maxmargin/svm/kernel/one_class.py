@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from maxmargin.kernels import Kernel
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
@@ -15,14 +16,16 @@ from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import callers_level, check_number, check_weights
 from maxmargin.svm.kernel.context import InputRows, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
-from maxmargin.svm.kernel.formulations import OneClass
+from maxmargin.svm.kernel.formulations import Formulation, OneClass
+from maxmargin.svm.kernel.updating import UpdateMixin
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.models.region import RegionMixin
 from maxmargin.svm.report import report_fit
 
 
 @documented()
 @parameters
-class OneClassSVM(RegionMixin, KernelSVM):
+class OneClassSVM(RegionMixin, UpdateMixin, KernelSVM):
     """The smallest region, in feature space, that holds all but a share ``nu`` of the training points.
 
     Parameters
@@ -55,56 +58,44 @@ class OneClassSVM(RegionMixin, KernelSVM):
     """
 
     _: KW_ONLY
-    kernel: Any = "rbf"
-    degree: float = 3
-    gamma: Any = "scale"
-    coef0: float = 0.0
-    tol: float = 1e-3
     nu: float = 0.5
-    shrinking: bool = True
-    cache_size: float = 200
-    verbose: bool = False
-    max_iter: int = -1
-    solver: str = "auto"
-    n_jobs: int | None = None
-    max_seconds: float | None = None
-    warm_start: bool = False
+
+    _kind: ClassVar[str] = "one_class"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("nu", self.nu, above=0, most=1)
+
+    def _formulation(self) -> OneClass:
+        return OneClass(float(self.nu))
 
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the region of the training points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` their kernel matrix.
-        y : ignored
-            For scikit-learn's interface.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {X_train, y_ignored, sample_weight -> self}
         """
         self._check_parameters()
         kernel, X, _ = self._kernel_and_points(X)
-        formulation, weights = OneClass(float(self.nu)), check_weights(sample_weight, X.shape[0])
-        context = prepare(self, InputRows(X, np.zeros(X.shape[0]), weights), kernel)
-        if context.n == 1 and X.shape[0] > 1:
+        rows = InputRows(X, np.zeros(X.shape[0]), check_weights(sample_weight, X.shape[0]))
+        return self._fit_rows(rows, self._formulation(), kernel, self._last_fit if self.warm_start else None)
+
+    def _updated(self, rows: InputRows, start: WarmStart) -> Any:
+        return self._fit_rows(rows, self._formulation(), self._kernel(), start)
+
+    def _fit_rows(self, rows: InputRows, formulation: Formulation, kernel: Kernel, start: WarmStart | None) -> Any:
+        """The fit over validated points and weights."""
+        context = prepare(self, rows, kernel)
+        if context.n == 1 and rows.X.shape[0] > 1:
             warnings.warn(
                 "All training points are identical: every point like them is an inlier, any other an outlier.",
                 UserWarning,
                 stacklevel=callers_level(),
             )
         with context.control.catching_interrupts():
-            model, outcome = self._fit_function(context, formulation)
+            (model,), outcome = self._fit_functions(context, [formulation], [context.target], start)
+            self._training_rows = rows if self.warm_start else None
             self.offset_ = -self.intercept_
             inside, member_of = model.f >= model.rho, context.rows.member_of
             self.fit_status_ = int(not outcome.status.converged)

@@ -64,7 +64,8 @@ def publish(
     n_classes = len(values) + 1 if table.pairs else 0 if context.classes is None else len(context.classes)
     counts: Any = [len(support)] if codes is None else np.bincount(codes[support], minlength=n_classes)
     estimator._n_support = counts
-    if merged and len(support) != len(used):  # equal rows among them: the function has one term for all
+    # One term for equal rows; and where the intercept contains w'm, a w that does not depend on the rows' order.
+    if (merged and len(support) != len(used)) or context.centre is not None:
         if codes is not None:
             used = used[np.argsort(context.target[used], kind="stable")]
             counts = np.bincount(context.target[used], minlength=n_classes)

@@ -1,16 +1,23 @@
-"""Support vector regression: ``SVR`` (a tube of given width) and ``NuSVR`` (a tube that nu decides)."""
+"""Support vector regression: ``SVR`` (a tube of given width) and ``NuSVR`` (a tube that nu decides).
+
+Several targets are several problems over the same kernel values. Rows that are equal in X and in all targets are one
+row of every problem; where no two rows of X are equal the functions have the bits of a fit for each target alone.
+"""
 
 from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from maxmargin.kernels import Kernel
 from maxmargin.runtime.callbacks import with_callbacks
+from maxmargin.runtime.canonical_rows import target_codes
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
@@ -19,15 +26,31 @@ from maxmargin.svm.kernel import forecast
 from maxmargin.svm.kernel.context import InputRows, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import EpsilonRegression, Formulation, NuRegression
+from maxmargin.svm.kernel.solving.outcomes import BinaryModel
+from maxmargin.svm.kernel.updating import UpdateMixin
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.report import report_fit
 
 
+@documented()
+@parameters
 class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
-    """What ``SVR`` and ``NuSVR`` share; they differ in their formulation."""
+    """What regressors share; they differ in their formulations."""
+
+    _error_name: ClassVar[str] = "root mean squared training error"
+    _several_targets: ClassVar[bool] = True  # whether y may have several columns
+
+    _: KW_ONLY
+    fit_intercept: bool = True
 
     @abc.abstractmethod
-    def _formulation(self) -> Formulation:
-        """How the problem is posed; its parameters are checked."""
+    def _formulations(self) -> list[Formulation]:
+        """How the problems of one target are posed; their parameters are checked."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._several_targets
+        return tags
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -39,34 +62,34 @@ class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the model to training data.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples)
-            Training points; with ``kernel="precomputed"`` the kernel matrix of the training points.
-        y : array-like of shape (n_samples,)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {X_train, y_outputs, sample_weight -> self}
         """
         self._check_parameters()
-        formulation = self._formulation()
-        kernel, X, target = self._kernel_and_points(X, y, supervised=True, numeric=True)
-        target = target.astype(np.float64)
-        weights = check_weights(sample_weight, X.shape[0])
+        formulations = self._formulations()
+        kernel, X, target = self._kernel_and_points(X, y, supervised=True, numeric=True, several=self._several_targets)
+        rows = InputRows(X, target.astype(np.float64), check_weights(sample_weight, X.shape[0]))
+        return self._fit_rows(rows, formulations, kernel, self._last_fit if self.warm_start else None)
+
+    def _updated(self, rows: InputRows, start: WarmStart) -> Any:
+        return self._fit_rows(rows, self._formulations(), self._kernel(), start)
+
+    def _fit_rows(self, rows: InputRows, own: list[Formulation], kernel: Kernel, start: WarmStart | None) -> Any:
+        """The fit over validated points, targets and weights; ``own`` are the formulations of one target."""
+        X, target, weights = rows.X, rows.target, rows.weight
+        Y = target[:, None] if target.ndim == 1 else target
+        if Y.shape[1] > 1:  # one number for each list of targets, by which equal rows are merged
+            target = target_codes(Y)
+        formulations, targets = own * Y.shape[1], np.repeat(Y.T, len(own), axis=0)
         if X.shape[0] >= forecast.FORECAST_MIN_ROWS:
-            forecast.announce_long_fit(self, X, target, weights, "R squared")
+            forecast.announce_long_fit(self, X, target if Y.shape[1] == 1 else Y, weights, "R squared")
         context = prepare(self, InputRows(X, target, weights), kernel, zero_sums=self.fit_intercept)
         with context.control.catching_interrupts():
-            model, outcome = self._fit_function(context, formulation)
-            epsilon, member_of = model.epsilon, context.rows.member_of
-            if isinstance(formulation, NuRegression):
-                self.epsilon_ = epsilon
-            residual = (model.f + model.intercept)[member_of[member_of >= 0]] - target[member_of >= 0]
+            targets, member_of = targets[:, context.rows.representative], context.rows.member_of
+            models, outcome = self._fit_functions(context, formulations, list(targets), start)
+            self._training_rows = rows if self.warm_start else None
+            self._set_fitted(models)
+            fitted = np.array([model.f + model.intercept for model in models])
+            residual = (fitted - targets)[:, member_of[member_of >= 0]]
             self.fit_status_ = int(not outcome.status.converged)
             report_fit(
                 self,
@@ -74,29 +97,37 @@ class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
                 outcome,
                 context.X,
                 model=type(self).__name__,
-                parameters=lambda: formulation.describe(epsilon),
-                training_error=lambda: math.sqrt(float(np.mean(residual**2))),
-                error_name="root mean squared training error",
+                parameters=lambda: _described(formulations, models),
+                training_error=lambda: self._training_error(residual),
+                error_name=self._error_name,
             )
         return self
 
     def predict(self, X: Any) -> Array:
         """Values at new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        values : array of shape (n_samples,)
+        {X -> outputs}
         """
-        return self._decision(self._new_points(X)).ravel()
+        values = self._decision(self._new_points(X))
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def _set_fitted(self, models: Sequence[BinaryModel]) -> None:
+        """Attributes of a formulation's own."""
+
+    def _training_error(self, residual: Array) -> float:
+        """What the report says of f - y; one line per function."""
+        return math.sqrt(float(np.mean(residual**2)))
+
+
+def _described(formulations: Sequence[Formulation], models: Sequence[BinaryModel]) -> str:
+    """The hyperparameters of all functions, each text once."""
+    texts = (own.describe(model.epsilon) for own, model in zip(formulations, models, strict=True))
+    return "; ".join(dict.fromkeys(texts))
 
 
 @documented()
 @parameters
-class SVR(KernelRegressor):
+class SVR(UpdateMixin, KernelRegressor):
     """Epsilon-support vector regression.
 
     Parameters
@@ -111,7 +142,7 @@ class SVR(KernelRegressor):
     Attributes
     ----------
     {support_, support_vectors_, n_support_}
-    dual_coef_ : array of shape (1, n_support)
+    dual_coef_ : array of shape (n_targets, n_support)
         alpha - alpha* of each support vector.
     {coef_, intercept_, n_iter_, fit_status_, kernel_, report_, history_}
 
@@ -126,35 +157,23 @@ class SVR(KernelRegressor):
     """
 
     _: KW_ONLY
-    kernel: Any = "rbf"
-    degree: float = 3
-    gamma: Any = "scale"
-    coef0: float = 0.0
-    tol: float = 1e-3
     C: float = 1.0
     epsilon: float = 0.1
-    shrinking: bool = True
-    cache_size: float = 200
-    verbose: bool = False
-    max_iter: int = -1
-    solver: str = "auto"
-    fit_intercept: bool = True
-    n_jobs: int | None = None
-    max_seconds: float | None = None
-    warm_start: bool = False
 
     @property
     def _approximation(self) -> str | None:
         return None if math.isinf(self.C) else "NystroemSVR"
 
-    def _formulation(self) -> EpsilonRegression:
+    _kind: ClassVar[str] = "eps_svr"
+
+    def _formulations(self) -> list[Formulation]:
         check_number("epsilon", self.epsilon, least=0)
-        return EpsilonRegression(self.C, float(self.epsilon), self.fit_intercept)
+        return [EpsilonRegression(self.C, float(self.epsilon), self.fit_intercept)]
 
 
 @documented()
 @parameters
-class NuSVR(KernelRegressor):
+class NuSVR(UpdateMixin, KernelRegressor):
     """nu-support vector regression: the tube is as wide as a share ``nu`` of the points demands.
 
     Parameters
@@ -169,10 +188,10 @@ class NuSVR(KernelRegressor):
     Attributes
     ----------
     {support_, support_vectors_, n_support_}
-    dual_coef_ : array of shape (1, n_support)
+    dual_coef_ : array of shape (n_targets, n_support)
         alpha - alpha* of each support vector.
     {coef_, intercept_, n_iter_, fit_status_, kernel_, report_, history_}
-    epsilon_ : float
+    epsilon_ : float or array of shape (n_targets,)
         Half the width of the tube that was found.
 
     Examples
@@ -188,22 +207,14 @@ class NuSVR(KernelRegressor):
     _: KW_ONLY
     nu: float = 0.5
     C: float = 1.0
-    kernel: Any = "rbf"
-    degree: float = 3
-    gamma: Any = "scale"
-    coef0: float = 0.0
-    shrinking: bool = True
-    tol: float = 1e-3
-    cache_size: float = 200
-    verbose: bool = False
-    max_iter: int = -1
-    solver: str = "auto"
-    fit_intercept: bool = True
-    n_jobs: int | None = None
-    max_seconds: float | None = None
-    warm_start: bool = False
 
-    def _formulation(self) -> NuRegression:
+    _kind: ClassVar[str] = "nu_svr"
+
+    def _set_fitted(self, models: Sequence[BinaryModel]) -> None:
+        widths = np.array([model.epsilon for model in models])
+        self.epsilon_ = float(widths[0]) if len(widths) == 1 else widths
+
+    def _formulations(self) -> list[Formulation]:
         check_number("nu", self.nu, above=0, most=1)
         check_number("C", self.C, above=0, remedy="nu is a share of a finite C.")
-        return NuRegression(self.C, float(self.nu), self.fit_intercept)
+        return [NuRegression(self.C, float(self.nu), self.fit_intercept)]

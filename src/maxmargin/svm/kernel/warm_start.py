@@ -61,7 +61,8 @@ class WarmStart:
         for sub, stored in zip(posed, self.variables, strict=True):
             if stored.kind == sub.problem.kind and len(stored.values) == _per_row(sub.problem):
                 start = self._known(context, stored, sub.rows).ravel()
-                sub = Subproblem(sub.rows, sub.problem, sub.problem.feasible(start))
+                start = sub.problem.feasible(sub.problem.at_bounds(start))
+                sub = Subproblem(sub.rows, sub.problem, sub.problem.at_bounds(start))
             started.append(sub)
         return started
 
@@ -82,6 +83,11 @@ def _per_row(problem: DualProblem) -> int:
 
 
 def _identity(context: FitContext) -> Array:
+    return identity_of(context.rows.key, context.target)
+
+
+def identity_of(key: Array, target: Array) -> Array:
     """Content and target of each canonical row in one number."""
-    bits = np.ascontiguousarray(context.target, np.float64).view(np.uint64)
-    return context.rows.key ^ (bits * MIXING_FACTOR)
+    bits = np.ascontiguousarray(target, np.float64).view(np.uint64)
+    identity: Array = key ^ (bits * MIXING_FACTOR)
+    return identity

@@ -17,17 +17,14 @@ from maxmargin.runtime.history import History
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import LinearSolver
-from maxmargin.solvers.coordinate_descent import CoordinateDescent
-from maxmargin.solvers.interior_point import Barrier
 from maxmargin.solvers.lanes import solve_together
+from maxmargin.solvers.registry import LINEAR_FALLBACK
 from maxmargin.solvers.run import LinearSolution, Start
 from maxmargin.solvers.small_linear import is_small, solve_small
 from maxmargin.svm.linear.rows import TrainingRows
 from maxmargin.svm.report import SolverUsed
 
-# c_i |x_i|^2 of a typical row up to which epochs are tried first, and how many. Measured on sparse two-class data: up
-# to here a hundred reach 1e-4, in less time than interior points take, and beyond it takes thousands.
-EPOCHS_MAX_REACH, FIRST_MAX_EPOCHS = 4.0, 150
+FIRST_MAX_EPOCHS = 150  # where they are tried before another method
 CERTIFY_MAX_REPEATS = 3  # times a solver is resumed because its certificate, computed apart, was not met
 
 
@@ -62,20 +59,11 @@ def solve_certified(
     return SolvedProblem(problem, replace(solution, status=status, n_iter=n_iter), certificate)
 
 
-def epochs_first(problem: PrimalProblem, solver: LinearSolver) -> bool:
-    """Whether epochs over sparse rows come before interior points: where the bound of a multiplier is not far beyond
-    what its row alone would give it, most come to rest at a bound within a few of them."""
-    tall = problem.design.sparse and problem.n_rows > problem.n_features and problem.X.format == "csr"
-    if not tall or not isinstance(solver, Barrier) or problem.squared or problem.hard_margin or problem.total:
-        return False
-    return float(np.median(problem.weight * problem.design.squared_norms())) <= EPOCHS_MAX_REACH
-
-
 def solve_by_epochs(problem: PrimalProblem, *, tol: float, control: Control, seed: int) -> SolvedProblem | None:
     """The solution by epochs of coordinate descent; None where they do not reach ``tol``."""
     limit = FIRST_MAX_EPOCHS if control.max_iter < 0 else min(control.max_iter, FIRST_MAX_EPOCHS)
     few = replace(control, max_iter=limit)
-    model = solve_certified(problem, CoordinateDescent(), tol=tol, control=few, start=None, seed=seed)
+    model = solve_certified(problem, LINEAR_FALLBACK, tol=tol, control=few, start=None, seed=seed)
     return model if model.solution.status is not Status.MAX_ITER else None
 
 
@@ -87,7 +75,7 @@ def resumed(model: SolvedProblem, *, tol: float, control: Control, seed: int) ->
     if before.status is not Status.STALLED or problem.hard_margin or isinstance(problem, L1Problem) or by_columns:
         return model
     start = Start(before.w, before.b, before.beta)
-    more = solve_certified(problem, CoordinateDescent(), tol=tol, control=control, start=start, seed=seed)
+    more = solve_certified(problem, LINEAR_FALLBACK, tol=tol, control=control, start=start, seed=seed)
     if more.certificate.relative_gap >= model.certificate.relative_gap:
         return model
     return _continued(before, more)
@@ -105,12 +93,6 @@ def solve_at_once(problem: PrimalProblem, solver: LinearSolver, tol: float, cont
     suits = solver.solves_small(problem) and is_small(problem) and control.stop() is None
     found = solve_small(problem, tol, control) if suits else None
     return None if found is None else SolvedProblem(problem, *found)
-
-
-def lanes_serve(solver: LinearSolver | None, problem: PrimalProblem) -> bool:
-    """Whether one-vs-rest problems of this kind are solved side by side."""
-    usual = solver == CoordinateDescent() and not isinstance(problem, L1Problem)
-    return usual and problem.design.sparse and not problem.hard_margin
 
 
 def solve_side_by_side(
@@ -140,7 +122,7 @@ def solve_side_by_side(
         elif control.stop() is None and solution.status is not Status.MAX_ITER:
             start = Start(solution.w, solution.b, solution.beta)
             more = solve_certified(
-                problem, CoordinateDescent(), tol=tol, control=control.of_one(), start=start, seed=seeds[k]
+                problem, LINEAR_FALLBACK, tol=tol, control=control.of_one(), start=start, seed=seeds[k]
             )
             models[k] = _continued(solution, more)
             return

@@ -132,18 +132,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the model to training data.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Class labels: numbers, strings or booleans.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {X, y_labels, sample_weight -> self}
         """
         self._check_parameters()
         X, y = check_training(self, X, y, order=None)

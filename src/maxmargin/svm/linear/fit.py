@@ -19,15 +19,12 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers import CoordinateDescent
-from maxmargin.solvers.registry import SOLVERS, choose_linear_solver
+from maxmargin.solvers.registry import LINEAR_FALLBACK, SOLVERS, choose_linear_solver, epochs_first, lanes_serve
 from maxmargin.svm.linear.binary_models import (
     LinearOutcome,
     Memory,
     SolvedProblem,
-    epochs_first,
     gathered,
-    lanes_serve,
     resumed,
     solve_at_once,
     solve_by_epochs,
@@ -57,7 +54,7 @@ class FitContext:
     last: Memory | None  # of the fit to start from
     # input_shape, dtype: of the points given
     input_shape: tuple[int, int]
-    dtype: str
+    dtype: Any
     kernel: Linear = Linear()  # noqa: RUF009 (no state)
 
 
@@ -84,7 +81,7 @@ def prepare(
         random_state=estimator.random_state,
         last=getattr(estimator, "_last_fit", None) if estimator.warm_start else None,
         input_shape=(int(X.shape[0]), int(X.shape[1])),
-        dtype=str(X.dtype),
+        dtype=X.dtype,
     )
 
 
@@ -119,9 +116,10 @@ def solve_problems(
         X = rows.X.tocsr()
         problems = [replace(problem, X=X) for problem in problems]
     starts = [None] * len(problems) if context.last is None else context.last.starts(rows, problems)
-    # One fixed seed, or the user's; every model has its own, so that the threads do not matter.
+    # One fixed seed, or the user's; every class has its own, so that the threads do not matter, and all targets of a
+    # regression the same, so that each is solved as if it were alone.
     rng = check_random_state(0 if context.random_state is None else context.random_state)
-    seeds = rng.randint(2**31 - 1, size=len(problems)).tolist()
+    seeds = rng.randint(2**31 - 1, size=len(problems) if lanes is not None else 1).tolist() * len(problems)
     with control.catching_interrupts(), single_threaded_blas():
         if lanes is not None and len(left) >= LANES_MIN_CLASSES and lanes_serve(solver, problems[left[0]]):
             bound, own = lanes
@@ -151,7 +149,7 @@ def solve_problems(
         by_epochs = [False] * len(problems)
         run_tiles(work, len(left), context.threads)
     if all(by_epochs[k] for k in left):
-        return fitted(CoordinateDescent.name, "a row uses few columns, and C is small: row by row")
+        return fitted(LINEAR_FALLBACK.name, "a row uses few columns, and C is small: row by row")
     return fitted(solver.name, reason)
 
 

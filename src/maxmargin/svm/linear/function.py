@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.problems.design import Design
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_new_points
 from maxmargin.svm.models.predictor import PredictorMixin
@@ -17,6 +18,7 @@ FLOAT64_TILE_ROWS = 4096  # brought to float64 at a time
 THREADS_MIN_ENTRIES = 200_000  # of dense points from which threads help
 
 
+@documented()
 class LinearFunction(PredictorMixin):
     """An estimator with ``coef_`` of shape (outputs, d) and ``intercept_`` of shape (outputs,)."""
 
@@ -46,9 +48,7 @@ class LinearFunction(PredictorMixin):
     def sparsify(self) -> Self:
         """Make ``coef_`` a CSR matrix, which is smaller where most weights are zero.
 
-        Returns
-        -------
-        self : object
+        {Returns, self}
         """
         check_is_fitted(self)
         self.coef_ = sp.csr_matrix(self.coef_)
@@ -57,9 +57,7 @@ class LinearFunction(PredictorMixin):
     def densify(self) -> Self:
         """Make ``coef_`` an array again.
 
-        Returns
-        -------
-        self : object
+        {Returns, self}
         """
         check_is_fitted(self)
         self.coef_ = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
@@ -73,6 +71,7 @@ def class_codes(decision: Array, present: Array) -> Array:
     return np.where(present, decision, -np.inf).argmax(axis=1)
 
 
+@documented()
 class LinearClassifier(LinearFunction):
     """A linear function per class, or one of two classes; ``_present`` are the classes that had weight."""
 
@@ -89,14 +88,7 @@ class LinearClassifier(LinearFunction):
     def decision_function(self, X: Any) -> Array:
         """Decision values of new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        decision : array of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: one value, positive for ``classes_[1]``. More: one value per class.
+        {X -> decision}
         """
         decision = self._values(check_new_points(self, X))
         return decision[:, 0] if decision.shape[1] == 1 else np.where(self._present, decision, -np.inf)
@@ -104,12 +96,6 @@ class LinearClassifier(LinearFunction):
     def predict(self, X: Any) -> Array:
         """Labels of new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
+        {X -> labels}
         """
         return self.classes_[self._decision_and_codes(X)[1]]

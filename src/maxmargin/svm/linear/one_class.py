@@ -94,18 +94,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearOneClassSVM:
         """Find the halfspace of the training points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-            For scikit-learn's interface.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {X, y_ignored, sample_weight -> self}
         """
         check_run_options(self)
         check_number("nu", self.nu, above=0, most=1)

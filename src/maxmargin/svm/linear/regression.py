@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from maxmargin.problems.design import Design
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
+from maxmargin.runtime.canonical_rows import target_codes
 from maxmargin.runtime.control import Control, check_run_options
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
@@ -31,7 +32,7 @@ from maxmargin.svm.linear.parameter_docs import LINEAR, LinearEstimator
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
 
-TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
+TUBE_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "pinball")
 
 
 @documented(LINEAR)
@@ -48,8 +49,9 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     {tol}
     C : float, default=1.0
         Penalty of an error outside the tube, > 0.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "pinball"}, default="epsilon_insensitive"
         max(0, r) or max(0, r)^2 of r = |y - w'x - b| - epsilon. Squared with epsilon=0 it is ridge regression.
+        ``"pinball"`` is quantile regression: q (y - f) where y is above f, (1 - q) (f - y) below; q is ``quantile``.
     fit_intercept : bool, default=True
     {intercept_scaling, dual, verbose, random_state, max_iter}
     solver : str or solver object, default="auto"
@@ -57,12 +59,14 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         as :class:`~maxmargin.solvers.CoordinateDescent`. ``"auto"`` chooses by the shape of X and
         the loss; ``report_`` says what, and why.
     {n_jobs, max_seconds, warm_start}
+    quantile : float, default=0.5
+        q of the pinball loss, between 0 and 1, both excluded.
 
     Attributes
     ----------
-    coef_ : array of shape (n_features,)
+    coef_ : array of shape (n_features,) or (n_targets, n_features)
         w.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (n_targets,)
     n_iter_ : int
     {n_features_in_, feature_names_in_, report_, history_}
 
@@ -100,12 +104,16 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     n_jobs: int | None = None
     max_seconds: float | None = None
     warm_start: bool = False
+    quantile: float = 0.5
 
     def _check_parameters(self) -> None:
         check_number("epsilon", self.epsilon, least=0)
         check_run_options(self)
         check_number("C", self.C, above=0, remedy="SVR(kernel='linear', C=inf) has a tube without exceptions.")
         check_choice("loss", self.loss, TUBE_LOSSES)
+        check_number("quantile", self.quantile, above=0, below=1)
+        if self.loss == "pinball" and self.epsilon != 0:
+            raise ValueError(f"loss='pinball' has no tube; got epsilon={self.epsilon:g}. Give epsilon=0.")
         check_dual_and_intercept(self)
         check_linear_solver(self.solver, TUBE_LOSSES)
 
@@ -113,36 +121,30 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Fit the model to training data.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
+        {X, y_outputs, sample_weight -> self}
         """
         self._check_parameters()
-        X, y = check_training(self, X, y, numeric=True)
-        target = y.astype(np.float64)
+        X, y = check_training(self, X, y, numeric=True, several=True)
+        Y = y.astype(np.float64).reshape(X.shape[0], -1)
+        target = Y[:, 0] if Y.shape[1] == 1 else target_codes(Y)
         weights = check_weights(sample_weight, X.shape[0])
         context = prepare(self, X, target, weights, regression_rows, Control.of(self))
-        rows, loss = context.rows, make_loss(self.loss, epsilon=float(self.epsilon))
-        bound = float(self.C) * rows.weight
-        problem = PrimalProblem(rows.X, rows.target, bound, loss, *self._intercept(), threads=context.threads)
-        fitted = solve_problems(context, [problem])
+        rows, option = context.rows, "quantile" if self.loss == "pinball" else "epsilon"
+        loss, bound = make_loss(self.loss, **{option: float(getattr(self, option))}), float(self.C) * rows.weight
+        used = rows.member_of >= 0
+        targets = np.empty((len(rows.weight), Y.shape[1]))
+        targets[rows.member_of[used]] = Y[used]
+        problems = [
+            PrimalProblem(rows.X, np.ascontiguousarray(y), bound, loss, *self._intercept(), threads=context.threads)
+            for y in targets.T
+        ]
+        fitted = solve_problems(context, problems, [0.0] * len(problems))
         outcome = fitted.outcome
-        self.coef_, self.intercept_ = outcome.coef[0], outcome.intercept
-        values = self._values(rows.X) if outcome.decision is None else outcome.decision[:, 0]
-        member_of = rows.member_of
+        self.coef_, self.intercept_ = outcome.coef[0] if len(problems) == 1 else outcome.coef, outcome.intercept
+        values = self._values(rows.X) if outcome.decision is None else outcome.decision
 
         def error() -> float:
-            used = member_of >= 0
-            return math.sqrt(float(np.mean((target[used] - values[member_of[used]]) ** 2)))
+            return math.sqrt(float(np.mean((Y[used] - values[rows.member_of[used]]) ** 2)))
 
         publish(
             self,
@@ -162,20 +164,24 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     def _parameters(self) -> str:
         kind, scaling = self._intercept()
         with_b = {"free": "free intercept", "none": "no intercept"}.get(kind, f"intercept penalised (s = {scaling:g})")
-        return f"C = {self.C:g}, epsilon = {self.epsilon:g}, {self.loss.replace('_', ' ')} loss, {with_b}"
+        own = f"quantile = {self.quantile:g}" if self.loss == "pinball" else f"epsilon = {self.epsilon:g}"
+        return f"C = {self.C:g}, {own}, {self.loss.replace('_', ' ')} loss, {with_b}"
 
     def _values(self, X: Any) -> Array:
-        return Design(X).times(self.coef_) + self.intercept_[0]
+        design = Design(X)
+        if self.coef_.ndim == 1:
+            return (design.times(self.coef_) + self.intercept_[0])[:, None]
+        return np.column_stack([design.times(w) for w in self.coef_]) + self.intercept_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def predict(self, X: Any) -> Array:
         """Values at new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        values : array of shape (n_samples,)
+        {X -> outputs}
         """
-        return self._values(check_new_points(self, X))
+        values = self._values(check_new_points(self, X))
+        return values if values.shape[1] > 1 else values[:, 0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from maxmargin.runtime.convergence import LINEAR_WORDS
+from maxmargin.runtime.text_report import tolerance_text
 from maxmargin.svm.report import FitReport, without_rounding
 
 
@@ -35,7 +36,7 @@ class LinearReport(FitReport):
         del lines["kernel"], lines["kernel evaluations"]
         lines["duality gap"] = (
             f"{without_rounding(self.duality_gap):.3g} (relative {without_rounding(self.relative_gap):.1e}, "
-            f"tolerance {self.tol:.0e})"
+            f"tolerance {tolerance_text(self.tol)})"
         )
         lines["KKT violation"] = f"{self.kkt_violation:.2e}"
         return list(lines.items())

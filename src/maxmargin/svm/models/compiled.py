@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
-from maxmargin.kernels._arrays import is_integer
+from maxmargin.kernels._arrays import FAR_EXPONENT, is_integer, squared_norms
+from maxmargin.runtime.csr import csr_arrays
 from maxmargin.runtime.validation import Array
 
 LINEAR, KIND_RBF, KIND_LAPLACIAN, KIND_POLYNOMIAL, KIND_SIGMOID = range(5)
@@ -46,6 +47,18 @@ def compiled_expansion(expansion: Any, rule: int = NO_LABEL, present: Array = ON
         rule,
         present,
     )
+
+
+def sparse_kernel_values(kernel: Kernel, anchors: Any) -> Any:
+    """Compiled kernel values of sparse rows with sparse anchors (``_native.SparseKernelValues``); None where the kernel
+    has no such form, or where expanded distances between the anchors lose digits."""
+    form = _form_of(kernel)
+    if form is None or form[0] == KIND_LAPLACIAN or getattr(kernel, "shift_", None) is not None:
+        return None
+    if form[0] == KIND_RBF and float(kernel.gamma) * squared_norms(anchors).max(initial=0.0) > FAR_EXPONENT:
+        return None
+    by_column = sp.csr_matrix(anchors.T, dtype=np.float64)
+    return _native.SparseKernelValues(*form, csr_arrays(by_column), anchors.shape[0])
 
 
 def _form_of(kernel: Kernel) -> tuple[int, float, float, int] | None:

@@ -25,13 +25,16 @@ from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
 from maxmargin.kernels.gram.tiled import Form, Panels, Side, form_of, store_tiles, tileable, tiled_product
+from maxmargin.runtime.csr import csr_arrays
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.svm.models.compiled import compiled_expansion
+from maxmargin.svm.models.compiled import compiled_expansion, sparse_kernel_values
 
-STRIP_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
+CHUNK_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
 CHUNK_ROWS = 192  # rows whose kernel values are multiplied by the coefficients of all pairs at a time
 FEW_MAX_PRODUCTS = 1e6  # multiplications up to which preparing tiles and threads costs more than the values
+FEW_SPARSE_ROWS = 16  # CSR rows up to which a product by columns of the anchors costs less than preparing tiles
+LARGEST_ENTRY = 1e140  # of a row whose sums of squares cannot overflow
 ROUGH_MIN_PRODUCTS = 2e8  # multiplications from which float32 with a check of doubtful rows is faster
 KEEP_BYTES = 32e6  # packed support vectors up to this size are kept from one call to the next
 
@@ -176,13 +179,29 @@ class KernelExpansion:
         kept = max(math.prod(anchors.shape), outputs * anchors.shape[1] if type(self.kernel) is Linear else 0)
         return compiled_expansion(self) if 8 * kept <= KEEP_BYTES else None
 
-    def decision_of_few(self, X: Points) -> Array | None:
-        """f(x) of each of a few rows of few columns, without preparation; None for more work, and for other kernels.
-        CSR rows are written out, so that their values have the bits of dense ones."""
-        if X.shape[0] * float(math.prod(self.anchors.shape)) > FEW_MAX_PRODUCTS or self._compiled is None:
+    @cached_property
+    def _sparse_values(self) -> Any:
+        """Compiled kernel values of sparse rows; None where there are none, or where they would be large."""
+        anchors = self.anchors
+        if not sp.issparse(anchors) or anchors.nnz == 0 or 12 * anchors.nnz > KEEP_BYTES:
             return None
-        values: Array = self._compiled.decision(np.ascontiguousarray(_dense(X), np.float64))
-        return values
+        return sparse_kernel_values(self.kernel, anchors)
+
+    def decision_of_few(self, X: Points) -> Array | None:
+        """f(x) of each of a few rows, without preparation; None for more work, and for other kernels. CSR rows of few
+        columns are written out, so that their values have the bits of dense ones."""
+        if X.shape[0] * float(math.prod(self.anchors.shape)) <= FEW_MAX_PRODUCTS and self._compiled is not None:
+            values: Array = self._compiled.decision(np.ascontiguousarray(_dense(X), np.float64))
+            return values
+        if not sp.issparse(X) or X.shape[0] > FEW_SPARSE_ROWS or self._sparse_values is None:
+            return None
+        starts, columns, entries = csr_arrays(X)
+        entries = entries.astype(np.float64, copy=False)
+        if max(entries.max(initial=0.0), -entries.min(initial=0.0)) > LARGEST_ENTRY:
+            return None
+        K = np.empty((X.shape[0], self.anchors.shape[0]))
+        self._sparse_values.store((starts, columns, entries), K)
+        return self._product(K) + self.intercept
 
     def decision(self, X: Points, threads: int = 1) -> Array:
         """f(x) of each row, shape (n, T)."""
@@ -271,11 +290,11 @@ class KernelExpansion:
             longest[0] = float(-2.0 * panels.v[: panels.n].min(initial=0.0))
         table = self.pair_table
         out = np.empty((X.shape[0], len(self.intercept)))
-        for start in range(0, X.shape[0], STRIP_ROWS):
-            side = self._side(X[start : start + STRIP_ROWS], dtype)
+        for start in range(0, X.shape[0], CHUNK_ROWS):
+            side = self._side(X[start : start + CHUNK_ROWS], dtype)
             if longest is not None:
                 longest[0] = max(longest[0], side.longest)
-            part = out[start : start + STRIP_ROWS]
+            part = out[start : start + CHUNK_ROWS]
             if table is not None:
                 self._pairs_of_side(side, panels, form, table, part, threads)
                 continue

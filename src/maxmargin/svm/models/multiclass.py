@@ -11,6 +11,7 @@ against it, and it is never predicted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,6 +43,14 @@ def _task(rows: Array, positive: Array) -> Task:
 def pairs(n_classes: int) -> list[tuple[int, int]]:
     """(0, 1), (0, 2), ..., in LIBSVM's order."""
     return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+
+@lru_cache(maxsize=64)
+def pair_classes(n_classes: int) -> tuple[Array, Array]:
+    """The first class of each pair, and the second; read-only."""
+    first, second = np.triu_indices(n_classes, 1)
+    first.flags.writeable = second.flags.writeable = False
+    return first, second
 
 
 def task_of_pair(classes: Array, n_classes: int) -> Array:

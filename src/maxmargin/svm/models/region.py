@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array
 
 
+@documented()
 class RegionMixin(OutlierMixin):
     """For an estimator with ``offset_`` (rho), ``_new_points`` (points made sure of) and ``_decision`` (their f, one
     column)."""
@@ -28,13 +30,7 @@ class RegionMixin(OutlierMixin):
     def decision_function(self, X: Any) -> Array:
         """Signed value of new points: positive inside the region, negative outside.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        decision : array of shape (n_samples,)
+        {X -> decision_value}
         """
         values: Array = self._decision(self._new_points(X))
         return values[:, 0]
@@ -42,25 +38,13 @@ class RegionMixin(OutlierMixin):
     def score_samples(self, X: Any) -> Array:
         """Unshifted values of new points: ``decision_function(X) + offset_``.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : array of shape (n_samples,)
+        {X -> scores}
         """
         return self.decision_function(X) + self.offset_
 
     def predict(self, X: Any) -> Array:
         """1 for new points inside the region (its boundary included), -1 outside.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
+        {X -> labels}
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)

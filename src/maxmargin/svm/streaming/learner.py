@@ -59,8 +59,22 @@ from maxmargin.problems.design import linear_rows
 from maxmargin.runtime.validation import Array, Points
 
 CALL_MAX_ENTRIES = 2_000_000  # of X times models that one call reads: some hundredths of a second
-# places in Stream.numbers, as in native/stream
-ROWS, SIZE, GROWS, WEIGHT, WEIGHTED, SCALE, LATE, TOTAL, SQUARES, ENTRIES, MEASURED = range(11)
+# the sums over the rows so far, in the order of native/stream
+SUMS = np.dtype(
+    [
+        ("rows", "f8"),
+        ("size", "f8"),  # n
+        ("grows", "f8"),  # whether it does
+        ("weight", "f8"),  # of the rows
+        ("class_weight", "f8"),  # the same times that of their classes
+        ("scale", "f8"),  # s
+        ("scaled_cubes", "f8"),  # T = sum_t t^3 s_t
+        ("cubes", "f8"),  # sum_t t^3
+        ("log_squares", "f8"),  # of |x|^2
+        ("log_entries", "f8"),  # of the number of entries
+        ("measured", "f8"),  # rows that have any
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -69,14 +83,13 @@ class Stream:
 
     Attributes
     ----------
-    U, Z : arrays of shape (n_features + 1, n_machines)
+    U, Z : arrays of shape (n_features + 1, n_models)
         u and z of every model; the last row is that of the intercept. Two classes have one model, more one each,
         and where classes are still met, and the intercept is not free, there is one for a class that nobody has met.
     totals : array of shape (n_classes,)
         Weight met of each class.
-    numbers : array
-        Rows, n, whether it grows, the rows' weight, the same times that of their classes, s, T, sum_t t^3, and the
-        sums of log |x|^2, of the log of the number of entries, and of the rows that have any.
+    numbers : array of shape (11,)
+        The entries of ``SUMS``; :attr:`sums` has them by name.
     is_open : bool
         Whether new classes may be met.
     intercept : {"free", "penalised", "none"}
@@ -88,7 +101,7 @@ class Stream:
     >>> import numpy as np
     >>> from maxmargin.svm.streaming.learner import Stream
     >>> X, codes = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
-    >>> stream = Stream.begun(n_features=1, n_classes=2, size=4.0)
+    >>> stream = Stream.empty(n_features=1, n_classes=2, size=4.0)
     >>> for _ in range(1000):
     ...     stream.learn(X, codes, np.ones(4), C=1.0)
     >>> coef, intercept = stream.mean()
@@ -105,7 +118,7 @@ class Stream:
     scaling: float = 1.0
 
     @classmethod
-    def begun(
+    def empty(
         cls,
         n_features: int,
         n_classes: int,
@@ -117,9 +130,10 @@ class Stream:
     ) -> Stream:
         """Nothing learnt yet; ``size`` is n, None where it grows."""
         columns = cls.n_problems(n_classes, is_open, intercept)
-        U, numbers = np.zeros((n_features + 1, columns)), np.zeros(11)
-        numbers[[GROWS, SCALE]] = 1.0
+        U = np.zeros((n_features + 1, columns))
+        numbers = np.zeros(SUMS.itemsize // 8)
         stream = cls(U, np.zeros_like(U), np.zeros(n_classes), numbers, is_open, intercept, scaling)
+        stream.sums["scale"] = 1.0
         stream.set_size(size)
         return stream
 
@@ -135,13 +149,13 @@ class Stream:
         scaling: float = 1.0,
     ) -> Stream:
         """As if so many rows of the classes had been learnt, and the iterates had been this model all along."""
-        stream = cls.begun(coef.shape[1], len(totals), intercept=kind, scaling=scaling)
+        stream = cls.empty(coef.shape[1], len(totals), intercept=kind, scaling=scaling)
         stream.U[:-1], stream.U[-1] = coef.T, intercept
         stream.totals[:] = totals
-        rows = totals.sum()
-        stream.numbers[[ROWS, SIZE, WEIGHT]] = rows
-        stream.numbers[WEIGHTED] = totals @ class_weight
-        stream.numbers[[LATE, TOTAL]] = (rows * (rows + 1) / 2) ** 2  # sum of cubes
+        rows, sums = totals.sum(), stream.sums
+        sums["rows"] = sums["size"] = sums["weight"] = rows
+        sums["class_weight"] = totals @ class_weight
+        sums["scaled_cubes"] = sums["cubes"] = (rows * (rows + 1) / 2) ** 2
         return stream
 
     @staticmethod
@@ -151,32 +165,37 @@ class Stream:
         return (1 if n_classes <= 2 else n_classes) + unmet
 
     @property
+    def sums(self) -> Any:
+        """``numbers`` by name; what is assigned to them is kept there."""
+        return self.numbers.view(SUMS)[0]
+
+    @property
     def n_features(self) -> int:
         return len(self.U) - 1
 
     @property
     def t(self) -> int:
         """Rows learnt, those without weight apart."""
-        return int(self.numbers[ROWS])
+        return int(self.sums["rows"])
 
     @property
     def size(self) -> float:
         """n."""
-        return float(self.numbers[SIZE])
+        return float(self.sums["size"])
 
     @property
     def weight(self) -> float:
         """Weight of the rows learnt."""
-        return float(self.numbers[WEIGHT])
+        return float(self.sums["weight"])
 
     def set_size(self, size: float | None) -> None:
         """Fix n; None: it grows with the rows from here on."""
-        self.numbers[GROWS] = float(size is None)
+        self.sums["grows"] = float(size is None)
         if size is not None:
-            self.numbers[SIZE] = size
+            self.sums["size"] = size
 
     def _per_class(self, array: Array) -> Array:
-        """The columns of U or Z, one a class; two classes have opposite models."""
+        """The columns of U or Z, one per class; two classes have opposite models."""
         k = len(self.totals)
         return np.column_stack((-array[:, 0], array[:, 0]))[:, -k:] if k == 2 else array[:, :k] * (-1 if k == 1 else 1)
 
@@ -237,9 +256,9 @@ class Stream:
         k = len(self.totals)
         if k == 1:  # whoever knows one class only always predicts it
             return np.zeros((1, self.n_features)), -np.ones(1)
-        total = self.numbers[TOTAL] or 1.0
-        models, late = 1 if k == 2 else k, float(self.numbers[LATE])
+        models, cubes, scaled = 1 if k == 2 else k, float(self.sums["cubes"]), float(self.sums["scaled_cubes"])
+        total = cubes or 1.0
         coef = np.empty((models, self.n_features))
-        self._native(np.ones(k)).averages(late, float(total), coef)
-        late = float(self.numbers[TOTAL]) if self.intercept == "free" else late
-        return coef, (late * self.U[-1, :models] - self.Z[-1, :models]) * (1.0 / total)
+        self._native(np.ones(k)).averages(scaled, total, coef)
+        of_intercept = cubes if self.intercept == "free" else scaled
+        return coef, (of_intercept * self.U[-1, :models] - self.Z[-1, :models]) * (1.0 / total)

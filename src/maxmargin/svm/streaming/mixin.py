@@ -87,7 +87,7 @@ class StreamingMixin:
         if stream is None:
             self.classes_ = np.unique(y) if announced is None else announced
             size = {"n_features": X.shape[1], "n_classes": len(self.classes_)}
-            stream = Stream.begun(**size, is_open=announced is None, intercept=kind, scaling=scaling)
+            stream = Stream.empty(**size, is_open=announced is None, intercept=kind, scaling=scaling)
         if (stream.intercept, stream.scaling) != (kind, scaling):
             raise ValueError(
                 "fit_intercept and intercept_scaling cannot change within a stream: begin a new one with "

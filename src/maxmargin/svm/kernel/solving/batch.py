@@ -4,6 +4,7 @@ Rows lie in segments (classes, or all rows); a problem has one run of variables 
 
     one-vs-one           classes i and j: a run each, one equality over both (C-SVC) or one in each (nu-SVC)
     regression           alpha and -alpha* of all rows: two runs over one segment
+    one-class, quantile  one run over all rows
 
 :class:`Posed` is that list of problems, :func:`solve_posed` the call, :class:`Solved` what comes back: variables,
 values f = K a and the certificate of every problem. A problem that creeps, or that the time did not reach, has a status
@@ -13,6 +14,7 @@ that says so; it goes on to a general solver from where it is (:mod:`maxmargin.s
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -22,7 +24,7 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels import Kernel
-from maxmargin.kernels._arrays import squared_norms
+from maxmargin.kernels._arrays import distances_from, squared_norms
 from maxmargin.kernels.definition import DefinedValues, has_formula
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.tiled import Form, form_of
@@ -30,11 +32,14 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.optimality import Certificates
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, Points
+from maxmargin.svm.models.multiclass import pair_classes
 
-RULES = {"c_svc": 0, "nu_svc": 1, "eps_svr": 2, "nu_svr": 3, "one_class": 4}
+RULES = {"c_svc": 0, "nu_svc": 1, "eps_svr": 2, "nu_svr": 3, "one_class": 4, "quantile": 5}
 OPTIMAL, CREEPS, MAX_STEPS, STOPPED, NOT_BEGUN = range(5)
 
-FLOAT64_MAX_ROWS = 256  # of the largest problem: up to here float64 throughout costs less than float32 and its check
+# Rows of the largest problem up to which float64 throughout costs less than float32 and its check: of one problem alone
+# (measured on 300 and 500 rows), and of problems that share their kernel values (digits, pendigits).
+FLOAT64_MAX_ROWS, SHARED_FLOAT64_MAX_ROWS = 256, 512
 PROBLEM_MAX_ROWS = 6_000  # of the largest problem: beyond, working sets on all cores are faster (mnist, magic)
 # (bytes of the largest problem's points, rows of K made at a time): points in the first-level or second-level cache are
 # read again for every row; from further away as many rows as possible share a pass (measured on letter, usps, mnist).
@@ -74,7 +79,7 @@ class Posed:
     @cached_property
     def largest(self) -> int:
         """Variables of the largest problem."""
-        return int(np.diff(self.at).max(initial=0))
+        return int((self.at[1:] - self.at[:-1]).max(initial=0))
 
     def rows(self, p: int) -> Array:
         """Rows of problem p, one per variable; of a row's two variables only the first."""
@@ -83,6 +88,31 @@ class Posed:
         if self.kind in ("eps_svr", "nu_svr"):
             places = places[: len(places) // 2]
         return self.order[places]
+
+
+def over_the_same_rows(problems: Sequence[DualProblem]) -> Posed | None:
+    """Problems of one kind, each over all of the same rows; None if batches do not take them."""
+    each = [one_problem(problem) for problem in problems]
+    first = each[0]
+    if first is None or len(each) == 1:
+        return first
+    if first.kind == "nu_svc" or not all(own is not None and own.kind == first.kind for own in each):
+        return None
+
+    def stacked(name: str) -> Any:
+        return np.concatenate([getattr(own, name) for own in each])
+
+    return replace(
+        first,
+        runs=stacked("runs"),
+        place=stacked("place"),
+        at=first.at[1] * np.arange(len(each) + 1),
+        linear=stacked("linear"),
+        lower=stacked("lower"),
+        upper=stacked("upper"),
+        target=stacked("target"),
+        totals=stacked("totals"),
+    )
 
 
 def one_problem(problem: DualProblem) -> Posed | None:
@@ -125,7 +155,7 @@ def one_problem(problem: DualProblem) -> Posed | None:
 def _pair_table(n_classes: int) -> tuple[Array, Array]:
     """Pairs i < j in LIBSVM's order, and the signs of their two runs: the first class is the positive one, except that
     of two classes alone it is the second."""
-    runs = np.column_stack(np.triu_indices(n_classes, 1))
+    runs = np.column_stack(pair_classes(n_classes))
     signs = np.tile([1.0, -1.0] if n_classes > 2 else [-1.0, 1.0], len(runs))
     return runs, signs
 
@@ -183,9 +213,9 @@ class KernelValues:
     defined: DefinedValues | None = None
 
     @classmethod
-    def of_points(cls, kernel: Kernel, X: Points, largest: int) -> KernelValues | None:
+    def of_points(cls, kernel: Kernel, X: Points, posed: Posed) -> KernelValues | None:
         """Of points whose kernel has a tile form; None where it has not, or where points are so far from the
-        centre that tiles lose the digits of their distances. ``largest`` is the largest problem's size."""
+        centre that tiles lose the digits of their distances. ``posed`` are the problems that will ask for them."""
         form = form_of(kernel) if X.dtype != object else None
         if form is None:
             return None
@@ -202,7 +232,7 @@ class KernelValues:
             return cls(csr, plain, X.shape[1], sparse=True)
         typical = (9 * len(lengths)) // 10
         single = (
-            largest > FLOAT64_MAX_ROWS
+            posed.largest > (FLOAT64_MAX_ROWS if posed.n_problems == 1 else SHARED_FLOAT64_MAX_ROWS)
             and math.isfinite(longest)
             and form.single_suffices(float(np.partition(lengths, typical)[typical]), longest)
         )
@@ -216,11 +246,11 @@ class KernelValues:
             defined = None
         return cls((np.ascontiguousarray(K),), (1, 1, 1.0, 0.0, False), 0, defined=defined)
 
-    def bytes_needed(self, segments: Array) -> float:
-        """Kernel values that must be in memory at once, in bytes, for segments of so many rows."""
+    def bytes_needed(self, start: Array) -> float:
+        """Kernel values that must be in memory at once, in bytes, for segments of rows that start there."""
         if not self.sparse:
             return 0.0
-        sizes = segments + float(BLOCK_PADDING_ROWS)
+        sizes = np.diff(start) + float(BLOCK_PADDING_ROWS)
         stripe = sizes[0] * sizes[1:].sum() if len(sizes) > 1 else 0.0
         return 8.0 * (float((sizes**2).sum()) + stripe)
 
@@ -230,13 +260,13 @@ def scaled_lengths(X: Points, form: Form, shift: Array | None) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         if sp.issparse(X):
             return form.root**2 * squared_norms(X)
+        if form.kind != _native.DECAY:
+            return form.root**2 * (squared_norms(X) if shift is None else distances_from(X, shift))
         lengths = np.empty(X.shape[0])
         step = max(1, LENGTHS_MAX_ENTRIES // max(1, X.shape[1]))
         for begin in range(0, X.shape[0], step):
             part = X[begin : begin + step]
-            part = (part if shift is None else part - shift) * form.root
-            sums = np.abs(part).sum(axis=1) if form.kind == _native.DECAY else np.einsum("ij,ij->i", part, part)
-            lengths[begin : begin + step] = sums
+            lengths[begin : begin + step] = np.abs((part if shift is None else part - shift) * form.root).sum(axis=1)
     return lengths
 
 
@@ -269,7 +299,7 @@ def suits(posed: Posed, values: KernelValues | None, budget: float) -> bool:
     """Whether a batch is the fastest way for these problems, and has the memory it needs."""
     if values is None or posed.n_problems == 0 or posed.largest > PROBLEM_MAX_ROWS:
         return False
-    return values.bytes_needed(np.diff(posed.start)) <= budget
+    return values.bytes_needed(posed.start) <= budget
 
 
 def products(posed: Posed, values: KernelValues) -> float:

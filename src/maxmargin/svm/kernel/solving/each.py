@@ -26,8 +26,9 @@ from maxmargin.runtime.validation import Array
 from maxmargin.solvers import SOLVERS, KernelSolver, Solution, choose_solver
 from maxmargin.svm.kernel.context import CONCURRENT_PROBLEMS, FitContext
 from maxmargin.svm.kernel.solving import batch
-from maxmargin.svm.kernel.solving.batch import KernelValues, Solved
+from maxmargin.svm.kernel.solving.batch import KernelValues, Posed, Solved
 from maxmargin.svm.kernel.solving.hard_margin import solve_hard_margin, solve_hard_tube
+from maxmargin.svm.kernel.solving.near import NEAR_MIN_ROWS, solve_near
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, SolvedProblems, Subproblem
 from maxmargin.svm.report import SolverUsed
 
@@ -43,51 +44,68 @@ NOTHING_SOLVED = SolverUsed("none", "only one class has weight, so there is noth
 def solve_subproblems(
     context: FitContext, posed: Sequence[Subproblem], gram_of: Callable[[int], Gram] | None = None
 ) -> tuple[list[BinaryModel], SolverUsed]:
-    """Solve and certify every problem, several at a time; ``gram_of`` gives the operator of a problem's rows."""
+    """Solve and certify every problem, several at a time; ``gram_of`` gives the operator of a problem's rows. Several
+    functions of the same rows (one array ``rows``) share their kernel values; each is solved as if it were alone."""
     if not posed:
         return [], NOTHING_SOLVED
     solver, reason = choose_solver(context.solver, posed[0].problem)
     models: list[BinaryModel] = [None] * len(posed)  # type: ignore[list-item]
     evaluations, batched = [0] * len(posed), [False] * len(posed)
-    share = context.budget / min(CONCURRENT_PROBLEMS, len(posed))
+    together = len(posed) > 1 and all(sub.rows is posed[0].rows for sub in posed)
+    share = context.budget if together else context.budget / min(CONCURRENT_PROBLEMS, len(posed))
+    batches = context.solver == "auto" and gram_of is None
+    attempts = _solve_as_batch(context, posed, context.control, share) if together and batches else None
 
     def work(t: int) -> None:
-        sub = posed[t]
+        sub, attempt = posed[t], None if attempts is None else attempts[t]
+        begun = sub.start is not None or (attempt is not None and not attempt.untried)
+        idle = not begun and not (sub.problem.hard_margin or sub.problem.totals.any())
         stopped = context.control.stop()
-        if stopped is not None and sub.start is None and not (sub.problem.hard_margin or sub.problem.totals.any()):
-            with single_threaded_blas():  # a second thread for sums of this size costs more than the sums
-                models[t] = untouched(sub, stopped)
+        if stopped is not None and idle:
+            models[t] = untouched(sub, stopped)
             return
-        control = context.control.of_one()
-        if context.solver == "auto" and gram_of is None:
-            attempt = _solve_as_batch(context, sub, control, share)
+        control = context.control if len(posed) == 1 else context.control.of_one()
+        if context.solver == "auto" and sub.start is not None and len(sub.rows) >= NEAR_MIN_ROWS:
+            gram = context.gram_of(sub.rows) if gram_of is None else gram_of(t)
+            near = solve_near(context, sub, lambda posed: kernel_values(context, posed), gram, control)
+            if near is not None:
+                models[t], evaluations[t] = near
+                batched[t] = True
+                return
+        if batches:
+            if attempt is None:
+                attempt = _solve_as_batch(context, [sub], control, share)[0]
             evaluations[t] += attempt.evaluations
             if attempt.model is not None:
                 models[t], batched[t] = attempt.model, True
                 return
             sub = replace(sub, start=attempt.start)
+        if idle and len(posed) == 1 and gram_of is None and context.gram_in_time() is None:
+            models[t] = untouched(sub, context.control.stop() or Status.DEADLINE)
+            return
         gram = context.gram_of(sub.rows) if gram_of is None else gram_of(t)
         before, gram.budget = gram.evaluations, share
         with single_threaded_blas():
             models[t] = _after_batch(context, sub, solver, gram, control)
         evaluations[t] += 0 if gram is context.gram else gram.evaluations - before
 
-    rows_each = np.mean([len(sub.rows) for sub in posed])
-    run_tiles(work, len(posed), min(CONCURRENT_PROBLEMS, context.threads) if rows_each > SERIAL_MAX_ROWS else 1)
+    serial = together or sum(len(sub.rows) for sub in posed) <= SERIAL_MAX_ROWS * len(posed)
+    run_tiles(work, len(posed), 1 if serial else min(CONCURRENT_PROBLEMS, context.threads))
     if context.gram_in_use is not None:
         context.gram_in_use.budget = context.budget
     name, reason = ("batch", BATCH_REASON) if all(batched) else (solver.name, reason)
+    reason = "; ".join([reason, *dict.fromkeys(model.solution.note for model in models if model.solution.note)])
     return models, SolverUsed(name, reason, context.evaluations + sum(evaluations))
 
 
-def kernel_values(context: FitContext, largest: int) -> tuple[KernelValues | None, Array | None]:
-    """Kernel values of a fit's rows for a batch whose largest problem has so many variables, and the rows of them that
-    the canonical rows are (None: the same)."""
+def kernel_values(context: FitContext, posed: Posed) -> tuple[KernelValues | None, Array | None]:
+    """Kernel values of a fit's rows for a batch of problems, and which of their rows the canonical rows are (None: the
+    same ones)."""
     if isinstance(context.kernel, Precomputed):
         at = context.rows.representative
         K = context.X if isinstance(context.X, np.ndarray) else context.gram.stored()[0]
         return KernelValues.of_matrix(K), at
-    values = KernelValues.of_points(context.kernel, context.X, largest)
+    values = KernelValues.of_points(context.kernel, context.X, posed)
     if values is None and context.n <= batch.PROBLEM_MAX_ROWS and isinstance(context.gram, StoredGram):
         K, index = context.gram.stored()
         return KernelValues.of_matrix(K, context.defined_values(np.arange(context.n))), index
@@ -102,43 +120,59 @@ class BatchAttempt:
     start: Array | None
     evaluations: int = 0
 
+    @property
+    def untried(self) -> bool:
+        return self.model is None and self.start is None
 
-def _solve_as_batch(context: FitContext, sub: Subproblem, control: Control, budget: float) -> BatchAttempt:
-    """A problem as a batch of one."""
-    problem = sub.problem
-    posed = batch.one_problem(problem) if problem.n_variables <= batch.PROBLEM_MAX_ROWS else None
+
+def _solve_as_batch(
+    context: FitContext, subs: Sequence[Subproblem], control: Control, budget: float
+) -> list[BatchAttempt]:
+    """Problems over the same rows as one batch."""
+    rows, problem = subs[0].rows, subs[0].problem
+    posed = None
+    if problem.n_variables <= batch.PROBLEM_MAX_ROWS:
+        posed = batch.over_the_same_rows([sub.problem for sub in subs])
+    unsolved = [BatchAttempt(None, sub.start) for sub in subs]
     if posed is None or control.stop() is not None:
-        return BatchAttempt(None, sub.start)
-    values, index = kernel_values(context, posed.largest)
+        return unsolved
+    values, index = kernel_values(context, posed)
     if not batch.suits(posed, values, budget):
-        return BatchAttempt(None, sub.start)
+        return unsolved
     assert values is not None
-    start = problem.start() if sub.start is None else problem.feasible(sub.start)
-    order = posed.order
-    at = sub.rows[order] if index is None else index[sub.rows[order]]
-    permuted = posed.kind == "nu_svc"
-    begin = None if sub.start is None and not problem.totals.any() else start[order] if permuted else start
+    begin = None
+    if any(sub.start is not None or sub.problem.totals.any() for sub in subs):
+        starts = [s.problem.start() if s.start is None else s.problem.feasible(s.start) for s in subs]
+        begin = starts[0][posed.order] if posed.kind == "nu_svc" else np.concatenate(starts)
     solved = batch.solve_posed(
-        replace(posed, order=at),
+        posed,
         values,
         tol=context.tol,
         control=control,
         budget=budget,
         threads=context.threads,
         start=begin,
+        index=rows if index is None else index[rows],
     )
-    a, f = solved.a, solved.f[: problem.n_rows]
-    if permuted:
+    alone = len(subs) == 1
+    return [_attempt(sub, solved, p, control if alone else control.of_one()) for p, sub in enumerate(subs)]
+
+
+def _attempt(sub: Subproblem, solved: Solved, p: int, control: Control) -> BatchAttempt:
+    """What came of problem p of a batch."""
+    problem, variables = sub.problem, slice(solved.posed.at[p], solved.posed.at[p + 1])
+    a, f = solved.a[variables], solved.f[variables][: problem.n_rows]
+    if solved.posed.kind == "nu_svc":  # its rows are sorted by class
         a, f = np.empty_like(a), np.empty_like(f)
-        a[order], f[order] = solved.a, solved.f
-    status = batch.STATUSES.get(int(solved.status[0]))
-    evaluations = int(solved.evaluations[0])
+        a[solved.posed.order], f[solved.posed.order] = solved.a, solved.f
+    status = batch.STATUSES.get(int(solved.status[p]))
+    evaluations = int(solved.evaluations[p])
     if status is None:
         return BatchAttempt(None, a, evaluations)
-    steps = int(solved.steps[0])
-    certificate = solved.certificates[0]
-    _report(control, steps, certificate, int(solved.n_support[0]))
-    offset = solved.offset[0, : len(problem.totals)]
+    steps = int(solved.steps[p])
+    certificate = solved.certificates[p]
+    _report(control, steps, certificate, int(solved.n_support[p]))
+    offset = solved.offset[p, : len(problem.totals)]
     solution = Solution(a, f, status, steps, fresh=True)
     model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
     return BatchAttempt(model, None, evaluations)
@@ -148,14 +182,16 @@ def _after_batch(
     context: FitContext, sub: Subproblem, solver: KernelSolver, gram: Gram, control: Control
 ) -> BinaryModel:
     """Solve a problem that a batch did not take, or in which its pair steps creep: unscaled columns, a large C. On few
-    rows interior points do not mind, and take less time than the steps did; what they cannot solve goes on as ever."""
+    rows interior points do not mind, and take less time than the steps did; what they cannot solve goes on as ever,
+    unless no step could: a violation below the rounding errors of f."""
     problem = sub.problem
     crept = context.solver == "auto" and sub.start is not None and control.max_iter < 0
     barrier = SOLVERS["barrier"]
     assert isinstance(barrier, KernelSolver)
     if crept and problem.n_variables <= CREEPING_MAX_VARIABLES and barrier.refuses(problem) is None:
         model = solve_one(context, replace(sub, start=None), barrier, gram, control)
-        if model.solution.status.converged or control.stop() is not None:
+        rounding = float(np.finfo(np.float64).eps * np.abs(model.solution.a).sum() * gram.diagonal().max())
+        if model.solution.status.converged or control.stop() is not None or model.certificate.violation <= rounding:
             return model
     return solve_one(context, sub, solver, gram, control)
 
@@ -189,8 +225,9 @@ def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: 
 def untouched(sub: Subproblem, status: Status) -> BinaryModel:
     """The model of a problem that a stopped fit did not come to: all variables are zero, and so is f."""
     a, f = sub.problem.start(), np.zeros(sub.problem.n_rows)
-    offset = optimality.offsets(sub.problem, a, sub.problem.gradient(f, a))
-    certificate = optimality.certify(sub.problem, a, f, offset)
+    with single_threaded_blas():  # a second thread for sums of this size costs more than the sums
+        offset = optimality.offsets(sub.problem, a, sub.problem.gradient(f, a))
+        certificate = optimality.certify(sub.problem, a, f, offset)
     return BinaryModel(sub.rows, sub.problem, Solution(a, f, status, 0), certificate, f, *sub.problem.scalars(offset))
 
 
@@ -203,7 +240,7 @@ def solve_pairs(context: FitContext, rows: Array, bounds: Array, n_classes: int)
     posed = batch.pairs_of_classes(context.target[rows], bounds, n_classes)
     if len(rows) < context.n:
         posed = replace(posed, order=rows[posed.order])
-    values, index = kernel_values(context, posed.largest)
+    values, index = kernel_values(context, posed)
     if not batch.suits(posed, values, context.budget):
         return None
     assert values is not None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -150,7 +151,7 @@ class SolvedProblems:
             return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0)
 
         return cls(
-            np.cumsum([0, *(len(m.rows) for m in models)]),
+            np.array([*accumulate((len(m.rows) for m in models), initial=0)]),
             joined([m.rows for m in models]).astype(np.int64, copy=False),
             joined([m.problem.target for m in models]),
             joined([m.problem.coefficients(m.solution.a) for m in models]),

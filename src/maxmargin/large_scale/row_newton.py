@@ -99,7 +99,7 @@ class _Best:
             self.found[k] = replace(found if self.current[k] else old, dual=dual)
 
 
-class Newton:
+class RowNewton:
     """One run.
 
     T: (m, r), or None for the identity

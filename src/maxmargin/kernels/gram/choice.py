@@ -1,0 +1,49 @@
+"""Which operator computes the kernel values of some points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from maxmargin.kernels import Kernel
+from maxmargin.kernels.gram.local import without_zeros
+from maxmargin.kernels.gram.operator import Gram, KernelGram, StoredGram
+from maxmargin.kernels.gram.tiled import Side, TiledGram, form_of, padded_slots, store_tiles, tileable
+from maxmargin.runtime.validation import Points
+
+STORED_MAX_ROWS = 1024  # up to so many rows all of K is stored
+STORED_PAIRS_MAX_ROWS = 512  # the same where pairs of classes could share blocks of values instead
+
+
+def make_gram(
+    kernel: Kernel,
+    X: Points,
+    *,
+    threads: int = 1,
+    budget: float = 0.0,
+    pairs: bool = False,
+    check: Callable[[], None] | None = None,
+) -> Gram:
+    """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
+    fits into ``budget`` bytes; otherwise values come on demand, by tiles where there is a form. ``pairs`` says that
+    pairs of classes will be solved, which share blocks of values instead; ``check`` is called while many rows are
+    copied, and may raise."""
+    small = X.shape[0] <= (STORED_PAIRS_MAX_ROWS if pairs else STORED_MAX_ROWS)
+    fits = 8.0 * X.shape[0] ** 2 <= budget
+    form = form_of(kernel) if tileable(kernel, X) else None
+    if form is not None and small and fits:
+        side = Side.of(X, form, getattr(kernel, "shift_", None), np.float64)
+        n, panels = side.n, side.panels(np.arange(side.n), form)
+        out = np.empty((n, padded_slots(n) + 16))  # a stride that is no power of two
+        out[:, n:] = 0.0
+        store_tiles(side, panels, form, out, threads)
+        return StoredGram(out[:n, :n], evaluations=n * n, around=out)
+    if form is not None:
+        tiled = TiledGram(kernel, X, threads, check)
+        return tiled if pairs else without_zeros(tiled)
+    gram = KernelGram(kernel, X, threads)
+    if not fits:
+        return gram
+    every = np.arange(gram.n)
+    return StoredGram(gram.block(every, every), evaluations=gram.evaluations)

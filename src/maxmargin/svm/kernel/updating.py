@@ -1,0 +1,160 @@
+"""``learn`` and ``forget``: rows that come to a fitted model and rows that leave it, without starting from nothing.
+
+A model is updated by the same fit, over the rows as they are now, from where the solution was: rows that stay keep
+their variables, new rows begin at zero, and what removed rows leave of the equality constraint goes to free variables
+(:meth:`~maxmargin.problems.dual.DualProblem.feasible`). The result is certified like any fit, so that it is the model
+of a fit to the same rows, to ``tol``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.kernels import Precomputed
+from maxmargin.runtime.canonical_rows import canonical_rows
+from maxmargin.runtime.transaction import all_or_nothing
+from maxmargin.runtime.validation import Array, check_targets, check_weights
+from maxmargin.svm.kernel.context import InputRows
+from maxmargin.svm.kernel.warm_start import StoredVariables, WarmStart, identity_of
+from maxmargin.svm.models.multiclass import pairs
+
+TINY = np.finfo(np.float64).tiny
+TWO_SIDED = ("eps_svr", "nu_svr")
+
+
+class UpdateMixin:
+    """An estimator whose fit with ``warm_start`` keeps a reference to its rows, and can start from its own
+    coefficients."""
+
+    _kind: ClassVar[str]  # of its problems, as in :class:`~maxmargin.problems.dual.DualProblem`
+    _updated: Callable[[InputRows, WarmStart], Any]  # the fit over validated rows, from a start
+
+    @all_or_nothing
+    def learn(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to the training set of the fitted model, and update it from where it is.
+
+        The model is that of ``fit`` on all rows, to ``tol``, and certified in the same way. Parameters that ``fit``
+        takes from the data (``gamma="scale"``, ``class_weight="balanced"``) follow all rows too.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_features)
+            New points.
+        y : array-like of shape (n_new,)
+            Their targets; :class:`~maxmargin.OneClassSVM` has none.
+        sample_weight : array-like of shape (n_new,), default=None
+            Their weights.
+
+        Returns
+        -------
+        self : object
+            The updated estimator. New rows come after the old ones, in ``support_`` for instance.
+        """
+        rows = self._checked_rows("learn")
+        X = self._new_points(X)  # type: ignore[attr-defined]
+        weights = check_weights(sample_weight, X.shape[0])
+        target = np.zeros(X.shape[0])
+        if self._kind != "one_class":
+            if y is None:
+                raise ValueError(f"learn needs y, the targets of the new rows; {type(self).__name__} has targets.")
+            target = check_targets(y, X.shape[0], numeric=self._kind in TWO_SIDED)
+        sparse = sp.issparse(rows.X) or sp.issparse(X)
+        points = sp.vstack([rows.X, X], format="csr") if sparse else np.concatenate([rows.X, X])
+        everything = InputRows(points, np.concatenate([rows.target, target]), np.concatenate([rows.weight, weights]))
+        return self._updated(everything, self._own_start(rows))
+
+    @all_or_nothing
+    def forget(self, rows: Any) -> Self:
+        """Remove rows from the training set of the fitted model, and update it from where it is.
+
+        The model is that of ``fit`` on the remaining rows, to ``tol``, and certified in the same way.
+
+        Parameters
+        ----------
+        rows : int or array-like of int, or boolean mask of shape (n_samples,)
+            Rows of the training set, counted as they were given to ``fit`` and ``learn``.
+
+        Returns
+        -------
+        self : object
+            The updated estimator; the remaining rows keep their order.
+        """
+        given = self._checked_rows("forget")
+        keep = np.ones(given.X.shape[0], bool)
+        keep[_checked_places(rows, len(keep))] = False
+        if not keep.any():
+            raise ValueError(f"rows names all {len(keep):,} training rows: a model of no rows does not exist.")
+        kept = InputRows(given.X[keep], given.target[keep], given.weight[keep])
+        return self._updated(kept, self._own_start(given))
+
+    def _checked_rows(self, method: str) -> InputRows:
+        """The rows of the last fit, or why they are not there."""
+        check_is_fitted(self)
+        self._check_parameters()  # type: ignore[attr-defined]
+        name = type(self).__name__
+        if isinstance(self.kernel_, Precomputed):  # type: ignore[attr-defined]
+            raise ValueError(f"{method} needs points; this {name} was fitted to a kernel matrix. Use fit.")
+        rows: InputRows | None = vars(self).get("_training_rows")
+        if rows is None:
+            raise ValueError(
+                f"{method} needs the training rows, which this {name} does not have: only a fit with warm_start=True "
+                "keeps them; copies, pickles and model files hold the support vectors only. Fit with warm_start=True."
+            )
+        if rows.target.ndim > 1:
+            raise ValueError(f"{method} takes models of one target; this {name} has several. Use fit.")
+        vectors, now = self.support_vectors_, rows.X[self.support_]  # type: ignore[attr-defined]
+        same = (vectors != now).nnz == 0 if sp.issparse(now) else bool(np.all(vectors == now))
+        if not same:
+            raise ValueError(f"X has been changed in place since fit, so that {method} would mix two sets. Use fit.")
+        return rows
+
+    def _own_start(self, rows: InputRows) -> WarmStart:
+        """The variables of this model, by the content of its rows."""
+        classes = getattr(self, "classes_", None)
+        target = rows.target if classes is None else np.searchsorted(classes, rows.target)
+        canonical = canonical_rows(rows.X, target, rows.weight)
+        dual = self.dual_coef_  # type: ignore[attr-defined]
+        dual = dual.toarray() if sp.issparse(dual) else dual
+        table = np.zeros((len(dual), len(canonical.weight)))
+        of = canonical.member_of[self.support_]  # type: ignore[attr-defined]
+        np.add.at(table.T, of[of >= 0], dual.T[of >= 0])
+        target = target[canonical.representative]
+        return WarmStart(identity_of(canonical.key, target), self._stored_variables(table, target))
+
+    def _stored_variables(self, table: Array, codes: Array) -> list[StoredVariables]:
+        """The variables of the fit's problems, from the coefficients of canonical rows, one line per function, and the
+        rows' classes."""
+        scheme, kind = getattr(self, "_scheme", ""), self._kind
+        if kind in TWO_SIDED:
+            return [StoredVariables(kind, np.vstack([np.maximum(table, 0.0), np.minimum(table, 0.0)]))]
+        if scheme == "crammer_singer":
+            return [StoredVariables("joint", table)]
+        lines = list(table)
+        if scheme == "ovo" and len(self.classes_) > 2:  # type: ignore[attr-defined]
+            lines = [  # LIBSVM's layout: a row of class i has its coefficients against the others, in their order
+                np.where(codes == i, table[j - 1], np.where(codes == j, table[i], 0.0))
+                for i, j in pairs(len(self.classes_))  # type: ignore[attr-defined]
+            ]
+        if kind == "nu_svc":  # coefficients were divided by rho
+            lines = [line * (self.nu * np.count_nonzero(line) / max(np.abs(line).sum(), TINY)) for line in lines]  # type: ignore[attr-defined]
+        return [StoredVariables(kind, line[None, :]) for line in lines]
+
+
+def _checked_places(rows: Any, n: int) -> Array:
+    """Distinct places of rows, from integers or a mask."""
+    places = np.atleast_1d(np.asarray(rows))
+    if places.dtype == bool:
+        if places.shape != (n,):
+            raise ValueError(f"rows is a mask of shape {places.shape}; it needs one entry for each of {n:,} rows.")
+        return np.flatnonzero(places)
+    if places.ndim != 1 or (places.size and not np.issubdtype(places.dtype, np.integer)):
+        raise TypeError(f"rows must be integers or a boolean mask; got {places.dtype} of shape {places.shape}.")
+    outside = places[(places < -n) | (places >= n)]
+    if len(outside):
+        raise ValueError(f"rows has {outside[0]}, but the model was fitted to {n:,} rows, 0 to {n - 1:,}.")
+    return np.unique(places.astype(np.int64) % n)
