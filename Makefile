@@ -58,7 +58,8 @@ COPYLEFT := GPL;AGPL;General Public License
 SBOM := build/sbom
 sbom:
 	rm -rf $(SBOM) && $(PYTHON) -m venv $(SBOM) && mkdir -p dist
-	$(SBOM)/bin/python -m pip install --quiet --group sbom 'pip>=25.1'
+	$(SBOM)/bin/python -m pip install --quiet 'pip>=25.1'  # knows dependency groups
+	$(SBOM)/bin/python -m pip install --quiet --group sbom
 	$(PYTHON) -m venv $(SBOM)/installed
 	$(SBOM)/installed/bin/python -m pip install --quiet $(or $(wildcard dist/*.whl),.)
 	$(SBOM)/bin/pip-licenses --python=$(SBOM)/installed/bin/python --partial-match --fail-on='$(COPYLEFT)' --format=markdown
@@ -121,9 +122,9 @@ sanitized-package:
 SANITIZED = ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize/package PYTHONDONTWRITEBYTECODE=1 \
   LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)"
 
-# The native tests with it, and the attack (without memory limits, which the sanitizers' own memory exceeds).
+# The native tests with it (whose reports a test must not capture), and the attack (without memory limits, which the sanitizers' own memory exceeds).
 sanitize: sanitized-package
-	$(SANITIZED) $(PYTHON) -m pytest -q -p no:cacheprovider tests/native
+	$(SANITIZED) $(PYTHON) -m pytest -q -p no:cacheprovider --capture=no tests/native
 
 attack-sanitize: sanitized-package
 	$(SANITIZED) MAXMARGIN_ATTACK_UNLIMITED=1 $(PYTHON) $(ATTACK)
