@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import types
+from typing import ClassVar
 
 import cloudpickle
 import numpy as np
@@ -405,7 +406,7 @@ def test_subclasses_elsewhere_find_scikit_learn_s_constraints():
     with patch_sklearn():
 
         class Ranking(sklearn.svm.LinearSVC):
-            _parameter_constraints = {"alpha": sklearn.svm.LinearSVC._parameter_constraints["C"]}
+            _parameter_constraints: ClassVar[dict] = {"alpha": sklearn.svm.LinearSVC._parameter_constraints["C"]}
 
             def __init__(self, alpha=1.0):
                 super().__init__(fit_intercept=False)
