@@ -1,4 +1,4 @@
-"""What stands beside the code: workflows run what ``make`` runs here, and versions and dependencies are the same in all files."""
+"""Workflows run what ``make`` runs here; versions, dependencies and notices agree between files."""
 
 from __future__ import annotations
 
