@@ -19,7 +19,7 @@ def waves(n, seed=0, noise=0.1):
 
 
 def searching(**options):
-    return SVCCV(**{"Cs": [1.0, 100.0], "gammas": [0.1, 1.0], "cv": 3, "cells": 300, **options})
+    return SVCCV(**{"Cs": [1.0, 100.0], "gammas": np.array([0.1, 1.0]), "cv": 3, "cells": 300, **options})
 
 
 @pytest.mark.parametrize("max_rows", [1, 7, 100, 1000])
@@ -66,6 +66,13 @@ def test_scores_are_means_over_the_rows_of_the_cells():
     assert search.best_params_ == search.cv_results_["params"][np.argmax(means)]
     assert search.best_score_ == pytest.approx(share @ [own.best_score_ for own in alone])
     assert (search.C_, search.gamma_) == (search.best_params_["C"], search.best_params_["gamma"])
+
+
+def test_gammas_that_are_not_given_are_the_same_in_all_cells():
+    X, y = waves(700)
+    search = searching(gammas=None).fit(X, y)
+    tried = SVCCV(Cs=[1.0], cv=3).fit(X, y).cv_results_["param_gamma"]
+    np.testing.assert_array_equal(np.unique(search.cv_results_["param_gamma"]), np.unique(tried))
 
 
 def test_cells_come_near_the_search_over_all_rows():

@@ -181,8 +181,11 @@ def search_in_cells(search: Any, X: Any, y: Any, sample_weight: Any, groups: Any
     weights = check_weights(sample_weight, X.shape[0])
     control, threads = Control.of_deadline(search), effective_threads(search.n_jobs)
     partition, cells = Partition.of(X, int(search.cells))
-    of_all = [variant.params["gamma"] for variant in search._variants(X, weights) if "gamma" in variant.params]
-    alone = clone(search).set_params(cells=None, n_jobs=1, verbose=False, gammas=search.gammas or of_all or None)
+    gammas = search.gammas
+    if gammas is None:  # those around the scale of all rows, not of each cell's
+        made = search._variants(X, weights)
+        gammas = [variant.params["gamma"] for variant in made if "gamma" in variant.params] or None
+    alone = clone(search).set_params(cells=None, n_jobs=1, verbose=False, gammas=gammas)
     found: list[Any] = [None] * len(cells)
 
     def work(k: int) -> None:
