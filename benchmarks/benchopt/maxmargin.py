@@ -6,6 +6,7 @@ Copy this file into the folder ``solvers`` of ``benchopt/benchmark_linear_svm_bi
 """
 
 from benchopt import BaseSolver, safe_import_context
+from benchopt.stopping_criterion import SufficientProgressCriterion
 
 with safe_import_context() as import_ctx:
     import warnings
@@ -20,8 +21,9 @@ class Solver(BaseSolver):
 
     name = "maxmargin"
     install_cmd = "conda"
-    requirements = ["pip:maxmargin"]
-    stopping_strategy = "tolerance"
+    requirements = ["pip:maxmargin"]  # noqa: RUF012 (as benchopt reads it)
+    # Neighbouring tolerances may give the same fit: only many of them without progress are the end.
+    stopping_criterion = SufficientProgressCriterion(eps=1e-4, patience=10, strategy="tolerance")
     support_sparse = True
 
     def set_objective(self, X, y, C):
