@@ -277,7 +277,7 @@ class L1CoordinateDescent(LinearSolver):
         start = None
         b = problem.settle(np.zeros(problem.n_rows), 0.0)
         beta = problem.suggested(np.zeros(problem.n_rows), b)
-        steepest = float(np.abs(problem.w_of(beta)).max(initial=0.0))
+        steepest = float(np.abs(problem.sums_of(beta)).max(initial=0.0))
         stages = math.ceil(math.log(max(1.0, steepest / FIRST_WEIGHTS_MAX_GRADIENT), WEIGHTS_FACTOR))
         for stage in range(stages, 0, -1):
             part = replace(problem, weight=problem.weight / WEIGHTS_FACTOR**stage, csc=problem.by_columns)

@@ -55,7 +55,7 @@ class Averaged:
         beta = np.zeros(problem.n_rows)
         if start is not None and start.beta is not None:
             beta = problem.feasible(start.beta)
-        self.u, self.v = problem.w_of(beta), beta
+        self.u, self.v = problem.sums_of(beta), beta
         self.steps = _native.StochasticSteps(
             problem.design.compiled, problem.y, *problem.sides, problem.weight, self.u, self.v
         )

@@ -48,7 +48,8 @@ HINGE_BAND = 0.5  # the hinge's curvature is spread over so much of a margin to 
 def linear_values(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
     """Decision values of a binary linear model for every row, each from a model without its fold; ``start`` is its
     solution. Rows of fold -1 are in every model and get the value of the model of all rows."""
-    if start.beta is None or problem.hard_margin or problem.n_features > SYSTEM_MAX_COLUMNS:
+    kinked = problem.hard_margin or problem.form != "linear"
+    if start.beta is None or kinked or problem.n_features > SYSTEM_MAX_COLUMNS:
         return _refitted(problem, start, folds, control)
     values = problem.design.times(start.w) + start.b
     margins = problem.y * values
@@ -95,7 +96,7 @@ def _kept(problem: PrimalProblem, folds: Array, h: Array, shift: Array | None, c
 
 def _refitted(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
     """Models refitted fold by fold; a fold's rows get the weight zero, which leaves them out without a copy of X."""
-    solver = Barrier() if problem.hard_margin else LINEAR_FALLBACK
+    solver = LINEAR_FALLBACK if problem.form == "linear" and not problem.hard_margin else Barrier()
     values = problem.design.times(start.w) + start.b
     for k in range(int(folds.max(initial=-1)) + 1):
         held = folds == k

@@ -30,9 +30,9 @@ ZERO_MULTIPLIER = 1e-7  # part of its bound at which a multiplier of an interior
 
 
 def suits(problem: PrimalProblem) -> bool:
-    """Whether a problem has few rows, and few for its columns."""
+    """Whether a problem has few rows, and few for its columns, and these no bounds."""
     n, d = problem.X.shape
-    return n <= MATRIX_MAX_ROWS and n < ROWS_PER_COLUMN * d
+    return problem.form == "linear" and n <= MATRIX_MAX_ROWS and n < ROWS_PER_COLUMN * d
 
 
 class LinearMatrix:
