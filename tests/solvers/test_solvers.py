@@ -21,6 +21,7 @@ from maxmargin import problems
 from maxmargin.kernels import RBF, Linear
 from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import KernelGram, StoredGram
+from maxmargin.kernels.gram.tiled import TiledGram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control, Status
@@ -699,3 +700,18 @@ def test_a_quadratic_program_whose_solution_is_zero():
     solution = EVERY_SOLVER["qp_dual"].solve(problem, gram, tol=1e-3, control=Control())
     assert not solution.a.any()
     assert solution.status is Status.OPTIMAL
+
+
+def test_multipliers_that_overflow_float32_leave_single_precision():
+    """Of a hard margin multipliers may reach 1e39, whose products float32 does not hold: no comparison with NaN is
+    true, and phases that wait for one would go on for ever."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((1100, 3)), rng.permutation(np.repeat([-1.0, 1.0], 550))
+    start = np.zeros(len(y))
+    start[[np.argmax(y), np.argmin(y)]] = 1e39, -1e39
+    gram = TiledGram(RBF(gamma=0.5).resolve(X), X, 1)
+    with np.errstate(all="ignore"):
+        problem = problems.c_svc(y, np.full(len(y), math.inf))
+        found = ActiveSet().solve(problem, gram, tol=0.5, control=Control(max_iter=2000), start=start)
+    assert found.status is Status.MAX_ITER
+    assert np.isfinite(found.a).all()

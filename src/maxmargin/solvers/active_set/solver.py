@@ -20,6 +20,7 @@ Where single precision cannot go on (very large kernel values, or C), the double
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -141,8 +142,11 @@ class _Run:
         return BoxVariables(self.gradient, self.a, p.lower, p.upper, self.group, self.n_groups, self.untied)
 
     def _conditions(self, ids: Array) -> tuple[float, Array, float]:
-        """Over the variables ids: the violation, each group's middle, and half the widest group's violation."""
+        """Over the variables ids: the violation, each group's middle, and half the widest group's violation. It is
+        infinite where kernel values times multipliers overflow: comparisons with NaN would find no violation."""
         violation, middle = self._variables().sides(ids)
+        if not math.isfinite(float(self.gradient.sum())):
+            violation = math.inf
         return violation, middle, 0.5 * violation
 
     def _excess(self, ids: Array, middle: Array) -> Array:
@@ -225,6 +229,8 @@ class _Run:
             self._report(violation, every)
             if violation <= goal:
                 return None
+            if violation == math.inf:
+                return Status.STALLED
             stop = self.control.stop() or (Status.MAX_ITER if self.n_iter >= self.limit else None)
             if stop is not None:
                 return stop
