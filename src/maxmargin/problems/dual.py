@@ -152,7 +152,7 @@ class DualProblem:
         Free variables are changed first, so that those at a bound stay there; then the side that is too large shrinks
         toward zero; what is still missing is filled up in order. A point that is feasible up to rounding stays."""
         a = np.clip(a, self.lower, self.upper)
-        if self.kind == "eps_svr":
+        if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
             above, below = a[: self.n_rows], a[self.n_rows :]
             shared = np.minimum(above, -below)
             a = np.concatenate((above - shared, below + shared))

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from attack.apart import problems, sample_weights, scheme_of
-from attack.case import answers_of, handed, need, within
+from attack.case import answers_of, handed, need, need_same_refusal, within
 from attack.checks.certificates import rounding
 from attack.functions import core, values
 from attack.state import differences, public, state_of
@@ -150,22 +150,12 @@ def float32_or_float64(trial):
     need(np.isfinite(X32).all() and np.isfinite(new32).all())
     double = trial.like(case.but(X=X32.astype(np.float64), new=new32.astype(np.float64)))
     single = trial.like(case.but(X=X32, new=new32))
-    assert _refused(single) == _refused(double), "points of float32 or of float64 are refused, and not of both"
-    need(not _refused(single))
+    need_same_refusal(single, double)
     need(
         case.y is None or not hasattr(single.model, "classes_") or scheme_of(case, len(single.model.classes_)) == "ovo"
     )
     need(single.model.report_.converged and double.model.report_.converged)
     _same_function(double, single, "a model of float32 and of float64 points")
-
-
-def _refused(trial):
-    """Whether the rounded points are refused: tiny ones that differ may be equal in float32."""
-    try:
-        trial.model  # noqa: B018
-    except ValueError:
-        return True
-    return False
 
 
 def threads(trial):
