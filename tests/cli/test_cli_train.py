@@ -280,6 +280,7 @@ class TestMachine:
             (["--test-size", "1"], "--test-size"),
             (["--test-size", "0.2", "--test", "x.svm"], "give one of them"),
             (["--test-size", "0.999"], "cannot be divided"),
+            (["--test-last", "--test", "x.svm"], "--test and --test-last say different things"),
         ],
     )
     def test_options_that_make_no_sense(self, moons, options, words):

@@ -190,6 +190,13 @@ class TestSurvey:
         }
         assert found["PassengerId"].note == "left out: an ID, 30 different whole numbers"
 
+    def test_ids_that_come_again(self):
+        codes = [1000.0 + k // 2 for k in range(60)]
+        found = self.plans(ID=codes, store_id=codes, patientId=codes, grid=codes, StoreID=[k % 5 for k in range(60)])
+        note = "left out: an ID, 30 different whole numbers; --text 'ID' takes them as categories"
+        assert found["ID"].note == note
+        assert [name for name, plan in found.items() if plan.form is None] == ["ID", "store_id", "patientId"]
+
     def test_na_is_a_word_where_the_column_says_so(self):
         assert self.plans(c=["AF", "NA", "EU", "NA"])["c"].form == "category NA"
         assert self.plans(c=["good", "NA", None, "NA"])["c"].form == "category NA"

@@ -222,6 +222,11 @@ def advice(work: Work, model: Model, found: Any, train: float | None, linear: fl
     """How to do better, from what the scores show."""
     _, score, (low, high), _ = found.judged()
     tips = []
+    if work.ordered_by is not None:
+        tips.append(
+            f"the rows are in the order of {work.ordered_by!r}, and those of the test lie among the others: "
+            "--test-last tests on the last ones, as a forecast is tested."
+        )
     if train is not None and train - score > OVERFIT_GAP and len(found.truth) >= ADVICE_MIN_ROWS:
         tips.append(
             "the model is much better on the rows it was trained on (overfitting): try a smaller --C or --gamma."
@@ -234,7 +239,7 @@ def advice(work: Work, model: Model, found: Any, train: float | None, linear: fl
         labels, counts = np.unique(work.y, return_counts=True)
         rare = f"label {labels[np.argmin(counts)]} is rare ({counts.min() / len(work.y):.1%} of the rows)"
         tips.append(f"{rare}: --class-weight balanced finds more such rows, with more false alarms.")
-    offered = [plan.name for plan in work.plans if plan.form is None and "--text" in plan.note]
+    offered = [plan.name for plan in work.plans if plan.form is None and "takes its words" in plan.note]
     if offered:
         tips.append(f"the words of {offered[0]!r} may help: --text {offered[0]!r}.")
     tuned = hasattr(model.svm, "best_params_") or "maxmargin tune" in found.verdict

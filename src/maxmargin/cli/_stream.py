@@ -36,7 +36,7 @@ BATCH_MAX_ROWS = 20_000  # rows at a time, and fewer where the file would have l
 MIN_BATCHES = 20  # batches
 EPOCHS = 10  # passes of an estimator that learns row by row
 REFUSED = {
-    "test_size": "give the test a file of its own with --test",
+    **dict.fromkeys(("test_size", "test_last"), "give the test a file of its own with --test"),
     **dict.fromkeys(
         ("text", "drop", "keep", "id", "missing", "decimal", "dates"), "it reads tables of numbers only, leave it out"
     ),

@@ -2,7 +2,7 @@
 
 Every column gets a form (:mod:`maxmargin.data.forms`), or is left out, and a sentence says why:
 
-    an ID                 different in every row, and called so
+    an ID                 called so, and whole numbers that are no few codes; or different in every row
     one value             tells no row from another
     nearly all different  texts of which most occur once: no category comes again in new rows
 
@@ -38,6 +38,7 @@ ID_NAME = re.compile(
     r"(?:.*[_\s.-])?(?:id|ids|uuid|guid|nr|rowid|rownames|row|index|key|seqn|unnamed: 0|column 1|x)|.*(?:Id|ID)"
     r"|.+[_\s.-](?:no|num|number)"
 )
+ID_WORD = re.compile(r"(?:.*[_\s.-])?(?:id|ids|ID|IDs|Id|uuid|guid|UUID|GUID)|.*[a-z](?:Id|ID)")
 ID_MIN_ROWS = 20  # in a shorter table all numbers may differ by chance
 UNIQUE_SHARE = 0.5  # of the rows, from which on different words are no categories
 UNIQUE_MIN_WORDS = 20  # different words that may always be categories
@@ -210,6 +211,9 @@ def _number(name: str, array: Array, keep: bool) -> ColumnPlan:
     whole = bool((known == np.round(known)).all())
     if not keep and whole and distinct == len(array) >= ID_MIN_ROWS and _is_id(name, known):
         return ColumnPlan(name, None, f"left out: an ID, {distinct:,} different whole numbers", 0, distinct)
+    if not keep and whole and distinct > UNIQUE_MIN_WORDS and ID_WORD.fullmatch(name):
+        why = f"an ID, {distinct:,} different whole numbers; --text {name!r} takes them as categories"
+        return ColumnPlan(name, None, f"left out: {why}", missing, distinct)
     return ColumnPlan(name, "number", "number", missing, distinct)
 
 
