@@ -70,6 +70,7 @@ from .svm import (
     Perceptron,
     QuantileSVR,
     VirtualSVC,
+    l1_min_c,
 )
 from .svm.kernel.forecast import LongFitWarning
 from .svm.patching import patch_sklearn, sklearn_is_patched, unpatch_sklearn
@@ -149,6 +150,7 @@ __all__ = [
     "io",
     "kernel_methods",
     "kernels",
+    "l1_min_c",
     "lagrangian",
     "large_scale",
     "leave_one_out",

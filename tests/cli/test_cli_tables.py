@@ -125,6 +125,21 @@ class TestColumns:
         (tmp_path / "t.csv").write_text("\n".join(["month,sold", *(f"{m},{k}.5" for k, m in enumerate(shuffled))]))
         assert not any("--test-last" in tip for tip in found("train", tmp_path / "t.csv")["tips"])
 
+    def test_a_column_that_gives_the_target_away(self, tmp_path):
+        rng = np.random.default_rng(0)
+        label = rng.permutation([0, 1] * 60)
+        rows = [f"{rng.normal():.3f},{10 + 5 * k},{rng.normal():.3f},{'yes' if k else 'no'}" for k in label]
+        (tmp_path / "t.csv").write_text("\n".join(["a,refund,b,lost", *rows]))
+        tips = found("train", tmp_path / "t.csv")["tips"]
+        assert "'refund' first of all (--drop)" in tips[0]
+        assert not any("tune" in tip or "rare" in tip for tip in tips)
+        tips = found("train", tmp_path / "t.csv", "--drop", "refund")["tips"]
+        assert not any("--drop" in tip for tip in tips)
+
+    def test_words_are_no_regression(self, customers):
+        text = " ".join(call("train", customers).stdout.split())
+        assert "because the target has 2 distinct texts (--task outliers to override)" in text
+
     def test_texts_without_classes(self, customers):
         message = refused("train", customers, "--target", "customer_id")
         assert "which are no classes: choose another column with --target" in message

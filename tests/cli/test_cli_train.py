@@ -90,7 +90,7 @@ class TestClasses:
         text = " ".join(result.stdout.split())
         for words in (
             "150 rows, 4 columns, target 'kind': 3 classes (setosa 50, versicolor 50, virginica 50)",
-            "task classify, because the target has 3 distinct texts (--task regress or --task outliers to override)",
+            "task classify, because the target has 3 distinct texts (--task outliers to override)",
             "112 rows to train, 38 held out",
             "duality gap",
             "naive baseline 0.316",

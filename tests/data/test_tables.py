@@ -211,6 +211,12 @@ class TestSurvey:
         assert plan.n_missing == 2
         assert "1 value is not a number and counts as missing ('unclear')" in plan.note
 
+    def test_times_with_and_without_fractions(self):
+        plan = self.plans(c=["1999-10-30 00:00:00", "2013-10-01 22:20:10.165196", "2013-10-01 22:20:10"])["c"]
+        assert plan.form == "date %Y-%m-%d %H:%M:%S > day hour"
+        assert (plan.n_missing, plan.n_distinct) == (0, 2)
+        assert plan.note.startswith("date as days, with hour beside")
+
     def test_days_and_months_that_the_values_leave_open_are_reported(self):
         plan = self.plans(c=["01/02/2020", "03/04/2021", "03/04/2021"])["c"]
         assert plan.form.startswith("date %m/%d/%Y >")

@@ -90,7 +90,7 @@ def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], vo
 
         scaler = StandardScaler(with_mean=False)
     estimator = make_estimator(task, parameters, None if y is None or task != "classify" else np.unique(y))
-    lines = [*describe(data, task, y), *why(options["task"], task, reason)]
+    lines = [*describe(data, task, y), *why(options["task"], task, reason, data.y)]
     if options["target"] is None and data.target is not None and data.target.lower() not in TARGETS:
         lines.append(f"target {data.target!r}, because it is the last column (--target to name another)")
     X, X_test, y_test, split = data.X, None, None, "all rows to train, and no test"
@@ -273,8 +273,10 @@ def _spread(task: str, y: Array) -> str:
     return f"{counted(len(labels), 'class')} ({', '.join(shown)}{', ...' if len(labels) > CLASSES_SHOWN else ''})"
 
 
-def why(asked: str, task: str, reason: str) -> list[str]:
+def why(asked: str, task: str, reason: str, y: Array | None) -> list[str]:
+    """The task that was found, the reason, and the others that this target could have."""
     if asked != "auto":
         return []
-    others = " or ".join(f"--task {other}" for other in WORDS if other != task)
+    of_words = y is not None and y.dtype.kind not in "fiu"
+    others = " or ".join(f"--task {it}" for it in WORDS if it != task and not (it == "regress" and of_words))
     return [f"task {task}, because {reason} ({others} to override)"]

@@ -108,7 +108,7 @@ def prepare_stream(source: str, options: dict[str, Any], parameters: dict[str, A
         X_test, y_test, about = read_test(data, task, y, options, voice)
         split = f"all rows to train, and {about} for the test"
     spread = in_target_units(fitted, y) if task == "regress" and scale is not False else 1.0
-    about = "\n".join([*describe(data, task, y), *why(options["task"], task, reason), f"{split}; read in batches"])
+    about = "\n".join([*describe(data, task, y), *why(options["task"], task, reason, y), f"{split}; read in batches"])
     limit = parameters["max_seconds"]
     return Work(task, reason, data, y, X_test, y_test, None, None, fitted, limit, about, [], target_spread=spread)
 

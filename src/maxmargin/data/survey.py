@@ -172,7 +172,9 @@ def _reading(array: Array, words: Counter[str], form: str, day_first: bool | Non
         if order is not None and order == (order[0], False) and day_first is None:
             first, other = ("day", "month") if order[0] else ("month", "day")
             unsure = f", the {first} first, which the values leave open; --dates {other}-first if not"
-        return f"date as days, {example!r} read as {_in_iso(example, form)}{unsure}{beside}{rest}"
+        iso = _in_iso(example, form)
+        reading = f", {example!r} read as {iso}" if example != iso else ""
+        return f"date as days{reading}{unsure}{beside}{rest}"
     if form == "time":
         return f"time in hours, {example!r} read as {parse_time(example):.4g}{rest}"
     if form == "number":
