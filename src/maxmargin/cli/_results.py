@@ -227,8 +227,8 @@ def advice(
     tips, perfect = [], score >= SUSPICIOUS_SCORE
     if perfect and first is not None:
         tips.append(
-            f"hardly a mistake is left: make sure that no column repeats the target or is known only after it, {first!r} "
-            "first of all (--drop)."
+            "hardly a mistake is left: make sure that no column repeats the target or is known only after it, "
+            f"{first!r} first of all (--drop)."
         )
     if work.ordered_by is not None:
         tips.append(
