@@ -72,6 +72,7 @@ from .svm import (
     Perceptron,
     QuantileSVR,
     VirtualSVC,
+    l1_min_c,
 )
 from .svm.kernel.forecast import LongFitWarning
 from .svm.multiple_kernel import KernelWeightsReport
@@ -155,6 +156,7 @@ __all__ = [
     "io",
     "kernel_methods",
     "kernels",
+    "l1_min_c",
     "lagrangian",
     "large_scale",
     "leave_one_out",
