@@ -28,7 +28,7 @@ FLOAT_OBJECT_BYTES = 24  # of a number in a table with text, beside its place in
 
 @dataclass(frozen=True, repr=False)
 class Data:
-    """What a data file holds.
+    """The contents of a data file, as returned by ``read_data``.
 
     Attributes
     ----------

@@ -130,7 +130,7 @@ def clearly_better(n_correct: int, n: int, baseline: float) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class DigitsResult:
-    """What :func:`run` did and found.
+    """The result of :func:`run`.
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ class DigitsResult:
 def run(
     gamma: float | str = 0.001, C: float = 1.0, test_size: float = 0.4, random_state: int = 0, **svc_params: Any
 ) -> DigitsResult:
-    """Separate the digits at random, create a classifier, fit it, predict, and report.
+    """Run the worked example: split the digits at random, fit a classifier, predict and report.
 
     Parameters
     ----------

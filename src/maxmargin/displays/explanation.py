@@ -19,7 +19,7 @@ VECTORS_PER_ROW = 6
 
 @documented(DISPLAY_ENTRIES)
 class ExplanationDisplay(Display):
-    """The largest contributions to one prediction.
+    """Plot the largest contributions to one prediction.
 
     Blue terms raise the value, vermilion ones lower it.
 

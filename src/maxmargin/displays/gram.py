@@ -21,7 +21,7 @@ from maxmargin.svm.kernel_input import gram_of, kernel_of, resolved
 
 @documented(DISPLAY_ENTRIES)
 class GramDisplay(Display):
-    """A kernel matrix, sorted by class, and whether it is valid.
+    """Plot a kernel matrix, sorted by class, and whether it is valid.
 
     Made by :meth:`from_kernel` or :meth:`from_matrix`.
 

@@ -30,7 +30,7 @@ LOG_SCALE_MIN_RATIO = 100  # of the ends of an x axis
 
 @documented(DISPLAY_ENTRIES)
 class HistoryDisplay(Display):
-    """Curves of a fit's history, or of several in one picture.
+    """Plot the convergence history of one or several fits.
 
     Parameters
     ----------

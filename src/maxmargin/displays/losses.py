@@ -37,7 +37,7 @@ LOSSES = {
 
 @documented(DISPLAY_ENTRIES)
 class LossDisplay(Display):
-    """Losses against the functional margin.
+    """Plot loss functions against the functional margin.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ LEGEND = {
 @documented(DISPLAY_ENTRIES)
 @dataclass(eq=False, repr=False, kw_only=True)
 class MarginDisplay(Display):
-    """The picture of a classifier, or of a one-class model, on two-dimensional data.
+    """Plot the decision function of a classifier or one-class model in two dimensions.
 
     Usually made by :meth:`from_estimator`.
 

@@ -41,7 +41,7 @@ CONTOUR_LEVELS = 15
 @documented(DISPLAY_ENTRIES)
 @dataclass(eq=False, repr=False, kw_only=True)
 class ProjectionDisplay(Display):
-    """Projections on principal components, by class, or the components as functions on the plane.
+    """Plot projections on kernel principal components, or the components as functions.
 
     Made by :meth:`from_estimator`.
 

@@ -42,7 +42,7 @@ ESCAPE_SHARE = 0.5  # of the range of y, up to which it is shown above and below
 @documented(DISPLAY_ENTRIES)
 @dataclass(eq=False, repr=False, kw_only=True)
 class RegressionDisplay(Display):
-    """A fitted regression on one column: points, curve, and tube, basis functions or blending weights.
+    """Plot a regression on one column: points, curve, tube, basis functions or blend weights.
 
     Made by :meth:`from_estimator`.
 

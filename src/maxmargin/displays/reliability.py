@@ -64,7 +64,7 @@ def reliability_curve(p: Array, positive: Array, label: Any, n_bins: int, strate
 
 @documented(DISPLAY_ENTRIES)
 class ReliabilityDisplay(Display):
-    """Predicted probability against observed frequency, and how many points there are of each probability.
+    """Plot predicted probabilities against observed frequencies (reliability diagram).
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ SCORES_MAX_CELLS = 64  # up to which scores are written into them
 @documented(DISPLAY_ENTRIES)
 @dataclass(eq=False, repr=False)
 class SearchDisplay(Display):
-    """Mean scores of a grid search over two of its parameters.
+    """Plot the mean scores of a grid search over two hyperparameters.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ SWARM_BINS = 60  # along the axis; points of one bin are spread around the featu
 
 @documented(DISPLAY_ENTRIES)
 class ShapleyDisplay(Display):
-    """Shapley values drawn.
+    """Plot Shapley values as bars, a beeswarm or a force plot.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ MEASURED_ROWS = 4000  # rows of X on which it is measured on the way; all of the
 
 @dataclass(frozen=True)
 class CompressionReport:
-    """What a compression did.
+    """The result of :func:`compress`: numbers of support vectors and changed predictions.
 
     Attributes
     ----------
@@ -113,29 +113,29 @@ class CompressionReport:
 
 
 def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
-    """A model of the same class with fewer support vectors, and the measured change.
+    """Approximate a fitted model by one with fewer support vectors.
 
     Parameters
     ----------
     estimator : estimator
         A fitted estimator with a kernel: ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR`` or ``OneClassSVM``. It is not changed.
     X : array-like, sparse matrix or list of objects, optional
-        Points on which the change is measured: the training points, or others like those to be predicted. Without
-        them the support vectors are taken, which are the hardest ones.
+        Points on which the change is measured: the training points, or points like those to be predicted. The default
+        is the support vectors, which are the hardest ones.
     tolerance : float, default=0.01
-        The share of labels of X that may change, in [0, 1); for a regression the root mean squared change of its
+        The fraction of labels of X that may change, in [0, 1); for a regression the root mean squared change of its
         values, divided by their standard deviation.
 
     Returns
     -------
     estimator
         A copy with fewer support vectors and new coefficients, and with ``compression_report_``. Its ``report_`` is
-        that of the fit. Where no smaller subset serves, it keeps all of them.
+        that of the fit. If no smaller subset is accurate enough, it keeps all of them.
 
     Raises
     ------
     ValueError
-        If the kernel is precomputed, for then there are no points to keep.
+        If the kernel is precomputed.
 
     Examples
     --------

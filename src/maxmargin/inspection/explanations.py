@@ -38,7 +38,7 @@ SHOWN_FEATURES = 10  # features that the text shows
 
 @dataclass(frozen=True)
 class Explanation:
-    """One prediction, term by term.
+    """The explanation of one prediction, as returned by :func:`explain`.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class Explanations(Sequence[Explanation]):
 
 
 def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
-    """Every prediction's largest contributions.
+    """Explain predictions by the contributions of support vectors and columns.
 
     Parameters
     ----------

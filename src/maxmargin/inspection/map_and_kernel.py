@@ -148,7 +148,7 @@ def compare_map_and_kernel(
     *,
     tol: float = 1e-6,
 ) -> MapAndKernel:
-    """Fit the same polynomial classifier through the kernel and through its explicit map, and compare.
+    """Fit a polynomial classifier with the kernel and with explicit features, and compare both.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def to_onnx(estimator: Any, path: None = None) -> bytes: ...
 @overload
 def to_onnx(estimator: Any, path: str | os.PathLike[str]) -> None: ...
 def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes | None:
-    """A fitted model as an ONNX graph in double precision.
+    """Export a fitted model as an ONNX graph in double precision.
 
     Parameters
     ----------

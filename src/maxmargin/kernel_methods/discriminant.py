@@ -46,7 +46,7 @@ MIN_RHO_SHARE = 1e-10  # of the largest rho: below it a direction does not separ
 @documented(KERNEL_ENTRIES)
 @parameters
 class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, KernelMethod):
-    """Directions in feature space that tell classes apart, and the classifier they give.
+    """Kernel Fisher discriminant analysis: dimensionality reduction and classification.
 
     Parameters
     ----------

@@ -40,7 +40,9 @@ from maxmargin.svm.models.expansion import KernelExpansion
 @documented(KERNEL_ENTRIES)
 @parameters
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelMethod):
-    """Clusters whose points are near to their mean in feature space; with the linear kernel, the ordinary k-means.
+    """Kernel k-means clustering.
+
+    Assigns each point to the nearest cluster mean in feature space. With the linear kernel it is ordinary k-means.
 
     Parameters
     ----------
@@ -48,10 +50,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Number of clusters.
     {kernel, gamma, degree, coef0}
     init : {"k-means++", "random"} or array-like of shape (n_samples,), default="k-means++"
-        First centres spread out by chance; points drawn at random; or the cluster of each sample to begin with, as
-        integers from 0 to n_clusters - 1.
+        Initial centres: spread out by k-means++, random points, or the initial cluster of each sample as integers from
+        0 to n_clusters - 1.
     n_init : int, default=10
-        Number of starts; the result of least inertia is kept.
+        Number of initialisations; the result with the smallest inertia is kept.
     max_iter : int, default=300
         Iterations of one start.
     tol : float, default=1e-6

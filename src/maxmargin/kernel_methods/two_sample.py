@@ -39,7 +39,7 @@ MEDIAN_POINTS = 2000  # the median of distances is taken over no more points tha
 
 @dataclass(frozen=True)
 class MMDResult:
-    """The outcome of :func:`mmd_test`; it prints as a sentence.
+    """The result of :func:`mmd_test`.
 
     Attributes
     ----------

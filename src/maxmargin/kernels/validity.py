@@ -25,7 +25,7 @@ from maxmargin.runtime.validation import check_number
 
 @dataclass(frozen=True)
 class GramValidity:
-    """What ``validate_gram`` found; true in a condition when the matrix is valid.
+    """The result of ``validate_gram``; true if the matrix is valid.
 
     Attributes
     ----------

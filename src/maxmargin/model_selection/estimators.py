@@ -98,14 +98,12 @@ class SVCCV(KernelClassifierSearch):
     ----------
     {best_params_, C_, gamma_, best_estimator_, cv_results_, error_reasons_, status_, n_splits_}
 
-    Notes
-    -----
-    What a kernel takes from the data (``gamma="scale"``) is taken once, from all of X. With ``sample_weight`` models
-    and scores are weighted; a scorer that knows no weights is given the samples whose weight is not zero.
+    Notes ----- Data-dependent kernel parameters (``gamma="scale"``) are computed once, from all of X. With
+    ``sample_weight``, models and scores are weighted; a scorer without weights gets the samples of nonzero weight.
 
-    The first Ctrl-C ends the search: what has been scored so far is in its attributes, there is no refit, and
+    The first Ctrl-C ends the search: the attributes contain the scores so far, there is no refit, and
     ``KeyboardInterrupt`` is raised; inside ``with maxmargin.interrupts("keep"):`` the best cell so far is refit, and
-    ``fit`` returns. Before there is any score, and at the second Ctrl-C, the search is left as it was.
+    ``fit`` returns. Before the first score, or at a second Ctrl-C, the search is left unchanged.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class Record(NamedTuple):
 
 
 class History:
-    """The progress of a solver.
+    """The convergence history of a fit.
 
     ``history["gap"]`` and ``history.gap`` are columns, ``history[-1]`` is a record, ``history[10:]`` a shorter history;
     iterating gives the records.

@@ -80,7 +80,7 @@ class Patch:
 
 
 def patch_sklearn(names: str | Iterable[str] | None = None, *, verbose: bool = False) -> Patch:
-    """Put the estimators of this package into the place of those in ``sklearn.svm``.
+    """Replace the estimators of ``sklearn.svm`` by those of this package.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def patch_sklearn(names: str | Iterable[str] | None = None, *, verbose: bool = F
 
 
 def unpatch_sklearn(names: str | Iterable[str] | None = None) -> None:
-    """Put scikit-learn's own classes back; the very objects that were there.
+    """Restore the original estimators of ``sklearn.svm``.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def unpatch_sklearn(names: str | Iterable[str] | None = None) -> None:
 
 
 def sklearn_is_patched(name: str | None = None) -> bool:
-    """Whether ``sklearn.svm`` has an estimator of this package.
+    """Return whether estimators of ``sklearn.svm`` are replaced.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ Row = tuple[int, int, int, int, float]  # of the history: binary problem, epoch,
 
 @dataclass(frozen=True)
 class PerceptronReport(TextReport):
-    """The account of a perceptron's fit.
+    """The report of a perceptron fit.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class PerceptronReport(TextReport):
 @documented()
 @parameters
 class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
-    """Rosenblatt's perceptron: a linear classifier that learns from its mistakes.
+    """Rosenblatt's perceptron, a linear classifier.
 
     On separable data it ends with a hyperplane that makes no error, after at most (R / gamma)^2 mistakes, where R is
     the length of the longest point and gamma the largest possible margin. On other data it never would: it stops at

@@ -21,7 +21,7 @@ from maxmargin.runtime.validation import Array, Points
 
 @dataclass(frozen=True)
 class FitReport(TextReport):
-    """The account of one fit.
+    """The report of a fit: what was done, and the certificate of optimality.
 
     A fit may solve several problems (one-vs-one, one-vs-rest). Then objectives, evaluations and iterations are sums,
     as is the gap; the violation is the worst; ``margins`` has one entry per problem, and ``margin`` is the smallest.

@@ -37,7 +37,7 @@ def _has(name: str) -> Any:
 
 @documented()
 class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
-    """A classifier that was shown which changes of its points do not matter.
+    """Support vector classification with virtual support vectors, for known invariances.
 
     Parameters
     ----------

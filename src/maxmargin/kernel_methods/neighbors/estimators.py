@@ -113,15 +113,17 @@ class _KernelNeighbors(KernelParameters):
 
 @documented(KERNEL_ENTRIES)
 class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
-    """Vote of the nearest training points, by distance in feature space; with the Gaussian kernel, the Euclidean ones.
+    """k-nearest-neighbours classification by distance in feature space.
+
+    With the Gaussian kernel the neighbours are those of the Euclidean distance.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        How many vote.
+        Number of neighbours.
     weights : {"uniform", "distance"} or callable, default="uniform"
-        One vote each; votes of 1 / distance (a neighbour at distance zero outvotes all others); or a function of the
-        array of distances that returns the weights.
+        Uniform weights; weights of 1 / distance (a neighbour at distance zero decides alone); or a function of the
+        array of distances that returns weights.
     {kernel, gamma, degree, coef0, n_jobs}
 
     Attributes
@@ -186,7 +188,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
 
 @documented(KERNEL_ENTRIES)
 class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
-    """Mean of the targets of the nearest training points, by distance in feature space.
+    """k-nearest-neighbours regression by distance in feature space.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ from maxmargin.svm.kernel_input import expansion_of, gram_of
 @documented(SKLEARN_ENTRIES)
 @parameters
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernelMethod):
-    """Principal components in feature space.
+    """Kernel principal component analysis, with pre-images.
 
     A drop-in for ``sklearn.decomposition.KernelPCA`` that takes every kernel of this library, and finds pre-images
     without learning, too.

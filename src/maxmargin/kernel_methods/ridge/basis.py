@@ -46,7 +46,7 @@ NAMES = ("gaussian", "polynomial")
 @documented()
 @parameters
 class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
-    """Regression on basis functions, f(x) = w'Phi(x): least squares, or ridge regression with ``alpha`` > 0.
+    """Regression on basis functions, f(x) = w'Phi(x), by least squares or ridge regression.
 
     Parameters
     ----------

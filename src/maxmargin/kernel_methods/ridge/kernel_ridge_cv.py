@@ -46,7 +46,7 @@ ERROR_ROWS = 512  # whose errors are computed at a time
 @documented(SKLEARN_ENTRIES)
 @parameters
 class KernelRidgeCV(RidgeMethod):
-    """Kernel ridge regression that chooses alpha by leave-one-out.
+    """Kernel ridge regression with alpha chosen by leave-one-out cross-validation.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ SHOWN = 6  # rows of a combination, and entries of a vector, that the texts show
 
 @dataclass(frozen=True)
 class InseparabilityProof:
-    """Two weighted sums, one of each class, that are the same point: no hyperplane has the classes on its two sides.
+    """Proof that no hyperplane separates two classes: equal convex combinations of their points.
 
     Attributes
     ----------

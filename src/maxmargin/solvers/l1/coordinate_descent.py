@@ -209,7 +209,7 @@ def _losses(problem: PrimalProblem, slack: Array) -> float:
 
 @dataclass(frozen=True)
 class L1CoordinateDescent(LinearSolver):
-    """Working sets of columns, Newton steps on each by coordinate descent: the solver for ``penalty="l1"``.
+    """The solver for ``penalty="l1"``: Newton steps on working sets of columns, by coordinate descent.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def estimate(
 
 @dataclass(frozen=True)
 class StreamReport(TextReport):
-    """The account of :meth:`~maxmargin.LinearSVC.fit_stream`.
+    """The report of :meth:`~maxmargin.LinearSVC.fit_stream`.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class StreamReport(TextReport):
         and the share of wrong labels. NaN without such rows.
     seconds : float
     advice : str
-        What would help, if something is seen to.
+        Advice, if any.
 
     Examples
     --------
