@@ -98,7 +98,9 @@ class SVCCV(KernelClassifierSearch):
     ----------
     {best_params_, C_, gamma_, best_estimator_, cv_results_, error_reasons_, status_, n_splits_}
 
-    Notes ----- Data-dependent kernel parameters (``gamma="scale"``) are computed once, from all of X. With
+    Notes
+    -----
+    Data-dependent kernel parameters (``gamma="scale"``) are computed once, from all of X. With
     ``sample_weight``, models and scores are weighted; a scorer without weights gets the samples of nonzero weight.
 
     The first Ctrl-C ends the search: the attributes contain the scores so far, there is no refit, and

@@ -64,7 +64,9 @@ class OneClassSVMCV(OutlierMixin, KernelSearch):
     n_splits_, scorer_, refit_time_, n_features_in_
         As in ``GridSearchCV``.
 
-    Notes ----- ``"mass_volume"`` is minus the area under the mass-volume curve for masses from 0.9 to 0.999: how much
+    Notes
+    -----
+    ``"mass_volume"`` is minus the area under the mass-volume curve for masses from 0.9 to 0.999: how much
     of the space around the data has the scores that 90 % or more of the rows left out have (Goix 2016). It measures the
     ranking of points, so it selects the kernel well, but nu only as far as nu affects the ranking: without labels, data
     cannot tell how many outliers there are. Up to 8 columns the space is the bounding box of X; for more it is sampled

@@ -97,7 +97,9 @@ def set_interrupts(policy: str) -> None:
     --------
     interrupts : The same for a block of code.
 
-    Examples -------- In a notebook, so that ``model = SVC().fit(X, y)`` returns a model when the cell is interrupted:
+    Examples
+    --------
+    In a notebook, so that ``model = SVC().fit(X, y)`` returns a model when the cell is interrupted:
 
     >>> import maxmargin
     >>> maxmargin.set_interrupts("keep")

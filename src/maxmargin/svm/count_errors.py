@@ -193,7 +193,9 @@ class CountErrorsSVC(LinearClassifier, ClassifierMixin, Estimator):
         Problems that the search solved or skipped.
     n_features_in_ : int
 
-    Notes ----- At most 300 points are accepted. The margin, ``2 / |w|``, is infinite if always predicting the larger
+    Notes
+    -----
+    At most 300 points are accepted. The margin, ``2 / |w|``, is infinite if always predicting the larger
     class is optimal.
 
     Examples
