@@ -153,7 +153,7 @@ def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
     began = time.perf_counter()
     check_number("tolerance", tolerance, least=0)
     if tolerance >= 1:
-        raise ValueError(f"tolerance must be below 1, a share; got tolerance={shown(tolerance)}.")
+        raise ValueError(f"tolerance must be below 1, a fraction of the predictions; got tolerance={shown(tolerance)}.")
     check_is_fitted(estimator)
     check_is_expansion(estimator, "compress")
     if not (hasattr(estimator, "_expansion") and hasattr(estimator, "support_")):
