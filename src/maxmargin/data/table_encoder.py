@@ -111,7 +111,7 @@ class TableEncoder(TransformerMixin, Estimator):
 
     Examples
     --------
-    >>> from maxmargin.data.table_encoder import TableEncoder
+    >>> from maxmargin import TableEncoder
     >>> table = [[150.0, "green"], [120.0, "yellow"], [80.0, "green"]]
     >>> encoder = TableEncoder(columns=["weight", "colour"]).fit(table)
     >>> encoder.transform(table)

@@ -132,7 +132,7 @@ def load_picture(picture: Any) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.digits.example import load_picture
+    >>> from maxmargin.digits import load_picture
     >>> page = np.full((90, 70), 230, dtype=np.uint8)
     >>> page[20:70, 30:38] = 40
     >>> load_picture(page).round()[3]

@@ -46,7 +46,7 @@ class HistoryDisplay(Display):
     Examples
     --------
     >>> from maxmargin import SVC
-    >>> from maxmargin.displays.history import HistoryDisplay
+    >>> from maxmargin.displays import HistoryDisplay
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(80, noise=0.2, random_state=0)
     >>> histories = {name: SVC(solver=name).fit(X, y).history_ for name in ("smo", "active_set")}

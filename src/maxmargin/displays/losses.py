@@ -52,7 +52,7 @@ class LossDisplay(Display):
 
     Examples
     --------
-    >>> from maxmargin.displays.losses import LossDisplay
+    >>> from maxmargin.displays import LossDisplay
     >>> display = LossDisplay(("zero_one", "hinge")).plot()
     >>> list(display.lines_)
     ['zero_one', 'hinge']

@@ -80,7 +80,7 @@ class RegressionDisplay(Display):
     --------
     >>> import numpy as np
     >>> from maxmargin import SVR
-    >>> from maxmargin.displays.regression import RegressionDisplay
+    >>> from maxmargin.displays import RegressionDisplay
     >>> x = np.linspace(0, 6, 40)[:, None]
     >>> y = np.sin(x).ravel()
     >>> model = SVR(C=10, epsilon=0.2).fit(x, y)

@@ -60,8 +60,8 @@ class CompressionReport:
         Support vectors.
     tolerance : float
     change : float
-        What ``tolerance`` bounds: the share of changed labels, or the root mean squared change of a regression's values
-        divided by their standard deviation.
+        What ``tolerance`` bounds: the fraction of changed labels, or the root mean squared change of a regression's
+        values divided by their standard deviation.
     labels : bool
         Which of the two.
     rms_change, largest_change : float
@@ -141,7 +141,7 @@ def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from maxmargin import SVC
-    >>> from maxmargin.inspection.compression import compress
+    >>> from maxmargin import compress
     >>> X, y = load_iris(return_X_y=True)
     >>> model = SVC().fit(X, y)
     >>> small = compress(model, X)

@@ -108,7 +108,7 @@ def counterfactual(
     fixed : columns, optional
         Features that keep their values: positions, names or a mask.
     bounds : pair, optional
-        ``(low, high)``, each a number or one per feature; infinite where there is none.
+        ``(low, high)``, each a number or one per feature; infinite for no bound.
     margin : float, default=1e-6
         The smallest allowed decision value in favour of the desired prediction; the larger, the more certain.
 

@@ -63,7 +63,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelFileError
-        If the estimator, or something it holds, is not of a kind that can be saved; the message names it.
+        If the estimator, or one of its parameters, cannot be saved; the message names it.
     NotFittedError
         If the estimator is not fitted, or was left half-fitted by a fit that was refused.
 

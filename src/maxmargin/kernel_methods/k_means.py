@@ -57,7 +57,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     max_iter : int, default=300
         Iterations of one start.
     tol : float, default=1e-6
-        Iterations end when no point moves, or the inertia falls by less than this share of it.
+        Stop when no point changes its cluster, or the inertia decreases by less than this fraction.
     random_state : int or RandomState, optional
         For the starts.
     {n_jobs}
@@ -78,7 +78,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     --------
     Points by their direction, whatever their length:
 
-    >>> from maxmargin.kernel_methods.k_means import KernelKMeans
+    >>> from maxmargin import KernelKMeans
     >>> X = [[1.0, 0.1], [5.0, 0.2], [30.0, 1.0], [0.1, 1.0], [0.3, 4.0], [1.0, 28.0]]
     >>> model = KernelKMeans(n_clusters=2, kernel="cosine", random_state=0).fit(X)
     >>> model.labels_

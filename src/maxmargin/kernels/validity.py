@@ -104,7 +104,7 @@ def validate_gram(K: Any, tol: float = 1e-8) -> GramValidity:
     Returns
     -------
     GramValidity
-        Its text says in a sentence what was found; in a condition it is true if K is valid.
+        Prints as a sentence; true if K is valid.
 
     Raises
     ------

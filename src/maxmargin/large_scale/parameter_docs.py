@@ -31,7 +31,7 @@ X_train as X : array-like, memory map or sparse matrix of shape (n_samples, n_fe
 source : path, iterable or callable
     A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight), with one target.
 target : str or int, optional
-    The column of the file that holds the labels or targets.
+    The column of the file with the labels or targets.
 n_components_, n_iter_ : int
     Landmarks and Newton steps.
 report_ : ApproximateReport

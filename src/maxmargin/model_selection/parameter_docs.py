@@ -21,7 +21,7 @@ refit : bool, default=True
 refine : bool or int, default=False
     After the grid, search a finer one around the best cell; a number repeats this.
 degree, coef0 : float, default=3, 0.0
-    Parameters of a kernel given by name that are not searched.
+    Fixed parameters of a kernel given by name.
 cache_size : float, default=1000
     Megabytes for kernel values. If those of all rows do not fit, every fit computes its own.
 max_seconds : float or None, default=None

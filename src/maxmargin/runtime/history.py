@@ -108,7 +108,7 @@ class History:
 
     Examples
     --------
-    >>> from maxmargin.runtime.history import History
+    >>> from maxmargin import History
     >>> history = History()
     >>> history.append(iteration=1, objective=5.0, dual=1.0)
     >>> history.append(iteration=2, objective=4.0, dual=3.0, n_support=7)

@@ -129,4 +129,4 @@ class LinearSolver(Solver, abc.ABC):
 
     @abc.abstractmethod
     def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
-        """Go on from a run that has begun, and is not at its end yet."""
+        """Continue an unfinished run."""

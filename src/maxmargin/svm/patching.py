@@ -87,7 +87,7 @@ def patch_sklearn(names: str | Iterable[str] | None = None, *, verbose: bool = F
     names : str or list of str, optional
         Which classes: "SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", ...; all that there are by default.
     verbose : bool, default=False
-        Report what was replaced, on standard error or wherever the program logs.
+        Report what was replaced, by logging or on standard error.
 
     Returns
     -------

@@ -145,7 +145,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     Words, compared by their shared pairs of letters:
 
     >>> import numpy as np
-    >>> from maxmargin.kernel_methods.neighbors import KernelKNeighborsClassifier
+    >>> from maxmargin import KernelKNeighborsClassifier
     >>> def shared_pairs(s, t):
     ...     return len(set(zip(s, s[1:])) & set(zip(t, t[1:])))
     >>> words = ["running", "jumping", "singing", "jumped", "walked", "talked"]
@@ -207,7 +207,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
 
     Examples
     --------
-    >>> from maxmargin.kernel_methods.neighbors import KernelKNeighborsRegressor
+    >>> from maxmargin import KernelKNeighborsRegressor
     >>> model = KernelKNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [2.0], [9.0]], [0.0, 1.0, 4.0, 81.0])
     >>> model.predict([[0.4], [1.6]])
     array([0.5, 2.5])

@@ -104,7 +104,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
     Two rings, which no straight line tells apart, lie apart along the first component.
 
     >>> import numpy as np
-    >>> from maxmargin.kernel_methods.pca import KernelPCA
+    >>> from maxmargin import KernelPCA
     >>> angle = np.linspace(0.0, 6.0, 20)
     >>> ring = np.column_stack((np.cos(angle), np.sin(angle)))
     >>> pca = KernelPCA(n_components=6, kernel="rbf", gamma=0.3)

@@ -84,7 +84,7 @@ class KernelRidgeCV(RidgeMethod):
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.kernel_methods.ridge import KernelRidgeCV
+    >>> from maxmargin import KernelRidgeCV
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(0, 6, (60, 1))
     >>> y = np.sin(x).ravel() + 0.1 * rng.standard_normal(60)

@@ -135,7 +135,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of objects
             Training points; with ``kernel="precomputed"`` their kernel matrix.
         {y_ignored}
         sample_weight : array-like of shape (n_samples,), optional
@@ -168,7 +168,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of objects
             Points; with ``kernel="precomputed"`` their kernel values with the training points.
 
         Returns
@@ -203,7 +203,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of objects
             Points, like the training points, or better others; for a precomputed kernel, its training matrix.
         {rows, random_state}
 

@@ -90,7 +90,7 @@ def separability(X: Any, y: Any, *, fit_intercept: bool = True) -> Separability:
     Returns
     -------
     Separability
-        With ``w`` and ``b``, or with ``proof``; printed, it says which.
+        With ``w`` and ``b``, or with ``proof``.
 
     Raises
     ------

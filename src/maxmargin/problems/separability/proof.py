@@ -97,7 +97,7 @@ class InseparabilityProof:
         Raises
         ------
         ValueError
-            If it is no proof for these points and labels; the message says why.
+            If it is not a proof for these points and labels; the message says why.
         """
         objects = as_objects(X) if self.kernel is not None and self.kernel.takes_objects else None
         X = check_points(X) if objects is None else objects

@@ -223,7 +223,7 @@ class L1CoordinateDescent(LinearSolver):
     >>> import numpy as np
     >>> from maxmargin.runtime.control import Control
     >>> from maxmargin.problems.l1 import L1Problem, certify_l1
-    >>> from maxmargin.solvers.l1.coordinate_descent import L1CoordinateDescent
+    >>> from maxmargin.solvers import L1CoordinateDescent
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 50))
     >>> problem = L1Problem(X, np.sign(X[:, 0] - X[:, 1]), np.full(200, 0.02))

@@ -98,9 +98,9 @@ class NuSVC(KernelClassifier):
     Parameters
     ----------
     nu : float, default=0.5
-        In (0, 1]; at most twice the share of the smaller class, in every pair of classes. A larger value is an error;
-        only the default, and a value that is made infeasible by weights, are lowered to the largest feasible one with a
-        warning.
+        In (0, 1]; at most twice the fraction of the smaller class, in every pair of classes. A larger value is an
+        error, except that the default, and a value that only weights make infeasible, are lowered to the largest
+        feasible one with a warning.
     {kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size}
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class.

@@ -53,7 +53,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     C : float, default=1.0
         Penalty of slack, > 0; ``inf`` is a hard margin, an error if the classes cannot be separated.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One-vs-rest, or the joint problem of Crammer and Singer (hinge loss, a solver of its own).
+        One-vs-rest, or the joint problem of Crammer and Singer (hinge loss, its own solver).
     fit_intercept : bool, default=True
     intercept_scaling : float or None, default=None
         None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is

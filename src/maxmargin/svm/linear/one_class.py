@@ -64,8 +64,8 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
 
     Notes
     -----
-    A point exactly on the boundary counts as inside. Where no halfspace without the origin holds that many points, the
-    model is constant: w and rho are zero, every point is inside, and a warning says so.
+    A point exactly on the boundary counts as inside. If every halfspace with that many points contains the origin, the
+    model is constant: w and rho are zero, every point is inside, and a warning is issued.
 
     See Also
     --------
@@ -73,7 +73,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
 
     Examples
     --------
-    >>> from maxmargin.svm.linear.one_class import LinearOneClassSVM
+    >>> from maxmargin import LinearOneClassSVM
     >>> model = LinearOneClassSVM(nu=0.25).fit([[1.0, 1.0], [1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])
     >>> model.predict([[2.0, 2.0], [0.1, 0.1]])
     array([ 1, -1])

@@ -32,7 +32,7 @@ verbose : int or bool, default=0
 random_state : int, RandomState or None, default=None
     Seed of stochastic solvers. None is a fixed seed: the fit is deterministic.
 max_iter : int, default=1000
-    Largest number of iterations (epochs, for methods that go through the rows), -1 for no limit.
+    Maximum number of iterations (epochs, for coordinate descent and stochastic methods); -1 for no limit.
 warm_start : bool, default=False
     Start from the solution of the last fit. The barrier method gains only if the start is already optimal.
 history_ : History
