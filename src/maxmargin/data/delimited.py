@@ -2,8 +2,8 @@
 
 The first records tell the delimiter, whether the first of them is a header, and what each column holds: numbers,
 booleans (true and false, which become 1 and 0) or text. After that the file is read in blocks by a compiled reader:
-pyarrow's for large files, where it is installed, NumPy's otherwise. A block that this reader refuses is read again
-record by record, which finds the line and the column to name.
+pyarrow's for large files, where it is installed, NumPy's where all columns are numbers. Other blocks, and those that
+this reader refuses, are read as records, which finds the line and the column to name where something is wrong.
 
 Time is linear in the bytes, and what is held beside the result is a block: a megabyte of text, or a line where lines
 are longer.
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -44,7 +44,6 @@ SAMPLE_MAX_CELLS = 1_000_000  # of them, in wide tables: as strings they take 60
 FIRST_LINES = 20  # that suffice to find the delimiter
 LABEL_MAX_LETTERS = 200  # longer ones are documents, and no labels
 TABLE_MAX_COLUMNS = 1_000_000  # of text tables; a record takes 60 MB as strings
-STRUCTURED_MAX_COLUMNS = 2000  # of NumPy's reader for columns of several kinds, which takes long to set up for more
 SEPARATOR_LINE = re.compile(r'"?sep=(.|\t)"?', re.IGNORECASE)
 CHUNK_MAX_CELLS = 1_000_000  # of the records that are put together at once
 
@@ -117,9 +116,9 @@ class DelimitedTable:
         """What each wanted column holds, by all of their values."""
         return kinds_of(self.source, self.names, self.first, layout, set(text), self._records())
 
-    def chunks(self, layout: Layout, kinds: dict[int, str]) -> Iterator[tuple[Array, Array | None]]:
-        """Features and targets, as many rows at a time as a block of text holds."""
-        dtype = self._dtype(layout, kinds)
+    def data_blocks(self) -> Iterator[tuple[bytes | None, Iterator[Record]]]:
+        """The text below the header in blocks: its bytes, None where a quoted field goes on into the next block (then
+        its records are all that follow), and its records."""
         blocks = self.source.blocks()
         for line, block in blocks:
             if line + block.count(b"\n") <= self.begin:
@@ -127,132 +126,100 @@ class DelimitedTable:
             if line < self.begin:
                 block = block.split(b"\n", self.begin - line)[-1]
                 line = self.begin
-            if self.delimiter != " " and block.count(b'"') % 2:  # a quoted field goes on into the next block
-                yield from self._slowly(self._records_from(line, block, blocks), layout, kinds)
-                return
-            chunk = self._fast(block, layout, kinds, dtype)
-            if chunk is None:
-                yield from self._slowly(self._records_from(line, block, iter(())), layout, kinds)
-            elif len(chunk[0]):
-                yield chunk
+            goes_on = self.delimiter != " " and block.count(b'"') % 2
+            records = self._records_from(line, block, blocks if goes_on else iter(()))
+            yield None if goes_on else block, records
 
-    def _dtype(self, layout: Layout, kinds: dict[int, str]) -> Any:
-        """The type of a row for NumPy's reader: numbers where numbers are wanted, objects elsewhere; None if there are
-        too many columns for it."""
-        numbers = {position + self.first for position, kind in kinds.items() if kind == "number"}
-        if len(numbers) == self.all_width:
-            return np.dtype(np.float64)
-        if self.all_width > STRUCTURED_MAX_COLUMNS and self.arrow is None:
-            return None
-        return np.dtype([(str(i), np.float64 if i in numbers else object) for i in range(self.all_width)])
-
-    def _fast(
-        self, block: bytes, layout: Layout, kinds: dict[int, str], dtype: Any
-    ) -> tuple[Array, Array | None] | None:
-        """The block as a compiled reader reads it; None if something is wrong with it, or it might be."""
-        if dtype is None:
-            return None
-        if self.arrow is not None and block.strip():
-            numbers = {position + self.first for position, kind in kinds.items() if kind == "number"}
-            places = [position + self.first for position in layout.wanted]
-            columns = read_block(self.arrow, block, self.delimiter, self.all_width, numbers, places)
-            if columns is not None:
-                try:
-                    return self._assembled(columns, layout, kinds)
-                except (ValueError, OverflowError):
-                    return None
-        text = block.decode()
-        if not text.strip():
-            return np.empty((0, len(layout.features))), None
-        lines = _lines(text) if '"' in text else text.split("\n")
-        options: dict[str, Any] = {"comments": None, "ndmin": 1}
-        if self.delimiter != " ":
-            options |= {"delimiter": self.delimiter, "quotechar": '"'}
-        try:
-            if dtype == np.float64:
-                table = np.loadtxt(lines, dtype, **{**options, "ndmin": 2})
-                if table.shape[1] != self.all_width or not np.isfinite(table).all():
-                    return None
-                X = table if layout.target is None else table[:, layout.features]
-                if layout.target is None and layout.features != list(range(self.all_width)):
-                    X = table[:, layout.features]
-                return np.ascontiguousarray(X), None if layout.target is None else table[:, layout.target].copy()
-            table = np.loadtxt(lines, dtype, **options)
-            columns = [table[str(position + self.first)] for position in layout.wanted]
-            return self._assembled(columns, layout, kinds)
-        except (ValueError, OverflowError):
-            return None
-
-    def _assembled(self, columns: list[Any], layout: Layout, kinds: dict[int, str]) -> tuple[Array, Array | None]:
-        """Features and targets from columns; a ValueError says that a value is wrong."""
-        made = []
-        for position, column in zip(layout.wanted, columns, strict=True):
-            kind = kinds[position]
-            if kind == "number":
-                values = np.asarray(column, np.float64)
-                if not np.isfinite(values).all():
-                    raise ValueError
-            else:
-                words = {word: word.strip() for word in set(column)}
-                longest = LABEL_MAX_LETTERS if position == layout.target else np.inf
-                if any(is_missing_word(word) or len(word) > longest for word in words.values()):
-                    raise ValueError
-                if kind == "boolean":
-                    if not all(word.lower() in BOOLEANS for word in words.values()):
-                        raise ValueError
-                    values = np.array([BOOLEANS[words[word].lower()] for word in column])
-                else:
-                    values = np.fromiter((words[word] for word in column), object, len(column))
-            made.append(values)
-        targets = None if layout.target is None else made.pop()
-        return stacked(made), targets
-
-    def _slowly(
-        self, records: Iterator[Record], layout: Layout, kinds: dict[int, str]
-    ) -> Iterator[tuple[Array, Array | None]]:
-        """Record by record, with an error for the first that is wrong."""
-        rows: list[list[str]] = []
+    def chunks(self, layout: Layout, kinds: dict[int, str]) -> Iterator[tuple[Array, Array | None]]:
+        """Features and targets, as many rows at a time as a block of text holds."""
         most = max(1, CHUNK_MAX_CELLS // self.all_width)
-        wide = self.all_width > STRUCTURED_MAX_COLUMNS
-        for line, fields in records:
-            self._check(line, fields, layout, kinds)
-            rows.append(fields)
-            if len(rows) == most:
-                yield self._from_wide_rows(rows, layout, kinds) if wide else self._from_rows(rows, layout, kinds)
-                rows = []
-        if rows:
-            yield self._from_wide_rows(rows, layout, kinds) if wide else self._from_rows(rows, layout, kinds)
+        for block, records in self.data_blocks():
+            chunk = None if block is None or not block.strip() else self._compiled(block, layout, kinds)
+            if chunk is not None:
+                yield chunk
+                continue
+            while some := list(itertools.islice(records, most)):
+                yield self._from_records(some, layout, kinds)
 
-    def _from_wide_rows(
-        self, rows: list[list[str]], layout: Layout, kinds: dict[int, str]
+    def _compiled(self, block: bytes, layout: Layout, kinds: dict[int, str]) -> tuple[Array, Array | None] | None:
+        """The block as a compiled reader reads it; None if something is wrong with it, or it might be."""
+        numbers = [position for position in layout.wanted if kinds[position] == "number"]
+        try:
+            if self.arrow is not None:
+                places = [position + self.first for position in layout.wanted]
+                of_numbers = {position + self.first for position in numbers}
+                columns = read_block(self.arrow, block, self.delimiter, self.all_width, of_numbers, places)
+                if columns is not None:
+                    found = dict(zip(layout.wanted, columns, strict=True))
+                    values = [found.pop(position) for position in numbers]
+                    table = np.column_stack(values) if values else np.empty((len(columns[0]), 0))
+                    return self._assembled(table, numbers, found, layout, kinds)
+            if len(numbers) == self.all_width:
+                text = block.decode()
+                options = {} if self.delimiter == " " else {"delimiter": self.delimiter, "quotechar": '"'}
+                lines = _lines(text) if '"' in text else text.split("\n")
+                table = np.loadtxt(lines, np.float64, comments=None, ndmin=2, **options)  # type: ignore[call-overload]
+                if table.shape[1] == self.all_width:
+                    return self._assembled(table[:, numbers], numbers, {}, layout, kinds)
+        except (ValueError, OverflowError):
+            pass
+        return None
+
+    def _from_records(self, records: list[Record], layout: Layout, kinds: dict[int, str]) -> tuple[Array, Array | None]:
+        """The records as features and targets, or an error for the first that is wrong."""
+        numbers = [position for position in layout.wanted if kinds[position] == "number"]
+        try:
+            if any(len(fields) != self.all_width for _, fields in records):
+                raise ValueError
+            words = [fields[position + self.first] for _, fields in records for position in numbers]
+            letters = "".join(words)
+            if "_" in letters or not letters.isascii():  # Python would read 1_000 as a number
+                raise ValueError
+            others = {
+                position: [fields[position + self.first] for _, fields in records]
+                for position in layout.wanted
+                if kinds[position] != "number"
+            }
+            values = np.fromiter(map(float, words), np.float64, len(words)).reshape(len(records), len(numbers))
+            return self._assembled(values, numbers, others, layout, kinds)
+        except ValueError:
+            for record in records:
+                self._check(*record, layout, kinds)
+            raise
+
+    def _assembled(
+        self, values: Array, numbers: list[int], others: dict[int, Any], layout: Layout, kinds: dict[int, str]
     ) -> tuple[Array, Array | None]:
-        """Checked records of many columns, put together by rows: a column of its own would take more time."""
-        wanted = layout.wanted
-        numbers = [j for j, position in enumerate(wanted) if kinds[position] == "number"]
-        others = [j for j, position in enumerate(wanted) if kinds[position] != "number"]
-        booleans = {j for j in others if kinds[wanted[j]] == "boolean"}
-        places = [position + self.first for position in wanted]
-        values = np.empty((len(rows), len(places)), object if others else np.float64)
-        values[:, numbers] = np.array([[fields[places[j]] for j in numbers] for fields in rows], np.float64)
-        for row, fields in enumerate(rows):
-            for j in others:
-                word = fields[places[j]].strip()
-                values[row, j] = BOOLEANS[word.lower()] if j in booleans else sys.intern(word)
-        if layout.target is None:
-            return values, None
-        targets = values[:, -1]
-        X = values[:, :-1]
-        if X.dtype == object and not any(kinds[position] == "text" for position in layout.features):
-            X = X.astype(np.float64)
-        numeric = kinds[layout.target] != "text"
-        return np.ascontiguousarray(X), targets.astype(np.float64) if numeric else targets.copy()
-
-    def _from_rows(self, rows: list[list[str]], layout: Layout, kinds: dict[int, str]) -> tuple[Array, Array | None]:
-        columns: list[Any] = []
-        for position in layout.wanted:
-            words = [fields[position + self.first] for fields in rows]
-            columns.append([float(word) for word in words] if kinds[position] == "number" else words)
-        return self._assembled(columns, layout, kinds)
+        """Features and targets from the values of columns of numbers and the words of others; a ValueError says that
+        one of them is wrong."""
+        if not np.isfinite(values).all():
+            raise ValueError
+        columns: dict[int, Array] = {}
+        for position, column in others.items():
+            words = {word: word.strip() for word in set(column)}
+            longest = LABEL_MAX_LETTERS if position == layout.target else np.inf
+            if any(is_missing_word(word) or len(word) > longest for word in words.values()):
+                raise ValueError
+            if kinds[position] == "boolean":
+                if not all(word.lower() in BOOLEANS for word in words.values()):
+                    raise ValueError
+                columns[position] = np.array([BOOLEANS[words[word].lower()] for word in column])
+            else:
+                columns[position] = np.fromiter((words[word] for word in column), object, len(column))
+        y = columns.pop(layout.target, None) if layout.target is not None else None
+        if layout.target is not None and y is None:
+            at = numbers.index(layout.target)
+            y, values = values[:, at].copy(), np.delete(values, at, axis=1)
+            numbers = [position for position in numbers if position != layout.target]
+        if numbers == layout.features:
+            return np.ascontiguousarray(values), y
+        texts = any(column.dtype == object for column in columns.values())
+        X = np.empty((len(values), len(layout.features)), object if texts else np.float64)
+        places = {position: j for j, position in enumerate(layout.features)}
+        X[:, [places[position] for position in numbers]] = values
+        for position, column in columns.items():
+            X[:, places[position]] = column
+        return X, y
 
     def _check(self, line: int, fields: list[str], layout: Layout, kinds: dict[int, str]) -> None:
         if len(fields) != self.all_width:

@@ -199,16 +199,9 @@ def _text_parts(table: DelimitedTable, places: list[int], texts: set[int], notes
     numbers = {i + table.first for i in places if i not in texts}
     fields = [i + table.first for i in places]
     words: dict[str, str | None] = {}  # each word once
-    blocks = table.source.blocks()
-    for line, block in blocks:
-        if line + block.count(b"\n") <= table.begin:
-            continue
-        if line < table.begin:
-            block = block.split(b"\n", table.begin - line)[-1]
-            line = table.begin
-        goes_on = table.delimiter != " " and block.count(b'"') % 2
+    for block, records in table.data_blocks():
         columns: Any = None
-        if table.arrow is not None and not goes_on and block.strip():
+        if table.arrow is not None and block is not None and block.strip():
             columns = read_block(
                 table.arrow, block, table.delimiter, table.all_width, numbers, fields, gaps=sorted(_spellings())
             )
@@ -221,7 +214,7 @@ def _text_parts(table: DelimitedTable, places: list[int], texts: set[int], notes
             ]
             continue
         rows: list[list[str]] = []
-        for number, fields_of in table._records_from(line, block, blocks if goes_on else iter(())):
+        for number, fields_of in records:
             if table.is_footer(fields_of):
                 footer.append((number, len(fields_of)))
                 continue

@@ -13,7 +13,6 @@ and an intercept is -rho.
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from maxmargin.io._errors import ModelFileError
 from maxmargin.io._libsvm_text import INT_MAX, KERNELS, LibsvmModel, parse, write
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.kernels.gram.operator import computing_form
-from maxmargin.runtime.validation import Array, available_memory, callers_level, check_number
+from maxmargin.runtime.validation import Array, available_memory, check_number, warn
 from maxmargin.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import pairs
@@ -114,11 +113,9 @@ def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = Non
         raise ModelFileError(f"{name} is empty.")
     model = parse(name, text)
     if model.ignored:
-        warnings.warn(
+        warn(
             f"{name} has probability estimates ({', '.join(model.ignored)}), which are left out: decision values and "
-            "labels do not depend on them.",
-            UserWarning,
-            stacklevel=callers_level(),
+            "labels do not depend on them."
         )
     return _estimator(name, model, n_features)
 

@@ -17,7 +17,6 @@ to w_i times its squared distance from those drawn so far, and of several draws 
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -32,7 +31,7 @@ from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import Array, callers_level, check_choice, check_number, check_weights
+from maxmargin.runtime.validation import Array, check_choice, check_number, check_weights, warn
 from maxmargin.svm.kernel_input import self_similarity
 from maxmargin.svm.models.expansion import KernelExpansion
 
@@ -120,10 +119,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         gram, anchors = self._gram_of(X, rows.representative, rows.weight)
         count = min(int(self.n_clusters), gram.n)
         if count < self.n_clusters:
-            warnings.warn(
+            warn(
                 f"There are {gram.n} different points for n_clusters={self.n_clusters}: each is a cluster of its own.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
 
         rng = check_random_state(self.random_state)
@@ -136,11 +134,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 best = division
         assert best is not None
         if not best.settled:
-            warnings.warn(
+            warn(
                 f"KernelKMeans stopped after max_iter={self.max_iter} iterations while points still moved; the inertia "
                 f"is {best.inertia:.6g}. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
 
         self._diagonal, self._square_norms = diagonal, best.square_norms

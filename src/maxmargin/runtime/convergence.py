@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.runtime.control import Status
-from maxmargin.runtime.validation import Points, callers_level
+from maxmargin.runtime.validation import Points, warn
 
 # scikit-learn's words at the limit of iterations, by which programs filter (the two blanks are its own).
 KERNEL_WORDS = (
@@ -31,11 +30,10 @@ def warn_unless_converged(
         return
     name = type(estimator).__name__
     first = words.format(name=name, max_iter=estimator.max_iter) if status is Status.MAX_ITER else ""
-    warnings.warn(
+    warn(
         f"{first}{name} did not converge ({advice or status.value}). The model is the best one so far: its "
         f"{distance}.{hint}",
         ConvergenceWarning,
-        stacklevel=callers_level(),
     )
 
 

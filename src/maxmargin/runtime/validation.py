@@ -292,11 +292,9 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
         raise ValueError(f"sample_weight[{where}] is {value}: weights must be finite.")
     negative = np.flatnonzero(weights < 0)
     if 0 < len(negative) < n_samples:
-        warnings.warn(
+        warn(
             f"sample_weight[{negative[0]}] is {weights[negative[0]]:g}: rows with a negative weight are left out, "
-            f"{len(negative):,} of {n_samples:,}.",
-            UserWarning,
-            stacklevel=callers_level(),
+            f"{len(negative):,} of {n_samples:,}."
         )
     if weights.max(initial=0.0) > 1e100:
         raise ValueError(f"sample_weight reaches {weights.max():.1e}: sums would overflow. Divide the weights by that.")
@@ -362,6 +360,11 @@ def check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False; got {shown(value)}.")
     return bool(value)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that points at the line outside this package that led to it."""
+    warnings.warn(message, category, stacklevel=callers_level())
 
 
 def callers_level() -> int:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -36,7 +35,7 @@ from maxmargin.problems.optimality import offsets
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import Array, callers_level, check_labels, check_number, check_training
+from maxmargin.runtime.validation import Array, check_labels, check_number, check_training, warn
 from maxmargin.solvers import SOLVERS, KernelSolver
 from maxmargin.svm.kernel.solving.batch import OPTIMAL, KernelValues, one_problem, solve_posed
 from maxmargin.svm.linear.function import LinearClassifier
@@ -275,11 +274,10 @@ class CountErrorsSVC(LinearClassifier, ClassifierMixin, Estimator):
         self.objective_, self.lower_bound_ = float(search.best), float(bound)
         if not status.converged:
             advice = "max_nodes" if status is Status.MAX_ITER else "max_seconds"
-            warnings.warn(
+            warn(
                 f"CountErrorsSVC did not converge (stopped after {search.n_nodes:,} nodes: raise {advice}, or use "
                 f"fewer points). The model is the best one so far: its objective is {search.best:.6g}, and no model "
                 f"has less than {bound:.6g}.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
         return self

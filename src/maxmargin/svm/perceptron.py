@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -20,13 +19,13 @@ from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
-    callers_level,
     check_flag,
     check_labels,
     check_new_points,
     check_number,
     check_targets,
     check_training,
+    warn,
 )
 from maxmargin.solvers.teaching.perceptron import PerceptronRun, epochs
 from maxmargin.svm.linear.function import LinearClassifier
@@ -286,13 +285,12 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
         if not self.converged_:
             worst = int(errors.argmax())
             which = "y" if len(runs) == 1 else f"y == {self.classes_.tolist()[worst]!r}"
-            warnings.warn(
+            warn(
                 f"Perceptron did not converge ({reason}, after {self.n_iter_:,} epochs): {errors[worst]:,} of "
                 f"{n_samples:,} training points are on the wrong side, and the model is the best one so far. Not "
                 f"separable? separability(X, {which}) tells; SVC is made for such data. If separable, raise max_iter "
                 "or scale the columns of X.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
 
     @all_or_nothing(copies=("_runs", "mistakes_"))

@@ -200,7 +200,7 @@ class FitOutcome(Protocol):
     @property
     def solver(self) -> SolverUsed: ...
     @property
-    def n_iter(self) -> Array: ...
+    def n_iter(self) -> Array | int: ...
     @property
     def margins(self) -> Array: ...
     @property
@@ -230,7 +230,7 @@ def report_fit(
     estimator: Any,
     context: FittedRows,
     outcome: FitOutcome,
-    X: Points,
+    X: Points | None,
     *,
     model: str,
     parameters: Callable[[], str],
@@ -238,9 +238,11 @@ def report_fit(
     error_name: str = "training error",
     n_support: Callable[[], int] | None = None,
     kind: type[FitReport] = FitReport,
+    **more: Any,
 ) -> None:
     """The last step of a fit: ``report_``, ``history_``, and the warning unless it converged. Report and history are
-    made when they are read: a fit of a millisecond does not wait for them."""
+    made when they are read: a fit of a millisecond does not wait for them. X is for a hint at columns to scale (None:
+    the rows are not in this process), ``more`` the fields that a report of ``kind`` adds."""
     kernel, seconds, threads, dtype = context.kernel, context.control.seconds, context.threads, context.dtype
     n_samples, tol, used = context.input_shape[0], float(estimator.tol), outcome.solver
     n_features, n_vectors = getattr(estimator, "n_features_in_", 0), len(getattr(estimator, "support_", ()))
@@ -253,7 +255,7 @@ def report_fit(
             "kernel": kernel,
             "parameters": parameters(),
             "status": outcome.status,
-            "n_iter": int(outcome.n_iter.sum()),
+            "n_iter": int(np.sum(outcome.n_iter)),
             "kernel_evaluations": used.evaluations,
             "n_support": n_vectors if n_support is None else n_support(),
             "n_samples": n_samples,
@@ -267,11 +269,12 @@ def report_fit(
             "dtype": str(dtype),
             "threads": threads,
             **combine(outcome.certificates),
+            **more,
         }
 
     estimator.report_, estimator.history_ = kind.deferred(fields), outcome.history
     if not outcome.status.converged:
-        hint = scaling_hint(X, getattr(estimator, "feature_names_in_", None))
+        hint = "" if X is None else scaling_hint(X, getattr(estimator, "feature_names_in_", None))
         distance = estimator.report_.distance_from_optimum()
         warn_unless_converged(
             estimator, outcome.status, distance, advice=outcome.advice, hint=hint, words=kind.scikit_learn_words

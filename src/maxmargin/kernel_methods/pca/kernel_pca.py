@@ -17,7 +17,6 @@ kernel between projections, learns the way back (Bakır, Weston & Schölkopf 200
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -38,13 +37,13 @@ from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
-    callers_level,
     check_choice,
     check_flag,
     check_memory,
     check_number,
     check_points,
     shown,
+    warn,
 )
 from maxmargin.svm.kernel_input import expansion_of, gram_of
 
@@ -299,11 +298,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
             Z, begin, points, kernel, coefficients, training, self._means, int(max_iter), tol
         )
         if unsettled:
-            warnings.warn(
+            warn(
                 f"{unsettled} of {len(Z)} pre-images are not settled within tol={tol:g} widths of the kernel after "
                 f"max_iter={max_iter} steps: raise max_iter or tol, or keep more components.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
         return found
 

@@ -21,7 +21,6 @@ without the means if there is no intercept.
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ import scipy.linalg
 
 from maxmargin.kernel_methods.ridge.cholesky import cholesky, cholesky_solve
 from maxmargin.runtime.threads import single_threaded_blas
-from maxmargin.runtime.validation import Array, callers_level, check_memory
+from maxmargin.runtime.validation import Array, check_memory, warn
 
 CHUNK_ROWS = 512  # rows at a time
 
@@ -167,7 +166,7 @@ class RidgeSystem:
             )
         else:
             return
-        warnings.warn(message, scipy.linalg.LinAlgWarning, stacklevel=callers_level())
+        warn(message, scipy.linalg.LinAlgWarning)
 
 
 def _noise(values: Array) -> float:

@@ -79,7 +79,7 @@ class ActiveSet(KernelSolver):
             if apart.f is not None:
                 gradient = problem.gradient(apart.f, apart.a)
                 if optimality.violation(problem, apart.a, gradient) <= tol * problem.tol_scale:
-                    return Solution(apart.a, apart.f, Status.OPTIMAL, n_before, note=note)
+                    return Solution(apart.a, apart.f, Status.OPTIMAL, n_before, fresh=True, note=note)
         run = _Run(self, problem, gram, tol, control, start)
         run.n_iter = n_before
         run.limit = max(run.limit, n_before + MIN_STEPS) if control.max_iter < 0 else run.limit

@@ -6,7 +6,6 @@ rows (``own``), which are too certain; a warning says so.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin.runtime.validation import Array, callers_level
+from maxmargin.runtime.validation import Array, warn
 from maxmargin.svm.calibration.calibrated import Calibration, fit_binary, fit_classes, log_loss
 from maxmargin.svm.calibration.folds import Folds
 
@@ -98,6 +97,6 @@ def calibration_of(
         )
         loud.append((text, ConvergenceWarning))
     for text, category in loud:
-        warnings.warn(f"calibration: {text}.", category, stacklevel=callers_level())
+        warn(f"calibration: {text}.", category)
     note = "; ".join(notes + [text for text, _ in loud])
     return Calibration(goal.method, kind, maps, folds.count, n_out_of_fold, float(loss), note)

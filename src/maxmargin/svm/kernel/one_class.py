@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import callers_level, check_number, check_weights
+from maxmargin.runtime.validation import check_number, check_weights, warn
 from maxmargin.svm.kernel.context import InputRows, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import Formulation, OneClass
@@ -90,11 +89,7 @@ class OneClassSVM(RegionMixin, UpdateMixin, KernelSVM):
         """The fit over validated points and weights."""
         context = prepare(self, rows, kernel)
         if context.n == 1 and rows.X.shape[0] > 1:
-            warnings.warn(
-                "All training points are identical: every point like them is an inlier, any other an outlier.",
-                UserWarning,
-                stacklevel=callers_level(),
-            )
+            warn("All training points are identical: every point like them is an inlier, any other an outlier.")
         with context.control.catching_interrupts():
             (model,), outcome = self._fit_functions(context, [formulation], [context.target], start)
             self._training_rows = rows if self.warm_start else None

@@ -8,7 +8,6 @@ are held out are never learnt from, and tell how good the model is; see :mod:`ma
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -25,12 +24,12 @@ from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
-    callers_level,
     check_labels,
     check_new_points,
     check_number,
     check_targets,
     check_training,
+    warn,
 )
 from maxmargin.svm.streaming.learner import Stream
 from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate
@@ -375,9 +374,8 @@ class StreamingMixin:
             advice=scaling_hint(run.held[0][0], getattr(self, "feature_names_in_", None)).strip() if dense else "",
         )
         if status is not None:
-            warnings.warn(
+            warn(
                 f"fit_stream was cut short in epoch {run.epoch}, after {run.rows:,} rows: {status.value}. The model is "
                 "the average over these rows.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
