@@ -2,10 +2,10 @@
 ======================================================================
 
 For one column, exp(-(x - z)^2 / 2) is the inner product of the features exp(-x^2 / 2) x^k / sqrt(k!), k = 0, 1, 2,
-... Cut after some order, the sum is right near the origin first and follows the bump further out with every term
-(left). The error is largest where both points are farthest out, and has a formula: the right picture shows the
-largest error measured on points up to a distance R (dots) on the line that the library promises. Beyond order R^2 it
-falls faster and faster, down to rounding.
+... Truncated after some order, the sum is accurate near the origin, and further out with every term (left). The error
+is largest for the points farthest from the origin. The right picture shows the largest error measured on points up to
+a distance R (dots) and the bound that the library guarantees (lines). Beyond order R^2 it falls faster and faster,
+down to rounding.
 """
 
 import matplotlib.pyplot as plt

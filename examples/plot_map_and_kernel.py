@@ -3,9 +3,9 @@
 
 The kernel (1 + x'z)^p is an inner product of explicit features, all monomials up to degree p with the right factors.
 A linear classifier of the features and a kernel classifier of the points are therefore the same classifier: the two
-pictures on the left agree as exactly as the solver was asked to be. What differs is the work. An inner product of
-features costs one multiplication for each monomial, and there are C(d + p, p) of them for d columns; the kernel costs
-d multiplications and a power. The right picture counts both, on handwritten digits cut to their last d pixels.
+pictures on the left agree within the tolerance of the solver. They differ in cost. An inner product of features costs
+one multiplication for each monomial, and there are C(d + p, p) of them for d columns; the kernel costs d
+multiplications and a power. The right picture counts both, on handwritten digits cut to their last d pixels.
 """
 
 import matplotlib.pyplot as plt

@@ -41,7 +41,7 @@ LEGEND = {
 @documented(DISPLAY_ENTRIES)
 @dataclass(eq=False, repr=False, kw_only=True)
 class MarginDisplay(Display):
-    """The picture of a classifier, or of a one-class model, on two-dimensional data.
+    """Plot the decision function of a classifier or one-class model in two dimensions.
 
     Usually made by :meth:`from_estimator`.
 
@@ -84,7 +84,7 @@ class MarginDisplay(Display):
     Examples
     --------
     >>> from maxmargin import SVC
-    >>> from maxmargin.displays.margin import MarginDisplay
+    >>> from maxmargin.displays import MarginDisplay
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(60, noise=0.2, random_state=0)
     >>> model = SVC(C=10.0).fit(X, y)
@@ -135,7 +135,7 @@ class MarginDisplay(Display):
         grid_resolution : int, default=200
             Points of the grid along either side.
         pad : float, default=0.1
-            The border around the points, as a share of their range.
+            The border around the points, as a fraction of their range.
         {ax_now}
 
         {Returns, display}

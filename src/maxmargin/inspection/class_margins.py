@@ -23,7 +23,7 @@ from maxmargin.runtime.validation import Array, check_new_points, check_targets
 
 @dataclass(frozen=True)
 class ClassMargins:
-    """The margins of some points against their runners-up.
+    """Margins of points against their runner-up classes, as returned by :func:`class_margins`.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ClassMargins:
 
 
 def class_margins(estimator: Any, X: Any, y: Any) -> ClassMargins:
-    """The margin of each point's own class against the runner-up.
+    """Compute the margin of each point between its class and the runner-up.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ from maxmargin.svm.models.multiclass import pairs
 def margin_report(
     estimator: Any, X: Any, y: Any, *, classes: Any = None, tolerance: float | None = None
 ) -> MarginReport:
-    """The margin, slack and category of every point for a fitted classifier.
+    """Compute the margin, slack and category of every point for a fitted classifier.
 
     Parameters
     ----------

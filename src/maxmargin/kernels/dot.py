@@ -34,7 +34,7 @@ from maxmargin.runtime.validation import Array, Points, check_number
 
 
 class Linear(Kernel):
-    """The inner product, k(x, z) = x'z.
+    """The linear kernel, k(x, z) = x'z.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class Sigmoid(Kernel):
 
 
 class ArcCosine(Kernel):
-    """The arc-cosine kernel: a layer of infinitely many random neurons.
+    """The arc-cosine kernel, the limit of a random neural network layer of infinite width.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _directions(A: Points) -> tuple[Points, Array]:
 
 
 class Tanimoto(Kernel):
-    """What two vectors have in common, k(x, z) = x'z / (x'x + z'z - x'z).
+    """The Tanimoto kernel, k(x, z) = x'z / (x'x + z'z - x'z).
 
     Of bit vectors, such as molecular fingerprints, it is the share of the bits that both have among those that either
     has; :class:`Jaccard` is the same for sets. Two zero vectors have similarity 1.

@@ -46,7 +46,7 @@ def page(state: dict[str, Any] | None = None) -> str:
 
 
 def export(folder: Path | str) -> Path:
-    """Write the site into a folder, which is made if need be.
+    """Write the lab as a static web page into a folder.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Shown:
 
 
 def show(estimator: Any, X: Any, y: Any, *, height: int = 640) -> Shown:
-    """The lab in a notebook, with the points and the hyperparameters of an estimator.
+    """Show the lab in a notebook with the points and hyperparameters of an estimator.
 
     Parameters
     ----------

@@ -111,12 +111,12 @@ class SVCCV(KernelClassifierSearch):
     with two classes and more, weighted by their rows; ``best_score_`` is the mean of the cells' best scores;
     ``best_estimator_`` holds the models of the cells, each with its certificate. There is none for the whole.
 
-    What a kernel takes from the data (``gamma="scale"``) is taken once, from all of X. With ``sample_weight`` models
-    and scores are weighted; a scorer that knows no weights is given the samples whose weight is not zero.
+    Data-dependent kernel parameters (``gamma="scale"``) are computed once, from all of X. With
+    ``sample_weight``, models and scores are weighted; a scorer without weights gets the samples of nonzero weight.
 
-    The first Ctrl-C ends the search: what has been scored so far is in its attributes, there is no refit, and
+    The first Ctrl-C ends the search: the attributes contain the scores so far, there is no refit, and
     ``KeyboardInterrupt`` is raised; inside ``with maxmargin.interrupts("keep"):`` the best cell so far is refit, and
-    ``fit`` returns. Before there is any score, and at the second Ctrl-C, the search is left as it was.
+    ``fit`` returns. Before the first score, or at a second Ctrl-C, the search is left unchanged.
 
     Examples
     --------

@@ -30,7 +30,7 @@ FORMS = ("kernel", "joint", "linear", "bounded", "l1")  # of problems
 
 @dataclass(frozen=True)
 class Solution:
-    """Feasible variables of a kernel problem and how they were reached.
+    """The solution of a kernel problem: feasible variables, status and iterations.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Solver:
 
 
 class KernelSolver(Solver, abc.ABC):
-    """An algorithm for kernel problems."""
+    """Base class of solvers for kernel problems."""
 
     @abc.abstractmethod
     def solve(self, problem: Any, gram: Gram, *, tol: float, control: Control, start: Array | None = None) -> Solution:
@@ -118,7 +118,7 @@ class KernelSolver(Solver, abc.ABC):
 
 
 class LinearSolver(Solver, abc.ABC):
-    """An algorithm for linear problems."""
+    """Base class of solvers for linear problems."""
 
     def solve_linear(
         self,
@@ -137,4 +137,4 @@ class LinearSolver(Solver, abc.ABC):
 
     @abc.abstractmethod
     def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
-        """Go on from a run that has begun, and is not at its end yet."""
+        """Continue an unfinished run."""

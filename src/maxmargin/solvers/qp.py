@@ -156,7 +156,7 @@ class _QP(LinearSolver):
 
 @dataclass(frozen=True)
 class PrimalQP(_QP):
-    """The primal program of a linear classifier; needs ``pip install "maxmargin[qp]"``.
+    """The primal as a quadratic program, by Clarabel; needs ``pip install "maxmargin[qp]"``.
 
     Examples
     --------
@@ -199,7 +199,7 @@ class PrimalQP(_QP):
 
 @dataclass(frozen=True)
 class DualQP(_QP, KernelSolver):
-    """The dual program; needs ``pip install "maxmargin[qp]"``.
+    """The dual as a quadratic program, by Clarabel; needs ``pip install "maxmargin[qp]"``.
 
     Examples
     --------

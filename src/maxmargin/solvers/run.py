@@ -24,7 +24,7 @@ HISTORY_MAX_RECORDS = 400  # after which every second one is dropped: enough for
 
 @dataclass(frozen=True)
 class Start:
-    """Where a run may begin: w and b, and multipliers if there are any. None of it need be feasible."""
+    """A starting point: w and b, and optionally multipliers, feasible or not."""
 
     w: Array
     b: float
@@ -33,7 +33,7 @@ class Start:
 
 @dataclass(frozen=True)
 class LinearSolution:
-    """The best point of a run.
+    """The best iterate of a run.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ def _diverged(run: Run, beta: Array, w: Array, squares: float) -> Status | None:
 
 @dataclass(frozen=True)
 class Barrier(KernelSolver, LinearSolver):
-    """Interior points: ten to thirty iterations to any accuracy, whatever C, epsilon and the scale of the columns.
+    """Interior-point method: ten to thirty iterations for any C, epsilon and scale of the columns.
 
     Memory grows with the square of the number of columns, or of rows if they are fewer; of kernel problems with the
     square of the number of rows, which may be a few thousand.

@@ -209,7 +209,7 @@ def _losses(problem: PrimalProblem, slack: Array) -> float:
 
 @dataclass(frozen=True)
 class L1CoordinateDescent(LinearSolver):
-    """Working sets of columns, Newton steps on each by coordinate descent: the solver for ``penalty="l1"``.
+    """The solver for ``penalty="l1"``: Newton steps on working sets of columns, by coordinate descent.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class L1CoordinateDescent(LinearSolver):
     >>> import numpy as np
     >>> from maxmargin.runtime.control import Control
     >>> from maxmargin.problems.l1 import L1Problem, certify_l1
-    >>> from maxmargin.solvers.l1.coordinate_descent import L1CoordinateDescent
+    >>> from maxmargin.solvers import L1CoordinateDescent
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 50))
     >>> problem = L1Problem(X, np.sign(X[:, 0] - X[:, 1]), np.full(200, 0.02))

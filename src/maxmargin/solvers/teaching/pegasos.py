@@ -33,7 +33,7 @@ class Pegasos(LinearSolver):
     batch_size : int, default=1
         Rows a step.
     project : bool, default=True
-        Project w onto the ball that holds the optimum.
+        Project w onto the ball that contains the optimum.
     average : bool, default=True
         Give the weighted average of the iterates instead of the last one.
     order : {"random", "cyclic"}, default="random"

@@ -148,7 +148,7 @@ def descend(
 
 @dataclass(frozen=True)
 class StochasticSubgradient(LinearSolver):
-    """Stochastic sub-gradient descent, one row a step.
+    """Stochastic sub-gradient descent, one row per step.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ def too_long(step: Step | None) -> str:
 
 @dataclass(frozen=True)
 class Subgradient(LinearSolver):
-    """Batch sub-gradient descent: all rows in every step. A slow method that is easy to understand.
+    """Batch sub-gradient descent, all rows in every step; slow, but easy to understand.
 
     Parameters
     ----------

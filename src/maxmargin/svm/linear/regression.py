@@ -81,7 +81,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.svm.linear.regression import LinearSVR
+    >>> from maxmargin import LinearSVR
     >>> x = np.arange(10.0)[:, None]
     >>> y = 2 * x.ravel() + 1
     >>> y[3] = 100.0  # one target is wrong, and changes next to nothing
