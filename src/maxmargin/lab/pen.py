@@ -192,7 +192,7 @@ def written(digit: int, random: np.random.Generator) -> list[Array]:
     bend = random.normal(0.0, 0.12, (3, 2))
     strokes = []
     for stroke in way.split("|"):
-        given = np.array([[int(x), int(y)] for x, y in stroke.split()], np.float64)
+        given = np.array([[int(x), int(y)] for x, y in map(tuple, stroke.split())], np.float64)
         places = given + random.normal(0.0, JITTER, given.shape)
         again = (np.diff(given, axis=0) == 0).all(axis=1)
         places[1:][again] = places[:-1][again]  # corners stay corners
