@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from maxmargin.kernels import RBF, Kernel, Linear
+from maxmargin.kernels import RBF, Kernel, Linear, Polynomial
 from maxmargin.runtime.text_report import short_numbers
 from maxmargin.svm.report import FitReport
 
@@ -52,6 +52,9 @@ def kernel_text(kernel: Kernel) -> str:
         return "linear kernel"
     if type(kernel) is RBF and isinstance(kernel.gamma, float) and kernel.gamma > 0:
         return f"Gaussian kernel, σ = {1 / math.sqrt(2 * kernel.gamma):.3g}"
+    if type(kernel) is Polynomial:
+        inner = f"{kernel.gamma:.3g} x·z" if isinstance(kernel.gamma, float) else "γ x·z"
+        return f"polynomial kernel, ({inner} + {kernel.coef0:.3g})^{kernel.degree}"
     return short_numbers(" ".join(str(kernel).split()), CAPTION_DIGITS)
 
 

@@ -1,7 +1,7 @@
 """What the displays share: matplotlib, a place to draw in, and colours that all eyes can tell apart.
 
 colours     of classes and curves in this order: blue, vermilion, green, purple, ...
-solid       the fitted function, the boundary;  dashed: margin and tube;  dotted: the truth
+solid       the fitted function, the boundary, and thin margin and tube;  dotted: the truth
 black rings support vectors, dashed inside the margin;  vermilion ring: what a search has chosen
 """
 

@@ -1,7 +1,7 @@
 """A classifier of points with two columns: its decision function, margin and support vectors.
 
     shading     f(x), white where it is zero
-    lines       f(x) = 0, the boundary, solid; f(x) = -1 and +1, the margin, dashed
+    lines       f(x) = 0, the boundary; f(x) = -1 and +1, the margin, thin: as in the lab
     points      by class, and by category as in :mod:`maxmargin.inspection.margins`
     rings       support vectors
 
@@ -222,14 +222,12 @@ class MarginDisplay(Display):
         self.surface_ = self.ax_.pcolormesh(*where, values, cmap=cmap, norm=self._norm(), rasterized=True)
         reached = [level for level in self.levels if values.min() < level < values.max()]
         if reached:
-            style = {
-                "linestyles": ["-" if level == 0 else "--" for level in reached],
-                "linewidths": [2.4 if level == 0 else 1.6 for level in reached],
-            }
-            self.contours_ = self.ax_.contour(*where, values, levels=reached, colors="0.1", **style)
+            widths = [2.4 if level == 0 else 1.2 for level in reached]
+            drawn = {"levels": reached, "colors": "0.1", "linestyles": "solid", "linewidths": widths}
+            self.contours_ = self.ax_.contour(*where, values, **drawn)
         self._handle("f = 0, the boundary", color="0.1", linewidth=2.4)
         if len(self.levels) > 1:
-            self._handle("f = ±1, the margin", color="0.1", linewidth=1.6, linestyle="--")
+            self._handle("f = ±1, the margin", color="0.1", linewidth=1.2)
 
     def _norm(self) -> Any:
         """Full colour at the same |f| on both sides; where f has no scale, at the far end of each side."""
