@@ -38,7 +38,7 @@ from maxmargin.lab.jobs import Run
 from maxmargin.lab.requests import RequestError
 from maxmargin.lab.traces.answers import listed, short
 from maxmargin.runtime.validation import Array
-from maxmargin.svm.calibration.sigmoid import SigmoidMap, fit_sigmoid
+from maxmargin.svm.calibration.maps import SigmoidMap, fit_sigmoid
 from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
 SIDE = 128  # pixels of the field that strokes are drawn in

@@ -26,7 +26,7 @@ from maxmargin.model_selection.jobs import (
     precise,
 )
 from maxmargin.model_selection.parameter_docs import SEARCH_ENTRIES
-from maxmargin.model_selection.scoring import ScoreByScorer
+from maxmargin.model_selection.results import ScoreByScorer
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array

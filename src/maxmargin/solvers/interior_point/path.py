@@ -176,7 +176,7 @@ class Path:
         system.f[:] = kept
         self.rows.even_out(start.level * self.mean_product(), start.by_slack)
         system.begin(self.beta)
-        self.n_iter, self.waited, self.length = 0, 0, 1.0
+        self.n_iter, self.stalled_steps, self.length = 0, 0, 1.0
 
     def begin_near(self, gap: float) -> None:
         """Multipliers that fulfil the conditions of every row at the system's values and the offset for a small mu:
@@ -267,21 +267,21 @@ class Path:
         self.rows.beta(self.beta)
         system.advance(length, self.beta)
         self.offset, self.length = self.offset + length * dlambda, length
-        self.waited = self.waited + 1 if length <= NOWHERE_LENGTH else 0
+        self.stalled_steps = self.stalled_steps + 1 if length <= NOWHERE_LENGTH else 0
         self.n_iter += 1
-        return bool(fine) and self.waited <= NOWHERE_MAX_STEPS and self.n_iter < MAX_ITERATIONS
+        return bool(fine) and self.stalled_steps <= NOWHERE_MAX_STEPS and self.n_iter < MAX_ITERATIONS
 
 
 def linear_start(problem: PrimalProblem, f: Array, squares: float) -> PathStart:
     """Where the path of a linear problem begins; ``f`` are its values without the intercept, and ``squares`` a typical
     squared length of a row."""
-    classifies, none = problem.loss.classifies, np.zeros(problem.n_rows)
+    classifies, zeros = problem.loss.classifies, np.zeros(problem.n_rows)
     offset = 0.0 if classifies else -problem.settle(f, 0.0)
     lower, upper, p = _variables(problem)
     # A typical distance of a target from the start measures the multipliers without a bound.
     spread = 1.0 if classifies else float(np.abs(problem.y - f + offset).mean()) or 1.0
     a = _inside(problem, lower, upper, 1.0 / squares, spread)
-    values = none if classifies else f.copy()
+    values = zeros if classifies else f.copy()
     size = float(np.abs(values + p + problem.ridge * a - offset).mean()) or 1.0
     two_sided = bool(((problem.lower < 0) & (problem.upper > 0)).all()) or problem.total != 0
     level = EVEN_PRESCRIBED if problem.total else EVEN_EQUAL if two_sided else EVEN_ONE_SIDED

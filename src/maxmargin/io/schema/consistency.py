@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.io._container import BLOCK_ENTRIES, all_in_blocks
+from maxmargin.io._container import BLOCK_ENTRIES, ModelFileError, all_in_blocks
 from maxmargin.io._decoder import rises
-from maxmargin.io._errors import ModelFileError
-from maxmargin.io._schema import Lengths, all_rising, check_points_of
 from maxmargin.io._tree import Allowance
+from maxmargin.io.schema.words import Lengths, all_rising, check_points_of
 from maxmargin.kernels import Precomputed
 from maxmargin.kernels.feature_space import _row_keys
 
@@ -336,7 +335,7 @@ def find_scorer(estimator: Any, allowance: Allowance) -> None:
     """The scorer of a fitted search, by its parameter ``scoring``."""
     if not hasattr(estimator, "cv_results_") or hasattr(estimator, "scorer_"):
         return
-    from maxmargin.model_selection.scoring import scorer_of
+    from maxmargin.model_selection.results import scorer_of
 
     estimator.scorer_ = scorer_of(estimator, estimator.scoring)
 
