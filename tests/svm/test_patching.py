@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import types
+from typing import ClassVar
 
 import cloudpickle
 import numpy as np
@@ -398,3 +399,21 @@ def test_the_command_line(folder, capsys):
     assert "No such command" in err
     assert "Usage: maxmargin digits" in ours(capsys, "digits", "--help")[1]
     assert "Usage" in "".join(map(str, ours(capsys)))
+
+
+def test_subclasses_elsewhere_find_scikit_learn_s_constraints():
+    # scikit-survival's NaiveSurvivalSVM is such a class: its module could not be imported under the patch.
+    with patch_sklearn():
+
+        class Ranking(sklearn.svm.LinearSVC):
+            _parameter_constraints: ClassVar[dict] = {"alpha": sklearn.svm.LinearSVC._parameter_constraints["C"]}
+
+            def __init__(self, alpha=1.0):
+                super().__init__(fit_intercept=False)
+                self.alpha = alpha
+
+        model = clone(Ranking(0.5))
+        model._validate_params()
+        with pytest.raises(ValueError, match="alpha"):
+            Ranking(-1.0)._validate_params()
+        assert model.fit([[-1.0], [1.0]], [0, 1]).predict([[2.0]]) == [1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
@@ -44,8 +45,8 @@ Class = TypeVar("Class", bound=type)
 def parameters(cls: Class) -> Class:
     """A constructor from the annotated attributes of a class, its bases included: each parameter is written once.
 
-    Those after ``_: KW_ONLY`` are given by name. The signature is that of a dataclass, which scikit-learn, type
-    checkers and editors read as if it were written out.
+    Those after ``_: KW_ONLY`` are given by name, and stand in the signature in the order of the docstring. The
+    signature is that of a dataclass, which scikit-learn, type checkers and editors read as if it were written out.
 
     Examples
     --------
@@ -58,15 +59,23 @@ def parameters(cls: Class) -> Class:
     {'alpha': 0.5, 'fit_intercept': True}
     """
     dataclass(eq=False, repr=False, match_args=False)(cls)
-    signature, own = inspect.signature(cls.__init__), set(cls.__annotations__)  # type: ignore[misc]
-    # Keywords of the class itself come before those of its bases, where readers of a signature expect them.
+    signature, places = inspect.signature(cls.__init__), _documented_places(cls.__doc__)  # type: ignore[misc]
     ordered = sorted(
         signature.parameters.values(),
-        key=lambda each: (each.kind, each.kind is each.KEYWORD_ONLY and each.name not in own),
+        key=lambda each: (each.kind, each.kind is each.KEYWORD_ONLY and places.get(each.name, len(places))),
     )
     cls.__init__.__signature__ = signature.replace(parameters=ordered)  # type: ignore[misc]
     cls.__init__ = _explaining(cls.__init__)  # type: ignore[misc]
     return cls
+
+
+def _documented_places(docstring: str | None) -> dict[str, int]:
+    """The places of parameters in a numpydoc section; a heading may name several, as ``{kernel, degree}`` does."""
+    section = re.search(r"^( *)Parameters\n *-+\n(.*?)(?:\n\n|\Z)", docstring or "", re.MULTILINE | re.DOTALL)
+    if section is None:
+        return {}
+    headings = re.findall(rf"^{section[1]}(\S[^:\n]*)", section[2], re.MULTILINE)
+    return {name: place for place, name in enumerate(re.findall(r"\w+", " ".join(headings)))}
 
 
 class Estimator(BaseEstimator):

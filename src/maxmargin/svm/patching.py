@@ -54,6 +54,7 @@ def _stand_in(name: str) -> Any:
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]  # where get_params looks for the parameters
     content = {"__module__": __name__, "__qualname__": name, "__doc__": ours.__doc__, "__init__": __init__}
+    content["_parameter_constraints"] = original._parameter_constraints  # subclasses elsewhere build theirs from it
     made: Any = abc.ABCMeta(name, (ours,), content)
     made.register(original)  # isinstance(model, sklearn.svm.SVC) holds for scikit-learn's own models too
     return made

@@ -78,7 +78,7 @@ class ActiveSet(KernelSolver):
             if by_parts.f is not None:
                 gradient = problem.gradient(by_parts.f, by_parts.a)
                 if optimality.violation(problem, by_parts.a, gradient) <= tol * problem.tol_scale:
-                    return Solution(by_parts.a, by_parts.f, Status.OPTIMAL, n_before, note=note)
+                    return Solution(by_parts.a, by_parts.f, Status.OPTIMAL, n_before, fresh=True, note=note)
         run = _Run(self, problem, gram, tol, control, start)
         run.n_iter = n_before
         run.limit = max(run.limit, n_before + MIN_STEPS) if control.max_iter < 0 else run.limit
