@@ -22,6 +22,35 @@ from maxmargin.runtime.parameter_docs import entries
 from maxmargin.runtime.text_report import short_numbers
 from maxmargin.svm.report import FitReport
 
+try:
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+except ImportError as error:
+    raise ImportError('displays need matplotlib: pip install "maxmargin[plot]"') from error
+
+# Okabe and Ito's colours (2008): apart for every kind of colour vision.
+BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
+RIGHT, WRONG = BLUE, VERMILION
+CLASSES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)  # in the order of the lab
+MARKERS = ("o", "s", "^", "D", "v", "*", "P", "p")
+DISPLAY_ENTRIES = entries(
+    """
+ax : matplotlib Axes, optional
+    Where to draw; without it a new figure is made, that needs no window system.
+ax_divided as ax : matplotlib Axes, optional
+    Its place is divided; without it a new figure is made, that needs no window system.
+ax_now as ax : matplotlib Axes, optional
+    Where to draw at once; without it :meth:`plot` draws.
+display : Display
+    Of this class; :meth:`plot` draws it, unless that was done.
+drawn as display : Display
+    Itself.
+ax_ : matplotlib Axes
+figure_ : matplotlib Figure
+"""
+)
+RING = {"facecolor": "none", "edgecolor": BLACK, "linewidth": 1.3}  # around support vectors
 BETWEEN = " · "
 CAPTION_DIGITS = 4  # of a number in a caption
 
@@ -83,37 +112,6 @@ def filled_lines(items: list[str], width: int) -> str:
     fewest = len(broken(width))
     narrowest = next(narrow for narrow in range(1, width + 1) if len(broken(narrow)) == fewest)
     return "\n".join(broken(narrowest))
-
-
-try:
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-except ImportError as error:
-    raise ImportError('displays need matplotlib: pip install "maxmargin[plot]"') from error
-
-# Okabe and Ito's colours (2008): apart for every kind of colour vision.
-BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
-RIGHT, WRONG = BLUE, VERMILION
-CLASSES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)  # in the order of the lab
-MARKERS = ("o", "s", "^", "D", "v", "*", "P", "p")
-DISPLAY_ENTRIES = entries(
-    """
-ax : matplotlib Axes, optional
-    Where to draw; without it a new figure is made, that needs no window system.
-ax_divided as ax : matplotlib Axes, optional
-    Its place is divided; without it a new figure is made, that needs no window system.
-ax_now as ax : matplotlib Axes, optional
-    Where to draw at once; without it :meth:`plot` draws.
-display : Display
-    Of this class; :meth:`plot` draws it, unless that was done.
-drawn as display : Display
-    Itself.
-ax_ : matplotlib Axes
-figure_ : matplotlib Figure
-"""
-)
-RING = {"facecolor": "none", "edgecolor": BLACK, "linewidth": 1.3}  # around support vectors
 
 
 class Display(ABC):

@@ -226,30 +226,27 @@ def random_features(parameters: Values, state: Values, lengths: Lengths) -> None
     require(found in (2 * lengths["f"], 2 * lengths["f"] - 1), "frequencies and features differ in number")
 
 
+def _weighted_outputs(coefficients: str, state: Values) -> None:
+    """Coefficients and intercepts of one target or of several, learnt from weighted rows."""
+    single, weights = state["_single"], state["_weights"]
+    require(state[coefficients].ndim == (1 if single else 2), f"{coefficients} does not suit the number of targets")
+    require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
+    positive = all_in_blocks(lambda part: part >= 0, weights) and weights.any()
+    require(positive, "a weight is negative, or all are zero")
+
+
 def ridge(parameters: Values, state: Values, lengths: Lengths) -> None:
     """KernelRidge, KernelRidgeCV."""
     kernel_method(parameters, state, lengths)
-    single = state["_single"]
-    require(not single or lengths["q"] == 1, "one target has several functions")
-    require(state["dual_coef_"].ndim == (1 if single else 2), "dual_coef_ does not suit the number of targets")
-    require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
-    require(
-        all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(),
-        "a weight is negative, or all are zero",
-    )
+    require(not state["_single"] or lengths["q"] == 1, "one target has several functions")
+    _weighted_outputs("dual_coef_", state)
 
 
 def basis(parameters: Values, state: Values, lengths: Lengths) -> None:
     """BasisRegression."""
     require("n_features_in_" in state, "n_features_in_ is missing")
     require(hasattr(state["basis_"], "transform"), "basis_ is no transformer")
-    single = state["_single"]
-    require(state["coef_"].ndim == (1 if single else 2), "coef_ does not suit the number of targets")
-    require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
-    require(
-        all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(),
-        "a weight is negative, or all are zero",
-    )
+    _weighted_outputs("coef_", state)
 
 
 def neighbors(parameters: Values, state: Values, lengths: Lengths) -> None:

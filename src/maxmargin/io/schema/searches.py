@@ -1,4 +1,4 @@
-"""Searches over hyperparameters, the scorers that belong to them, and the splitters of cross-validation.
+"""Searches over hyperparameters, their scorers and splitters, and scikit-learn's steps that a pipeline may hold.
 
 A search is stored with its table of results and its refitted estimator. A scorer that is a function of scikit-learn is
 found again by the parameter ``scoring``; only those of one-class searches, which may hold reference points, are stored.
