@@ -16,8 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, SVR, KernelKNeighborsClassifier, NuSVC, OneClassSVM
-from maxmargin.displays._caption import BETWEEN, filled_lines, kernel_text
-from maxmargin.displays._figure import CLASSES
+from maxmargin.displays._figure import BETWEEN, CLASSES, filled_lines, kernel_text
 from maxmargin.displays.history import HistoryDisplay
 from maxmargin.displays.losses import LossDisplay
 from maxmargin.displays.margin import MarginDisplay

@@ -20,8 +20,18 @@ from matplotlib.lines import Line2D
 from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.displays._caption import filled_lines, plain
-from maxmargin.displays._figure import DISPLAY_ENTRIES, MARKERS, RING, Display, axes_of, dense, last_step, points_like
+from maxmargin.displays._figure import (
+    DISPLAY_ENTRIES,
+    MARKERS,
+    RING,
+    Display,
+    axes_of,
+    dense,
+    filled_lines,
+    last_step,
+    plain,
+    points_like,
+)
 from maxmargin.displays._plane import has_hyperplane, one_class, one_hyperplane, regions, side_of, two_columns
 from maxmargin.inspection.margin_table import CATEGORIES
 from maxmargin.runtime.parameter_docs import documented

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.displays._caption import plain
 from maxmargin.displays._figure import (
     BLACK,
     BLUE,
@@ -28,6 +27,7 @@ from maxmargin.displays._figure import (
     axes_of,
     dense,
     last_step,
+    plain,
     points_like,
     space,
     transformed,

@@ -28,7 +28,7 @@ from maxmargin.lab.pen import written_digits
 from maxmargin.lab.requests import RequestError
 from maxmargin.lab.traces.answers import listed, short
 from maxmargin.runtime.validation import Array
-from maxmargin.svm.calibration.sigmoid import SigmoidMap, fit_sigmoid
+from maxmargin.svm.calibration.maps import SigmoidMap, fit_sigmoid
 from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
 TOP = 8  # support vectors that are shown

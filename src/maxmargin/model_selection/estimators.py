@@ -27,7 +27,7 @@ from maxmargin.model_selection.jobs import (
 )
 from maxmargin.model_selection.parameter_docs import SEARCH_ENTRIES
 from maxmargin.model_selection.partition import search_in_cells
-from maxmargin.model_selection.scoring import ScoreByScorer
+from maxmargin.model_selection.results import ScoreByScorer
 from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented

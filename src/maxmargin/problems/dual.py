@@ -247,8 +247,8 @@ def eps_svr(y: Array, bound: Array, epsilon: float, *, fit_intercept: bool = Tru
 
 def _two_sided(bound: Array) -> tuple[Array, Array]:
     """Bounds of alpha_i and of -alpha*_i."""
-    none = np.zeros(len(bound))
-    return np.concatenate((none, -bound)), np.concatenate((bound, none))
+    zeros = np.zeros(len(bound))
+    return np.concatenate((zeros, -bound)), np.concatenate((bound, zeros))
 
 
 def quantile(y: Array, bound: Array, q: float, *, fit_intercept: bool = True) -> DualProblem:
@@ -259,9 +259,9 @@ def quantile(y: Array, bound: Array, q: float, *, fit_intercept: bool = True) ->
 
 def one_class(weight: Array, nu: float) -> DualProblem:
     """The support of a distribution: 0 <= alpha_i <= w_i, sum alpha_i = nu sum w_i."""
-    none, total = np.zeros(len(weight)), nu * weight.sum()
+    zeros, total = np.zeros(len(weight)), nu * weight.sum()
     ones = np.ones(len(weight))
-    return _program("one_class", ones, weight, none, none, weight, 0, [total], nu=nu, tol_scale=min(1.0, total))
+    return _program("one_class", ones, weight, zeros, zeros, weight, 0, [total], nu=nu, tol_scale=min(1.0, total))
 
 
 def svdd(squared_norms: Array, weight: Array, nu: float) -> DualProblem:
@@ -286,12 +286,12 @@ def largest_nu(y: Array, weight: Array) -> float:
 
 def nu_svc(y: Array, weight: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:
     """nu-classification: sum of alpha is nu W, half of it in each class (with an intercept)."""
-    y, none, total = np.asarray(y, np.float64), np.zeros(len(y)), nu * weight.sum()
+    y, zeros, total = np.asarray(y, np.float64), np.zeros(len(y)), nu * weight.sum()
     shared = {"nu": nu, "tol_scale": min(1.0, total), "fit_intercept": fit_intercept}
     if fit_intercept:  # variables y_i alpha_i, so that each class is a group with a fixed sum
         box = np.where(y > 0, 0.0, -weight), np.where(y > 0, weight, 0.0)
-        return _program("nu_svc", y, weight, none, *box, np.where(y > 0, 0, 1), [total / 2, -total / 2], **shared)
-    return _program("nu_svc", y, weight, none, none, weight, 0, [total], sign=y, **shared)  # only their sum is fixed
+        return _program("nu_svc", y, weight, zeros, *box, np.where(y > 0, 0, 1), [total / 2, -total / 2], **shared)
+    return _program("nu_svc", y, weight, zeros, zeros, weight, 0, [total], sign=y, **shared)  # only their sum is fixed
 
 
 def nu_svr(y: Array, bound: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:

@@ -42,16 +42,6 @@ class L1Problem(PrimalProblem):
     ----------
     csc : CSC matrix, optional
         A sparse X by columns, where it is known: problems on the same points share it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.l1 import L1Problem
-    >>> problem = L1Problem(np.array([[-2.0, 0.1], [2.0, 0.3]]), np.array([-1.0, 1.0]), np.full(2, 10.0))
-    >>> float(problem.primal(np.array([0.5, 0.0]), 0.0))
-    0.5
-    >>> round(problem.dual(problem.feasible(np.array([-3.0, 9.0]))), 3)
-    0.497
     """
 
     form: ClassVar[str] = "l1"
@@ -114,15 +104,6 @@ def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None
     The conditions of a weight are |w_j - soft(w_j + u p_j, u)| = 0 for any u > 0, soft(z, u) = sign(z) max(0, |z| - u).
     ``violation`` has them as a share of u, the objective, which no weight can exceed; those of the rows are as in
     :mod:`maxmargin.problems.primal_certificate`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.l1 import L1Problem, certify_l1
-    >>> problem = L1Problem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.ones(2))
-    >>> certificate = certify_l1(problem, np.array([0.75]), 0.0)
-    >>> certificate.primal, certificate.gap, certificate.violation
-    (0.875, 0.0, 0.0)
     """
     w = np.asarray(w, np.float64)
     f = problem.design.times(w)

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Precomputed, Scaled, Sum, as_kernel
 from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.runtime.class_weights import check_class_weights
-from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.convergence import warn_unless_converged
+from maxmargin.runtime.control import Control, Status, warn_unless_converged
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented, entries
 from maxmargin.runtime.text_report import TextReport, tolerance_text

@@ -31,10 +31,9 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.active_set.pair_steps import Slots, pair_steps
+from maxmargin.solvers.active_set.pair_steps import BoxVariables, Slots, pair_steps
 from maxmargin.solvers.active_set.parts import falls_apart, solve_parts
 from maxmargin.solvers.active_set.small_dense import solve_small_dense
-from maxmargin.solvers.active_set.working_set import BoxVariables
 from maxmargin.solvers.base import KernelSolver, Solution
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
@@ -76,12 +75,12 @@ class ActiveSet(KernelSolver):
             n_before, start = solution.n_iter, solution.a
         note, parts = "", falls_apart(problem, gram, control)
         if parts is not None:
-            apart = solve_parts(problem, gram, parts, self._solve_part, tol=tol, control=control, start=start)
-            start, n_before, note = apart.a, apart.n_iter, apart.note
-            if apart.f is not None:
-                gradient = problem.gradient(apart.f, apart.a)
-                if optimality.violation(problem, apart.a, gradient) <= tol * problem.tol_scale:
-                    return Solution(apart.a, apart.f, Status.OPTIMAL, n_before, fresh=True, note=note)
+            by_parts = solve_parts(problem, gram, parts, self._solve_part, tol=tol, control=control, start=start)
+            start, n_before, note = by_parts.a, by_parts.n_iter, by_parts.note
+            if by_parts.f is not None:
+                gradient = problem.gradient(by_parts.f, by_parts.a)
+                if optimality.violation(problem, by_parts.a, gradient) <= tol * problem.tol_scale:
+                    return Solution(by_parts.a, by_parts.f, Status.OPTIMAL, n_before, fresh=True, note=note)
         run = _Run(self, problem, gram, tol, control, start)
         run.n_iter = n_before
         run.limit = max(run.limit, n_before + MIN_STEPS) if control.max_iter < 0 else run.limit
@@ -224,7 +223,7 @@ class _Run:
         every = len(ids) == len(self.every)
         self.current = ids
         rows = None if every else (self.problem.row[ids] if self.one_each else np.unique(self.problem.row[ids]))
-        best, climbed, waited = np.inf, -1e300, 0
+        best, climbed, stalled_rounds = np.inf, -1e300, 0
         while True:
             violation, middle, _ = self._conditions(ids)
             self._report(violation, every)
@@ -238,11 +237,11 @@ class _Run:
             # While support vectors come in, the violation, the largest of all rows, may rise for long though the
             # objective improves.
             better = every and self.dual > climbed + DUAL_PROGRESS_RELATIVE * abs(climbed) + self._noise()
-            waited = 0 if violation < 0.98 * best or better else waited + 1
+            stalled_rounds = 0 if violation < 0.98 * best or better else stalled_rounds + 1
             best, climbed = min(best, violation), self.dual if better else climbed
             before = self.a.copy()
             changed, delta = self._solve_block(ids, violation, middle, goal)
-            if len(changed) == 0 or waited > STALLED_ROUNDS:
+            if len(changed) == 0 or stalled_rounds > STALLED_ROUNDS:
                 return Status.STALLED
             new = self._sliced_product(changed, delta, rows, single)
             if new is None:  # stopped: f belongs to the variables before this round

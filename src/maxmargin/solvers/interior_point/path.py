@@ -177,7 +177,7 @@ class Path:
         system.f[:] = kept
         self.rows.even_out(start.level * self.mean_product(), start.by_slack)
         system.begin(self.beta)
-        self.n_iter, self.waited, self.length = 0, 0, 1.0
+        self.n_iter, self.stalled_steps, self.length = 0, 0, 1.0
 
     def begin_near(self, gap: float) -> None:
         """Multipliers that fulfil the conditions of every row at the system's values and the offset for a small mu:
@@ -274,9 +274,9 @@ class Path:
         self.rows.beta(self.beta)
         system.advance(length, self.beta)
         self.offset, self.length = self.offset + length * dlambda, length
-        self.waited = self.waited + 1 if length <= NOWHERE_LENGTH else 0
+        self.stalled_steps = self.stalled_steps + 1 if length <= NOWHERE_LENGTH else 0
         self.n_iter += 1
-        return bool(fine) and self.waited <= NOWHERE_MAX_STEPS and self.n_iter < MAX_ITERATIONS
+        return bool(fine) and self.stalled_steps <= NOWHERE_MAX_STEPS and self.n_iter < MAX_ITERATIONS
 
 
 def linear_start(problem: PrimalProblem, f: Array, squares: float) -> PathStart:

@@ -58,8 +58,8 @@ def solve_subproblems(
 
     def work(t: int) -> None:
         sub, attempt = posed[t], None if attempts is None else attempts[t]
-        begun = sub.start is not None or (attempt is not None and not attempt.untried)
-        idle = not begun and not (sub.problem.hard_margin or sub.problem.totals.any())
+        has_start = sub.start is not None or (attempt is not None and not attempt.untried)
+        idle = not has_start and not (sub.problem.hard_margin or sub.problem.totals.any())
         stopped = context.control.stop()
         if stopped is not None and idle:
             models[t] = untouched(sub, stopped)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.data.forms import form_parts, is_form
-from maxmargin.io._consistency import Values, require
-from maxmargin.io._schema import Lengths, all_rising
 from maxmargin.io._tree import Allowance
+from maxmargin.io.schema.consistency import Values, require
+from maxmargin.io.schema.words import Lengths, all_rising
 
 
 def table_encoder(parameters: Values, state: Values, lengths: Lengths) -> None:

@@ -3,7 +3,7 @@
 It parses numbers about twice as fast as NumPy's reader, and rounds them in the same way. It is used for blocks on
 which both readers agree by construction: every quote begins or ends a field, no field holds a doubled quote, no value
 stands for a missing one. Whatever pyarrow refuses is read again by the readers of
-:mod:`maxmargin.data.delimited`, which know how to name line and column.
+:mod:`maxmargin.data.text.delimited`, which know how to name line and column.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Our estimators and transformers, and the attributes of each after a fit.
 
-A new estimator is one entry; see :mod:`maxmargin.io._schema` for the words. Searches over hyperparameters are in
-:mod:`maxmargin.io._searches`.
+A new estimator is one entry; see :mod:`maxmargin.io.schema.words` for the words. Searches over hyperparameters are in
+:mod:`maxmargin.io.schema.searches`.
 """
 
 from __future__ import annotations
 
-from maxmargin.io import _consistency as consistency
-from maxmargin.io._encoder_consistency import prepare_encoder, table_encoder
-from maxmargin.io._schema import Entry
+from maxmargin.io.schema import consistency
+from maxmargin.io.schema.encoder_consistency import prepare_encoder, table_encoder
+from maxmargin.io.schema.words import Entry
 
 NAMED = {"n_features_in_?": "size (d)", "feature_names_in_?": "texts (d)"}
 MAP = {**NAMED, "_sklearn_output_config?": "dict"}

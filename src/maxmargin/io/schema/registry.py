@@ -1,9 +1,9 @@
 """The classes a model file may hold.
 
 The list is closed: a file names a class, and the name is looked up here. Nothing is imported because a file says so.
-Estimators are listed in :mod:`maxmargin.io._estimators`, searches over hyperparameters in
-:mod:`maxmargin.io._searches`, the parts of a fitted estimator in :mod:`maxmargin.io._records`, the steps of
-scikit-learn in :mod:`maxmargin.io._steps`; kernels list themselves.
+Estimators are listed in :mod:`maxmargin.io.schema.estimators`, searches over hyperparameters in
+:mod:`maxmargin.io.schema.searches`, the parts of a fitted estimator in :mod:`maxmargin.io.schema.records`, the steps of
+scikit-learn in :mod:`maxmargin.io.schema.searches`; kernels list themselves.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from maxmargin import kernels
-from maxmargin.io import _consistency as consistency
-from maxmargin.io._estimators import ESTIMATORS
-from maxmargin.io._records import RECORDS
-from maxmargin.io._schema import Entry
-from maxmargin.io._searches import SCORERS, SEARCHES, SPLITTERS
-from maxmargin.io._steps import STEPS
+from maxmargin.io.schema import consistency
+from maxmargin.io.schema.estimators import ESTIMATORS
+from maxmargin.io.schema.records import RECORDS
+from maxmargin.io.schema.searches import SCORERS, SEARCHES, SPLITTERS, STEPS
+from maxmargin.io.schema.words import Entry
 from maxmargin.kernels.distance import Stationary
 
 # Attributes that are not stored: the warm start, what is found or computed again after reading, and which cell of its

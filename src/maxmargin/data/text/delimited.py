@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.arrow_text import arrow_reader, read_block
 from maxmargin.data.layout import Layout, column_name
-from maxmargin.data.sniffing import (
+from maxmargin.data.source import BLOCK_BYTES, EMPTY, LINE_MAX_BYTES, DataFileError, Source
+from maxmargin.data.text.arrow_text import arrow_reader, read_block
+from maxmargin.data.text.sniffing import (
     BOOLEANS,
     DELIMITERS,
     TITLED_MIN_FIELDS,
@@ -36,7 +37,6 @@ from maxmargin.data.sniffing import (
     kinds_of,
     lines_before,
 )
-from maxmargin.data.source import BLOCK_BYTES, EMPTY, LINE_MAX_BYTES, DataFileError, Source
 from maxmargin.runtime.validation import Array
 
 SAMPLE_MAX_RECORDS = 1000  # by which header and kinds are found; a mistake is corrected by a second pass

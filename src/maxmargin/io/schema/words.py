@@ -28,8 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from maxmargin.io._container import BLOCK_ENTRIES, all_in_blocks
-from maxmargin.io._errors import ModelFileError
+from maxmargin.io._container import BLOCK_ENTRIES, ModelFileError, all_in_blocks
 from maxmargin.kernels import Columns, Kernel, Precomputed
 from maxmargin.runtime.validation import Array
 from maxmargin.svm.models.expansion import KernelExpansion

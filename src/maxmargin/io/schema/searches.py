@@ -1,4 +1,4 @@
-"""Searches over hyperparameters, the scorers that belong to them, and the splitters of cross-validation.
+"""Searches over hyperparameters, their scorers and splitters, and scikit-learn's steps that a pipeline may hold.
 
 A search is stored with its table of results and its refitted estimator. A scorer that is a function of scikit-learn is
 found again by the parameter ``scoring``; only those of one-class searches, which may hold reference points, are stored.
@@ -6,9 +6,9 @@ found again by the parameter ``scoring``; only those of one-class searches, whic
 
 from __future__ import annotations
 
-from maxmargin.io import _consistency as consistency
-from maxmargin.io._estimators import NAMED
-from maxmargin.io._schema import Entry
+from maxmargin.io.schema import consistency
+from maxmargin.io.schema.estimators import MAP, NAMED
+from maxmargin.io.schema.words import Entry
 
 _SEARCH = {
     **NAMED,
@@ -24,6 +24,49 @@ _SEARCH = {
     "refit_time_?": "float",
 }
 _CLASSIFIER = {"classes_": "labels (k)", **_SEARCH}
+_SCALER = {**MAP, "n_samples_seen_": "numbers"}
+_ENCODER = {
+    **MAP,
+    "categories_": "list",
+    "_infrequent_enabled?": "bool",
+    "_missing_indices?": "dict",
+    "_infrequent_indices?": "list",
+    "_default_to_infrequent_mappings?": "list",
+}
+
+STEPS: dict[str, Entry] = {
+    "Pipeline": Entry("sklearn.pipeline", {"_sklearn_output_config?": "dict"}, consistency.pipeline),
+    "ColumnTransformer": Entry(
+        "sklearn.compose",
+        {
+            **MAP,
+            "_columns": "list",
+            "_transformer_to_input_indices": "dict",
+            "_remainder": "any",
+            "sparse_output_": "bool",
+            "transformers_": "list",
+            "output_indices_": "dict",
+            "_n_features?": "count",
+        },
+        consistency.column_transformer,
+    ),
+    "FunctionTransformer": Entry("sklearn.preprocessing", MAP),
+    "StandardScaler": Entry(
+        "sklearn.preprocessing",
+        {**_SCALER, **dict.fromkeys(("mean_", "var_", "scale_"), "real (d) | none")},
+    ),
+    "MinMaxScaler": Entry(
+        "sklearn.preprocessing",
+        {**_SCALER, **dict.fromkeys(("scale_", "min_", "data_min_", "data_max_", "data_range_"), "numbers")},
+    ),
+    "MaxAbsScaler": Entry("sklearn.preprocessing", {**_SCALER, "max_abs_": "numbers", "scale_": "numbers"}),
+    "OneHotEncoder": Entry(
+        "sklearn.preprocessing",
+        {**_ENCODER, "drop_idx_": "any", "_drop_idx_after_grouping?": "any", "_n_features_outs": "list"},
+        consistency.encoder,
+    ),
+    "OrdinalEncoder": Entry("sklearn.preprocessing", _ENCODER, consistency.encoder),
+}
 
 
 def _search(best: str, state: dict[str, str]) -> Entry:

@@ -156,17 +156,17 @@ def delimiter_of(lines: list[str]) -> str:
     """The delimiter that cuts the first records into the same number of fields, the more the better; white space where
     there is no other."""
 
-    enough, letters = [], 0
+    sample, letters = [], 0
     for line in lines[:100]:
-        enough.append(line)
+        sample.append(line)
         letters += len(line)
-        if letters > DELIMITER_SAMPLE_LETTERS and len(enough) > 1:
+        if letters > DELIMITER_SAMPLE_LETTERS and len(sample) > 1:
             break
 
     def score(delimiter: str) -> tuple[int, int]:
         counts: list[int] = []
         try:
-            for fields in csv.reader(enough, delimiter=delimiter, skipinitialspace=True):
+            for fields in csv.reader(sample, delimiter=delimiter, skipinitialspace=True):
                 if fields:
                     counts.append(len(fields))
         except csv.Error:

@@ -1,12 +1,12 @@
 """The parts of a fitted estimator that are no estimators: its function, what it tells of its fit, where it stopped.
 
-A record has fields and no parameters, and all of its fields are stored; see :mod:`maxmargin.io._schema` for the words.
+A record has fields and no parameters, and all of its fields are stored; :mod:`maxmargin.io.schema.words` has the words.
 """
 
 from __future__ import annotations
 
-from maxmargin.io import _consistency as consistency
-from maxmargin.io._schema import Entry, check_expansion
+from maxmargin.io.schema import consistency
+from maxmargin.io.schema.words import Entry, check_expansion
 
 _REPORT = {
     "model": "text",
@@ -143,11 +143,11 @@ RECORDS: dict[str, Entry] = {
         },
         consistency.calibration,
     ),
-    "SigmoidMap": Entry("maxmargin.svm.calibration.sigmoid", {"slope": "number", "offset": "number"}),
+    "SigmoidMap": Entry("maxmargin.svm.calibration.maps", {"slope": "number", "offset": "number"}),
     "IsotonicMap": Entry(
-        "maxmargin.svm.calibration.isotonic",
+        "maxmargin.svm.calibration.maps",
         {"knots": "float64 (m)", "levels": "float64 (m)"},
         consistency.isotonic_map,
     ),
-    "TemperatureMap": Entry("maxmargin.svm.calibration.temperature", {"slope": "number"}),
+    "TemperatureMap": Entry("maxmargin.svm.calibration.maps", {"slope": "number"}),
 }

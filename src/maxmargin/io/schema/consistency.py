@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.io._container import BLOCK_ENTRIES, all_in_blocks
+from maxmargin.io._container import BLOCK_ENTRIES, ModelFileError, all_in_blocks
 from maxmargin.io._decoder import rises
-from maxmargin.io._errors import ModelFileError
-from maxmargin.io._schema import Lengths, all_rising, check_points_of
 from maxmargin.io._tree import Allowance
+from maxmargin.io.schema.words import Lengths, all_rising, check_points_of
 from maxmargin.kernels import Precomputed
 from maxmargin.kernels.feature_space import _row_keys
 
@@ -237,30 +236,27 @@ def random_features(parameters: Values, state: Values, lengths: Lengths) -> None
     require(found in (2 * lengths["f"], 2 * lengths["f"] - 1), "frequencies and features differ in number")
 
 
+def _weighted_outputs(coefficients: str, state: Values) -> None:
+    """Coefficients and intercepts of one target or of several, learnt from weighted rows."""
+    single, weights = state["_single"], state["_weights"]
+    require(state[coefficients].ndim == (1 if single else 2), f"{coefficients} does not suit the number of targets")
+    require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
+    positive = all_in_blocks(lambda part: part >= 0, weights) and weights.any()
+    require(positive, "a weight is negative, or all are zero")
+
+
 def ridge(parameters: Values, state: Values, lengths: Lengths) -> None:
     """KernelRidge, KernelRidgeCV."""
     kernel_method(parameters, state, lengths)
-    single = state["_single"]
-    require(not single or lengths["q"] == 1, "one target has several functions")
-    require(state["dual_coef_"].ndim == (1 if single else 2), "dual_coef_ does not suit the number of targets")
-    require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
-    require(
-        all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(),
-        "a weight is negative, or all are zero",
-    )
+    require(not state["_single"] or lengths["q"] == 1, "one target has several functions")
+    _weighted_outputs("dual_coef_", state)
 
 
 def basis(parameters: Values, state: Values, lengths: Lengths) -> None:
     """BasisRegression."""
     require("n_features_in_" in state, "n_features_in_ is missing")
     require(hasattr(state["basis_"], "transform"), "basis_ is no transformer")
-    single = state["_single"]
-    require(state["coef_"].ndim == (1 if single else 2), "coef_ does not suit the number of targets")
-    require(isinstance(state["intercept_"], np.ndarray) != single, "intercept_ does not suit the number of targets")
-    require(
-        all_in_blocks(lambda part: part >= 0, state["_weights"]) and state["_weights"].any(),
-        "a weight is negative, or all are zero",
-    )
+    _weighted_outputs("coef_", state)
 
 
 def neighbors(parameters: Values, state: Values, lengths: Lengths) -> None:
@@ -346,7 +342,7 @@ def find_scorer(estimator: Any, allowance: Allowance) -> None:
     """The scorer of a fitted search, by its parameter ``scoring``."""
     if not hasattr(estimator, "cv_results_") or hasattr(estimator, "scorer_"):
         return
-    from maxmargin.model_selection.scoring import scorer_of
+    from maxmargin.model_selection.results import scorer_of
 
     estimator.scorer_ = scorer_of(estimator, estimator.scoring)
 
