@@ -6,6 +6,7 @@ X_shape``), a set that scikit-learn ships, or generated. Every library gets the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
 Arrays = dict[str, Any]
+
+COLUMN_COUNTS = (2, 10, 50, 200, 1000, 5000)  # of generated sets
+CLASS_COUNTS = (2, 5, 10, 30, 100)
 
 
 class MissingDataError(Exception):
@@ -73,6 +77,18 @@ def random_points() -> Arrays:
     return {"X": X, "y": y}
 
 
+def overlapping(rows: int, columns: int, classes: int) -> Callable[[], Arrays]:
+    """Gaussian classes around random centres, whose distances grow with the number of classes, not of columns."""
+
+    def generate() -> Arrays:
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, classes, rows)
+        centres = rng.standard_normal((classes, columns)) * math.sqrt(2 * math.log(2 * classes) / columns)
+        return {"X": (centres[y] + rng.standard_normal((rows, columns)) / math.sqrt(columns)), "y": y}
+
+    return generate
+
+
 def tf_idf(arrays: Arrays) -> Arrays:
     """All topics, as tf-idf."""
     X = TfidfTransformer(sublinear_tf=True).fit_transform(arrays["X_train"].astype(np.float64))
@@ -126,6 +142,8 @@ RECIPES: dict[str, Recipe] = {
     "breast cancer": Recipe(bundled(datasets.load_breast_cancer)),
     "breast cancer standardised": Recipe(bundled(datasets.load_breast_cancer), standardise=True),
     "200 random points": Recipe(random_points),
+    **{f"{d:,} columns": Recipe(overlapping(4000, d, 2)) for d in COLUMN_COUNTS},
+    **{f"{k} classes": Recipe(overlapping(5000, 20, k)) for k in CLASS_COUNTS},
 }
 
 

@@ -282,12 +282,13 @@ def test_exact_command(folder, tmp_path, capsys):
 
 def test_growth_command(folder, tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    command = ["--data", str(folder), "--sizes", "200", "--prices", "1", "--rows", "100", "--repeats", "1"]
+    command = ["--data", str(folder), "--sizes", "200", "--penalties", "1", "--rows", "100", "--repeats", "1"]
+    command += ["--axes", "rows", "C", "threads"]
     picture = tmp_path / "growth.png"
     assert growth.main([*command, "--plot", str(picture), "--json", str(tmp_path / "out.json")]) == 0
     assert "| 200 |" in capsys.readouterr().out
     assert picture.read_bytes().startswith(b"\x89PNG")
-    points = json.loads((tmp_path / "out.json").read_text())["covtype"]
+    points = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert [point["library"] for point in points] == list(growth.LIBRARIES)
     assert all(point["seconds"] > 0 for point in points)
 
@@ -297,8 +298,8 @@ def test_a_slow_peer_is_left_out(monkeypatch, folder):
         return {"seconds": work.rows / (1000 if library == "maxmargin" else 1), "memory": 1.0, "n_support": 3}
 
     monkeypatch.setattr(growth, "in_own_process", child)
-    works = [(n, growth.by_rows(n)) for n in (10, 20, 40)]
-    points = growth.sweep(works, folder, Options(), repeats=1, peer_seconds=50, power=2.0)
+    (axis,) = (axis for axis in growth.axes([10, 20, 40], [1.0], 5) if axis.name == "rows")
+    points = growth.sweep(axis, folder, Options(), repeats=1, peer_seconds=50)
     assert [p.at for p in points if p.library == "sklearn" and not math.isnan(p.seconds)] == [10, 20]
     assert growth.exponent(points, "maxmargin", "seconds") == pytest.approx(1.0)
     assert "| 40 | 0.04 | - | - |" in growth.table(points, "n")
