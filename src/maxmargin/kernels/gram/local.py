@@ -145,6 +145,8 @@ class LocalGram(TiledGram):
 
         def work(t: int) -> None:
             start, stop, runs = pieces[t]
+            if self.poll is not None:
+                self.poll()
             for p, q in runs:
                 lanes = slice(p * width, q * width)
                 columns = right.P[p:q], right.v[lanes], weights[lanes], self.form.kind, self.form.degree, sums

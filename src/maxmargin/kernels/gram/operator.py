@@ -9,6 +9,7 @@ float64.
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +38,7 @@ class Gram(abc.ABC):
     single_is_exact: whether ``product(..., single=True)`` is computed in float64 all the same
     held: whether kernel values are read from memory rather than computed
     scratch: buffers to work in, shared by the operators of one fit
+    poll: called between pieces of a long product, if there is one; it may raise
     """
 
     n: int
@@ -45,6 +47,7 @@ class Gram(abc.ABC):
     single_is_exact: bool = True
     held: bool = False
     scratch: Scratch
+    poll: Callable[[], None] | None = None
 
     @abc.abstractmethod
     def diagonal(self) -> Array:

@@ -29,6 +29,7 @@ from maxmargin.runtime.validation import Array, Points
 LOG2E = math.log2(math.e)
 CSR_MAX_COLUMNS = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
 REGISTER_TILE_ROWS = 6  # rows of a register tile: pieces of full tiles waste none of it
+PIECE_MAX_PRODUCTS = 2_000_000_000  # multiplications between two calls of a poll: some 20 ms
 CHUNK_ROWS = 192  # rows that stay in the second-level cache while all panels pass by
 MIRRORED_MIN_COLUMNS = 128  # fewer, and a kernel value costs no more than its copy across the diagonal
 CONSTANT_MIN_SHARE = 0.04  # of the columns: if fewer are constant, leaving them out saves less than it costs
@@ -220,24 +221,41 @@ def padded_slots(count: int) -> int:
     return -(-count // _native.SLOT_UNIT) * _native.SLOT_UNIT
 
 
-def _spread(work: Callable[[int, int], None], count: int, threads: int) -> None:
-    """Divide ``count`` rows into pieces of full tiles, and run them on the threads."""
+def _spread(
+    work: Callable[[int, int], None],
+    count: int,
+    threads: int,
+    poll: Callable[[], None] | None = None,
+    products_per_row: int = 1,
+) -> None:
+    """Divide ``count`` rows into pieces of full tiles, and run them on the threads, with ``poll`` before each."""
     if count == 0:
         return
-    pieces = max(1, min(8 * threads, count // CHUNK_ROWS)) if threads > 1 else 1
+    pieces = 8 * threads if threads > 1 else 1
+    if poll is not None:
+        pieces = max(pieces, count * products_per_row // PIECE_MAX_PRODUCTS)
+    pieces = max(1, min(pieces, count // CHUNK_ROWS))
     size = -(-count // pieces // REGISTER_TILE_ROWS) * REGISTER_TILE_ROWS
     starts = range(0, count, size)
-    run_tiles(lambda t: work(starts[t], min(starts[t] + size, count)), len(starts), threads)
+
+    def run(t: int) -> None:
+        if poll is not None:
+            poll()
+        work(starts[t], min(starts[t] + size, count))
+
+    run_tiles(run, len(starts), threads)
 
 
-def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
+def tiled_product(
+    left: Side, right: Panels, coef: Array, form: Form, threads: int, poll: Callable[[], None] | None = None
+) -> Array:
     """k(left, right) @ coef, in float64 sums; for several columns of ``coef`` values are stored tile by tile."""
     if coef.ndim > 1:
         return _many_products(left, right, coef, form, threads)
     if left.far is None or right.far is None:
-        return _one_product(left, right, coef, form, threads)
+        return _one_product(left, right, coef, form, threads, poll)
     rows, cols = left.far.index, right.far.index
-    out = np.zeros(left.n) if len(rows) == left.n else _one_product(left, right, coef, form, threads)
+    out = np.zeros(left.n) if len(rows) == left.n else _one_product(left, right, coef, form, threads, poll)
     near = coef.copy()
     near[cols] = 0.0
     out[rows] = _one_product(left.part(rows), right, near, form, threads) if len(cols) < right.n else 0.0
@@ -245,7 +263,9 @@ def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: i
     return out
 
 
-def _one_product(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
+def _one_product(
+    left: Side, right: Panels, coef: Array, form: Form, threads: int, poll: Callable[[], None] | None = None
+) -> Array:
     """k(left, right) @ coef for one column, by tiles alone."""
     weights: Array = np.zeros(len(right.v), right.v.dtype)
     weights[: right.n] = coef
@@ -253,10 +273,10 @@ def _one_product(left: Side, right: Panels, coef: Array, form: Form, threads: in
     columns = right.P, right.v, weights, form.kind, form.degree, out
     if left.csr is not None:
         csr, order = left.csr, np.arange(left.n) if left.order is None else left.order
-        _spread(lambda *ends: _native.kernel_matvec_csr(csr, order, left.u, *columns, *ends), left.n, threads)
+        _spread(lambda *ends: _native.kernel_matvec_csr(csr, order, left.u, *columns, *ends), left.n, threads, poll)
     elif left.A is not None:
-        A = left.A
-        _spread(lambda *ends: _native.kernel_matvec_dense(A, left.u, *columns, *ends), left.n, threads)
+        A, size = left.A, right.n * left.d
+        _spread(lambda *ends: _native.kernel_matvec_dense(A, left.u, *columns, *ends), left.n, threads, poll, size)
     return out
 
 
@@ -401,7 +421,7 @@ class TiledGram(KernelGram):
             right = self._double_panels(cols)
             left = self._double(np.arange(self.n) if rows is None else rows)
         self.evaluations += left.n * len(cols)
-        return tiled_product(left, right, coef, self.form, self.threads)
+        return tiled_product(left, right, coef, self.form, self.threads, self.poll)
 
     def fill(self, rows: Array, out: Array) -> None:
         self.evaluations += len(rows) ** 2

@@ -28,6 +28,7 @@ import numpy as np
 from maxmargin._native import SLOT_UNIT
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems import optimality
+from maxmargin.problems.design import Halted
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
@@ -243,7 +244,7 @@ class _Run:
             changed, delta = self._solve_block(ids, violation, middle, goal)
             if len(changed) == 0 or stalled_rounds > STALLED_ROUNDS:
                 return Status.STALLED
-            new = self._sliced_product(changed, delta, rows, single)
+            new = self._product(changed, delta, rows, single)
             if new is None:  # stopped: f belongs to the variables before this round
                 self.a = before
                 continue
@@ -256,20 +257,19 @@ class _Run:
                 self.pending[changed] += delta
                 self._refresh_gradient(ids)
 
-    def _sliced_product(self, cols: Array, coef: Array, rows: Array | None, single: bool) -> Array | None:
+    def _product(self, cols: Array, coef: Array, rows: Array | None, single: bool) -> Array | None:
         """K[rows, cols] @ coef (all rows by default), or None if the run is to stop meanwhile."""
-        n = self.problem.n_rows if rows is None else len(rows)
-        step = max(SLICE_MIN_ROWS, SLICE_MAX_VALUES // len(cols))
-        if n <= step or self.gram.held:  # values in memory are added up in no time
+        self.gram.poll = self._halt
+        try:
             return self.gram.product(cols, coef, rows, single=single)
-        out = np.empty(n)
-        for start in range(0, n, step):
-            if self.control.stop() is not None:
-                return None
-            end = min(n, start + step)
-            part = np.arange(start, end) if rows is None else rows[start:end]
-            out[start:end] = self.gram.product(cols, coef, part, single=single)
-        return out
+        except Halted:
+            return None
+        finally:
+            self.gram.poll = None
+
+    def _halt(self) -> None:
+        if self.control.stop() is not None:
+            raise Halted
 
     def _update_rest(self, ids: Array) -> None:
         """Bring the rows of all other variables up to date with the summed change."""
