@@ -21,7 +21,7 @@ from maxmargin.displays.history import HistoryDisplay
 from maxmargin.displays.losses import LossDisplay
 from maxmargin.displays.margin import MarginDisplay
 from maxmargin.inspection.margins import margin_report
-from maxmargin.kernels import RBF, Polynomial
+from maxmargin.kernels import RBF, Laplacian, Polynomial
 from maxmargin.runtime.history import History
 from maxmargin.svm.linear.classification import LinearSVC
 from maxmargin.svm.perceptron import Perceptron
@@ -312,9 +312,8 @@ def test_lines_are_few_and_even():
 
 def test_kernels_are_short():
     assert kernel_text(RBF(gamma=2.0)) == "Gaussian kernel, σ = 0.5"
-    text = kernel_text(Polynomial(degree=2, gamma=0.123456789))
-    assert "0.1235" in text
-    assert "degree=2" in text
+    assert kernel_text(Polynomial(degree=2, gamma=0.123456789)) == "polynomial kernel, (0.1235 x·z + 0)^2"
+    assert "0.1235" in kernel_text(Laplacian(gamma=0.123456789))
 
 
 # HistoryDisplay

@@ -102,6 +102,25 @@ def test_strange_second_model(opened: Callable[..., Any], lab: SimpleNamespace) 
     expect(tab.panel.locator(".caption").last).to_contain_text("B: Linear kernel, C = ")
 
 
+def test_errors_are_counted_beside_the_hinge(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    tab = Classify(opened(link(lab, "classify", {"example": "outlier", "C": 5})))
+    tab.page.keyboard.press("b")
+    second = tab.panel.get_by_role("group", name="Model B")
+    caption = tab.panel.locator(".caption").last
+    expect(caption).to_contain_text("B: Linear kernel, C = 5")
+    second.get_by_label("Loss").select_option("count")
+    # the outlier is one error, and the margin that of the others: |w|^2 = 4 / 0.543^2
+    expect(caption).to_contain_text("B: counts errors, C = 5: margin 0.543, 1 point inside it or on the wrong side")
+    expect(caption).to_contain_text("|w|² + C · 1 = 18.6")
+    assert tab.state["compare"] == {"kernel": {"name": "linear"}, "C": 5, "loss": "count"}
+    other = Classify(opened(lab.link + tab.page.evaluate("location.hash")))
+    expect(other.panel.locator(".caption").last).to_contain_text("B: counts errors")
+    second.get_by_label("Kernel").select_option("rbf")  # a kernel has no such loss
+    expect(second.get_by_label("Loss")).to_be_hidden()
+    expect(caption).to_contain_text("B: Gaussian (RBF) kernel")
+    assert "loss" not in tab.state["compare"]
+
+
 def test_film_of_a_sweep(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
     tab = Classify(opened(link(lab, "classify", {"example": "moons"})))
     page = tab.page

@@ -264,6 +264,20 @@ def test_two_solvers_by_step_and_by_share(step: Step) -> None:
     expect(step.panel.locator(".pane").nth(1)).to_be_hidden()
 
 
+@pytest.mark.parametrize(
+    "size", [(320, 450, 19), (400, 900, 15), (900, 300, 15), (620, 130, 19), (1200, 800, 38)], ids=str
+)
+def test_four_charts_at_any_size(modules: Any, size: tuple[int, int, int]) -> None:
+    """None is left out: they fill the canvas, beside each other where they would be too low."""
+    call = "(size) => import('/static/js/step/charts.js').then((m) => m.areas(...size))"
+    areas = modules.evaluate(call, list(size))
+    assert len(areas) == 4
+    assert sum(area["w"] * area["h"] for area in areas) == pytest.approx(size[0] * size[1])
+    assert len({(area["x"], area["y"]) for area in areas}) == 4
+    columns = len({area["x"] for area in areas})
+    assert columns == 2 or min(area["h"] for area in areas) >= 5.5 * size[2]
+
+
 def test_timeline(modules: Any) -> None:
     found = modules.evaluate("""import('/static/js/step/run.js').then(({ Run, timeline }) => {
         const run = (iterations) => Object.assign(Object.create(Run.prototype), {

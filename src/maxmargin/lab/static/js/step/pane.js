@@ -32,7 +32,7 @@ export class Pane {
     this.charts = el("canvas", { class: "charts", role: "img", "aria-label": `Curves of the objectives, ${host.label}` });
     this.heading = el("h2", { class: "solver" });
     this.place = el("span", { class: "place" });
-    this.note = el("p", { class: "sentence", "aria-live": "polite" });
+    this.note = el("p", { class: "sentence", "aria-live": "polite", tabindex: 0 });
     this.hint = el("div", { class: "hint", hidden: true });
     this.root = el(
       "section",

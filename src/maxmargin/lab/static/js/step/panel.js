@@ -25,8 +25,8 @@ export function createPanel({ ctx, model, options, presets, on }) {
   const sync = choice({
     label: "Two solvers go in step",
     choices: [
-      { value: "iteration", title: "In step by iteration: both at the same step", content: ["by step"] },
-      { value: "share", title: "In step by share of the run: both begin and end together", content: ["by share"] },
+      { value: "iteration", title: "by step: both solvers stand at the same step", content: ["by step"] },
+      { value: "share", title: "by share of the run: both begin and end together", content: ["by share"] },
     ],
     onchange: (value) => {
       model.sync = value;

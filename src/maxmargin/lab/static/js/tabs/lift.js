@@ -47,7 +47,7 @@ function mount(root, context) {
   ctx = context;
   const canvas = el("canvas", { class: "space", role: "application", "aria-label": "The lifted space. Arrow keys turn it." });
   const flat = el("canvas", { role: "application", "aria-label": "Plane of the points. Choose a class to add points with the keyboard." });
-  sentences = el("div", { class: "sentences", "aria-live": "polite" });
+  sentences = el("div", { class: "sentences", "aria-live": "polite", tabindex: 0 });
   hint = el("div", { class: "hint", hidden: true });
   space = new Space(canvas, { ctx, given: () => ({ scene, t, show: model.show, hover }), hovered, turned });
   plane = new Plane(flat, { ctx, box: boxOf(null), onView: viewChanged });
