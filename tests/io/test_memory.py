@@ -249,7 +249,11 @@ def test_a_large_model_is_read_within_the_promise(name, tmp_path):
 
 @pytest.mark.parametrize(
     "labels",
-    [np.arange(150_000), np.array([f"{k:06d}" for k in range(150_000)]), np.array(["x" * 60, *map(str, range(150_000))])],
+    [
+        np.arange(150_000),
+        np.array([f"{k:06d}" for k in range(150_000)]),
+        np.array(["x" * 60, *map(str, range(150_000))]),
+    ],
     ids=["numbers", "texts", "texts as wide as the longest"],
 )
 def test_as_many_labels_as_points_are_read_within_the_promise(labels, tmp_path):

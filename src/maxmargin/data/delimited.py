@@ -233,7 +233,7 @@ class DelimitedTable:
         booleans = {j for j in others if kinds[wanted[j]] == "boolean"}
         places = [position + self.first for position in wanted]
         values = np.empty((len(rows), len(places)), object if others else np.float64)
-        values[:, numbers] = np.array([[fields[places[j]] for j in numbers] for fields in rows], np.float64)
+        values[:, numbers] = np.array([[fields[places[j]].strip() for j in numbers] for fields in rows], np.float64)
         for row, fields in enumerate(rows):
             for j in others:
                 word = fields[places[j]].strip()
@@ -251,7 +251,7 @@ class DelimitedTable:
         columns: list[Any] = []
         for position in layout.wanted:
             words = [fields[position + self.first] for fields in rows]
-            columns.append([float(word) for word in words] if kinds[position] == "number" else words)
+            columns.append([float(word.strip()) for word in words] if kinds[position] == "number" else words)
         return self._assembled(columns, layout, kinds)
 
     def _check(self, line: int, fields: list[str], layout: Layout, kinds: dict[int, str]) -> None:
