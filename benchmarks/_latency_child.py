@@ -99,7 +99,8 @@ def main() -> None:
     }:
         data = data[:1]
     with contextlib.suppress(ValueError, TimeoutError):  # of too few rows
-        warm_up(eval(work["model"], names), data, method)
+        if "cold" not in sys.argv[3:]:
+            warm_up(eval(work["model"], names), data, method)
     print("ready", flush=True)
     for line in sys.stdin:
         model = eval(work["model"], names)

@@ -1,7 +1,7 @@
 """How long until a fit obeys Ctrl-C, and by how much it exceeds ``max_seconds``: ``python -m benchmarks.latency``.
 
 Each work runs in a child process (``_latency_child.py``), which fits when it is asked to, after a small fit that loads
-and compiles everything. From outside, at random moments of the fit,
+everything; with ``--cold`` every fit is the first of a new process. From outside, at random moments of the fit,
 
     Ctrl-C      SIGINT is sent; the time until the child writes that ``fit`` has returned or raised
     overrun     ``max_seconds`` is that moment; the time from ``fit`` to its end, less ``max_seconds``
@@ -20,6 +20,7 @@ import argparse
 import collections
 import contextlib
 import json
+import math
 import os
 import random
 import re
@@ -171,11 +172,18 @@ def busy_seconds(pid: int) -> dict[str, float]:
 class Child:
     """The process that fits."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, cold: bool = False) -> None:
         self.stacks = tempfile.NamedTemporaryFile("w+", suffix=".txt")  # noqa: SIM115
         command = [sys.executable, "-m", "benchmarks._latency_child", json.dumps(asdict(work)), self.stacks.name]
+        command += ["cold"] if cold else []
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self.text = b""
+
+    def ready(self) -> Child:
+        """This child, once it has its data."""
+        if self.answer(10 * PATIENCE_SECONDS) != "ready":
+            raise RuntimeError("the child was not ready")
+        return self
 
     def ask(self, **task: object) -> None:
         assert self.process.stdin is not None
@@ -227,13 +235,18 @@ def places_of(text: str) -> Iterator[str]:
             yield f"{path.split('/maxmargin/')[1]}:{line} {name}"
 
 
-def measure(work: Work, moments: int, draw: random.Random) -> Outcome:
-    """Ctrl-C and limits at so many random moments each."""
-    outcome, child = Outcome(work), Child(work)
+def measure(work: Work, moments: int, draw: random.Random, cold: bool = False) -> Outcome:
+    """Ctrl-C and limits at so many random moments each; ``cold`` takes a new process for each."""
+    outcome, child = Outcome(work), Child(work, cold)
+
+    def next_child() -> Child:
+        if not cold:
+            return child
+        child.close()
+        return Child(work, cold).ready()
+
     try:
-        if child.answer(10 * PATIENCE_SECONDS) != "ready":
-            raise RuntimeError("the child was not ready")
-        child.ask(limit=LONGEST_SECONDS if work.limit else None)
+        child.ready().ask(limit=LONGEST_SECONDS if work.limit else None)
         child.answer(PATIENCE_SECONDS)
         begin = time.perf_counter()
         if child.answer(LONGEST_SECONDS) is None:
@@ -241,6 +254,7 @@ def measure(work: Work, moments: int, draw: random.Random) -> Outcome:
         outcome.full = time.perf_counter() - begin
         for _ in range(moments):
             moment = draw.uniform(0.0, min(outcome.full, LONGEST_SECONDS))
+            child = next_child()
             child.ask(limit=None)
             child.answer(PATIENCE_SECONDS)
             line = child.answer(moment)
@@ -249,6 +263,7 @@ def measure(work: Work, moments: int, draw: random.Random) -> Outcome:
                 outcome.waits.append(wait)
             outcome.ends[line] += 1
             if work.limit:
+                child = next_child()
                 child.ask(limit=moment)
                 child.answer(PATIENCE_SECONDS)
                 if child.answer(moment) is None:
@@ -274,6 +289,11 @@ def row(outcome: Outcome) -> list[str]:
     return [outcome.work.name, full, *shown(outcome.waits), *shown(outcome.overruns), ends, outcome.trouble or places]
 
 
+def _quantile(values: list[float], share: float) -> float:
+    """The smallest of sorted values that this share of them does not exceed."""
+    return values[max(0, math.ceil(share * len(values)) - 1)]
+
+
 HEAD = [
     *("work", "fit s", "Ctrl-C: median CPU s", "largest", "wall"),
     *("limit: median CPU s", "largest", "wall", "ended with", "where it blocked (samples)"),
@@ -285,17 +305,23 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="works whose name contains one of these (=NAME: is)")
     parser.add_argument("--moments", type=int, default=8, help="signals, and limits, for each work")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cold", action="store_true", help="every fit is the first of a process")
     parser.add_argument("--markdown", type=Path, help="write the table to this file")
     options = parser.parse_args()
-    draw, rows = random.Random(options.seed), []
+    draw, rows, outcomes = random.Random(options.seed), [], []
     for work in WORKS:
         words = options.only
         if words and not any(word[1:] == work.name if word[:1] == "=" else word in work.name for word in words):
             continue
-        rows.append(row(measure(work, options.moments, draw)))
+        outcomes.append(measure(work, options.moments, draw, options.cold))
+        rows.append(row(outcomes[-1]))
         print(" | ".join(rows[-1]), flush=True)
     table = markdown(HEAD, rows, words=(0, 8, 9))
     print(f"\n{table}")
+    busy = sorted(wait.busy for outcome in outcomes for wait in [*outcome.waits, *outcome.overruns])
+    if busy:
+        late = sum(seconds > PROMISE_SECONDS for seconds in busy)
+        print(f"{len(busy)} stops, CPU s: p50 {_quantile(busy, 0.5):.2f}, p99 {_quantile(busy, 0.99):.2f}, {late} late")
     if options.markdown is not None:
         options.markdown.write_text(table + "\n")
 

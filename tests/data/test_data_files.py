@@ -163,6 +163,18 @@ def test_svmlight(name, end, tmp_path):
     assert (data.columns, data.target) == (None, None)
 
 
+@pytest.mark.parametrize("columns", [3, 2500])
+def test_numbers_between_unusual_white_space(columns, tmp_path):
+    """str.strip takes more characters for white space than float does. The letter that is no UTF-8 makes the records be
+    read one by one; many columns are put together by rows."""
+    path = tmp_path / "table.csv"
+    numbers = b",".join([b"\x1f4e2", *[b"1"] * (columns - 2)])
+    path.write_bytes(numbers + b",red,x\n" + numbers + b',\x0fbl""ue",y\n' + numbers + b',g\x8ceen,"x"\n')
+    data = read_data(path, header=False)
+    assert data.X.shape == (3, columns)
+    assert np.array_equal(data.X[:, 0].astype(float), [400.0] * 3)
+
+
 def test_svmlight_without_targets(tmp_path):
     path = written(tmp_path, "new.svm", "# new points\n\n1:2 3:4 # first\n  2:1\n")
     data = read_data(path, labelled=False)

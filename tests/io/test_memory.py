@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -244,3 +245,21 @@ def test_a_large_model_is_read_within_the_promise(name, tmp_path):
     if name == "neighbours":
         points = sp.csr_matrix(np.ones((3, 40)))
         assert np.array_equal(load(path).predict(points), model.predict(points))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.arange(150_000),
+        np.array([f"{k:06d}" for k in range(150_000)]),
+        np.array(["x" * 60, *map(str, range(150_000))]),
+    ],
+    ids=["numbers", "texts", "texts as wide as the longest"],
+)
+def test_as_many_labels_as_points_are_read_within_the_promise(labels, tmp_path):
+    path = tmp_path / "labels.mm"
+    points = np.arange(len(labels), dtype=np.float32)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn's, of as many classes as points
+        save(KernelKNeighborsClassifier(1).fit(points, labels), path)
+    assert loaded_in_child(path).startswith("read")

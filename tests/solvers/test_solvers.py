@@ -759,3 +759,17 @@ def test_a_round_that_is_stopped_is_undone(monkeypatch):
         f = kernel.matrix(X, X) @ problem.coefficients(found.a)
         np.testing.assert_allclose(found.f, f, atol=1e-5 * (1.0 + np.abs(found.a).sum()))
     assert stopped > 3
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-12, 1.0])
+@pytest.mark.parametrize("bound", [1e-3, 1.0, 1e6])
+def test_joint_rows_without_length_go_to_their_bounds(size, bound):
+    """Without curvature a step ends at the bound: x = 0 has the loss 1, and no multiplier changes it."""
+    K = np.zeros((5, 5))
+    K[4, 4] = size
+    problem = JointProblem(np.array([0, 1, 2, 0, 1]), np.full(5, bound), 3)
+    found = CrammerSinger().solve(problem, StoredGram(K), tol=1e-6, control=Control())
+    assert found.status is Status.OPTIMAL
+    for row, label in zip(found.a[:4], problem.label, strict=False):
+        assert row[label] == bound
+        assert row.sum() == pytest.approx(0.0, abs=1e-12 * bound)

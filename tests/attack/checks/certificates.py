@@ -29,12 +29,12 @@ def float32_rounding(problem, gram):
 
 
 def rounding(problem, gram):
-    """What float64 may change in f, and in the objective, for the solution of a problem."""
+    """What float64 may change in f - y, and in the objective, for the solution of a problem."""
     at = np.ix_(problem.rows, problem.rows)
     size = np.abs(np.asarray(problem.a, np.float64))
     n = len(problem.rows)
     K = np.abs(np.asarray(gram.values[at], np.float64))
-    of_f = gram.error[at] @ size + SAFETY * UNIT * (n + 2) * (K @ size + abs(problem.b))
+    of_f = gram.error[at] @ size + SAFETY * UNIT * ((n + 2) * (K @ size + abs(problem.b)) + np.abs(problem.y))
     soft = np.where(np.isfinite(problem.c), problem.c, 0.0)
     scale = 1.0 + np.abs(problem.y) + K @ size + abs(problem.b)
     if math.isfinite(problem.third):

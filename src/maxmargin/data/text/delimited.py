@@ -171,7 +171,7 @@ class DelimitedTable:
         try:
             if any(len(fields) != self.all_width for _, fields in records):
                 raise ValueError
-            words = [fields[position + self.first] for _, fields in records for position in numbers]
+            words = [fields[position + self.first].strip() for _, fields in records for position in numbers]
             letters = "".join(words)
             if "_" in letters or not letters.isascii():  # Python would read 1_000 as a number
                 raise ValueError

@@ -28,6 +28,7 @@ STORED_MATRIX_CHECK_BYTES = 5e5  # matrices up to this size are allocated withou
 FAR_CENTRE_MIN_RATIO = 1e4  # squared distance of the mean from the origin over that of points from the mean
 SPREAD_MAX_ROWS = 1000  # whose mean squared distance from the mean is taken for that of all
 CONCURRENT_PROBLEMS = 8  # problems solved at a time, each with an equal part of the memory, whatever the threads
+COPY_MAX_ENTRIES = 4_000_000  # numbers copied at a time, some hundredths of a second
 
 
 @dataclass(frozen=True)
@@ -211,6 +212,17 @@ class FitContext:
         return DefinedValues(self.kernel, self.X, places, self.threads)
 
 
+def _taken(X: Points, at: Array) -> Points:
+    """X[at]; dense points in parts, between which Python answers Ctrl-C."""
+    if sp.issparse(X) or X.ndim != 2 or X.dtype == object or X.size <= COPY_MAX_ENTRIES:
+        return X[at]
+    out = np.empty((len(at), X.shape[1]), X.dtype)
+    step = max(1, COPY_MAX_ENTRIES // X.shape[1])
+    for start in range(0, len(at), step):
+        out[start : start + step] = X[at[start : start + step]]
+    return out
+
+
 def prepare(
     estimator: Any,
     given: InputRows,
@@ -233,7 +245,7 @@ def prepare(
     rows = canonical_rows(X, given.target, given.weight, merge=not precomputed)
     at, points, centre = rows.representative, X, None
     if not precomputed:
-        points = computing_form(X[at])
+        points = computing_form(_taken(X, at))
         names = vars(estimator).get("feature_names_in_")
         kernel = kernel.resolve(points, sample_weight=rows.weight, feature_names=names)
         if STORED_MATRIX_CHECK_BYTES < 8.0 * len(at) ** 2 <= budget:

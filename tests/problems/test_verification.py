@@ -1,0 +1,48 @@
+"""Fitted values by definition: what a stopped run may keep of its own, and what it may not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maxmargin import problems
+from maxmargin.kernels import RBF
+from maxmargin.kernels.definition import DefinedValues
+from maxmargin.problems import verification
+
+
+@pytest.fixture
+def posed(monkeypatch):
+    """A problem of which not all rows are computed because they are few, a point, its f, and the values."""
+    monkeypatch.setattr(verification, "ALL_ROWS_MAX_TERMS", 0)
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((300, 3)), np.where(rng.random(300) < 0.5, -1.0, 1.0)
+    problem = problems.c_svc(y, np.full(300, 10.0))
+    a = problem.feasible(y * rng.uniform(0.0, 5.0, 300))
+    kernel = RBF(gamma=0.5).resolve(X)
+    return problem, a, kernel.matrix(X, X) @ problem.coefficients(a), DefinedValues(kernel, X)
+
+
+def test_a_stopped_run_keeps_values_that_a_few_rows_confirm(posed):
+    problem, a, f, values = posed
+    marked = f + 1e-7
+    found = verification.verified(problem, a, marked, values, stopped=True)
+    assert 0 < np.count_nonzero(found != marked) <= 2 * verification.SAMPLED_ROWS
+    np.testing.assert_allclose(found, f, atol=2e-7)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_wrong_values_are_computed_anew(posed, stopped):
+    problem, a, f, values = posed
+    found = verification.verified(problem, a, f + 50.0, values, stopped=stopped)
+    np.testing.assert_allclose(found, f, atol=1e-9)
+
+
+@pytest.mark.parametrize("subset", [False, True])
+def test_the_longest_rows(subset):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 700)) * 10.0 ** rng.uniform(-3, 3, (500, 1))
+    at = rng.permutation(500)[:200] if subset else None
+    values = DefinedValues(RBF(gamma=0.5).resolve(X), X, at)
+    sizes = np.abs(X if at is None else X[at]).max(axis=1)
+    assert set(values.longest(4)) == set(np.argsort(sizes)[-4:])
