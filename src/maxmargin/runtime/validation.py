@@ -1,7 +1,8 @@
 """What a user hands in, made into arrays the other layers can trust.
 
 The only caller of scikit-learn's ``validate_data`` and ``check_array``. Points are C-ordered float32 or float64
-arrays, or CSR matrices of either type; labels are coded 0, 1, ...; weights are finite and not negative.
+arrays, or CSR matrices of either type (numbers of one or two bytes become float32, exactly); labels are coded
+0, 1, ...; weights are finite and not negative.
 Every error names the parameter, the value and the remedy.
 """
 
@@ -56,9 +57,17 @@ def as_numpy(X: Any) -> Any:
     return np.asarray(X.detach() if hasattr(X, "detach") else X)  # tensors with gradients must be detached
 
 
+def _exact_single(X: Any) -> Any:
+    """Numbers of one or two bytes (pixels, counts, float16) as float32, which holds them exactly in half the memory of
+    float64; anything else as it is."""
+    if not (isinstance(X, np.ndarray) or sp.issparse(X)) or X.dtype.kind not in "iuf" or X.dtype.itemsize > 2:
+        return X
+    return X.astype(np.float32)
+
+
 def check_points(X: Any, name: str = "X") -> Points:
     """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
-    X = as_numpy(X)
+    X = _exact_single(as_numpy(X))
     check_indices(X)
     try:
         check_columns(X, name)
@@ -135,7 +144,7 @@ def check_training_points(estimator: Any, X: Any) -> Points:
     """Training points of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
     if _ready(X):
         return _seen(estimator, X)
-    X = as_numpy(X)
+    X = _exact_single(as_numpy(X))
     check_indices(X)
     try:
         check_columns(X)
@@ -158,7 +167,7 @@ def check_training(
             return _seen(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
     accepted = "csr" if order is not None else ["csr", "csc"]
     options = {**_POINTS, "order": order, "accept_sparse": accepted}
-    X, y = as_numpy(X), as_numpy(y)
+    X, y = _exact_single(as_numpy(X)), as_numpy(y)
     check_indices(X)
     try:
         check_columns(X)
@@ -213,7 +222,7 @@ def check_new_points(estimator: Any, X: Any) -> Points:
         if _ready_csr(X) and own["n_features_in_"] == X.shape[1]:
             return canonical_csr(X)
     check_is_fitted(estimator)
-    X = as_numpy(X)
+    X = _exact_single(as_numpy(X))
     check_indices(X)
     try:
         check_columns(X)
