@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg.blas import daxpy
+from scipy.linalg.blas import daxpy, dsymv
 
 from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems.dual import DualProblem
@@ -109,7 +109,7 @@ class _Evaluation:
             B[own.rows, p] = own.problem.coefficients(a)
             linear -= float(own.problem.linear @ a)
         self.linear = linear
-        self.S = np.array([float(np.vdot(B, matrix @ B)) for matrix in self.matrices])
+        self.S = np.array([_quadratic(matrix, B) for matrix in self.matrices])
         F = self.K @ B
         self.primal = sum(
             best_certificate(own.problem, a, F[own.rows, p]).primal
@@ -117,3 +117,8 @@ class _Evaluation:
             if a is not None
         )
         self.n_support = int(np.count_nonzero(B.any(axis=1)))
+
+
+def _quadratic(K: Array, B: Array) -> float:
+    """The sum of beta'K beta over the columns of B; of a single one, half of the symmetric matrix is read."""
+    return float(np.vdot(B, dsymv(1.0, K.T, B[:, 0])[:, None] if B.shape[1] == 1 else K @ B))
