@@ -25,6 +25,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from maxmargin.runtime.arrays import as_numpy, exact_single
 from maxmargin.runtime.csr import canonical_csr, check_indices
 from maxmargin.runtime.diagnosis import check_columns, explained, is_missing, unsortable_labels
 
@@ -50,24 +51,9 @@ SYNONYMS = {
 }
 
 
-def as_numpy(X: Any) -> Any:
-    """A tensor or other array that is not NumPy's as a NumPy array over the same memory; anything else as it is."""
-    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
-        return X
-    return np.asarray(X.detach() if hasattr(X, "detach") else X)  # tensors with gradients must be detached
-
-
-def _exact_single(X: Any) -> Any:
-    """Numbers of one or two bytes (pixels, counts, float16) as float32, which holds them exactly in half the memory of
-    float64; anything else as it is."""
-    if not (isinstance(X, np.ndarray) or sp.issparse(X)) or X.dtype.kind not in "iuf" or X.dtype.itemsize > 2:
-        return X
-    return X.astype(np.float32)
-
-
 def check_points(X: Any, name: str = "X") -> Points:
     """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
-    X = _exact_single(as_numpy(X))
+    X = exact_single(as_numpy(X))
     check_indices(X)
     try:
         check_columns(X, name)
@@ -144,7 +130,7 @@ def check_training_points(estimator: Any, X: Any) -> Points:
     """Training points of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
     if _ready(X):
         return _seen(estimator, X)
-    X = _exact_single(as_numpy(X))
+    X = exact_single(as_numpy(X))
     check_indices(X)
     try:
         check_columns(X)
@@ -167,7 +153,7 @@ def check_training(
             return _seen(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
     accepted = "csr" if order is not None else ["csr", "csc"]
     options = {**_POINTS, "order": order, "accept_sparse": accepted}
-    X, y = _exact_single(as_numpy(X)), as_numpy(y)
+    X, y = exact_single(as_numpy(X)), as_numpy(y)
     check_indices(X)
     try:
         check_columns(X)
@@ -222,7 +208,7 @@ def check_new_points(estimator: Any, X: Any) -> Points:
         if _ready_csr(X) and own["n_features_in_"] == X.shape[1]:
             return canonical_csr(X)
     check_is_fitted(estimator)
-    X = _exact_single(as_numpy(X))
+    X = exact_single(as_numpy(X))
     check_indices(X)
     try:
         check_columns(X)
