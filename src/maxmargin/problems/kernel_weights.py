@@ -32,7 +32,9 @@ from scipy.optimize import linprog, nnls
 
 from maxmargin.runtime.validation import Array
 
-LEVEL = 0.3  # of the way from the lower to the upper bound: where the next weights should be at most
+# Of the way from the lower to the upper bound: where the next weights should be at most. Measured on two sets of data
+# with 18 kernels: 0.5 to 0.7 take 10 to 14 evaluations to a gap of 1e-3, 0.1 to 0.3 up to 22.
+LEVEL = 0.6
 MAX_CUTS = 200  # after which the one that matters least is dropped
 
 

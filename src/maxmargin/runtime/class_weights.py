@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from maxmargin.runtime.validation import Array, as_numpy, shown
+from maxmargin.runtime.arrays import as_numpy
+from maxmargin.runtime.validation import Array, shown
 
 
 def check_weighted_classes(classes: Array, codes: Array, weights: Array, sample_weight: Any) -> None:

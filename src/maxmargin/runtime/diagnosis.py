@@ -26,8 +26,8 @@ IMPUTE = "Drop such rows or columns, or impute the missing values (for instance 
 
 def is_missing(thing: Any) -> bool:
     """Whether this is None, NaN or the missing value of a table."""
-    if isinstance(thing, float):
-        return thing != thing
+    if isinstance(thing, (float, np.floating)):
+        return bool(thing != thing)
     pandas = sys.modules.get("pandas")  # a missing value of its kind cannot come from where it is not loaded
     return thing is None or (pandas is not None and (thing is pandas.NA or thing is pandas.NaT))
 

@@ -1,7 +1,8 @@
 """What a user hands in, made into arrays the other layers can trust.
 
 The only caller of scikit-learn's ``validate_data`` and ``check_array``. Points are C-ordered float32 or float64
-arrays, or CSR matrices of either type; labels are coded 0, 1, ...; weights are finite and not negative.
+arrays, or CSR matrices of either type (numbers of one or two bytes become float32, exactly); labels are coded
+0, 1, ...; weights are finite and not negative.
 Every error names the parameter, the value and the remedy.
 """
 
@@ -24,6 +25,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from maxmargin.runtime.arrays import as_numpy, exact_single
 from maxmargin.runtime.csr import canonical_csr, check_indices
 from maxmargin.runtime.diagnosis import check_columns, explained, is_missing, unsortable_labels, without_dates
 
@@ -49,16 +51,9 @@ SYNONYMS = {
 }
 
 
-def as_numpy(X: Any) -> Any:
-    """A tensor or other array that is not NumPy's as a NumPy array over the same memory; anything else as it is."""
-    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
-        return X
-    return np.asarray(X.detach() if hasattr(X, "detach") else X)  # tensors with gradients must be detached
-
-
 def check_points(X: Any, name: str = "X") -> Points:
     """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
-    X = as_numpy(X)
+    X = exact_single(as_numpy(X))
     check_indices(X)
     try:
         check_columns(X, name)
@@ -135,7 +130,7 @@ def check_training_points(estimator: Any, X: Any) -> Points:
     """Training points of an estimator; sets ``n_features_in_`` and ``feature_names_in_``."""
     if _ready(X):
         return _seen(estimator, X)
-    X = as_numpy(X)
+    X = exact_single(as_numpy(X))
     check_indices(X)
     try:
         check_columns(X)
@@ -158,7 +153,7 @@ def check_training(
             return _seen(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
     accepted = "csr" if order is not None else ["csr", "csc"]
     options = {**_POINTS, "order": order, "accept_sparse": accepted}
-    X, y = as_numpy(X), without_dates(as_numpy(y)) if numeric else as_numpy(y)
+    X, y = exact_single(as_numpy(X)), without_dates(as_numpy(y)) if numeric else as_numpy(y)
     check_indices(X)
     try:
         check_columns(X)
@@ -213,7 +208,7 @@ def check_new_points(estimator: Any, X: Any) -> Points:
         if _ready_csr(X) and own["n_features_in_"] == X.shape[1]:
             return canonical_csr(X)
     check_is_fitted(estimator)
-    X = as_numpy(X)
+    X = exact_single(as_numpy(X))
     check_indices(X)
     try:
         check_columns(X)

@@ -260,7 +260,7 @@ class MultipleKernelSVC(ClassifierMixin, MultipleKernelModel):
     >>> X = np.random.default_rng(0).normal(size=(200, 5))
     >>> y = X[:, 0] * X[:, 1] > 0
     >>> model = MultipleKernelSVC(kernels=[Columns(RBF(), [0, 1]), Columns(RBF(), [2, 3, 4])], C=10).fit(X, y)
-    >>> bool(model.kernel_weights_[0] > 0.9)
+    >>> bool(model.kernel_weights_[0] > 0.8)
     True
     >>> model.report_.converged
     True

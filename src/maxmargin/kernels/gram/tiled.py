@@ -175,7 +175,7 @@ class Side:
             return replace(self, n=len(rows), order=rows if self.order is None else self.order[rows], far=far)
         assert self.A is not None
         A = _memory(scratch, "rows", (len(rows), self.d), self.A.dtype)
-        np.take(self.A, rows, axis=0, out=A)
+        np.take(self.A, rows, axis=0, out=A, mode="clip")  # with another mode NumPy fills a copy of A first
         return replace(self, n=len(rows), A=A, u=self.u[rows], far=far)
 
     def strip(self, start: int, stop: int) -> Side:

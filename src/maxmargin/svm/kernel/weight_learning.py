@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg.blas import daxpy, dsymv
 
 from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems.dual import DualProblem
@@ -79,14 +80,14 @@ class _Evaluation:
     ) -> None:
         self.problems, self.matrices, self.tol, self.control = problems, matrices, tol, control
         self.a: list[Array | None] = [None] * len(problems)
-        self.K = np.empty_like(matrices[0])
+        self.K = np.empty(matrices[0].shape)
 
     def at(self, d: Array, share: float) -> None:
         """Solve for these weights, until the problems' own gap is at most this share of their objective."""
-        np.multiply(self.matrices[0], d[0], out=self.K)
-        for weight, matrix in zip(d[1:], self.matrices[1:], strict=True):
+        self.K.fill(0.0)
+        for weight, matrix in zip(d, self.matrices, strict=True):
             if weight:
-                self.K += weight * matrix
+                daxpy(matrix.ravel(), self.K.ravel(), a=weight)  # in place, without an array for weight * matrix
         while True:
             self._solve()
             dual = self.linear - 0.5 * float(d @ self.S)
@@ -108,7 +109,7 @@ class _Evaluation:
             B[own.rows, p] = own.problem.coefficients(a)
             linear -= float(own.problem.linear @ a)
         self.linear = linear
-        self.S = np.array([float(np.vdot(B, matrix @ B)) for matrix in self.matrices])
+        self.S = np.array([_quadratic(matrix, B) for matrix in self.matrices])
         F = self.K @ B
         self.primal = sum(
             best_certificate(own.problem, a, F[own.rows, p]).primal
@@ -116,3 +117,8 @@ class _Evaluation:
             if a is not None
         )
         self.n_support = int(np.count_nonzero(B.any(axis=1)))
+
+
+def _quadratic(K: Array, B: Array) -> float:
+    """The sum of beta'K beta over the columns of B; of a single one, half of the symmetric matrix is read."""
+    return float(np.vdot(B, dsymv(1.0, K.T, B[:, 0])[:, None] if B.shape[1] == 1 else K @ B))

@@ -1,0 +1,23 @@
+"""Arrays as users have them: those of other libraries, and small numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def as_numpy(X: Any) -> Any:
+    """A tensor or other array that is not NumPy's as a NumPy array over the same memory; anything else as it is."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
+        return X
+    return np.asarray(X.detach() if hasattr(X, "detach") else X)  # tensors with gradients must be detached
+
+
+def exact_single(X: Any) -> Any:
+    """Numbers of one or two bytes (pixels, counts, float16) as float32, which holds them exactly in half the memory of
+    float64; anything else as it is."""
+    if not (isinstance(X, np.ndarray) or sp.issparse(X)) or X.dtype.kind not in "iuf" or X.dtype.itemsize > 2:
+        return X
+    return X.astype(np.float32)
