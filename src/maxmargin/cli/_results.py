@@ -31,6 +31,7 @@ PLURALS = {
 NAME_LETTERS = 24  # of a column's name
 LINEAR_MAX_CELLS = 20_000_000  # of the training rows: fitting a linear model to more takes longer than a second
 TRAIN_SCORE_MAX_ROWS = 5_000  # on which the training score is computed
+STOPPED_TEST_MAX_ROWS = 1_000  # of the test that are predicted after Ctrl-C, in about a second
 IMPORTANCE_MAX_ROWS = 1_000  # of the test
 IMPORTANCE_SECONDS = 3.0
 IMPORTANCE_REPEATS = 3  # shuffles of a column
@@ -67,8 +68,12 @@ def conclude(
     if work.X_test is not None and not interrupted:
         found, extra = _tested(work, model, voice, judged_by)
     elif work.X_test is not None:
-        found = findings_of(model, work.X_test, work.y_test, work.y, "of the training rows", judged_by)
-        voice.say(f"\nOn the {counted(work.X_test.shape[0], 'row')} of the test:\n\n{found.text()}\n\n{found.verdict}")
+        n = work.X_test.shape[0]
+        rows = np.unique(np.linspace(0, n - 1, min(n, STOPPED_TEST_MAX_ROWS)).astype(int))
+        known = None if work.y_test is None else work.y_test[rows]
+        found = findings_of(model, take(work.X_test, rows), known, work.y, "of the training rows", judged_by)
+        which = "the" if len(rows) == n else f"{len(rows):,} of the"
+        voice.say(f"\nOn {which} {counted(n, 'row')} of the test:\n\n{found.text()}\n\n{found.verdict}")
     if output is None:
         voice.say("\nThe model was not saved: say -o model.mm to keep it.")
     else:
