@@ -210,13 +210,14 @@ def _image(figure: Any) -> str:
 def _columns(found: dict[str, Any]) -> str:
     if not found["columns"]:
         return ""
-    rows = "".join(
-        f"<tr><td>{_(plan['name'])}</td><td>{_(plan['note'])}</td><td class=n>{plan['n_missing'] or ''}</td></tr>"
-        for plan in found["columns"]
-    )
-    return (
-        f"<h2>Columns</h2><table><tr><th>column</th><th>what was done</th><th class=n>missing</th></tr>{rows}</table>"
-    )
+    rows = []
+    for plan in found["columns"]:
+        missing = f"{plan['n_missing']:,}" if plan["n_missing"] else ""
+        if missing and plan["missing_are"]:
+            missing += f", {plan['missing_are']}"
+        rows.append(f"<tr><td>{_(plan['name'])}</td><td>{_(plan['note'])}</td><td>{_(missing)}</td></tr>")
+    head = "<tr><th>column</th><th>what was done</th><th>missing</th></tr>"
+    return f"<h2>Columns</h2><table>{head}{''.join(rows)}</table>"
 
 
 def _tips(tips: list[str]) -> str:

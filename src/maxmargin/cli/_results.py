@@ -54,8 +54,9 @@ def conclude(
         save(model.estimator, output)
         size = os.path.getsize(output)
     report = getattr(model.svm, "stream_report_", None) or model.svm.report_
+    fills = _fills(work.encoder) if work.plans else {}
     interrupted = was_interrupted(report)
-    for line in column_lines(work.plans, work.encoder):
+    for line in column_lines(work.plans, work.encoder, fills):
         voice.say(line)
     voice.say(f"\n{report}")
     if work.target_spread != 1.0:
@@ -83,7 +84,7 @@ def conclude(
         "task_reason": work.reason,
         "n_train": int(work.X.shape[0]),
         "n_columns": int(work.X.shape[1]),
-        "columns": [asdict(plan) for plan in work.plans],
+        "columns": [{**asdict(plan), "missing_are": fills.get(plan.name)} for plan in work.plans],
         "steps": [" ".join(str(step).split()) for step in model.steps],
         "report": report_as_dict(report),
         "test": None if found is None else found.to_dict(),
@@ -135,11 +136,10 @@ def found_by(found: ClassFindings | NumberFindings) -> str | None:
     return found.judged_by if isinstance(found, ClassFindings) else None
 
 
-def column_lines(plans: list[ColumnPlan], encoder: Any) -> list[str]:
+def column_lines(plans: list[ColumnPlan], encoder: Any, fills: dict[str, str]) -> list[str]:
     """What was done to the columns: one line each, but for plain numbers without gaps."""
     if not plans:
         return []
-    fills = _fills(encoder)
     kinds: dict[str, int] = {}
     notes = []
     for plan in plans:
@@ -147,7 +147,7 @@ def column_lines(plans: list[ColumnPlan], encoder: Any) -> list[str]:
         kinds[kind] = kinds.get(kind, 0) + 1
         gaps = ""
         if plan.form is not None and plan.n_missing and plan.form != "text":
-            gaps = f"; {plan.n_missing:,} missing{fills.get(plan.name, '')}"
+            gaps = f"; {plan.n_missing:,} missing" + (f", {fills[plan.name]}" if plan.name in fills else "")
         if plan.note != "number" or gaps:
             notes.append(f"  {cut(plan.name):<{NAME_LETTERS + 1}} {plan.note}{gaps}")
     scaled = ", numbers standardised" if getattr(encoder, "scale", False) and kinds.get("number") else ""
@@ -168,11 +168,11 @@ def _fills(encoder: Any) -> dict[str, str]:
     found, at = {}, 0
     for name, categories, fill in zip(encoder.columns, encoder.categories_, encoder.fill_categories_, strict=True):
         if categories is not None:
-            found[name] = f", filled with {fill!r}" if encoder.missing == "mode" else ", a category of their own"
+            found[name] = f"filled with {fill!r}" if encoder.missing == "mode" else "a category of their own"
             continue
         date = encoder.forms[encoder.columns.index(name)].startswith("date")
         word = "most frequent value" if encoder.missing == "mode" else "median"
-        found[name] = f", filled with the {word}" + ("" if date else f" {encoder.fill_[at]:.6g}")
+        found[name] = f"filled with the {word}" + ("" if date else f" {encoder.fill_[at]:.6g}")
         at += 1 if not date else len(encoder.forms[encoder.columns.index(name)].partition(" > ")[2].split())
     return found
 
