@@ -22,9 +22,7 @@ def promised(row):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("json")
     rng = np.random.default_rng(0)
-    lines = [
-        f"{a:.3f},{'xy'[int(a > 0)]},{a + b:.3f},{'no yes'.split()[int(b > 0)]}" for a, b in rng.normal(size=(80, 2))
-    ]
+    lines = [f"{a:.3f},{'xy'[int(a > 0)]},{a + b:.3f},{['no', 'yes'][int(b > 0)]}" for a, b in rng.normal(size=(80, 2))]
     (folder / "t.csv").write_text("\n".join(["a,word,sum,kind", *lines]))
     return folder
 
