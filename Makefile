@@ -1,8 +1,9 @@
 # `make demo` runs the worked example, `make test` every check. Both build their own environment first;
 # a machine needs Python 3.11 or newer with pip and venv, and make.
-PYTHON ?= python3
+WINDOWS := $(filter Windows_NT,$(OS))
+PYTHON ?= $(if $(WINDOWS),python,python3)
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(WINDOWS),Scripts,bin)
 READY := $(VENV)/.ready
 
 SOURCES := $(shell find native -name '*.cpp' -o -name '*.h' -o -name '*.cmake' -o -name CMakeLists.txt)

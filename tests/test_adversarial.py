@@ -279,15 +279,21 @@ def test_sparse_nan_is_refused(model):
         np.where(np.arange(40) == 3, np.nan, Y),
         np.where(np.arange(40) == 3, np.inf, Y),
         Y[:39],
-        np.column_stack((Y, Y)),
+        np.column_stack((Y, Y))[:, :, None],
         Y.astype(complex),
         None,
     ],
-    ids=["nan", "inf", "short", "2-D", "complex", "None"],
+    ids=["nan", "inf", "short", "3-D", "complex", "None"],
 )
 def test_bad_targets_are_refused(model, bad):
     with pytest.raises((ValueError, TypeError)):
         clone(model).fit(X, bad)
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)
+def test_two_columns_of_labels_are_refused(model):  # regressions take several targets
+    with pytest.raises(ValueError, match="1d array"):
+        clone(model).fit(X, np.column_stack((Y, Y)))
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=repr)

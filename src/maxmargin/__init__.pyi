@@ -64,6 +64,8 @@ from .svm import (
     LinearOneClassSVM,
     LinearSVC,
     LinearSVR,
+    MultipleKernelSVC,
+    MultipleKernelSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -73,6 +75,7 @@ from .svm import (
     l1_min_c,
 )
 from .svm.kernel.forecast import LongFitWarning
+from .svm.multiple_kernel import KernelWeightsReport
 from .svm.patching import patch_sklearn, sklearn_is_patched, unpatch_sklearn
 from .svm.perceptron import PerceptronReport
 from .svm.report import FitReport
@@ -105,6 +108,7 @@ __all__ = [
     "KernelPCA",
     "KernelRidge",
     "KernelRidgeCV",
+    "KernelWeightsReport",
     "Lagrangian",
     "LeaveOneOutScores",
     "LinearOneClassSVM",
@@ -115,6 +119,8 @@ __all__ = [
     "MMDResult",
     "MarginReport",
     "ModelFileError",
+    "MultipleKernelSVC",
+    "MultipleKernelSVR",
     "NuSVC",
     "NuSVCCV",
     "NuSVR",

@@ -12,8 +12,9 @@ import sys
 import numpy as np
 import pytest
 
-from maxmargin.data import arrow_text, delimited, source
+from maxmargin.data import source
 from maxmargin.data.source import reading
+from maxmargin.data.text import arrow_text, delimited
 from maxmargin.io import DataFileError, ModelFileError, read_batches, read_data, read_libsvm_model
 
 pytest.importorskip("pyarrow")
@@ -59,7 +60,7 @@ def test_too_many_columns(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("arrow", [True, False])
 def test_wide_tables_of_several_kinds(tmp_path, monkeypatch, arrow):
-    """Wide tables are put together by rows; the result is that of narrow ones."""
+    """Tables that are put together in small parts are those that are read at once."""
     monkeypatch.setattr(arrow_text, "ARROW_MIN_BYTES", 0 if arrow else 1 << 60)
     rng = np.random.default_rng(0)
     kinds = rng.integers(0, 3, 60)
@@ -73,7 +74,7 @@ def test_wide_tables_of_several_kinds(tmp_path, monkeypatch, arrow):
     path = tmp_path / "wide.csv"
     path.write_text(",".join(f"c{i}" for i in range(60)) + "\n" + "\n".join(rows) + "\n")
     usual = read_data(path)
-    for limit in (("STRUCTURED_MAX_COLUMNS", 10), ("CHUNK_MAX_CELLS", 200), ("SAMPLE_MAX_CELLS", 100)):
+    for limit in (("CHUNK_MAX_CELLS", 200), ("SAMPLE_MAX_CELLS", 100)):
         monkeypatch.setattr(delimited, *limit)
     if arrow:
         monkeypatch.setattr(arrow_text, "ARROW_MAX_COLUMNS", 10)
@@ -85,8 +86,7 @@ def test_wide_tables_of_several_kinds(tmp_path, monkeypatch, arrow):
     assert "line 45: has 1 field where the first line has 60" in refusal(path)
 
 
-def test_wide_numbers_with_a_fault(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "STRUCTURED_MAX_COLUMNS", 10)
+def test_wide_numbers_with_a_fault(tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text((",".join(["1"] * 29 + ["a"]) + "\n") * 9 + ",".join(["1"] * 28 + ["x", "b"]) + "\n")
     assert "column 29, line 10: 'x' is not a number" in refusal(path)

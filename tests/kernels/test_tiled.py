@@ -8,7 +8,7 @@ from maxmargin import SVC
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.kernels.gram.choice import STORED_MAX_ROWS, make_gram
 from maxmargin.kernels.gram.shared import ClassBlocks, HeldGram
-from maxmargin.kernels.gram.tiled import TiledGram, tileable
+from maxmargin.kernels.gram.tiled import MIRRORED_MIN_COLUMNS, TiledGram, tileable, varying_columns
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import c_svc, eps_svr, nu_svc, one_class
 from maxmargin.runtime.control import Control, Status
@@ -231,3 +231,53 @@ def test_rows_are_copied_under_a_check_that_may_stop_it():
     with pytest.raises(TimeoutError):
         make_gram(kernel, X, check=stop)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.01), Laplacian(gamma=0.05), Linear()], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("n", [1, 191, 192, 193, 500])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_mirrored_block_has_the_values_of_all_tiles(kernel, n, dtype):
+    X = cloud(600, MIRRORED_MIN_COLUMNS, seed=1) / 5
+    gram = TiledGram(kernel.resolve(X), X, threads=2)
+    rows = np.random.default_rng(2).permutation(600)[:n]
+    out = np.full((n + 8, n + 16), np.nan, dtype)
+    gram.fill(rows, out)
+    expected = kernel.resolve(X)(X[rows], X[rows])
+    np.testing.assert_allclose(out[:n, :n], expected, atol=1e-5 if dtype == np.float32 else 1e-13)
+    np.testing.assert_array_equal(out[:n, :n], out[:n, :n].T)
+    assert np.isnan(out[n:]).all()
+    assert np.isnan(out[:, n:]).all()
+
+
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.3), Laplacian(gamma=0.2), Linear()], ids=lambda k: type(k).__name__)
+def test_columns_in_which_points_do_not_differ_are_left_out(kernel):
+    """All columns differ somewhere, but not inside either half; there are subsets of subsets, too."""
+    X = cloud(400, 12, seed=3)
+    X[:, 3:6] = 7.5
+    X[:200, 6:9], X[200:, 6:9], X[100:200, 9] = 1.25, -2.0, 0.5
+    gram = TiledGram(kernel.resolve(X), X)
+    coef = np.random.default_rng(4).standard_normal(100)
+    for rows, left in [(np.arange(200), 6), (np.arange(200, 400), 6), (np.arange(100, 200), 5)]:
+        part = gram.subset(rows)
+        cols = np.arange(100)
+        for single in (True, False):
+            got = part.product(cols, coef, single=single)
+            expected = kernel.resolve(X)(X[rows], X[rows[:100]]) @ coef
+            np.testing.assert_allclose(got, expected, atol=(2e-4 if single else 1e-11) * np.abs(expected).max())
+        assert part.side.d == (12 if isinstance(kernel, Linear) else left)
+    inner = gram.subset(np.arange(50, 200))
+    inner.product(np.arange(3), np.ones(3), single=True)
+    again = inner.subset(np.arange(50, 150))
+    expected = kernel.resolve(X)(X[100:200], X[100:103]) @ np.ones(3)
+    for single in (True, False):
+        got = again.product(np.arange(3), np.ones(3), single=single)
+        np.testing.assert_allclose(got, expected, atol=(2e-4 if single else 1e-11) * np.abs(expected).max())
+
+
+def test_varying_columns():
+    X = np.zeros((500, 10))
+    assert varying_columns(X) is None  # nothing would be left
+    X[-1, 4] = 1.0
+    np.testing.assert_array_equal(varying_columns(X), [4])
+    assert varying_columns(cloud(500, 10)) is None
+    assert varying_columns(sp.csr_matrix(X)) is None

@@ -15,11 +15,11 @@ dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 
 from maxmargin.large_scale.dask.cluster import Pulse, connected  # noqa: E402
-from maxmargin.large_scale.dask.hinges import HingeOracle  # noqa: E402
 from maxmargin.large_scale.dask.oracle import DaskOracle  # noqa: E402
 from maxmargin.large_scale.dask.partitions import Partition  # noqa: E402
+from maxmargin.large_scale.dask.problems import HingeOracle  # noqa: E402
 from maxmargin.large_scale.dask.shards import Shards  # noqa: E402
-from maxmargin.large_scale.rows.linear import LinearRows  # noqa: E402
+from maxmargin.large_scale.rows.tiles import LinearRows  # noqa: E402
 
 N, D = 90, 4
 RNG = np.random.default_rng(0)

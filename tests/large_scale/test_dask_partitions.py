@@ -21,7 +21,7 @@ dd = pytest.importorskip("dask.dataframe")
 from maxmargin.large_scale.dask import LinearSVC, NystroemSVR  # noqa: E402
 from maxmargin.large_scale.dask.partitions import blocks_of, contiguous, cut, cut_like, is_collection, partition  # noqa: E402
 from maxmargin.large_scale.dask.training import Moments, summary  # noqa: E402
-from maxmargin.large_scale.rows.linear import LinearRows  # noqa: E402
+from maxmargin.large_scale.rows.tiles import LinearRows  # noqa: E402
 
 X = np.random.default_rng(0).standard_normal((60, 3))
 Y = np.arange(60) % 2

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from maxmargin.large_scale.line_search import FIRST_STEPS, FLAT_SLOPE, best_steps
 from maxmargin.large_scale.preconditioner import Preconditioner, cholesky_of
-from maxmargin.large_scale.rows.linear import LinearRows
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Labels
+from maxmargin.large_scale.rows.tiles import LinearRows
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import make_loss
 from reference import smoothed_loss as reference

@@ -10,10 +10,9 @@ from maxmargin.kernels import RBF
 from maxmargin.large_scale import row_newton
 from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.row_newton import RowNewton
-from maxmargin.large_scale.rows.linear import LinearRows
 from maxmargin.large_scale.rows.local import LocalOracle
 from maxmargin.large_scale.rows.targets import Labels, Values
-from maxmargin.large_scale.rows.tiles import KernelRows, stored
+from maxmargin.large_scale.rows.tiles import KernelRows, LinearRows, stored
 from maxmargin.problems.losses import make_loss
 from maxmargin.runtime.control import Control, Status
 

@@ -75,7 +75,7 @@ def same_folds(monkeypatch):
         return ordered(X - OFFSET if X[0, 0] > OFFSET / 2 else X, *args, **kwargs)
 
     monkeypatch.setattr(context, "canonical_rows", canonical_rows)
-    monkeypatch.setattr(out_of_fold, "TOL", TOL)
+    monkeypatch.setattr(out_of_fold, "FOLD_TOL", TOL)
 
 
 @pytest.mark.usefixtures("same_folds")

@@ -21,11 +21,9 @@ from maxmargin.cli import UserError
 from maxmargin.cli._estimator import as_labels, as_numbers
 from maxmargin.cli._model import Model, load_model
 from maxmargin.cli._options import Voice, counted, plain
-from maxmargin.data.delimited import LABEL_MAX_LETTERS
 from maxmargin.data.formats import format_of
 from maxmargin.data.forms import find_form, is_gap, number_form, numbers_of, parse_number
 from maxmargin.data.layout import lay_out
-from maxmargin.data.sniffing import is_number
 from maxmargin.data.source import Source
 from maxmargin.data.survey import (
     ColumnPlan,
@@ -37,6 +35,8 @@ from maxmargin.data.survey import (
     unreadable_note,
 )
 from maxmargin.data.table import Table, missing_values, read_table
+from maxmargin.data.text.delimited import LABEL_MAX_LETTERS
+from maxmargin.data.text.sniffing import is_number
 from maxmargin.io import Data, DataFileError, read_data
 from maxmargin.runtime.validation import Array
 

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.cli import UserError
-from maxmargin.cli._cluster import check_cluster, fit_on_cluster
 from maxmargin.cli._data import (
     Rows,
     make_encoder,
@@ -44,11 +43,37 @@ from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
 from maxmargin.svm.report import FitReport
 
+ON_CLUSTERS = ("LinearSVC", "NystroemSVC", "NystroemSVR", "NystroemRidge")
 HELD_OUT = 0.25
 READING = ("format", "header", "zero_based")  # options that say how a file is to be read
 UNSCALED = ("chi2", "intersection", "additive_chi2")  # kernels of histograms, which scaling would spoil
 CLASSES_SHOWN = 8
 SERIES_MIN_DISTINCT = 0.9  # of the rows: dates that come more often are no series of one thing
+
+
+def check_cluster(address: str | None, svm: Any) -> None:
+    """Refuse, before the fit, what a cluster cannot do."""
+    if address is None:
+        return
+    if type(svm).__name__ not in ON_CLUSTERS:
+        raise UserError(
+            f"--dask fits linear classifiers and approximate estimators, and this is {type(svm).__name__}: add "
+            "--approximate, or say --kernel linear."
+        )
+    from maxmargin.large_scale import dask
+
+    dask.LinearSVC  # noqa: B018  raises where Dask is not installed
+
+
+def fit_on_cluster(svm: Any, X: Any, y: Array | None, address: str) -> Any:
+    """The fitted estimator; "local" is a cluster of this computer's cores."""
+    from maxmargin.large_scale.dask.cluster import ClusterError, on_cluster
+
+    assert y is not None
+    try:
+        return on_cluster(svm, X, y, None if address == "local" else address)
+    except ClusterError as error:
+        raise UserError(str(error)) from error
 
 
 @dataclass
@@ -129,13 +154,13 @@ def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], vo
     )
 
 
-def task_of(asked: str, y: Array | None, source: str) -> tuple[str, str]:
+def task_of(requested: str, y: Array | None, source: str) -> tuple[str, str]:
     """What to learn, and why."""
-    if asked == "auto":
+    if requested == "auto":
         return decide_task(y)
-    if asked != "outliers" and y is None:
-        raise UserError(f"{source} has no labels, and --task {asked} needs them: name the column with --target.")
-    return asked, "--task says so"
+    if requested != "outliers" and y is None:
+        raise UserError(f"{source} has no labels, and --task {requested} needs them: name the column with --target.")
+    return requested, "--task says so"
 
 
 def check_labels_differ(task: str, y: Array | None, source: str) -> None:
@@ -273,9 +298,9 @@ def _spread(task: str, y: Array) -> str:
     return f"{counted(len(labels), 'class')} ({', '.join(shown)}{', ...' if len(labels) > CLASSES_SHOWN else ''})"
 
 
-def why(asked: str, task: str, reason: str, y: Array | None) -> list[str]:
+def why(requested: str, task: str, reason: str, y: Array | None) -> list[str]:
     """The task that was found, the reason, and the others that this target could have."""
-    if asked != "auto":
+    if requested != "auto":
         return []
     of_words = y is not None and y.dtype.kind not in "fiu"
     others = " or ".join(f"--task {it}" for it in WORDS if it != task and not (it == "regress" and of_words))

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.data.delimited import TextInNumbers
 from maxmargin.data.files import label_array
 from maxmargin.data.formats import check_options, format_of, refuse_unused, table_of, text_positions
 from maxmargin.data.layout import Layout, column_name, lay_out
 from maxmargin.data.source import DataFileError, Source
-from maxmargin.data.sparse_text import SparseText, placed
+from maxmargin.data.text.delimited import TextInNumbers
+from maxmargin.data.text.sparse_text import SparseText, placed
 from maxmargin.runtime.validation import Array, Points, check_number
 
 
@@ -36,7 +36,7 @@ def read_batches(
     text: Iterable[str | int] = (),
     encoder: Any = None,
 ) -> Batches:
-    """Read points and targets from a file a batch at a time.
+    """Read points and targets from a file in batches.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def read_batches(
 
 
 class Batches(abc.ABC):
-    """Batches of a data file, from ``read_batches``; each iteration starts at the file's beginning.
+    """The batches of a data file, as returned by ``read_batches``; can be iterated several times.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from maxmargin.data.sniffing import is_number
+from maxmargin.data.text.sniffing import is_number
 from maxmargin.runtime.validation import Array
 
 GAPS = frozenset(("", "?", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "#value!", "#div/0!", "#ref!"))

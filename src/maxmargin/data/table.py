@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.arrow_text import read_block
-from maxmargin.data.delimited import SAMPLE_MAX_RECORDS, DelimitedTable
 from maxmargin.data.formats import format_of, refuse_unused, table_of
 from maxmargin.data.forms import GAPS, NUMBER_GAPS, number_form
 from maxmargin.data.layout import unique_names
-from maxmargin.data.sniffing import is_number
 from maxmargin.data.source import Source
+from maxmargin.data.text.arrow_text import read_block
+from maxmargin.data.text.delimited import SAMPLE_MAX_RECORDS, DelimitedTable
+from maxmargin.data.text.sniffing import is_number
 from maxmargin.runtime.validation import Array
 
 WORD_BYTES = 60  # of a string, where it is not shared
@@ -45,14 +45,6 @@ class Table:
         "," where the file shows that it writes decimal commas.
     notes : tuple of str
         What of the file is not in the table.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.data.table import Table
-    >>> table = Table(["age", "sex"], [np.array([31.0, np.nan]), np.array(["m", None], object)])
-    >>> table.shape, table["age"], table.select(["sex"]).take([0])["sex"]
-    ((2, 2), array([31., nan]), array(['m'], dtype=object))
     """
 
     columns: list[str]
@@ -103,18 +95,6 @@ def read_table(source: Any, *, format: str | None = None, header: bool | None = 
     ------
     DataFileError
         If the file cannot be read: the message names the place, the cause and the remedy.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from maxmargin.data.table import read_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "people.csv")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("age,born,sex\\n31,1993-04-01,m\\n,2001-12-24,\\n")
-    ...     table = read_table(path)
-    >>> table["age"], table["born"].tolist(), table["sex"].tolist()
-    (array([31., nan]), ['1993-04-01', '2001-12-24'], ['m', None])
     """
     file = source if isinstance(source, Source) else Source(source)
     kind = format_of(file, format)
@@ -199,16 +179,9 @@ def _text_parts(table: DelimitedTable, places: list[int], texts: set[int], notes
     numbers = {i + table.first for i in places if i not in texts}
     fields = [i + table.first for i in places]
     words: dict[str, str | None] = {}  # each word once
-    blocks = table.source.blocks()
-    for line, block in blocks:
-        if line + block.count(b"\n") <= table.begin:
-            continue
-        if line < table.begin:
-            block = block.split(b"\n", table.begin - line)[-1]
-            line = table.begin
-        goes_on = table.delimiter != " " and block.count(b'"') % 2
+    for block, records in table.data_blocks():
         columns: Any = None
-        if table.arrow is not None and not goes_on and block.strip():
+        if table.arrow is not None and block is not None and block.strip():
             columns = read_block(
                 table.arrow, block, table.delimiter, table.all_width, numbers, fields, gaps=sorted(_spellings())
             )
@@ -221,7 +194,7 @@ def _text_parts(table: DelimitedTable, places: list[int], texts: set[int], notes
             ]
             continue
         rows: list[list[str]] = []
-        for number, fields_of in table._records_from(line, block, blocks if goes_on else iter(())):
+        for number, fields_of in records:
             if table.is_footer(fields_of):
                 footer.append((number, len(fields_of)))
                 continue

@@ -10,8 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._caption import CAPTION_DIGITS, plain
-from maxmargin.displays._figure import BLACK, DISPLAY_ENTRIES, GREEN, VERMILION, Display, axes_of, dense
+from maxmargin.displays._figure import (
+    BLACK,
+    CAPTION_DIGITS,
+    DISPLAY_ENTRIES,
+    GREEN,
+    VERMILION,
+    Display,
+    axes_of,
+    dense,
+    plain,
+)
 from maxmargin.kernels import Precomputed, validate_gram
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.text_report import short_numbers
@@ -21,7 +30,7 @@ from maxmargin.svm.kernel_input import gram_of, kernel_of, resolved
 
 @documented(DISPLAY_ENTRIES)
 class GramDisplay(Display):
-    """A kernel matrix, sorted by class, and whether it is valid.
+    """Plot a kernel matrix, sorted by class, and whether it is valid.
 
     Made by :meth:`from_kernel` or :meth:`from_matrix`.
 
@@ -50,7 +59,7 @@ class GramDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from maxmargin.displays.gram import GramDisplay
+    >>> from maxmargin.displays import GramDisplay
     >>> from maxmargin.kernels import RBF
     >>> X, y = load_iris(return_X_y=True)
     >>> display = GramDisplay.from_kernel(RBF(gamma=0.5), X, y).plot()
@@ -102,7 +111,7 @@ class GramDisplay(Display):
 
     @classmethod
     def from_matrix(cls, K: Any, y: Any = None, *, title: str = "kernel matrix") -> GramDisplay:
-        """Take a matrix as it is, whatever it is.
+        """Accept any matrix, without validation.
 
         Parameters
         ----------

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import CLASSES, DISPLAY_ENTRIES, Display, axes_of
+from maxmargin.displays._figure import CLASSES, DISPLAY_ENTRIES, Display, axes_of, plain
 from maxmargin.runtime.history import History
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_choice, check_number
@@ -30,7 +29,7 @@ LOG_SCALE_MIN_RATIO = 100  # of the ends of an x axis
 
 @documented(DISPLAY_ENTRIES)
 class HistoryDisplay(Display):
-    """Curves of a fit's history, or of several in one picture.
+    """Plot the convergence history of one or several fits.
 
     Parameters
     ----------
@@ -46,7 +45,7 @@ class HistoryDisplay(Display):
     Examples
     --------
     >>> from maxmargin import SVC
-    >>> from maxmargin.displays.history import HistoryDisplay
+    >>> from maxmargin.displays import HistoryDisplay
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(80, noise=0.2, random_state=0)
     >>> histories = {name: SVC(solver=name).fit(X, y).history_ for name in ("smo", "active_set")}

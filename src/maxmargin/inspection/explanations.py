@@ -15,7 +15,6 @@ binary model of one-vs-one, or the difference of the two classes' values.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -28,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.inspection._functions import check_is_expansion
 from maxmargin.inspection.sensitivities import gradient, has_gradient
 from maxmargin.kernels import Linear, Precomputed
-from maxmargin.runtime.text_report import pandas
+from maxmargin.runtime.text_report import TextReport, pandas
 from maxmargin.runtime.validation import Array, Points, check_new_points, check_number
 from maxmargin.svm.models.terms import explained, plain, support_codes, support_coefficients
 
@@ -37,8 +36,8 @@ SHOWN_FEATURES = 10  # features that the text shows
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """One prediction, term by term.
+class Explanation(TextReport):
+    """The explanation of one prediction, as returned by :func:`explain`.
 
     Attributes
     ----------
@@ -77,7 +76,7 @@ class Explanation:
     Examples
     --------
     >>> from maxmargin import SVC
-    >>> from maxmargin.inspection.explanations import explain
+    >>> from maxmargin import explain
     >>> model = SVC(gamma=1.0, C=10.0).fit([[0.0], [1.0], [3.0]], ["low", "low", "high"])
     >>> one = explain(model, [[2.5]])[0]
     >>> one.prediction, bool(abs(one.contribution.sum() + one.intercept - one.value) < 1e-9)
@@ -131,35 +130,12 @@ class Explanation:
             tables.append((title, lines))
         return tables
 
-    def _head(self) -> list[tuple[str, str]]:
+    def _lines(self) -> list[tuple[str, str]]:
         return [
             ("prediction", f"{self.prediction!r}" if isinstance(self.prediction, str) else f"{self.prediction}"),
             ("value", f"{self.value:.6g} ({self.about})"),
             ("intercept", f"{self.intercept:.6g}"),
         ]
-
-    def __str__(self) -> str:
-        lines = [f"{name:<10}  {text}" for name, text in self._head()]
-        for title, table in self._tables():
-            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-            lines += ["", title]
-            lines += ["  ".join(f"{x:>{w}}" for x, w in zip(line, widths, strict=True)) for line in table]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        def row(cells: Sequence[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-        head = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in self._head()
-        )
-        parts = [f"<table>{head}</table>"]
-        for title, table in self._tables():
-            body = row(table[0], "th") + "".join(row(line, "td") for line in table[1:])
-            parts.append(f"<table><caption>{html.escape(title)}</caption>{body}</table>")
-        return "".join(parts)
 
 
 class Explanations(Sequence[Explanation]):
@@ -172,7 +148,7 @@ class Explanations(Sequence[Explanation]):
     Examples
     --------
     >>> from maxmargin import LinearSVC
-    >>> from maxmargin.inspection.explanations import explain
+    >>> from maxmargin import explain
     >>> found = explain(LinearSVC().fit([[0.0], [1.0]], [0, 1]), [[0.0], [1.0]])
     >>> len(found), [one.prediction for one in found]
     (2, [0, 1])
@@ -227,7 +203,7 @@ class Explanations(Sequence[Explanation]):
 
 
 def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
-    """Every prediction's largest contributions.
+    """Explain predictions by the contributions of support vectors and columns.
 
     Parameters
     ----------
@@ -256,7 +232,7 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
     Examples
     --------
     >>> from maxmargin import SVC
-    >>> from maxmargin.inspection.explanations import explain
+    >>> from maxmargin import explain
     >>> model = SVC(kernel="linear", C=10.0, tol=1e-10).fit([[0.0], [1.0], [3.0]], ["far", "far", "near"])
     >>> print(explain(model, [[2.5]], top=1)[0])
     prediction  'near'

@@ -13,19 +13,17 @@ and an intercept is -rho.
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.io._atomic import write_atomically
-from maxmargin.io._container import check_regular
-from maxmargin.io._errors import ModelFileError
+from maxmargin.io._container import ModelFileError, check_regular
 from maxmargin.io._libsvm_text import INT_MAX, KERNELS, LibsvmModel, parse, write
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.kernels.gram.operator import computing_form
-from maxmargin.runtime.validation import Array, available_memory, callers_level, check_number
+from maxmargin.runtime.validation import Array, available_memory, check_number, warn
 from maxmargin.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import pairs
@@ -49,7 +47,7 @@ TYPES: dict[Any, str] = {
 
 
 def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = None) -> Any:
-    """Read a model that LIBSVM's svm-train wrote.
+    """Read a LIBSVM model file.
 
     Parameters
     ----------
@@ -114,11 +112,9 @@ def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = Non
         raise ModelFileError(f"{name} is empty.")
     model = parse(name, text)
     if model.ignored:
-        warnings.warn(
+        warn(
             f"{name} has probability estimates ({', '.join(model.ignored)}), which are left out: decision values and "
-            "labels do not depend on them.",
-            UserWarning,
-            stacklevel=callers_level(),
+            "labels do not depend on them."
         )
     return _estimator(name, model, n_features)
 
@@ -221,7 +217,7 @@ def _intercepts(model: LibsvmModel) -> Array:
 
 
 def write_libsvm_model(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator as a model that LIBSVM's svm-predict reads.
+    """Write a fitted estimator to a LIBSVM model file.
 
     Parameters
     ----------

@@ -23,9 +23,10 @@ from sklearn.utils.validation import check_is_fitted
 import maxmargin
 from maxmargin.io import _container
 from maxmargin.io._atomic import write_atomically
+from maxmargin.io._container import ModelFileError
 from maxmargin.io._decoder import Decoder
-from maxmargin.io._errors import ModelFileError
-from maxmargin.io._registry import (
+from maxmargin.io._tree import Allowance, Encoder
+from maxmargin.io.schema.registry import (
     ENTRIES,
     NOT_STORED,
     class_of,
@@ -35,8 +36,7 @@ from maxmargin.io._registry import (
     record_state,
     required_names,
 )
-from maxmargin.io._schema import check_state
-from maxmargin.io._tree import Allowance, Encoder
+from maxmargin.io.schema.words import check_state
 from maxmargin.kernels import Kernel
 from maxmargin.runtime.history import History, Record
 from maxmargin.runtime.validation import callers_level
@@ -63,7 +63,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelFileError
-        If the estimator, or something it holds, is not of a kind that can be saved; the message names it.
+        If the estimator, or one of its parameters, cannot be saved; the message names it.
     NotFittedError
         If the estimator is not fitted, or was left half-fitted by a fit that was refused.
 
@@ -149,8 +149,8 @@ def _is_stateless(estimator: Any) -> bool:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator from a file that :func:`save` wrote.
 
-    Nothing in the file is executed, whoever wrote it. While a file is read, memory grows by less than the size of the
-    file and 64 MB; a single text of more than 16 MB, among points that are texts, counts twice.
+    Loading never executes code. It needs at most the size of the file plus 64 MB of memory (among points that are
+    strings, a string of more than 16 MB counts twice).
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator : object
-        An estimator that predicts to the bit what the saved one did.
+        An estimator whose predictions are bit for bit those of the saved one.
 
     Raises
     ------

@@ -27,10 +27,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.io._atomic import write_atomically
-from maxmargin.io._errors import ModelFileError
-from maxmargin.io._onnx_graph import Graph
+from maxmargin.io._container import ModelFileError
+from maxmargin.io._onnx_graph import Graph, encoded
 from maxmargin.io._onnx_kernels import dense, kernel_product
-from maxmargin.io._onnx_table import encoded
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.validation import Array
 from maxmargin.svm.models.expansion import KernelExpansion
@@ -45,7 +44,7 @@ def to_onnx(estimator: Any, path: None = None) -> bytes: ...
 @overload
 def to_onnx(estimator: Any, path: str | os.PathLike[str]) -> None: ...
 def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes | None:
-    """A fitted model as an ONNX graph in double precision.
+    """Export a fitted model as an ONNX graph in double precision.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
     ``decision_function`` give them, or ``value`` for a regression. Labels are int64, string, bool or double, as the
     training labels were.
 
-    A call holds the kernel values of all its rows with all support vectors: hand in large data in parts. The graph does
+    A call stores the kernel values of all its rows with all support vectors: pass large data in batches. The graph does
     not look for what the estimator refuses, such as missing values, or negative ones where histograms are compared.
 
     Examples

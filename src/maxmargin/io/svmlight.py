@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from maxmargin.data.formats import check_options
 from maxmargin.data.source import PACKERS, Source
-from maxmargin.data.sparse_text import SparseText
+from maxmargin.data.text.sparse_text import SparseText
 from maxmargin.io._atomic import write_atomically
 from maxmargin.runtime.validation import Array, Points, check_flag, check_points, check_targets
 
@@ -84,7 +84,7 @@ def write_svmlight(
     zero_based: bool = False,
     query_id: Any = None,
 ) -> None:
-    """Write points and targets to an svmlight file, with all digits.
+    """Write points and targets to an svmlight file, in full precision.
 
     Parameters
     ----------

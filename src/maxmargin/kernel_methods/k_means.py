@@ -17,7 +17,6 @@ to w_i times its squared distance from those drawn so far, and of several draws 
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -32,7 +31,7 @@ from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import Array, callers_level, check_choice, check_number, check_weights
+from maxmargin.runtime.validation import Array, check_choice, check_number, check_weights, warn
 from maxmargin.svm.kernel_input import self_similarity
 from maxmargin.svm.models.expansion import KernelExpansion
 
@@ -40,7 +39,9 @@ from maxmargin.svm.models.expansion import KernelExpansion
 @documented(KERNEL_ENTRIES)
 @parameters
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelMethod):
-    """Clusters whose points are near to their mean in feature space; with the linear kernel, the ordinary k-means.
+    """Kernel k-means clustering.
+
+    Assigns each point to the nearest cluster mean in feature space. With the linear kernel it is ordinary k-means.
 
     Parameters
     ----------
@@ -48,14 +49,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Number of clusters.
     {kernel, gamma, degree, coef0}
     init : {"k-means++", "random"} or array-like of shape (n_samples,), default="k-means++"
-        First centres spread out by chance; points drawn at random; or the cluster of each sample to begin with, as
-        integers from 0 to n_clusters - 1.
+        Initial centres: spread out by k-means++, random points, or the initial cluster of each sample as integers from
+        0 to n_clusters - 1.
     n_init : int, default=10
-        Number of starts; the result of least inertia is kept.
+        Number of initialisations; the result with the smallest inertia is kept.
     max_iter : int, default=300
         Iterations of one start.
     tol : float, default=1e-6
-        Iterations end when no point moves, or the inertia falls by less than this share of it.
+        Stop when no point changes its cluster, or the inertia decreases by less than this fraction.
     random_state : int or RandomState, optional
         For the starts.
     {n_jobs}
@@ -76,7 +77,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     --------
     Points by their direction, whatever their length:
 
-    >>> from maxmargin.kernel_methods.k_means import KernelKMeans
+    >>> from maxmargin import KernelKMeans
     >>> X = [[1.0, 0.1], [5.0, 0.2], [30.0, 1.0], [0.1, 1.0], [0.3, 4.0], [1.0, 28.0]]
     >>> model = KernelKMeans(n_clusters=2, kernel="cosine", random_state=0).fit(X)
     >>> model.labels_
@@ -118,10 +119,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         gram, anchors = self._gram_of(X, rows.representative, rows.weight)
         count = min(int(self.n_clusters), gram.n)
         if count < self.n_clusters:
-            warnings.warn(
+            warn(
                 f"There are {gram.n} different points for n_clusters={self.n_clusters}: each is a cluster of its own.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
 
         rng = check_random_state(self.random_state)
@@ -134,11 +134,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 best = division
         assert best is not None
         if not best.settled:
-            warnings.warn(
+            warn(
                 f"KernelKMeans stopped after max_iter={self.max_iter} iterations while points still moved; the inertia "
                 f"is {best.inertia:.6g}. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
 
         self._diagonal, self._square_norms = diagonal, best.square_norms

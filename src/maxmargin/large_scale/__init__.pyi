@@ -3,8 +3,7 @@ from .classification import NystroemSVC
 from .features.nystroem import Nystroem
 from .features.random_features import RandomFeatures
 from .forecast import forecast_approximation
-from .regression import NystroemSVR
-from .ridge import NystroemRidge
+from .regression import NystroemRidge, NystroemSVR
 from .streaming import StreamingKernelSVC
 
 __all__ = [

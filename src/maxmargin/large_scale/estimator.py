@@ -22,16 +22,14 @@ from maxmargin.large_scale.auto import FIRST_COMPONENTS, HOLD_OUT_MIN_ROWS, Sear
 from maxmargin.large_scale.features.kernel_error import KernelError
 from maxmargin.large_scale.features.landmarks import check_landmark_columns, generator_of
 from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
-from maxmargin.large_scale.report import ApproximateReport
+from maxmargin.large_scale.report import ApproximateReport, SolvedRows
 from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
 from maxmargin.large_scale.rows.targets import Targets, row_keys
 from maxmargin.large_scale.training import Problem, Rows, Trained, budget_of, missed, rows_of, train
 from maxmargin.problems.losses import Loss
-from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.batches import batch_weights, named, opened, passes
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status, check_run_options
-from maxmargin.runtime.convergence import scaling_hint, warn_unless_converged
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
@@ -49,7 +47,7 @@ from maxmargin.runtime.validation import (
 from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.predictor import PredictorMixin
-from maxmargin.svm.report import combine
+from maxmargin.svm.report import SolverUsed, report_fit
 
 FACTOR_BYTES = 48.0  # that an entry of K_mm takes while it is factorised and used
 
@@ -66,7 +64,7 @@ class Fitted:
     shape: tuple[int, ...]
     dtype: str
     source: str  # where the rows came from, if not from memory
-    hint: str = ""  # what may help where the fit does not converge
+    X: Points | None = None  # the rows, where they are in this process
 
 
 def _check_unless_auto(name: str, value: Any, wanted: str, **bounds: Any) -> None:
@@ -215,9 +213,8 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
             if unfinished and trained.solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt("Not one pass over the rows was finished: there is no model yet.")
             error = missed(self.kernel_, X, rows, trained, rng)
-        hint = "" if trained.solution.status.converged else scaling_hint(X, getattr(self, "feature_names_in_", None))
         shape = (X.shape[0], X.shape[1] if X.ndim == 2 else 0)
-        self._publish(Fitted(trained, error, found, rows.X.shape[0], shape, str(X.dtype), source, hint), control)
+        self._publish(Fitted(trained, error, found, rows.X.shape[0], shape, str(X.dtype), source, X), control)
 
     def _size(self, rows: Rows) -> int:
         """Landmarks asked for, as far as there are rows; an error if their kernel matrix does not fit into memory."""
@@ -232,15 +229,15 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
         n = rows.X.shape[0]
         if n < HOLD_OUT_MIN_ROWS:
             return Search(n, (), f"all {n:,} rows are landmarks, too few to hold some out")
-        learnt, apart = held_out(n, rng)
+        learnt, held_out_rows = held_out(n, rng)
         part = Rows(rows.X[learnt], rows.at[learnt], rows.weights[learnt])
-        X_held_out, weights = rows.X[apart], rows.weights[apart]
+        X_held_out, weights = rows.X[held_out_rows], rows.weights[held_out_rows]
 
         def attempt(m: int) -> tuple[Array, float]:
             trained = train(self, X, y, part, problem, m, np.random.default_rng(m), control)
             function = KernelExpansion(self.kernel_, trained.landmarks.points, trained.coefficients, trained.solution.b)
-            values = function.decision(X_held_out, self._threads(len(apart)))
-            return problem.task.score(y[rows.at[apart]], weights, values)
+            values = function.decision(X_held_out, self._threads(len(held_out_rows)))
+            return problem.task.score(y[rows.at[held_out_rows]], weights, values)
 
         most = math.sqrt(budget_of("auto") / FACTOR_BYTES)
         found = search(attempt, len(learnt), control=control, most=most, weights=weights)
@@ -250,60 +247,56 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
 
     def _publish(self, fitted: Fitted, control: Control) -> None:
         """The fitted attributes, the report, and the warning if there is one to give."""
-        trained = fitted.trained
-        solution = trained.solution
+        trained, found = fitted.trained, fitted.found
+        solution, oracle, rank = trained.solution, trained.oracle, trained.factor.rank
         self.landmarks_, self.landmark_indices_ = trained.landmarks.points, trained.landmarks.indices
-        self.n_components_ = len(trained.landmarks)
-        self.n_iter_, self.history_ = solution.n_iter, solution.history
+        m = self.n_components_ = len(trained.landmarks)
+        self.n_iter_ = solution.n_iter
         self._squares = np.array([c.norm**2 for c in solution.certificates])
         self._set_function(trained.coefficients, solution.b)
         self._expansion = KernelExpansion(self.kernel_, self.landmarks_, self.coefficients_, self.intercept_)
-        self.report_ = self._report(fitted, control)
-        gaps = [certificate.relative_gap for certificate in solution.certificates]
-        largest = "largest " if len(gaps) > 1 else ""
-        distance = f"{largest}certified relative duality gap is {max(gaps):.2e} (tol={self.tol:g})"
-        warn_unless_converged(self, solution.status, distance, hint=fitted.hint)
-
-    def _report(self, fitted: Fitted, control: Control) -> ApproximateReport:
-        trained, found = fitted.trained, fitted.found
-        solution, oracle = trained.solution, trained.oracle
         missed_by, count = oracle.training_error()
         stopped = solution.status in (Status.DEADLINE, Status.INTERRUPTED)  # then no pass with the final function
         error = math.nan if stopped else missed_by / max(1, count)
-        way = self.landmarks if isinstance(self.landmarks, str) else "given"
-        if self.n_components_ == fitted.n_rows and isinstance(self.landmarks, str):
-            way = "all distinct rows: nothing is approximated"
-        what, parameters = self._summary()
-        return ApproximateReport(
-            model=what,
-            solver=f"newton, {solution.method}",
-            solver_reason=(
-                f"a {trained.factor.rank:,} x {trained.factor.rank:,} system a step"
-                if solution.method == "exact"
-                else "conjugate gradients, preconditioned by a sample of the rows"
-            ),
+        chosen_by = self.landmarks if isinstance(self.landmarks, str) else "given"
+        if m == fitted.n_rows and isinstance(self.landmarks, str):
+            chosen_by = "all distinct rows: nothing is approximated"
+        exact, unit = solution.method == "exact", self._objective_unit
+        reason = "conjugate gradients, preconditioned by a sample of the rows"
+        evaluations = (1.0 if trained.stored else oracle.passes) * fitted.n_rows * m
+        solved = SolvedRows(
             kernel=self.kernel_,
-            parameters=f"{parameters}, {'free' if self.fit_intercept else 'no'} intercept",
-            status=solution.status,
-            n_iter=solution.n_iter,
-            kernel_evaluations=int((1.0 if trained.stored else oracle.passes) * fitted.n_rows * self.n_components_)
-            + self.n_components_**2,
-            n_support=solution.support if self._has_margin else 0,
-            n_samples=fitted.shape[0],
-            n_features=fitted.shape[1],
-            margins=np.array(
-                [2.0 / c.norm if c.norm > 0 else math.inf for c in solution.certificates * self._has_margin]
-            ),
-            training_error=math.sqrt(error) if self._error_name.startswith("root") else error,
-            error_name=self._error_name,
-            kernel_valid=True,
-            tol=float(self.tol),
-            seconds=control.seconds,
-            dtype=fitted.dtype,
+            control=control,
             threads=oracle.threads,
-            n_landmarks=self.n_components_,
-            rank=trained.factor.rank,
-            landmarks=way,
+            input_shape=fitted.shape,
+            dtype=fitted.dtype,
+            status=solution.status,
+            solver=SolverUsed(
+                f"newton, {solution.method}",
+                f"a {rank:,} x {rank:,} system a step" if exact else reason,
+                int(evaluations) + m**2,
+            ),
+            n_iter=solution.n_iter,
+            certificates=[replace(c, primal=unit * c.primal, dual=unit * c.dual) for c in solution.certificates],
+            history=solution.history,
+            has_margin=self._has_margin,
+        )
+        model, parameters = self._summary()
+        parameters += f", {'free' if self.fit_intercept else 'no'} intercept"
+        report_fit(
+            self,
+            solved,
+            solved,
+            fitted.X,
+            model=model,
+            parameters=lambda: parameters,
+            training_error=lambda: math.sqrt(error) if self._error_name.startswith("root") else error,
+            error_name=self._error_name,
+            n_support=lambda: solution.support if self._has_margin else 0,
+            kind=ApproximateReport,
+            n_landmarks=m,
+            rank=rank,
+            landmarks=chosen_by,
             stored=trained.stored,
             source=fitted.source,
             passes=oracle.passes,
@@ -311,12 +304,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
             kernel_error=fitted.error,
             trials=() if found is None else found.trials,
             trials_ended="" if found is None else found.ended,
-            **combine([self._in_units(c) for c in solution.certificates]),
         )
-
-    def _in_units(self, certificate: Certificate) -> Certificate:
-        unit = self._objective_unit
-        return replace(certificate, primal=unit * certificate.primal, dual=unit * certificate.dual)
 
     # ---- streams
 

@@ -1,13 +1,46 @@
-"""The report of an approximate fit."""
+"""The report of an approximate fit, and what the last step of a fit over rows reads."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
+
+from maxmargin.kernels import Kernel
 from maxmargin.large_scale.auto import Trial
 from maxmargin.large_scale.features.kernel_error import KernelError
+from maxmargin.problems.optimality import Certificate
+from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.history import History
 from maxmargin.runtime.text_report import tolerance_text
-from maxmargin.svm.report import FitReport
+from maxmargin.runtime.validation import Array
+from maxmargin.svm.report import FitReport, SolverUsed
+
+
+@dataclass(frozen=True)
+class SolvedRows:
+    """The rows of a fit, and what Newton's method found on them."""
+
+    kernel: Kernel
+    control: Control
+    threads: int
+    input_shape: tuple[int, ...]
+    dtype: str
+    status: Status
+    solver: SolverUsed
+    n_iter: int
+    certificates: Sequence[Certificate]
+    history: History
+    has_margin: bool = True
+    advice: str = ""
+
+    @property
+    def margins(self) -> Array:
+        norms = [c.norm for c in self.certificates] if self.has_margin else []
+        return np.array([2.0 / norm if norm > 0 else math.inf for norm in norms])
 
 
 @dataclass(frozen=True)
@@ -62,8 +95,13 @@ class ApproximateReport(FitReport):
     passes: float
     products: int
     kernel_error: KernelError | None
-    trials: tuple[Trial, ...] = ()
-    trials_ended: str = ""
+    trials: tuple[Trial, ...]
+    trials_ended: str
+
+    scikit_learn_words: ClassVar[str] = ""
+
+    def distance_from_optimum(self) -> str:
+        return f"certified relative duality gap is {self.relative_gap:.2e} (tol={self.tol:g})"
 
     def _lines(self) -> list[tuple[str, str]]:
         lines = dict(super()._lines())

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import abc
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar
@@ -26,7 +25,7 @@ from maxmargin.model_selection.folds import check_groups, make_folds, splits_of
 from maxmargin.model_selection.grid import BY_RATIO, Axis, Cell, Variant, cells, finer, kernel_axes, variants
 from maxmargin.model_selection.jobs import Job, Setting
 from maxmargin.model_selection.parameter_docs import SEARCH_ENTRIES
-from maxmargin.model_selection.scoring import scorer_of
+from maxmargin.model_selection.results import scorer_of
 from maxmargin.model_selection.search import Search
 from maxmargin.model_selection.store import Store
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
@@ -41,11 +40,11 @@ from maxmargin.runtime.validation import (
     Array,
     Points,
     available_memory,
-    callers_level,
     check_flag,
     check_labels,
     check_number,
     check_weights,
+    warn,
 )
 from maxmargin.svm.kernel_input import KernelInput, kernel_of
 
@@ -284,27 +283,24 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
         total = len(table.cells) * len(search.folds)
         if status is not None:
             done = int(np.count_nonzero(~np.isnan(table.means())))
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} scored {done} of {len(table.cells)} cells ({status.value}). The parameters are "
                 f"the best so far: {self.best_params_}.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
         elif missing:
             c = next(iter(reasons))
             k = next(iter(reasons[c]))
-            warnings.warn(
+            warn(
                 f"{missing} of {total} scores are missing; the first, of {table.cells[c].params} on split {k}: "
                 f"{reasons[c][k].rstrip('.')}. error_reasons_ has all.",
                 FitFailedWarning,
-                stacklevel=callers_level(),
             )
         if search.unfinished:
-            warnings.warn(
+            warn(
                 f"{search.unfinished} of {total} fits ended before tol={self.tol:g} was reached; their scores are "
                 "those of the best models so far. Raise max_iter, or scale the columns of X.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
 
     def _refit(

@@ -8,7 +8,6 @@ needs a matrix of its own. Samples of weight zero take no part: neither in train
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from maxmargin.runtime.canonical_rows import CanonicalRows
-from maxmargin.runtime.validation import Array, callers_level, shown
+from maxmargin.runtime.validation import Array, shown, warn
 
 
 @dataclass(frozen=True)
@@ -70,11 +69,9 @@ def splits_of(cv: Any, X: Any, y: Any, groups: Any, *, classifier: bool) -> list
     leaks = [(k, len(np.intersect1d(train, test))) for k, (train, test) in enumerate(splits)]
     k, count = max(leaks, key=lambda leak: leak[1])
     if count:
-        warnings.warn(
+        warn(
             f"{count} of the test samples of split {k} are training samples of it too: scores of samples that a "
-            "model has learnt from say little about new ones.",
-            UserWarning,
-            stacklevel=callers_level(),
+            "model has learnt from say little about new ones."
         )
     return splits
 

@@ -6,7 +6,6 @@ own signs, ``_dual_coef_`` and ``_intercept_``. There the value of two classes i
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from maxmargin.kernels import Precomputed
-from maxmargin.runtime.validation import Array, callers_level, shown
-from maxmargin.svm.calibration.sigmoid import SigmoidMap
+from maxmargin.runtime.validation import Array, shown, warn
+from maxmargin.svm.calibration.maps import SigmoidMap
 from maxmargin.svm.models.expansion import KernelExpansion
 
 
@@ -43,11 +42,10 @@ def check_probability(estimator: Any) -> None:
     instead = (
         f"Use `{name}(calibration='sigmoid')` instead of `{name}(probability=True)`." if given else "Leave it out."
     )
-    warnings.warn(
+    warn(
         "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11 of scikit-learn. "
         + instead,
         FutureWarning,
-        stacklevel=callers_level(),
     )
 
 
@@ -86,11 +84,10 @@ def _sigmoids(estimator: Any) -> list[SigmoidMap]:
 def _deprecated(estimator: Any, name: str) -> Array:
     if not hasattr(estimator, "classes_"):
         raise NotFittedError(f"This {type(estimator).__name__} has no {name} yet: call fit first.")
-    warnings.warn(
+    warn(
         f"Attribute `{name}` was deprecated in version 1.9 and will be removed in 1.11 of scikit-learn. "
         "calibration_.maps holds the sigmoids.",
         FutureWarning,
-        stacklevel=callers_level(),
     )
     return getattr(estimator, name[:-1].replace("prob", "_prob"))
 

@@ -12,8 +12,7 @@ import numpy as np
 from maxmargin.kernels import Callable as CallableKernel
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.problems.optimality import Certificate
-from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.convergence import KERNEL_WORDS, scaling_hint, warn_unless_converged
+from maxmargin.runtime.control import KERNEL_WORDS, Control, Status, scaling_hint, warn_unless_converged
 from maxmargin.runtime.history import History
 from maxmargin.runtime.text_report import TextReport, short_numbers, tolerance_text
 from maxmargin.runtime.validation import Array, Points
@@ -21,7 +20,7 @@ from maxmargin.runtime.validation import Array, Points
 
 @dataclass(frozen=True)
 class FitReport(TextReport):
-    """The account of one fit.
+    """The report of a fit: what was done, and the certificate of optimality.
 
     A fit may solve several problems (one-vs-one, one-vs-rest). Then objectives, evaluations and iterations are sums,
     as is the gap; the violation is the worst; ``margins`` has one entry per problem, and ``margin`` is the smallest.
@@ -35,22 +34,22 @@ class FitReport(TextReport):
     kernel : Kernel
         The kernel with its resolved parameters.
     parameters : str
-        C, nu, epsilon: what the estimator has.
+        C, nu or epsilon, depending on the estimator.
     status : Status
-        How the fit ended; ``status.value`` says it in words.
+        How the fit ended; ``status.value`` describes it.
     n_iter, kernel_evaluations, n_support : int
     n_samples, n_features : int
     margins : array
         2 / |w| of each binary problem.
     training_error : float
-        Share of training samples that are misclassified (or, one-class, outside); for regression the root mean
-        squared error. NaN if a large fit was stopped before this was known.
+        Fraction of misclassified training samples (one-class: of samples outside); for regression the root mean squared
+        error. NaN if a large fit was stopped before it was computed.
     primal_objective, dual_objective, duality_gap, relative_gap, kkt_violation : float
-        The certificate, computed apart from the solver: the violation, which decides ``status``, in float64 by
-        definition. Objectives of a problem of more than 256 rows may be sums of float32 kernel values, with a
+        The certificate, computed independently of the solver: the violation, which determines ``status``, in float64
+        from its definition. Objectives of a problem of more than 256 rows may be sums of float32 kernel values, with a
         relative error of about 1e-7.
     stationarity, primal_infeasibility, dual_infeasibility, complementarity : float
-        The KKT conditions one by one; 0 is perfect.
+        Violations of the individual KKT conditions.
     kernel_valid : bool or None
         False if the kernel is known not to be positive semidefinite (the gap then proves nothing), None if unknown.
     tol, seconds : float
@@ -200,7 +199,7 @@ class FitOutcome(Protocol):
     @property
     def solver(self) -> SolverUsed: ...
     @property
-    def n_iter(self) -> Array: ...
+    def n_iter(self) -> Array | int: ...
     @property
     def margins(self) -> Array: ...
     @property
@@ -230,7 +229,7 @@ def report_fit(
     estimator: Any,
     context: FittedRows,
     outcome: FitOutcome,
-    X: Points,
+    X: Points | None,
     *,
     model: str,
     parameters: Callable[[], str],
@@ -238,9 +237,11 @@ def report_fit(
     error_name: str = "training error",
     n_support: Callable[[], int] | None = None,
     kind: type[FitReport] = FitReport,
+    **more: Any,
 ) -> None:
     """The last step of a fit: ``report_``, ``history_``, and the warning unless it converged. Report and history are
-    made when they are read: a fit of a millisecond does not wait for them."""
+    made when they are read: a fit of a millisecond does not wait for them. X is for a hint at columns to scale (None:
+    the rows are not in this process), ``more`` the fields that a report of ``kind`` adds."""
     kernel, seconds, threads, dtype = context.kernel, context.control.seconds, context.threads, context.dtype
     n_samples, tol, used = context.input_shape[0], float(estimator.tol), outcome.solver
     n_features, n_vectors = getattr(estimator, "n_features_in_", 0), len(getattr(estimator, "support_", ()))
@@ -253,7 +254,7 @@ def report_fit(
             "kernel": kernel,
             "parameters": parameters(),
             "status": outcome.status,
-            "n_iter": int(outcome.n_iter.sum()),
+            "n_iter": int(np.sum(outcome.n_iter)),
             "kernel_evaluations": used.evaluations,
             "n_support": n_vectors if n_support is None else n_support(),
             "n_samples": n_samples,
@@ -267,11 +268,12 @@ def report_fit(
             "dtype": str(dtype),
             "threads": threads,
             **combine(outcome.certificates),
+            **more,
         }
 
     estimator.report_, estimator.history_ = kind.deferred(fields), outcome.history
     if not outcome.status.converged:
-        hint = scaling_hint(X, getattr(estimator, "feature_names_in_", None))
+        hint = "" if X is None else scaling_hint(X, getattr(estimator, "feature_names_in_", None))
         distance = estimator.report_.distance_from_optimum()
         warn_unless_converged(
             estimator, outcome.status, distance, advice=outcome.advice, hint=hint, words=kind.scikit_learn_words

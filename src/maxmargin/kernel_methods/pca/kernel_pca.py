@@ -17,7 +17,6 @@ kernel between projections, learns the way back (Bakır, Weston & Schölkopf 200
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -38,13 +37,13 @@ from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
-    callers_level,
     check_choice,
     check_flag,
     check_memory,
     check_number,
     check_points,
     shown,
+    warn,
 )
 from maxmargin.svm.kernel_input import expansion_of, gram_of
 
@@ -52,7 +51,7 @@ from maxmargin.svm.kernel_input import expansion_of, gram_of
 @documented(SKLEARN_ENTRIES)
 @parameters
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernelMethod):
-    """Principal components in feature space.
+    """Kernel principal component analysis, with pre-images.
 
     A drop-in for ``sklearn.decomposition.KernelPCA`` that takes every kernel of this library, and finds pre-images
     without learning, too.
@@ -104,7 +103,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
     Two rings, which no straight line tells apart, lie apart along the first component.
 
     >>> import numpy as np
-    >>> from maxmargin.kernel_methods.pca import KernelPCA
+    >>> from maxmargin import KernelPCA
     >>> angle = np.linspace(0.0, 6.0, 20)
     >>> ring = np.column_stack((np.cos(angle), np.sin(angle)))
     >>> pca = KernelPCA(n_components=6, kernel="rbf", gamma=0.3)
@@ -299,11 +298,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
             Z, begin, points, kernel, coefficients, training, self._means, int(max_iter), tol
         )
         if unsettled:
-            warnings.warn(
+            warn(
                 f"{unsettled} of {len(Z)} pre-images are not settled within tol={tol:g} widths of the kernel after "
                 f"max_iter={max_iter} steps: raise max_iter or tol, or keep more components.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )
         return found
 

@@ -8,7 +8,6 @@ found from Phi and y less their weighted means. f depends on y linearly, f(x) = 
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +25,6 @@ from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
-    callers_level,
     check_choice,
     check_flag,
     check_memory,
@@ -37,6 +35,7 @@ from maxmargin.runtime.validation import (
     check_training_points,
     check_weights,
     shown,
+    warn,
 )
 
 CHUNK_FEATURES = 1 << 22  # features at a time when predicting
@@ -46,7 +45,7 @@ NAMES = ("gaussian", "polynomial")
 @documented()
 @parameters
 class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
-    """Regression on basis functions, f(x) = w'Phi(x): least squares, or ridge regression with ``alpha`` > 0.
+    """Regression on basis functions, f(x) = w'Phi(x), by least squares or ridge regression.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     --------
     >>> import numpy as np
     >>> from maxmargin.kernel_methods.feature_maps import MonomialMap
-    >>> from maxmargin.kernel_methods.ridge import BasisRegression
+    >>> from maxmargin import BasisRegression
     >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> y = np.array([1.0, 2.0, 5.0, 10.0])  # 1 + x^2
     >>> model = BasisRegression(MonomialMap(2, include_bias=True)).fit(x, y)
@@ -134,12 +133,11 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         self.coef_ = W[:, 0] if self._single else W.T.copy()
         self.intercept_: Any = float(intercept[0]) if self._single else intercept
         if self.rank_ < len(W):
-            warnings.warn(
+            warn(
                 f"{len(W)} basis functions on {len(used)} samples have only rank {self.rank_} with "
                 f"alpha={self.alpha:g}: of all the weights that fit equally well, the least were taken. Use a larger "
                 "alpha, or fewer basis functions (a lower degree, fewer centres).",
                 scipy.linalg.LinAlgWarning,
-                stacklevel=callers_level(),
             )
         return self
 

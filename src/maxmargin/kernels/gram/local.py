@@ -130,8 +130,8 @@ class LocalGram(TiledGram):
         cols = cols[order]
         left_rows = self._all_sorted()[0] if rows is None else rows[self.arranged(rows)]
         if single:
-            right = self.side.panels(self._at(cols), self.form, self.scratch)
             left = self._all_sorted()[1] if rows is None else self._rows(left_rows)
+            right = self._panels(cols)
         else:
             right = self._double_panels(cols)
             left = self._double(left_rows)
@@ -161,8 +161,7 @@ class LocalGram(TiledGram):
             right = self._double_panels(rows)
             left = self._double(rows)
         else:
-            right = self.side.panels(self._at(rows), self.form, self.scratch)
-            left = self._rows(rows)
+            left, right = self._rows(rows), self._panels(rows)
         width = right.P.shape[2]
         pieces = self._pieces(rows, rows, width)
         n = len(rows)
@@ -183,7 +182,7 @@ class LocalGram(TiledGram):
     def _all_sorted(self) -> tuple[Array, Side]:
         if self._sorted is None:
             rows = self.arranged(np.arange(self.n))
-            self._sorted = rows, self.side.part(self._at(rows))
+            self._sorted = rows, self._all().part(rows)
         return self._sorted
 
     def _pieces(self, rows: Array, cols: Array, width: int) -> list[tuple[int, int, list[tuple[int, int]]]]:

@@ -30,6 +30,8 @@ LOG2E = math.log2(math.e)
 CSR_MAX_COLUMNS = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
 REGISTER_TILE_ROWS = 6  # rows of a register tile: pieces of full tiles waste none of it
 CHUNK_ROWS = 192  # rows that stay in the second-level cache while all panels pass by
+MIRRORED_MIN_COLUMNS = 128  # fewer, and a kernel value costs no more than its copy across the diagonal
+CONSTANT_MIN_SHARE = 0.04  # of the columns: if fewer are constant, leaving them out saves less than it costs
 
 
 @dataclass(frozen=True)
@@ -113,20 +115,22 @@ class Side:
         dtype: type,
         at: Array | None = None,
         scratch: Scratch | None = None,
+        columns: Array | None = None,
         check: Callable[[], None] | None = None,
     ) -> Side:
-        """The rows ``at`` of X (all by default), in new memory or in scratch memory. ``check`` is called every few rows
-        and may raise."""
+        """The rows ``at`` and the columns ``columns`` of X (all by default; sparse points keep theirs), in new memory
+        or in scratch memory. ``check`` is called every few rows and may raise."""
         if sp.issparse(X) and at is not None:
             X, at = X[at], None
-        n, d = X.shape[0] if at is None else len(at), X.shape[1]
+        n, d = X.shape[0] if at is None else len(at), X.shape[1] if columns is None else len(columns)
+        shift = shift if shift is None or columns is None else shift[columns]
         u = np.full(n, form.bias, dtype)
         A = csr = None
         with np.errstate(over="ignore", invalid="ignore"):  # what does not fit into float32 is found out by longest
             if sp.issparse(X):
-                indptr, columns, data = csr_arrays(X)
+                indptr, indices, data = csr_arrays(X)
                 data = (data.astype(np.float64) * form.root).astype(dtype, copy=False)
-                csr = indptr, columns, data
+                csr = indptr, indices, data
                 lengths = row_sums(data.astype(np.float64) ** 2, indptr)  # of the values that tiles compute with
             else:
                 A = _memory(scratch, "rows", (n, d), dtype)
@@ -136,7 +140,8 @@ class Side:
                     if check is not None:
                         check()
                     rows = slice(start, min(start + step, n))
-                    part = (X[rows] if at is None else X[at[rows]]).astype(np.float64, copy=False)
+                    part = X[rows] if at is None else X[at[rows]]
+                    part = (part if columns is None else part[:, columns]).astype(np.float64, copy=False)
                     part = (part if shift is None else part - shift) * form.root
                     A[rows] = part
                     if form.kind == _native.DECAY:
@@ -180,6 +185,13 @@ class Side:
             return replace(self, n=stop - start, order=order, far=far)
         assert self.A is not None
         return replace(self, n=stop - start, A=self.A[start:stop], u=self.u[start:stop], far=far)
+
+    def narrowed(self, columns: Array, form: Form) -> Side:
+        """The same rows without columns in which they do not differ: their distances from each other do not change."""
+        assert self.A is not None
+        A = np.ascontiguousarray(self.A[:, columns])
+        u = (-0.5 * np.einsum("ij,ij->i", A, A, dtype=np.float64)).astype(A.dtype) if form.norms else self.u
+        return replace(self, d=len(columns), A=A, u=u)
 
     def panels(self, at: Array, form: Form, scratch: Scratch | None = None) -> Panels:
         """The rows ``at`` as packed columns."""
@@ -262,6 +274,34 @@ def store_tiles(left: Side, right: Panels, form: Form, out: Array, threads: int)
         left.far.values(right.far, form.root, form.norms, out)
 
 
+def store_mirrored(left: Side, right: Panels, form: Form, out: Array, threads: int) -> None:
+    """out[:n, :n] = k(left, left), with ``right`` the same n rows: each value is computed once, on or above the
+    diagonal of strips, and copied to the other side."""
+    assert left.A is not None
+    A, n, width = left.A, left.n, right.P.shape[2]
+    starts = range(0, n, CHUNK_ROWS)  # a multiple of every panel's width
+
+    def work(t: int) -> None:
+        start, stop = starts[t], min(starts[t] + CHUNK_ROWS, n)
+        columns = right.P[start // width :], right.v[start:]
+        _native.kernel_block_dense(A, left.u, *columns, form.kind, form.degree, out[:n, start:n], start, stop)
+        out[stop:n, start:stop] = out[start:stop, stop:n].T
+
+    run_tiles(work, len(starts), threads)
+
+
+def varying_columns(X: Points) -> Array | None:
+    """The columns in which dense points differ from each other; None where they are nearly all, or there is none."""
+    if sp.issparse(X) or X.shape[0] == 0:
+        return None
+    constant = np.arange(X.shape[1])
+    for start in range(0, X.shape[0], CHUNK_ROWS):
+        constant = constant[(X[start : start + CHUNK_ROWS, constant] == X[0, constant]).all(axis=0)]
+        if len(constant) < CONSTANT_MIN_SHARE * X.shape[1]:
+            return None
+    return np.setdiff1d(np.arange(X.shape[1]), constant) if len(constant) < X.shape[1] else None
+
+
 def _many_products(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
     """Several columns: kernel values of a strip of rows, then one matrix product, strip by strip."""
     weights = coef.astype(right.v.dtype)
@@ -293,31 +333,49 @@ class TiledGram(KernelGram):
         assert form is not None
         self.form = form
         self.shift = getattr(kernel, "shift_", None)
-        self.index: Array | None = None  # the rows of X this operator stands for; all by default
-        self.side = Side.of(X, form, self.shift, np.float32, check=check)
-        self._own: Side | None = self.side
+        # index, place: the rows of X and of ``side`` this operator stands for; all by default
+        self.index: Array | None = None
+        self.place: Array | None = None
+        # Between training points alone, a distance has nothing of a column in which they are all the same.
+        self.columns = varying_columns(X) if form.decays else None
+        self.side = Side.of(X, form, self.shift, np.float32, columns=self.columns, check=check)
         self.single_is_exact = not form.single_suffices(self.side.typical, self.side.longest)
 
     def subset(self, rows: Array) -> TiledGram:
         """Some of the rows, without a copy of them."""
         part = copy.copy(self)
-        part.index, part.n, part.evaluations, part._own = self._at(rows), len(rows), 0, None
+        part.index, part.place, part.n, part.evaluations = self._at(rows), self._placed(rows), len(rows), 0
         return part
 
     def _at(self, rows: Array) -> Array:
         return rows if self.index is None else self.index[rows]
 
+    def _placed(self, rows: Array) -> Array:
+        return rows if self.place is None else self.place[rows]
+
     def _rows(self, rows: Array | None) -> Side:
-        """float32 rows as the left side of tiles; all of them are gathered once and kept."""
-        if rows is not None:
-            return self.side.part(self._at(rows), self.scratch)
-        if self._own is None:
-            self._own = self.side.part(self._at(np.arange(self.n)))
-        return self._own
+        """float32 rows as the left side of tiles."""
+        return self._all() if rows is None else self.side.part(self._placed(rows), self.scratch)
+
+    def _all(self) -> Side:
+        """All rows: those of a subset are gathered once, without the columns in which they do not differ, and are its
+        side from then on."""
+        if self.place is not None:
+            side = self.side.part(self.place)
+            varying = varying_columns(side.A) if side.A is not None and side.far is None and self.form.decays else None
+            if varying is not None:
+                side = side.narrowed(varying, self.form)
+                self.columns = varying if self.columns is None else self.columns[varying]
+            self.side, self.place = side, None
+        return self.side
+
+    def _panels(self, cols: Array) -> Panels:
+        """float32 rows as the columns of tiles; after :meth:`_rows`, which may narrow them."""
+        return self.side.panels(self._placed(cols), self.form, self.scratch)
 
     def _double(self, rows: Array) -> Side:
         """float64 rows, in scratch memory: valid until the next call."""
-        return Side.of(self.X, self.form, self.shift, np.float64, self._at(rows), self.scratch)
+        return Side.of(self.X, self.form, self.shift, np.float64, self._at(rows), self.scratch, self.columns)
 
     def _double_panels(self, cols: Array) -> Panels:
         return self._double(cols).panels(np.arange(len(cols)), self.form, self.scratch)
@@ -338,7 +396,7 @@ class TiledGram(KernelGram):
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         if single and not self.single_is_exact:
-            left, right = self._rows(rows), self.side.panels(self._at(cols), self.form, self.scratch)
+            left, right = self._rows(rows), self._panels(cols)
         else:
             right = self._double_panels(cols)
             left = self._double(np.arange(self.n) if rows is None else rows)
@@ -349,7 +407,8 @@ class TiledGram(KernelGram):
         self.evaluations += len(rows) ** 2
         if out.dtype == np.float64:
             right = self._double_panels(rows)
-            store_tiles(self._double(rows), right, self.form, out, self.threads)
+            left = self._double(rows)
         else:
-            right = self.side.panels(self._at(rows), self.form, self.scratch)
-            store_tiles(self._rows(rows), right, self.form, out, self.threads)
+            left, right = self._rows(rows), self._panels(rows)
+        mirrored = left.A is not None and left.far is None and left.d >= MIRRORED_MIN_COLUMNS
+        (store_mirrored if mirrored else store_tiles)(left, right, self.form, out, self.threads)

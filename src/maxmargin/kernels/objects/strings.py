@@ -31,7 +31,7 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -108,7 +108,7 @@ class _WordKernel(StringKernel):
 
 
 class Spectrum(_WordKernel):
-    """The words two strings share, k(x, z) = sum_w n_w(x) n_w(z) over all words w of k letters.
+    """The spectrum kernel of strings, k(x, z) = sum_w n_w(x) n_w(z) over all substrings w of k letters.
 
     n_w(x) counts where w occurs in x, overlaps included (Leslie, Eskin & Noble 2002). A letter is a Unicode code
     point. A string of fewer than k letters has no words: its similarity is 0 to every string, itself included, and
@@ -131,6 +131,8 @@ class Spectrum(_WordKernel):
     array(['at', 'gc'], dtype='<U2')
     """
 
+    _limits: ClassVar = {"k": {"least": 1, "integer": True}}
+
     def __init__(self, k: int = 3) -> None:
         self.k = k
 
@@ -138,13 +140,9 @@ class Spectrum(_WordKernel):
         n = len(words.letters)
         return sp.csr_array(sp.eye_array(n)), np.ones(n)
 
-    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        check_number("k", self.k, least=1, integer=True)
-        return copy.copy(self)
-
 
 class Mismatch(_WordKernel):
-    """The words two strings share, up to m letters, k(x, z) = sum_w n_w(x) n_w(z) over all words w of k letters.
+    """The mismatch kernel of strings: common substrings of k letters, up to m mismatches.
 
     n_w(x) counts the words of x that differ from w in at most m letters (Leslie, Eskin, Cohen, Weston & Noble 2004).
     The words w are made of the letters of the alphabet, so the values depend on its size. A letter outside it, as a

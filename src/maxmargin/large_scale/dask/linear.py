@@ -12,24 +12,25 @@ from sklearn.base import ClassifierMixin, clone
 from maxmargin import svm
 from maxmargin.kernels import Linear
 from maxmargin.large_scale.dask.estimator import DASK_ENTRIES, ClusterClassifier, with_client
-from maxmargin.large_scale.dask.hinges import HingeOracle
 from maxmargin.large_scale.dask.oracle import DaskOracle
-from maxmargin.large_scale.dask.problems import LinearSetup, classes_of
+from maxmargin.large_scale.dask.problems import HingeOracle, LinearSetup, classes_of
 from maxmargin.large_scale.dask.shards import Traffic
 from maxmargin.large_scale.dask.training import Moments, Training, counted_workers, training
+from maxmargin.large_scale.report import SolvedRows
 from maxmargin.large_scale.row_newton import NewtonSolution, RowNewton
 from maxmargin.problems.losses import make_loss
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.convergence import warn_unless_converged
 from maxmargin.runtime.estimator import Estimator
+from maxmargin.runtime.history import History
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_number
 from maxmargin.solvers.newton import Newton
 from maxmargin.svm.linear.checks import check_linear_parameters
+from maxmargin.svm.linear.coef_bounds import has_bounds
 from maxmargin.svm.linear.report import LinearReport
-from maxmargin.svm.report import combine
+from maxmargin.svm.report import SolverUsed, report_fit
 
 SQUARED_TOL = 1e-13  # relative gap to which squared losses are solved: Newton's last step is free
 
@@ -42,10 +43,11 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)) as :class:`maxmargin.LinearSVC` does, and finds the same w: the
     rows stay on their workers, which answer a few dozen questions of Newton's method. The parameters are those of
     :class:`maxmargin.LinearSVC`. What is not supported here raises an error that says what is: ``penalty="l1"``,
-    ``multi_class="crammer_singer"``, ``dual=True``, solvers other than ``"newton"``, a hard margin, and
-    ``calibration``: probabilities are learnt afterwards, by scikit-learn's ``CalibratedClassifierCV`` on rows that were
-    not used here. ``n_jobs`` are threads of a worker. Nothing is drawn at random. The squared hinge is solved to the
-    last digits, since Newton's last step costs next to nothing; the hinge ends at ``tol``.
+    ``multi_class="crammer_singer"``, ``dual=True``, solvers other than ``"newton"``, a hard margin, ``monotonic_cst``,
+    ``coef_bounds``, and ``calibration``: probabilities are learnt afterwards, by scikit-learn's
+    ``CalibratedClassifierCV`` on rows that were not used here. ``n_jobs`` are threads of a worker. Nothing is drawn at
+    random. The squared hinge is solved to the last digits, since Newton's last step costs next to nothing; the hinge
+    ends at ``tol``.
 
     See Also
     --------
@@ -76,6 +78,8 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
             raise ValueError(f"penalty='l1' is solved by columns, and dask's blocks hold rows: use 'l2', or {local}.")
         if self.multi_class == "crammer_singer":
             raise ValueError(f"multi_class='crammer_singer' is not supported on dask: use 'ovr', or {local}.")
+        if has_bounds(self):
+            raise ValueError("monotonic_cst and coef_bounds are not supported on dask: use maxmargin.LinearSVC.")
         if self.calibration is not None:
             raise ValueError(
                 f"calibration={self.calibration!r} is not supported on dask: fit without, and give "
@@ -113,7 +117,6 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
                 raise ValueError("All samples have zero weight once class_weight is applied: there is nothing to fit.")
             self._present = effective > 0
             self._solve(data, totals, last, control)
-        warn_unless_converged(self, self.report_.status, self.report_.distance_from_optimum())
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[LinearSVC]:
@@ -167,9 +170,7 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
             at = setup.solved
             self.coef_[at], self.intercept_[at] = setup.function(solution.w, solution.b)
         self.n_iter_ = 0 if solution is None else solution.n_iter
-        if solution is not None:
-            self.history_ = solution.history
-        self.report_ = self._report(data, solution, missed, control)
+        self._report(data, solution, missed, control)
 
     def _setup(self, data: Training, totals: Array) -> LinearSetup:
         """The problem, but for its rows: which classes have binary problems, and how the intercept is meant."""
@@ -216,31 +217,33 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
 
     def _report(
         self, data: Training, solution: NewtonSolution | None, missed: tuple[float, int], control: Control
-    ) -> LinearReport:
-        certificates = [] if solution is None else solution.certificates
+    ) -> None:
         n_classes = len(self.classes_)
         several = f", one-vs-rest, {n_classes} binary problems" if n_classes > 2 else ""
         intercept = "penalised" if self.intercept_scaling is not None else "free intercept"
         intercept = intercept if self.fit_intercept else "no intercept"
-        return LinearReport(
-            model=f"LinearSVC, {n_classes} classes{several}",
-            solver="none" if solution is None else f"{Newton.name}, {solution.method}",
-            solver_reason=counted_workers(self.traffic_),
+        parameters = f"C = {self.C:g}, {self.loss.replace('_', ' ')} loss, {intercept}"
+        solver = "none" if solution is None else f"{Newton.name}, {solution.method}"
+        solved = SolvedRows(
             kernel=Linear(),
-            parameters=f"C = {self.C:g}, {self.loss.replace('_', ' ')} loss, {intercept}",
-            status=Status.OPTIMAL if solution is None else solution.status,
-            n_iter=self.n_iter_,
-            kernel_evaluations=0,
-            n_support=0 if solution is None else solution.support,
-            n_samples=data.n,
-            n_features=data.width,
-            margins=np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in certificates]),
-            training_error=missed[0] / missed[1],
-            error_name="training error",
-            kernel_valid=True,
-            tol=float(self.tol),
-            seconds=control.seconds,
-            dtype=data.dtype,
+            control=control,
             threads=self.traffic_.workers,
-            **combine(list(certificates)),
+            input_shape=(data.n, data.width),
+            dtype=data.dtype,
+            status=Status.OPTIMAL if solution is None else solution.status,
+            solver=SolverUsed(solver, counted_workers(self.traffic_)),
+            n_iter=self.n_iter_,
+            certificates=[] if solution is None else solution.certificates,
+            history=History() if solution is None else solution.history,
+        )
+        report_fit(
+            self,
+            solved,
+            solved,
+            None,
+            model=f"LinearSVC, {n_classes} classes{several}",
+            parameters=lambda: parameters,
+            training_error=lambda: missed[0] / missed[1],
+            n_support=lambda: 0 if solution is None else solution.support,
+            kind=LinearReport,
         )

@@ -8,7 +8,6 @@ is held on workers already, each group goes to the worker that holds most of it.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,7 +41,7 @@ from maxmargin.large_scale.dask.shards import Shards, Traffic
 from maxmargin.large_scale.rows.oracle import Halted
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
-from maxmargin.runtime.validation import Array, callers_level, check_training_points
+from maxmargin.runtime.validation import Array, check_training_points, warn
 
 FAR_DEVIATIONS = 10.0  # of a column's mean from zero, beyond which products with it lose digits
 SUMS_MAX_ENTRIES = 2**22  # per call: a few milliseconds, so that a cancelled task ends soon
@@ -211,11 +210,9 @@ class Training:
         found = [(i, one.negative) for i, one in enumerate(self.summaries) if one.negative is not None]
         if found:
             i, negative = found[0]
-            warnings.warn(
+            warn(
                 f"Partition {i} of X: sample_weight[{negative.first}] is {negative.weight:g}: rows with a negative "
-                f"weight are left out, {sum(one.rows for _, one in found):,} of {self.n:,}.",
-                UserWarning,
-                stacklevel=callers_level(),
+                f"weight are left out, {sum(one.rows for _, one in found):,} of {self.n:,}."
             )
 
     def computed(self, tasks: Sequence[Any]) -> list[Any]:

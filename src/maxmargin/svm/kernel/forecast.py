@@ -34,7 +34,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from maxmargin.runtime.control import Status, unwatched
-from maxmargin.runtime.validation import Array, Points, callers_level
+from maxmargin.runtime.validation import Array, Points, warn
 
 FORECAST_MIN_ROWS = 30_000  # rows from which a fit may take so long that its user should know beforehand
 FIRST_SAMPLE_ROWS, TEST_ROWS = 1_000, 2_000  # rows of the first sample, and of those that test the last
@@ -48,7 +48,7 @@ ALTERNATIVE_MAX_SECONDS = 2.0  # seconds, if that is more
 
 
 class LongFitWarning(UserWarning):
-    """An exact fit that has begun will take more than a minute."""
+    """Warning that an exact fit will take longer than a minute."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def warn_of_long_fit(estimator: Any, X: Points, target: Array, weights: Array, m
         return
     if estimate is not None:
         text = estimate.text(type(estimator).__name__, X.shape[0], measure)
-        warnings.warn(text, LongFitWarning, stacklevel=callers_level())
+        warn(text, LongFitWarning)
 
 
 def forecast(estimator: Any, X: Points, target: Array, weights: Array, alternative: Any = None) -> Forecast | None:

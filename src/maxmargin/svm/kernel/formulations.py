@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import abc
 import math
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from maxmargin import problems
 from maxmargin.problems.dual import DualProblem
-from maxmargin.runtime.validation import Array, callers_level
+from maxmargin.runtime.validation import Array, warn
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel
 
 SMALLEST_RHO = 1e-150  # a margin that decision values can be divided by without overflow
@@ -96,7 +95,7 @@ class NuClassification(Formulation):
             # A value that the class sizes allow, or that nobody chose, is lowered; any other is the caller's mistake.
             if self.nu > problems.largest_nu(y, np.ones(len(y))) and self.nu != self.default_nu:
                 raise ValueError(f"specified nu is infeasible: {cause}. Lower nu, or weight the classes.")
-            warnings.warn(f"{cause}, and is used instead.", UserWarning, stacklevel=callers_level())
+            warn(f"{cause}, and is used instead.")
         return problems.nu_svc(y, weight, min(self.nu, largest), fit_intercept=self.fit_intercept)
 
     def completed(self, model: BinaryModel) -> BinaryModel:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
@@ -13,12 +12,11 @@ from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
-from maxmargin.runtime.validation import callers_level, check_number, check_weights
-from maxmargin.svm.kernel.context import InputRows, prepare
+from maxmargin.runtime.validation import check_number, check_weights, warn
+from maxmargin.svm.kernel.context import InputRows, WarmStart, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import Formulation, OneClass
 from maxmargin.svm.kernel.updating import UpdateMixin
-from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.models.region import RegionMixin
 from maxmargin.svm.report import report_fit
 
@@ -26,14 +24,16 @@ from maxmargin.svm.report import report_fit
 @documented()
 @parameters
 class OneClassSVM(RegionMixin, UpdateMixin, KernelSVM):
-    """The smallest region, in feature space, that holds all but a share ``nu`` of the training points.
+    """One-class support vector machine for outlier and novelty detection.
+
+    Finds a small region in feature space that contains all but a fraction ``nu`` of the training points.
 
     Parameters
     ----------
     {kernel, degree, gamma, coef0, tol}
     nu : float, default=0.5
-        In (0, 1]: bounds the share of training points outside the region from above, that of support vectors from
-        below.
+        In (0, 1]: an upper bound on the fraction of training points outside the region and a lower bound on the
+        fraction of support vectors.
     {shrinking, cache_size, verbose, max_iter, solver, n_jobs, max_seconds, warm_start}
 
     Attributes
@@ -88,11 +88,7 @@ class OneClassSVM(RegionMixin, UpdateMixin, KernelSVM):
         """The fit over validated points and weights."""
         context = prepare(self, rows, kernel)
         if context.n == 1 and rows.X.shape[0] > 1:
-            warnings.warn(
-                "All training points are identical: every point like them is an inlier, any other an outlier.",
-                UserWarning,
-                stacklevel=callers_level(),
-            )
+            warn("All training points are identical: every point like them is an inlier, any other an outlier.")
         with context.control.catching_interrupts():
             (model,), outcome = self._fit_functions(context, [formulation], [context.target], start)
             self._training_rows = rows if self.warm_start else None

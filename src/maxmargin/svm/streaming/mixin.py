@@ -8,7 +8,6 @@ are held out are never learnt from, and tell how good the model is; see :mod:`ma
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -19,22 +18,21 @@ from sklearn.utils.metaestimators import available_if
 
 from maxmargin.runtime.batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin.runtime.class_weights import check_class_weights
-from maxmargin.runtime.control import Control, Status, print_note
-from maxmargin.runtime.convergence import scaling_hint
+from maxmargin.runtime.control import Control, Status, print_note, scaling_hint
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
     Points,
-    callers_level,
     check_labels,
     check_new_points,
     check_number,
     check_targets,
     check_training,
+    warn,
 )
-from maxmargin.svm.streaming.learner import Stream
+from maxmargin.svm.linear.coef_bounds import has_bounds
+from maxmargin.svm.streaming.learner import Stream, StreamRun, kept_apart, nothing_learnt, streams
 from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate
-from maxmargin.svm.streaming.run import StreamRun, kept_apart, nothing_learnt, streams
 
 LARGEST_ENTRY = 1e100  # entries whose squares are still far from overflow
 
@@ -49,6 +47,10 @@ class StreamingMixin:
         self._check_parameters()
         if math.isinf(self.C):
             raise ValueError("C=inf, the hard margin, cannot be learnt from a stream: give a finite C, or use fit.")
+        if has_bounds(self):
+            raise ValueError(
+                "monotonic_cst and coef_bounds cannot be learnt from a stream: leave them out, or use fit."
+            )
 
     def _ongoing(self: Any) -> Stream | None:
         """The stream so far; that of the last fit, if there was one since."""
@@ -375,9 +377,8 @@ class StreamingMixin:
             advice=scaling_hint(run.held[0][0], getattr(self, "feature_names_in_", None)).strip() if dense else "",
         )
         if status is not None:
-            warnings.warn(
+            warn(
                 f"fit_stream was cut short in epoch {run.epoch}, after {run.rows:,} rows: {status.value}. The model is "
                 "the average over these rows.",
                 ConvergenceWarning,
-                stacklevel=callers_level(),
             )

@@ -81,6 +81,12 @@ class Posed:
         """Variables of the largest problem."""
         return int((self.at[1:] - self.at[:-1]).max(initial=0))
 
+    @property
+    def shares_values(self) -> bool:
+        """Whether a segment takes part in several problems, each with another one: pairs of three and more classes.
+        Several targets of the same rows share theirs too, but each is to have the bits of a fit alone."""
+        return len(self.start) > 3
+
     def rows(self, p: int) -> Array:
         """Rows of problem p, one per variable; of a row's two variables only the first."""
         variables = slice(self.at[p], self.at[p + 1])
@@ -96,11 +102,11 @@ def over_the_same_rows(problems: Sequence[DualProblem]) -> Posed | None:
     first = each[0]
     if first is None or len(each) == 1:
         return first
-    if first.kind == "nu_svc" or not all(own is not None and own.kind == first.kind for own in each):
+    if first.kind == "nu_svc" or not all(problem is not None and problem.kind == first.kind for problem in each):
         return None
 
     def stacked(name: str) -> Any:
-        return np.concatenate([getattr(own, name) for own in each])
+        return np.concatenate([getattr(problem, name) for problem in each])
 
     return replace(
         first,
@@ -232,7 +238,7 @@ class KernelValues:
             return cls(csr, plain, X.shape[1], sparse=True)
         typical = (9 * len(lengths)) // 10
         single = (
-            posed.largest > (FLOAT64_MAX_ROWS if posed.n_problems == 1 else SHARED_FLOAT64_MAX_ROWS)
+            posed.largest > (SHARED_FLOAT64_MAX_ROWS if posed.shares_values else FLOAT64_MAX_ROWS)
             and math.isfinite(longest)
             and form.single_suffices(float(np.partition(lengths, typical)[typical]), longest)
         )

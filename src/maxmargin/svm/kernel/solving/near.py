@@ -54,10 +54,10 @@ def solve_near(
     coef = problem.coefficients(a)
     used = np.flatnonzero(coef)
     f, steps = gram.product(used, coef[used], single=True), 0
-    for _ in range(MAX_ROUNDS):
+    for count in range(MAX_ROUNDS):
         gradient = problem.gradient(f, a)
         rise, fall = (float(side[0]) for side in optimality.sides(problem, a, gradient))
-        if fall - rise <= ROUND_TOL * goal:
+        if fall - rise <= (goal if count == 0 else ROUND_TOL * goal):  # a start at the solution stays there
             break
         rows = _moving_rows(problem, a, gradient)
         change = _change(problem, rows, a, gradient)
