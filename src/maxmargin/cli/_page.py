@@ -153,7 +153,7 @@ def _roc(work: Work, model: Model) -> str:
 
     values = np.asarray(model.estimator.decision_function(work.X_test))
     positive = work.y_test == model.svm.classes_[1]
-    alarms, hits, _ = roc_curve(positive, values, drop_intermediate=False)
+    alarms, hits = roc_curve(positive, values, drop_intermediate=False)[:2]
     path = " ".join(f"{30 + 200 * x:.1f},{210 - 200 * y:.1f}" for x, y in zip(alarms, hits, strict=True))
     return (
         "<div><p class=muted>ROC curve</p><svg width=250 height=245 role=img aria-label='ROC curve'><rect x=30 y=10 "
