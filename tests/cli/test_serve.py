@@ -149,9 +149,11 @@ def serving(model):
         server = _server.make_server(create_app(model, {f"127.0.0.1:{port}"}, 100_000))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        yield port
-        server.should_exit = True
-        thread.join()
+        try:
+            yield port
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @pytest.fixture
@@ -192,8 +194,8 @@ def test_too_many_connections_do_not_stop_those_that_are_open(model, monkeypatch
     def health(connection):
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port)
         received = b""
-        while not received.endswith(b"}"):
-            received += connection.recv(10_000)
+        while not received.endswith(b"}") and (more := connection.recv(10_000)):
+            received += more
         return received
 
     with (
