@@ -249,6 +249,8 @@ def test_transformers_give_the_table_that_is_asked_for(transformer):
         assert isinstance(result, table)
         assert list(result.columns) == wanted.get_feature_names_out().tolist()
         np.testing.assert_allclose(result.to_numpy(), values.toarray() if sp.issparse(values) else values)
+        with sklearn.config_context(transform_output=kind):
+            assert isinstance(clone(transformer).fit(TABLE).transform(TABLE), table)
     pipeline = make_pipeline(StandardScaler(), clone(transformer)).set_output(transform="pandas")
     result = pipeline.fit_transform(TABLE.set_index(np.arange(100, 250)))
     assert result.index.tolist() == list(range(100, 250))

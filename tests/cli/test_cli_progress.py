@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from maxmargin import SVC
+from maxmargin.cli._options import Voice
 from maxmargin.cli._progress import Way, showing_progress
 from maxmargin.runtime.control import Progress
 
@@ -67,6 +68,24 @@ def test_shown_on_a_terminal(monkeypatch, machines):
     with showing_progress(1e-3, machines):
         fit()
     assert "support vectors" in sys.stderr.getvalue()
+
+
+class FileTerminal(io.TextIOWrapper):
+    def isatty(self):
+        return True
+
+
+def test_a_note_does_not_run_into_the_bar(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", FileTerminal(io.BytesIO(), "utf-8"))
+    monkeypatch.setenv("TERM", "xterm")
+    stream = sys.stderr
+    with showing_progress(1e-3):
+        fit()
+        Voice(False).note("Note: it takes long.")
+    stream.flush()
+    shown = stream.buffer.getvalue().decode()
+    before = shown[: shown.index("Note: it takes long.")]
+    assert before.endswith(("\n", "\x1b[2K"))  # a new line, or one that was cleared
 
 
 def test_silent_elsewhere(monkeypatch):

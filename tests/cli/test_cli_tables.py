@@ -37,6 +37,7 @@ class TestColumns:
         assert plans["customer_id"]["note"] == "left out: an ID, 200 different values"
         assert plans["age"]["form"] == "number"
         assert plans["age"]["n_missing"] == 20
+        assert plans["age"]["missing_are"].startswith("filled with the median ")
         assert plans["city"]["form"] == "category"
         assert plans["joined"]["form"] == "date %Y-%m-%d > day month weekday"
         assert plans["income"]["form"] == "number ."
@@ -238,7 +239,13 @@ class TestPredict:
         result = call("train", customers, "--report", page, "--probabilities")
         assert result.exit_code == 0, result.output
         text = page.read_text()
-        for words in ("Confusion matrix", "ROC curve", "Columns that matter", "data:image/png;base64", "income"):
+        for words in (
+            "Confusion matrix",
+            "ROC curve",
+            "Columns that matter",
+            "data:image/png;base64",
+            "20, filled with",
+        ):
             assert words in text
         assert "http" not in text.replace("http://www.w3.org", "")
         assert "ends in .html" in refused("train", customers, "--report", tmp_path / "page.pdf")

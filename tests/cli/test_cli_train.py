@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM, load
-from maxmargin.cli import main
+from maxmargin.cli import _results, main
 from maxmargin.cli._estimator import decide_task, make_estimator
 from maxmargin.io import write_svmlight
 from maxmargin.runtime.control import Status, watching
@@ -330,7 +330,9 @@ class TestHints:
 
 
 class TestInterrupt:
-    def test_the_best_model_so_far_is_saved(self, moons, tmp_path):
+    def interrupted(self, *arguments):
+        """A fit that would take long, with Ctrl-C at its first sign of life."""
+
         def once(progress):
             if not sent:
                 sent.append(progress)
@@ -338,14 +340,20 @@ class TestInterrupt:
 
         sent = []
         with watching(once):
-            result = call(
-                "train", moons, "-o", tmp_path / "model.mm", "--solver", "smo", "--C", "1e6", "--tol", "1e-12"
-            )
+            result = call("train", *arguments, "--solver", "smo", "--C", "1e6", "--tol", "1e-12")
         assert sent
         assert result.exit_code == 130
         assert "interrupted by the user" in result.stderr
-        assert "the best model so far" in result.stdout
+        return result.stdout
+
+    def test_the_best_model_so_far_is_saved(self, moons, tmp_path):
+        assert "the best model so far" in self.interrupted(moons, "-o", tmp_path / "model.mm")
         assert load(tmp_path / "model.mm").report_.status is Status.INTERRUPTED
+
+    def test_few_rows_are_predicted_after_it(self, moons, monkeypatch):
+        assert "On the 30 rows of the test:" in self.interrupted(moons)
+        monkeypatch.setattr(_results, "STOPPED_TEST_MAX_ROWS", 10)
+        assert "On 10 of the 30 rows of the test:" in self.interrupted(moons)
 
     def test_in_a_process_of_its_own(self, moons, tmp_path):
         code = (

@@ -24,7 +24,7 @@ SOURCES = Path(maxmargin.__file__).parents[1]
 # test: the line of docs/differences.md that says why
 DIFFERENCES = {
     "test_precomputed": "the same kernel as a name",
-    "test_svr_errors": "a kernel function of a wrong shape",
+    "test_svr_errors": "a kernel function that returns a wrong shape",
     "test_bad_input[lil_matrix]": "dense model, sparse points",
     "test_bad_input[lil_array]": "dense model, sparse points",
     "test_sparse_precomputed[csr_matrix]": "sparse precomputed matrices",

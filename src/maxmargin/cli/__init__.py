@@ -36,6 +36,7 @@ OPTIONS = {
     "max_seconds": "--max-seconds",
     "max_iter": "--max-iter",
     "cache_size": "--cache-size",
+    "say which with format": "say which with --format",
     "for instance with sklearn.preprocessing.StandardScaler": "for instance with --scale",
     "set handle_unknown='ignore'": "train with --unknown ignore",
     "maxmargin.large_scale.forecast_approximation(estimator, X, y) compares the two": "add --approximate",

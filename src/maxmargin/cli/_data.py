@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,22 +20,19 @@ from maxmargin.cli import UserError
 from maxmargin.cli._estimator import as_labels, as_numbers
 from maxmargin.cli._model import Model, load_model
 from maxmargin.cli._options import Voice, counted, plain
+from maxmargin.cli._target import such_as, targets_of
 from maxmargin.data.formats import format_of
-from maxmargin.data.forms import find_form, is_gap, number_form, numbers_of, parse_number
 from maxmargin.data.layout import lay_out
 from maxmargin.data.source import Source
 from maxmargin.data.survey import (
     ColumnPlan,
     check_names,
     complete_rows,
-    na_is_a_word,
     survey,
     total_row,
     unreadable_note,
 )
 from maxmargin.data.table import Table, missing_values, read_table
-from maxmargin.data.text.delimited import LABEL_MAX_LETTERS
-from maxmargin.data.text.sniffing import is_number
 from maxmargin.io import Data, DataFileError, read_data
 from maxmargin.runtime.validation import Array
 
@@ -46,10 +42,6 @@ if TYPE_CHECKING:
 ARRAYS = ("svmlight", "npz")  # formats without columns of their own
 TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "dates", "missing")
 NAMELESS = re.compile(r"column \d+")
-LABELS_MAX = 1000  # classes of one-vs-one: half a million problems
-LABELS_MAX_SHARE = 0.5  # of the rows: more different labels than that are no classes
-TARGETS_SHOWN = 3  # columns that are named where the last one is no target
-NUMBERS_MIN_SHARE = 0.5  # of the targets of a regression that must be numbers; rows with others are left out
 RARE_SHARE = 200  # rows for each time that a category must occur to have a column of its own, up to
 RARE_MAX = 5
 
@@ -114,9 +106,9 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
     y = None
     if target is not None:
         try:
-            known, y = _targets(table[target], target, file.name, options["task"], decimal, voice)
+            known, y = targets_of(table[target], target, file.name, options["task"], decimal, voice)
         except UserError as error:  # it ends with the remedy: another column
-            raise UserError(f"{str(error).removesuffix('.')}{_such_as(table, target)}.") from None
+            raise UserError(f"{str(error).removesuffix('.')}{such_as(table, target)}.") from None
         table = table.take(known)
     features = table.select([name for name in table.columns if name != target])
     dropped = [*lists["drop"], *lists["id"]]
@@ -174,80 +166,6 @@ def _spelled(name: str | None, table: Table) -> Any:
         return name
     alike = [column for column in table.columns if column.lower() == name.lower()]
     return alike[0] if len(alike) == 1 else name
-
-
-def _targets(
-    column: Array, name: str, source: str, task: str, decimal: str | None, voice: Voice | None, place: str = ""
-) -> tuple[Array, Array]:
-    """The rows that have a target, and their targets: numbers, also where they are written as prices and the like, or
-    labels."""
-    known, form = ~missing_values(column), "number"
-    if column.dtype == object:
-        words = Counter(word for word in column.tolist() if word is not None)
-        gap_form = "category NA" if na_is_a_word(words, len(column)) else "category"
-        known &= np.array([word is not None and not is_gap(word, gap_form) for word in column.tolist()])
-        form = _target_form({word: n for word, n in words.items() if not is_gap(word, gap_form)}, task, decimal)
-    if not known.any():
-        raise UserError(f"{source}: the target {name!r} is empty: choose another column with --target.")
-    empty = int((~known).sum())
-    if empty and voice is not None:
-        voice.note(f"Note: {counted(empty, 'row')}{place} without a target {name!r} left out.")
-    if form == "category":
-        rows = np.flatnonzero(known)
-        labels = _labels(column[rows], name, source)
-        alike = _alike(labels)
-        if alike and voice is not None and task != "regress":
-            voice.note(f"Note: labels that differ only in case are different classes: {alike}.")
-        return rows, labels
-    values = numbers_of(column, form)[:, 0]
-    readable = known & ~np.isnan(values)
-    if voice is not None and (readable != known).any():
-        strange = list(dict.fromkeys(column[known & ~readable].tolist()))
-        shown = ", ".join(map(repr, strange[:3])) + (", ..." if len(strange) > 3 else "")
-        voice.note(
-            f"Note: {counted(int((known & ~readable).sum()), 'row')} left out whose target {name!r} is no number "
-            f"({shown})."
-        )
-    return np.flatnonzero(readable), values[readable]
-
-
-def _such_as(table: Table, name: str) -> str:
-    """Columns that could be a target instead: the last of those that are learnt from as they are."""
-    usable = [p.name for p in survey(table) if p.form is not None and p.form.startswith(("number", "category"))]
-    shown = [repr(other) for other in usable if other != name][-TARGETS_SHOWN:]
-    return f", such as {' or '.join(shown)}" if shown else ""
-
-
-def _target_form(words: dict[str, int], task: str, decimal: str | None) -> str:
-    """How the words of a target are to be read. Who asks for a regression has numbers, if half of them are."""
-    if task == "classify" or not words:
-        return "category"
-    form = find_form(words, decimal)
-    if task == "regress" and form == "category":
-        numbers = {word: n for word, n in words.items() if not np.isnan(parse_number(word, decimal or "."))}
-        if number_form(numbers, decimal) is None:  # several units: those without one
-            numbers = {word: n for word, n in numbers.items() if is_number(word)}
-        if numbers and sum(numbers.values()) >= NUMBERS_MIN_SHARE * sum(words.values()):
-            form = number_form(numbers, decimal) or form
-    return form
-
-
-def _alike(labels: Array) -> str:
-    """Labels that are the same but for upper and lower case."""
-    spelled: dict[str, list[str]] = {}
-    for label in np.unique(labels).tolist():
-        spelled.setdefault(label.lower(), []).append(repr(label))
-    return ", ".join(" and ".join(words) for words in spelled.values() if len(words) > 1)
-
-
-def _labels(column: Array, name: str, source: str) -> Array:
-    words = set(column.tolist())
-    if max(map(len, words)) > LABEL_MAX_LETTERS or len(words) > min(LABELS_MAX, max(2, LABELS_MAX_SHARE * len(column))):
-        raise UserError(
-            f"{source}: the target {name!r} has {len(words):,} different texts in {len(column):,} rows, which are no "
-            "classes: choose another column with --target."
-        )
-    return column.astype(str)
 
 
 def read_for_model(
@@ -311,7 +229,7 @@ def with_targets(data: Rows, task: str, voice: Voice | None) -> Rows:
     """The rows that have a target, and their targets as numbers or labels."""
     if data.y is None:
         return data
-    rows, y = _targets(data.y, str(data.target), data.source, task, None, voice, f" of {data.source}")
+    rows, y = targets_of(data.y, str(data.target), data.source, task, None, voice, f" of {data.source}")
     return Rows(take(data.X, rows), y, data.columns, data.target, data.source)
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator
@@ -162,7 +163,7 @@ class Voice:
             return
         self.notes.append(text)
         if not self.as_json:
-            click.echo(wrapped(text), err=True)
+            print(wrapped(text), file=sys.stderr, flush=True)  # click.echo would write into a bar that is shown
 
     @contextmanager
     def repeating_warnings(self) -> Iterator[None]:

@@ -153,7 +153,7 @@ def _roc(work: Work, model: Model) -> str:
 
     values = np.asarray(model.estimator.decision_function(work.X_test))
     positive = work.y_test == model.svm.classes_[1]
-    alarms, hits, _ = roc_curve(positive, values, drop_intermediate=False)
+    alarms, hits = roc_curve(positive, values, drop_intermediate=False)[:2]
     path = " ".join(f"{30 + 200 * x:.1f},{210 - 200 * y:.1f}" for x, y in zip(alarms, hits, strict=True))
     return (
         "<div><p class=muted>ROC curve</p><svg width=250 height=245 role=img aria-label='ROC curve'><rect x=30 y=10 "
@@ -209,13 +209,14 @@ def _image(figure: Any) -> str:
 def _columns(found: dict[str, Any]) -> str:
     if not found["columns"]:
         return ""
-    rows = "".join(
-        f"<tr><td>{_(plan['name'])}</td><td>{_(plan['note'])}</td><td class=n>{plan['n_missing'] or ''}</td></tr>"
-        for plan in found["columns"]
-    )
-    return (
-        f"<h2>Columns</h2><table><tr><th>column</th><th>what was done</th><th class=n>missing</th></tr>{rows}</table>"
-    )
+    rows = []
+    for plan in found["columns"]:
+        missing = f"{plan['n_missing']:,}" if plan["n_missing"] else ""
+        if missing and plan["missing_are"]:
+            missing += f", {plan['missing_are']}"
+        rows.append(f"<tr><td>{_(plan['name'])}</td><td>{_(plan['note'])}</td><td>{_(missing)}</td></tr>")
+    head = "<tr><th>column</th><th>what was done</th><th>missing</th></tr>"
+    return f"<h2>Columns</h2><table>{head}{''.join(rows)}</table>"
 
 
 def _tips(tips: list[str]) -> str:

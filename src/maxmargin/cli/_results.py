@@ -31,6 +31,7 @@ PLURALS = {
 NAME_LETTERS = 24  # of a column's name
 LINEAR_MAX_CELLS = 20_000_000  # of the training rows: fitting a linear model to more takes longer than a second
 TRAIN_SCORE_MAX_ROWS = 5_000  # on which the training score is computed
+STOPPED_TEST_MAX_ROWS = 1_000  # of the test that are predicted after Ctrl-C, in about a second
 IMPORTANCE_MAX_ROWS = 1_000  # of the test
 IMPORTANCE_SECONDS = 3.0
 IMPORTANCE_REPEATS = 3  # shuffles of a column
@@ -53,8 +54,9 @@ def conclude(
         save(model.estimator, output)
         size = os.path.getsize(output)
     report = getattr(model.svm, "stream_report_", None) or model.svm.report_
+    fills = _fills(work.encoder) if work.plans else {}
     interrupted = was_interrupted(report)
-    for line in column_lines(work.plans, work.encoder):
+    for line in column_lines(work.plans, work.encoder, fills):
         voice.say(line)
     voice.say(f"\n{report}")
     if work.target_spread != 1.0:
@@ -67,8 +69,12 @@ def conclude(
     if work.X_test is not None and not interrupted:
         found, extra = _tested(work, model, voice, judged_by)
     elif work.X_test is not None:
-        found = findings_of(model, work.X_test, work.y_test, work.y, "of the training rows", judged_by)
-        voice.say(f"\nOn the {counted(work.X_test.shape[0], 'row')} of the test:\n\n{found.text()}\n\n{found.verdict}")
+        n = work.X_test.shape[0]
+        rows = np.unique(np.linspace(0, n - 1, min(n, STOPPED_TEST_MAX_ROWS)).astype(int))
+        known = None if work.y_test is None else work.y_test[rows]
+        found = findings_of(model, take(work.X_test, rows), known, work.y, "of the training rows", judged_by)
+        which = "the" if len(rows) == n else f"{len(rows):,} of the"
+        voice.say(f"\nOn {which} {counted(n, 'row')} of the test:\n\n{found.text()}\n\n{found.verdict}")
     if output is None:
         voice.say("\nThe model was not saved: say -o model.mm to keep it.")
     else:
@@ -78,7 +84,7 @@ def conclude(
         "task_reason": work.reason,
         "n_train": int(work.X.shape[0]),
         "n_columns": int(work.X.shape[1]),
-        "columns": [asdict(plan) for plan in work.plans],
+        "columns": [{**asdict(plan), "missing_are": fills.get(plan.name)} for plan in work.plans],
         "steps": [" ".join(str(step).split()) for step in model.steps],
         "report": report_as_dict(report),
         "test": None if found is None else found.to_dict(),
@@ -130,11 +136,10 @@ def found_by(found: ClassFindings | NumberFindings) -> str | None:
     return found.judged_by if isinstance(found, ClassFindings) else None
 
 
-def column_lines(plans: list[ColumnPlan], encoder: Any) -> list[str]:
+def column_lines(plans: list[ColumnPlan], encoder: Any, fills: dict[str, str]) -> list[str]:
     """What was done to the columns: one line each, but for plain numbers without gaps."""
     if not plans:
         return []
-    fills = _fills(encoder)
     kinds: dict[str, int] = {}
     notes = []
     for plan in plans:
@@ -142,7 +147,7 @@ def column_lines(plans: list[ColumnPlan], encoder: Any) -> list[str]:
         kinds[kind] = kinds.get(kind, 0) + 1
         gaps = ""
         if plan.form is not None and plan.n_missing and plan.form != "text":
-            gaps = f"; {plan.n_missing:,} missing{fills.get(plan.name, '')}"
+            gaps = f"; {plan.n_missing:,} missing" + (f", {fills[plan.name]}" if plan.name in fills else "")
         if plan.note != "number" or gaps:
             notes.append(f"  {cut(plan.name):<{NAME_LETTERS + 1}} {plan.note}{gaps}")
     scaled = ", numbers standardised" if getattr(encoder, "scale", False) and kinds.get("number") else ""
@@ -163,11 +168,11 @@ def _fills(encoder: Any) -> dict[str, str]:
     found, at = {}, 0
     for name, categories, fill in zip(encoder.columns, encoder.categories_, encoder.fill_categories_, strict=True):
         if categories is not None:
-            found[name] = f", filled with {fill!r}" if encoder.missing == "mode" else ", a category of their own"
+            found[name] = f"filled with {fill!r}" if encoder.missing == "mode" else "a category of their own"
             continue
         date = encoder.forms[encoder.columns.index(name)].startswith("date")
         word = "most frequent value" if encoder.missing == "mode" else "median"
-        found[name] = f", filled with the {word}" + ("" if date else f" {encoder.fill_[at]:.6g}")
+        found[name] = f"filled with the {word}" + ("" if date else f" {encoder.fill_[at]:.6g}")
         at += 1 if not date else len(encoder.forms[encoder.columns.index(name)].partition(" > ")[2].split())
     return found
 
