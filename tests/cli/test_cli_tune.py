@@ -8,7 +8,7 @@ from command_runner import call, refused
 from sklearn.datasets import load_iris
 
 from maxmargin import SVCCV, load
-from maxmargin.cli.tune import numbers
+from maxmargin.cli.commands.tune import numbers
 
 
 @pytest.fixture

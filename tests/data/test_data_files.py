@@ -404,7 +404,7 @@ def test_bad_tables(text, message, tmp_path):
     ],
 )
 def test_bad_svmlight(text, message, tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.data.sparse_text.available_memory", lambda: 1e9)
+    monkeypatch.setattr("maxmargin.data.text.sparse_text.available_memory", lambda: 1e9)
     assert message in refusal(written(tmp_path, "t.svm", text))
 
 

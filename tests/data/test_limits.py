@@ -12,8 +12,9 @@ import sys
 import numpy as np
 import pytest
 
-from maxmargin.data import arrow_text, delimited, source
+from maxmargin.data import source
 from maxmargin.data.source import reading
+from maxmargin.data.text import arrow_text, delimited
 from maxmargin.io import DataFileError, ModelFileError, read_batches, read_data, read_libsvm_model
 
 pytest.importorskip("pyarrow")

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from fuzz.model_files import MEMORY, limit_memory
-from maxmargin.data import arrow_text
+from maxmargin.data.text import arrow_text
 from maxmargin.io import DataFileError, read_batches, read_data
 
 WORDS = [b"", b"nan", b"inf", b"-inf", b"1e999", b"x", b"NA", b"?", b'"', b'""', b",", b";", b"\t", b"|", b":", b"#"]

@@ -40,7 +40,7 @@ def test_the_figures_are_those_of_the_fits(all_solvers):
     for result in all_solvers:
         model = LinearSVC(loss="hinge", C=0.1, max_iter=200, solver=result.name)
         with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as patch:
-            patch.setattr("maxmargin.runtime.convergence.warnings.warn", lambda *a, **k: None)
+            patch.setattr("maxmargin.runtime.control.warn", lambda *a, **k: None)
             model.fit(X, Y)
         np.testing.assert_array_equal(result.coef, model.coef_)
         assert result.objective == model.report_.primal_objective

@@ -24,7 +24,7 @@ import numpy as np
 from fuzz.model_files import limit_memory
 from maxmargin import KernelKNeighborsClassifier, SVC
 from maxmargin.io import ModelFileError, load
-import maxmargin.io._registry as registry, maxmargin.model_selection, os
+import maxmargin.io.schema.registry as registry, maxmargin.model_selection, os
 for name in registry.ENTRIES:
     registry.class_of(name)
 limit_memory(os.path.getsize(sys.argv[1]) + int(sys.argv[2]))

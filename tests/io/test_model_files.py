@@ -73,12 +73,11 @@ from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.inspection.compression import compress
 from maxmargin.io import ModelFileError, _container, load, model_file, save
 from maxmargin.io._decoder import Decoder
-from maxmargin.io._estimators import ESTIMATORS
-from maxmargin.io._records import RECORDS
-from maxmargin.io._registry import ENTRIES, class_of
-from maxmargin.io._searches import SCORERS, SEARCHES, SPLITTERS
-from maxmargin.io._steps import STEPS
 from maxmargin.io._tree import Encoder
+from maxmargin.io.schema.estimators import ESTIMATORS
+from maxmargin.io.schema.records import RECORDS
+from maxmargin.io.schema.registry import ENTRIES, class_of
+from maxmargin.io.schema.searches import SCORERS, SEARCHES, SPLITTERS, STEPS
 from maxmargin.kernel_methods import feature_maps
 from maxmargin.kernels import (
     RBF,

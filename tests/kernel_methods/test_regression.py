@@ -27,8 +27,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxmargin.kernel_methods.feature_maps import GaussianBasis, GaussianSeriesMap, MonomialMap, PolynomialMap
 from maxmargin.kernel_methods.ridge import BasisRegression, KernelRidge, KernelRidgeCV
-from maxmargin.kernel_methods.ridge.cholesky import cholesky, cholesky_solve
 from maxmargin.kernel_methods.ridge.least_squares import ridge_weights
+from maxmargin.kernel_methods.ridge.ridge_system import cholesky, cholesky_solve
 from maxmargin.kernels import RBF, Callable, HistogramIntersection, Linear, Normalized, Polynomial
 from maxmargin.runtime import validation as _validation
 

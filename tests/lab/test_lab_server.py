@@ -733,7 +733,7 @@ def test_a_watched_fit_can_be_cancelled(browser, endpoint, monkeypatch):
 # The command
 
 
-COMMAND = "from maxmargin.cli.lab import command; command(standalone_mode=False)"
+COMMAND = "from maxmargin.cli.commands.lab import command; command(standalone_mode=False)"
 
 
 def test_the_command_serves_streams_and_ends_at_ctrl_c():
@@ -770,7 +770,7 @@ def test_the_command_serves_streams_and_ends_at_ctrl_c():
 def test_the_options_of_the_command(monkeypatch):
     from click.testing import CliRunner
 
-    from maxmargin.cli.lab import command
+    from maxmargin.cli.commands.lab import command
     from maxmargin.lab import server
 
     asked = []

@@ -227,7 +227,7 @@ def test_the_number_of_landmarks_is_that_of_one_computer(client, name, chunks):
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
 def test_the_search_looks_at_some_of_the_rows_and_says_so(client, monkeypatch, kernel):
     """Each of them stands for several, so that their weights sum to those of all rows that count."""
-    monkeypatch.setattr("maxmargin.large_scale.dask.auto.SEARCH_MAX_ROWS", 150)
+    monkeypatch.setattr("maxmargin.large_scale.dask.landmarks.SEARCH_MAX_ROWS", 150)
     searched, own_search = [], approximation.NystroemSVC._search
 
     def search(self, X, y, rows, *others):

@@ -141,7 +141,7 @@ def test_workers_that_die_again_and_again(client, monkeypatch):
     def lost(self, i, future):
         return False, None
 
-    monkeypatch.setattr(Shards, "_waited", lost)
+    monkeypatch.setattr(Shards, "_result", lost)
     with pytest.raises(ClusterError, match=r"Shard 0 .*was lost 5 times in a row.*memory"):
         LinearSVC(client=client).fit(*collections())
 

@@ -37,8 +37,7 @@ from maxmargin.svm.calibration import (
     out_of_fold,
 )
 from maxmargin.svm.calibration.folds import quotas, stratified_folds
-from maxmargin.svm.calibration.linear_folds import linear_values
-from maxmargin.svm.calibration.linear_matrix import LinearMatrix, suits
+from maxmargin.svm.calibration.linear_folds import LinearMatrix, linear_values, suits
 from maxmargin.svm.kernel import calibrating
 from maxmargin.svm.models.multiclass import pairs
 

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import maxmargin.svm.streaming.run
+import maxmargin.svm.streaming.learner
 from maxmargin import FitInterrupted, LinearSVC, load, save
 from maxmargin.runtime.control import watching
 from maxmargin.runtime.history import History
@@ -663,7 +663,7 @@ def test_the_report_tells_what_was_done():
 
 
 def test_only_so_much_is_held_in_memory(monkeypatch):
-    monkeypatch.setattr(maxmargin.svm.streaming.run, "HELD_OUT_MAX_BYTES", 1)
+    monkeypatch.setattr(maxmargin.svm.streaming.learner, "HELD_OUT_MAX_BYTES", 1)
     X, y = clouds(2)
     model = LinearSVC().fit_stream(cut(10, X, y), epochs=2, held_out=0.5)
     assert (model.stream_report_.held_out, model.t_) == (10, 780)
@@ -762,7 +762,7 @@ def test_ctrl_c_leaves_the_model_so_far():
 
 
 def test_progress_is_told(capsys, caplog, monkeypatch):
-    monkeypatch.setattr(maxmargin.svm.streaming.run, "REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(maxmargin.svm.streaming.learner, "REPORT_SECONDS", 0.0)
     X, y = clouds(2)
     seen = []
     with watching(seen.append):

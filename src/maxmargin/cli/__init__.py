@@ -1,7 +1,8 @@
-"""The command ``maxmargin``. A subcommand is a file here with a click command named ``command``, and a line below.
+"""The command ``maxmargin``. A subcommand is a file in ``commands/`` with a click command named ``command``, and a line
+below.
 
-These files import nothing heavy at their top, so that ``maxmargin --help`` answers at once. A file whose name begins
-with an underscore is what several commands share.
+These files import nothing heavy at their top, so that ``maxmargin --help`` answers at once. What several commands share
+is here.
 
     exit code   0  done
                 1  a bug in maxmargin
@@ -22,20 +23,12 @@ from maxmargin import __version__
 
 __all__ = ["main"]
 
-COMMANDS = {
-    "train": "maxmargin.cli.train",
-    "tune": "maxmargin.cli.tune",
-    "predict": "maxmargin.cli.predict",
-    "evaluate": "maxmargin.cli.evaluate",
-    "explain": "maxmargin.cli.explain",
-    "inspect": "maxmargin.cli.inspect",
-    "plot": "maxmargin.cli.plot",
-    "convert": "maxmargin.cli.convert",
-    "serve": "maxmargin.cli.serve",
-    "digits": "maxmargin.cli.digits",
-    "lab": "maxmargin.cli.lab",
-    "doctor": "maxmargin.cli.doctor",
-    "completion": "maxmargin.cli.completion",
+COMMANDS = {  # name -> module
+    name: f"maxmargin.cli.commands.{name}"
+    for name in (
+        *("train", "tune", "predict", "evaluate", "explain", "inspect", "plot"),
+        *("convert", "serve", "digits", "lab", "doctor", "completion"),
+    )
 }
 
 # what the library calls it -> what the commands do

@@ -21,11 +21,9 @@ from maxmargin.cli import UserError
 from maxmargin.cli._estimator import as_labels, as_numbers
 from maxmargin.cli._model import Model, load_model
 from maxmargin.cli._options import Voice, counted, plain
-from maxmargin.data.delimited import LABEL_MAX_LETTERS
 from maxmargin.data.formats import format_of
 from maxmargin.data.forms import find_form, is_gap, number_form, numbers_of, parse_number
 from maxmargin.data.layout import lay_out
-from maxmargin.data.sniffing import is_number
 from maxmargin.data.source import Source
 from maxmargin.data.survey import (
     ColumnPlan,
@@ -37,6 +35,8 @@ from maxmargin.data.survey import (
     unreadable_note,
 )
 from maxmargin.data.table import Table, missing_values, read_table
+from maxmargin.data.text.delimited import LABEL_MAX_LETTERS
+from maxmargin.data.text.sniffing import is_number
 from maxmargin.io import Data, DataFileError, read_data
 from maxmargin.runtime.validation import Array
 
@@ -48,6 +48,7 @@ TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "dates", "missing")
 NAMELESS = re.compile(r"column \d+")
 LABELS_MAX = 1000  # classes of one-vs-one: half a million problems
 LABELS_MAX_SHARE = 0.5  # of the rows: more different labels than that are no classes
+TARGETS_SHOWN = 3  # columns that are named where the last one is no target
 NUMBERS_MIN_SHARE = 0.5  # of the targets of a regression that must be numbers; rows with others are left out
 RARE_SHARE = 200  # rows for each time that a category must occur to have a column of its own, up to
 RARE_MAX = 5
@@ -112,7 +113,10 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
     decimal = {"comma": ",", "point": ".", None: None}[options["decimal"]]
     y = None
     if target is not None:
-        known, y = _targets(table[target], target, file.name, options["task"], decimal, voice)
+        try:
+            known, y = _targets(table[target], target, file.name, options["task"], decimal, voice)
+        except UserError as error:  # it ends with the remedy: another column
+            raise UserError(f"{str(error).removesuffix('.')}{_such_as(table, target)}.") from None
         table = table.take(known)
     features = table.select([name for name in table.columns if name != target])
     dropped = [*lists["drop"], *lists["id"]]
@@ -205,6 +209,13 @@ def _targets(
             f"({shown})."
         )
     return np.flatnonzero(readable), values[readable]
+
+
+def _such_as(table: Table, name: str) -> str:
+    """Columns that could be a target instead: the last of those that are learnt from as they are."""
+    usable = [p.name for p in survey(table) if p.form is not None and p.form.startswith(("number", "category"))]
+    shown = [repr(other) for other in usable if other != name][-TARGETS_SHOWN:]
+    return f", such as {' or '.join(shown)}" if shown else ""
 
 
 def _target_form(words: dict[str, int], task: str, decimal: str | None) -> str:

@@ -69,13 +69,12 @@ class ClassFindings:
     @property
     def auc(self) -> float | None:
         """The share of pairs of one row of each class that the values put in the right order."""
-        labels, codes, counts = np.unique(self.truth, return_inverse=True, return_counts=True)
+        labels = np.unique(self.truth)
         if self.values is None or len(labels) != 2:
             return None
-        from scipy.stats import rankdata
+        from sklearn.metrics import roc_auc_score
 
-        ranks = rankdata(self.values)[codes == 1].sum() - counts[1] * (counts[1] + 1) / 2
-        return float(ranks / (counts[0] * counts[1]))
+        return float(roc_auc_score(self.truth == labels[1], self.values))
 
     def judged(self) -> tuple[str, float, tuple[float, float], float]:
         """The score that counts: its name, its value, its 95 % interval, and the baseline's value."""

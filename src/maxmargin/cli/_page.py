@@ -149,12 +149,11 @@ def _confusion_and_roc(work: Work, model: Model, test: dict[str, Any]) -> str:
 
 def _roc(work: Work, model: Model) -> str:
     """Share of the second class found against share of the first taken for it, for every threshold."""
+    from sklearn.metrics import roc_curve
+
     values = np.asarray(model.estimator.decision_function(work.X_test))
     positive = work.y_test == model.svm.classes_[1]
-    order = np.argsort(-values, kind="stable")
-    ends = np.flatnonzero(np.diff(values[order], append=-np.inf))  # rows of equal value come together
-    hits = np.concatenate(([0], np.cumsum(positive[order])[ends] / max(1, positive.sum())))
-    alarms = np.concatenate(([0], np.cumsum(~positive[order])[ends] / max(1, (~positive).sum())))
+    alarms, hits, _ = roc_curve(positive, values, drop_intermediate=False)
     path = " ".join(f"{30 + 200 * x:.1f},{210 - 200 * y:.1f}" for x, y in zip(alarms, hits, strict=True))
     return (
         "<div><p class=muted>ROC curve</p><svg width=250 height=245 role=img aria-label='ROC curve'><rect x=30 y=10 "

@@ -12,7 +12,7 @@ import numpy as np
 
 from maxmargin.cli import UserError, one_line
 from maxmargin.cli._model import Model
-from maxmargin.cli.predict import by_kind, predictions
+from maxmargin.cli.commands.predict import by_kind, predictions
 from maxmargin.data.forms import GAPS
 from maxmargin.data.table import Table
 

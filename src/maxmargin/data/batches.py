@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.data.delimited import TextInNumbers
 from maxmargin.data.files import label_array
 from maxmargin.data.formats import check_options, format_of, refuse_unused, table_of, text_positions
 from maxmargin.data.layout import Layout, column_name, lay_out
 from maxmargin.data.source import DataFileError, Source
-from maxmargin.data.sparse_text import SparseText, placed
+from maxmargin.data.text.delimited import TextInNumbers
+from maxmargin.data.text.sparse_text import SparseText, placed
 from maxmargin.runtime.validation import Array, Points, check_number
 
 

@@ -8,16 +8,18 @@ texts       the most frequent terms, and how rare each is (TF-IDF)
 from __future__ import annotations
 
 import difflib
+import itertools
+import warnings
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder
 
-from maxmargin.data.columns import texts
-from maxmargin.data.forms import is_form, is_gap, numbers_of
+from maxmargin.data.columns import checked_numbers, texts
+from maxmargin.data.forms import form_parts, is_form, is_gap, numbers_of
 from maxmargin.runtime.validation import Array
 
 TEXT_MAX_TERMS = 5000  # words of a text column that become columns, the most frequent first
@@ -25,8 +27,7 @@ MISSING = "(missing)"  # the category of a missing value
 RARE = "(rare)"  # the output of all categories that are too rare for one of their own
 
 
-@dataclass(frozen=True)
-class NumberScales:
+class NumberScales(NamedTuple):
     """One entry per number: what a missing one becomes, what is subtracted and divided by; and the positions of those
     that were missing somewhere and get a column that says so."""
 
@@ -76,8 +77,11 @@ def check_forms(forms: Any, n_columns: int) -> None:
         raise ValueError(f"forms has {len(forms)} entries, and X has {n_columns} columns.")
 
 
-def read_numbers(column: Array, form: str, name: str, gaps: bool) -> Array:
-    """The numbers of a column by its form, one column for each part; NaN where missing, which may be refused."""
+def read_numbers(column: Array, form: str | None, name: str, gaps: bool) -> Array:
+    """The numbers of a column by its form, one column for each part; NaN where missing, which may be refused. Without
+    a form they must be numbers already."""
+    if form is None:
+        return checked_numbers(column, name)[:, None]
     values = numbers_of(column, form)
     if not gaps and np.isnan(values).any():
         row = int(np.flatnonzero(np.isnan(values).any(axis=1))[0])
@@ -88,24 +92,21 @@ def read_numbers(column: Array, form: str, name: str, gaps: bool) -> Array:
     return values
 
 
-def read_words(column: Array, form: str, name: str, gaps: bool) -> list[str]:
+def read_words(column: Array, form: str | None, name: str, gaps: bool) -> list[str]:
     """The words of a category column by its form; MISSING where missing, which may be refused."""
-    words = category_words(column, form, name)
+    if form is None:
+        return texts(column, name)
+    present = iter(texts([word for word in column.tolist() if word is not None and word == word], name))
+    words = [
+        MISSING if word is None or word != word or is_gap(known := next(present).strip(), form) else known
+        for word in column.tolist()
+    ]
     if not gaps and MISSING in words:
         raise ValueError(
             f"Input X contains NaN: {name}, row {words.index(MISSING)} is missing. Fill it in, leave out the row, or "
             "set missing='median'."
         )
     return words
-
-
-def category_words(column: Array, form: str, name: str) -> list[str]:
-    """The words of a category column, ``MISSING`` where one is missing."""
-    present = iter(texts([word for word in column.tolist() if word is not None and word == word], name))
-    return [
-        MISSING if word is None or word != word or is_gap(known := next(present).strip(), form) else known
-        for word in column.tolist()
-    ]
 
 
 def learn_categories(words: list[str], missing: str, min_frequency: int) -> tuple[Array, Array, str]:
@@ -126,6 +127,27 @@ def split_rare(categories: Array, rare: Array | None) -> tuple[list[str], list[s
     return [word for word in categories.tolist() if word not in few], shared
 
 
+def list_outputs(
+    names: list[str],
+    forms: list[str],
+    categories: list[Array | None],
+    rare: list[Array | None],
+    indicated: Sequence[int],
+) -> list[tuple[int, str]]:
+    """The column that each output comes from, and its name."""
+    found: list[tuple[int, str]] = []
+    numbers: list[tuple[int, str]] = []
+    for j, (name, known) in enumerate(zip(names, categories, strict=True)):
+        if known is None:
+            here = [(j, name + part) for part in form_parts(forms[j])]
+            numbers += here
+            found += here
+        else:
+            kept, shared = split_rare(known, rare[j])
+            found += [(j, f"{name}_{word}") for word in [*kept, *[RARE] * bool(shared)]]
+    return found + [(numbers[k][0], f"{numbers[k][1]} missing") for k in indicated]
+
+
 def make_one_hot(categories: list[Array], rare: list[Array | None]) -> Any:
     """scikit-learn's encoder of these columns, or None where there are none.
 
@@ -141,6 +163,15 @@ def make_one_hot(categories: list[Array], rare: list[Array | None]) -> Any:
     n = 1 if least is None else max(map(len, columns))
     table = np.array([column[:n] + [column[0]] * (n - len(column)) for column in columns], object).T
     return OneHotEncoder(categories=categories, handle_unknown="infrequent_if_exist", min_frequency=least).fit(table)
+
+
+def encode_words(one_hot: Any, words: list[list[str]]) -> list[Any]:
+    """The outputs of each column of words, as CSC matrices; unknown categories have been refused, or have none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        coded = one_hot.transform(np.array(words, object).T).tocsc()
+    ends = np.cumsum([0, *one_hot._n_features_outs])
+    return [coded[:, begin:end] for begin, end in itertools.pairwise(ends)]
 
 
 def unknown_words(words: list[str], categories: Array) -> Counter[str]:

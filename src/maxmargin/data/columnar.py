@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.delimited import LABEL_MAX_LETTERS, stacked
 from maxmargin.data.forms import GAPS
 from maxmargin.data.layout import Layout, column_name
-from maxmargin.data.sniffing import is_missing_word
 from maxmargin.data.source import DataFileError, Source
+from maxmargin.data.text.delimited import LABEL_MAX_LETTERS, stacked
+from maxmargin.data.text.sniffing import is_missing_word
 from maxmargin.runtime.validation import Array
 
 CHUNK_MAX_ROWS = 16_384  # at once

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.runtime.diagnosis import is_missing
-from maxmargin.runtime.validation import Array
+from maxmargin.runtime.validation import Array, Points
 
 
 class Columns:
@@ -137,3 +137,10 @@ def checked_numbers(column: Array, name: str) -> Array:
         _refuse_missing(float(values[row]), row, name)
         raise ValueError(f"Input X contains infinity: {name}, row {row}. Correct it, or leave out the row.")
     return values
+
+
+def in_form(points: Points, sparse: bool) -> Points:
+    """The same numbers as a CSR matrix, or as an array."""
+    if sparse:
+        return sp.csr_matrix(points)
+    return points.toarray() if sp.issparse(points) else points

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.data.delimited import DelimitedTable, TextInNumbers
 from maxmargin.data.formats import check_options, format_of, refuse_unused, table_of, text_positions
 from maxmargin.data.layout import Layout, lay_out
-from maxmargin.data.sniffing import is_number
 from maxmargin.data.source import DataFileError, Source
-from maxmargin.data.sparse_text import SparseText
+from maxmargin.data.text.delimited import DelimitedTable, TextInNumbers
+from maxmargin.data.text.sniffing import is_number
+from maxmargin.data.text.sparse_text import SparseText
 from maxmargin.runtime.validation import Array, Points
 
 FLOAT_OBJECT_BYTES = 24  # of a number in a table with text, beside its place in the array

@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from maxmargin.data.delimited import DelimitedTable
 from maxmargin.data.layout import place_of
 from maxmargin.data.source import EMPTY, Source
+from maxmargin.data.text.delimited import DelimitedTable
 from maxmargin.runtime.validation import check_choice, check_flag, check_number
 
 FORMATS = ("svmlight", "libsvm", "csv", "tsv", "arff", "xlsx", "parquet", "arrow", "feather", "npz", "npy")

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.delimited import stacked
 from maxmargin.data.forms import GAPS
 from maxmargin.data.layout import Layout, column_name
 from maxmargin.data.source import DataFileError, Source
+from maxmargin.data.text.delimited import stacked
 from maxmargin.runtime.validation import Array
 
 ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.+)", re.IGNORECASE)

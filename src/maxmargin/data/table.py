@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.data.arrow_text import read_block
-from maxmargin.data.delimited import SAMPLE_MAX_RECORDS, DelimitedTable
 from maxmargin.data.formats import format_of, refuse_unused, table_of
 from maxmargin.data.forms import GAPS, NUMBER_GAPS, number_form
 from maxmargin.data.layout import unique_names
-from maxmargin.data.sniffing import is_number
 from maxmargin.data.source import Source
+from maxmargin.data.text.arrow_text import read_block
+from maxmargin.data.text.delimited import SAMPLE_MAX_RECORDS, DelimitedTable
+from maxmargin.data.text.sniffing import is_number
 from maxmargin.runtime.validation import Array
 
 WORD_BYTES = 60  # of a string, where it is not shared
@@ -45,14 +45,6 @@ class Table:
         "," where the file shows that it writes decimal commas.
     notes : tuple of str
         What of the file is not in the table.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.data.table import Table
-    >>> table = Table(["age", "sex"], [np.array([31.0, np.nan]), np.array(["m", None], object)])
-    >>> table.shape, table["age"], table.select(["sex"]).take([0])["sex"]
-    ((2, 2), array([31., nan]), array(['m'], dtype=object))
     """
 
     columns: list[str]
@@ -103,18 +95,6 @@ def read_table(source: Any, *, format: str | None = None, header: bool | None = 
     ------
     DataFileError
         If the file cannot be read: the message names the place, the cause and the remedy.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from maxmargin.data.table import read_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "people.csv")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("age,born,sex\\n31,1993-04-01,m\\n,2001-12-24,\\n")
-    ...     table = read_table(path)
-    >>> table["age"], table["born"].tolist(), table["sex"].tolist()
-    (array([31., nan]), ['1993-04-01', '2001-12-24'], ['m', None])
     """
     file = source if isinstance(source, Source) else Source(source)
     kind = format_of(file, format)

@@ -11,7 +11,6 @@ are nearer to each other than others. Standardised numbers differ by about as mu
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from dataclasses import KW_ONLY
 from typing import Any
@@ -23,24 +22,25 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, _g
 
 from maxmargin.data.column_encodings import (
     MISSING,
-    RARE,
     check_forms,
     checked_names,
+    encode_words,
     learn_categories,
     learn_numbers,
     learn_terms,
+    list_outputs,
     make_one_hot,
     read_numbers,
     read_words,
     refuse_unknown,
-    split_rare,
     unknown_words,
     weigh_terms,
 )
-from maxmargin.data.columns import Columns, checked_numbers, columns_of, text_categories, texts
-from maxmargin.data.forms import form_parts, unreadable_words
+from maxmargin.data.columns import Columns, columns_of, in_form, text_categories
+from maxmargin.data.forms import unreadable_words
 from maxmargin.data.table import Table
 from maxmargin.runtime.estimator import Estimator, parameters
+from maxmargin.runtime.parameter_docs import documented, entries
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -56,8 +56,19 @@ from maxmargin.runtime.validation import (
 # or more are zeros, and a CSR matrix takes less memory than an array.
 SPARSE_MIN_OUTPUTS = 100
 SPARSE_MIN_OUTPUTS_PER_COLUMN = 5
+TABLE_ENTRIES = entries(
+    """
+table_train as X : array-like, DataFrame or sparse matrix of shape (n_samples, n_columns)
+    The table; columns of numbers, booleans, strings or categories. A sparse matrix is numbers throughout.
+table as X : array-like, DataFrame or sparse matrix of shape (n_samples, n_columns)
+    A table with the columns of the training data.
+Z : array or CSR matrix of shape (n_samples, n_outputs)
+    Numbers.
+"""
+)
 
 
+@documented(TABLE_ENTRIES)
 @parameters
 class TableEncoder(TransformerMixin, Estimator):
     """Encode a table as numbers: numeric columns pass through, text columns become one column per category.
@@ -142,17 +153,7 @@ class TableEncoder(TransformerMixin, Estimator):
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Learn which columns are text, and their categories.
 
-        Parameters
-        ----------
-        X : array-like, DataFrame or sparse matrix of shape (n_samples, n_columns)
-            The table; columns of numbers, booleans, strings or categories. A sparse matrix is numbers throughout.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : TableEncoder
-            The fitted encoder.
+        {table_train, y_ignored -> self}
         """
         check_choice("handle_unknown", self.handle_unknown, ("error", "ignore"))
         check_choice("missing", self.missing, ("refuse", "median", "mode", "indicate"))
@@ -164,32 +165,30 @@ class TableEncoder(TransformerMixin, Estimator):
         table = columns_of(X, self._reads())
         if table is None:
             points = check_training_points(self, X)
-            self._check_columns()
             self.categories_: list[Array | None] = [None] * points.shape[1]
             if self.scale and sp.issparse(points):
                 raise ValueError("scale=True needs a dense table: a sparse one would no longer be sparse.")
-            sparse = sp.issparse(points)
-            table = None if sparse else Columns(list(points.T), points.shape)
+            table = None if sp.issparse(points) else Columns(list(points.T), points.shape)
         else:
             _check_feature_names(self, X, reset=True)
             _check_n_features(self, table, reset=True)
-            self._check_columns()
-            sparse = False
+        if self.columns is not None:
+            known = getattr(self, "feature_names_in_", None)
+            self.feature_names_in_ = checked_names(self.columns, known, self.n_features_in_)
         if self.forms is not None:
             check_forms(self.forms, self.n_features_in_)
         self.one_hot_: Any = None
+        sparse = table is None
         if table is not None:
             outputs = self._learn(table)
-            columns = table.shape[1]
-            sparse = outputs >= SPARSE_MIN_OUTPUTS and outputs > SPARSE_MIN_OUTPUTS_PER_COLUMN * columns
-        self.sparse_output_ = bool(sparse) if self.sparse_output == "auto" else bool(self.sparse_output)
+            sparse = outputs >= SPARSE_MIN_OUTPUTS and outputs > SPARSE_MIN_OUTPUTS_PER_COLUMN * table.shape[1]
+        self.sparse_output_ = sparse if self.sparse_output == "auto" else bool(self.sparse_output)
         return self
 
     def _in_array(self, X: Any) -> Any:
         """A table of numbers as an array, where that is all that is read."""
-        if self._reads() or not isinstance(X, Table) or any(array.dtype == object for array in X.arrays):
-            return X
-        return np.column_stack(X.arrays)
+        words = self._reads() or not isinstance(X, Table) or any(array.dtype == object for array in X.arrays)
+        return X if words else np.column_stack(X.arrays)
 
     def _reads(self) -> bool:
         """Whether values are read by forms, with what is missing, and not only checked."""
@@ -197,13 +196,12 @@ class TableEncoder(TransformerMixin, Estimator):
 
     def _learn(self, table: Columns) -> int:
         """Categories, fills and scales of the columns; the number of outputs."""
-        self.categories_, self.rare_ = [], []
-        self.idf_: list[Array | None] = []
-        self.fill_categories_: list[str | None] = []
-        numbers: list[Array] = []
+        learnt: list[tuple[Any, ...]] = []
+        numbers = [np.empty((table.shape[0], 0))]
         for j, column in enumerate(table.columns):
             categories, rare, idf, fill = None, None, None, None
-            form = self._form(j, column)
+            has_words = column.dtype == object and any(isinstance(value, str) for value in column)
+            form = self.forms[j] if self.forms is not None else "category" if has_words else "number"
             if form == "text":
                 categories, idf = learn_terms(column, self._name(j))
             elif not form.startswith("category"):
@@ -213,15 +211,10 @@ class TableEncoder(TransformerMixin, Estimator):
                 categories, rare, fill = learn_categories(words, self.missing, self.min_frequency)
             else:
                 categories, rare = text_categories(column, self._name(j)), np.empty(0, object)
-            self.categories_.append(categories)
-            self.rare_.append(rare)
-            self.idf_.append(idf)
-            self.fill_categories_.append(fill)
-        scales = learn_numbers(
-            np.hstack(numbers) if numbers else np.empty((table.shape[0], 0)), self.missing, self.scale
-        )
-        self.fill_, self.center_, self.spread_ = scales.fill, scales.center, scales.spread
-        self.indicated_ = scales.indicated
+            learnt.append((categories, rare, idf, fill))
+        self.categories_, self.rare_, self.idf_, self.fill_categories_ = map(list, zip(*learnt, strict=True))
+        scales = learn_numbers(np.hstack(numbers), self.missing, self.scale)
+        self.fill_, self.center_, self.spread_, self.indicated_ = scales
         self._make_one_hot()
         return len(self.get_feature_names_out())
 
@@ -237,32 +230,25 @@ class TableEncoder(TransformerMixin, Estimator):
     def transform(self, X: Any) -> Points:
         """Make numbers of a table.
 
-        Parameters
-        ----------
-        X : array-like, DataFrame or sparse matrix of shape (n_samples, n_columns)
-            A table with the columns of the training data.
-
-        Returns
-        -------
-        Z : array or CSR matrix of shape (n_samples, n_outputs)
-            Numbers.
+        {table -> Z}
         """
         check_is_fitted(self)
         X = self._in_array(X)
         table = columns_of(X, self._reads())
-        self._check_names(X)
+        if self.columns is None or _get_feature_names(X) is not None:  # an array has the columns that were named
+            _check_feature_names(self, X, reset=False)
         if table is None and all(part is None for part in self.categories_):
             points = check_points(X)
             _check_n_features(self, points, reset=False)
             if self.scale:
                 points = (points - self.center_) / self.spread_
-            return self._in_form(points)
+            return in_form(points, self.sparse_output_)
         if table is None:  # a text column that happens to hold numbers only
             X = X if hasattr(X, "ndim") else np.asarray(X)
             values = X.to_numpy() if hasattr(X, "to_numpy") else X
             table = Columns([values[:, j] for j in range(X.shape[1])] if X.ndim == 2 else [], X.shape)
         _check_n_features(self, table, reset=False)
-        return self._in_form(self._encoded(table))
+        return in_form(self._encoded(table), self.sparse_output_)
 
     def _encoded(self, table: Columns) -> Any:
         """The outputs of all columns in their order, then the columns of what was missing."""
@@ -285,23 +271,17 @@ class TableEncoder(TransformerMixin, Estimator):
             else:
                 parts.append(weigh_terms(column, categories, self.idf_[j]))
         if words:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # unknown categories have been refused, or are to be ignored
-                coded = self.one_hot_.transform(np.array(words, object).T).tocsc()
-            ends = np.concatenate(([0], np.cumsum(self.one_hot_._n_features_outs)))
-            parts = [coded[:, ends[p] : ends[p + 1]] if isinstance(p, int) else p for p in parts]
+            coded = encode_words(self.one_hot_, words)
+            parts = [coded[part] if isinstance(part, int) else part for part in parts]
         if self._reads() and len(self.indicated_):
             parts.append(np.hstack(gaps)[:, self.indicated_].astype(np.float64))
-        if self.sparse_output_:
-            return sp.hstack([sp.csr_matrix(part) for part in parts], format="csr")
-        return np.hstack([part.toarray() if sp.issparse(part) else part for part in parts])
+        made = [in_form(part, self.sparse_output_) for part in parts]
+        return sp.hstack(made, format="csr") if self.sparse_output_ else np.hstack(made)
 
     def unknown_categories(self, X: Any) -> dict[str, Counter[str]]:
         """Categories of a table that were not there in ``fit``, with their counts, by the name of the column.
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_columns)
+        {Parameters, table}
 
         Returns
         -------
@@ -322,9 +302,7 @@ class TableEncoder(TransformerMixin, Estimator):
     def unreadable_values(self, X: Any) -> dict[str, tuple[Counter[str], str]]:
         """Words of a table in columns of numbers, dates and times that are none, and count as missing.
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_columns)
+        {Parameters, table}
 
         Returns
         -------
@@ -375,18 +353,9 @@ class TableEncoder(TransformerMixin, Estimator):
         return np.array([j for j, _ in self._outputs(self._names())], dtype=np.int64)
 
     def _outputs(self, names: list[str]) -> list[tuple[int, str]]:
-        """The column that each output comes from, and its name."""
-        found: list[tuple[int, str]] = []
-        numbers: list[tuple[int, str]] = []
-        for j, (name, categories) in enumerate(zip(names, self.categories_, strict=True)):
-            if categories is None:
-                parts = [""] if self.forms is None else form_parts(self.forms[j])
-                numbers += [(j, name + part) for part in parts]
-                found += numbers[-len(parts) :]
-                continue
-            kept, shared = split_rare(categories, self._rare(j))
-            found += [(j, f"{name}_{word}") for word in [*kept, *[RARE] * bool(shared)]]
-        return found + [(numbers[k][0], f"{numbers[k][1]} missing") for k in getattr(self, "indicated_", ())]
+        forms = self.forms or ["number"] * len(names)
+        rare = getattr(self, "rare_", [None] * len(names))
+        return list_outputs(names, forms, self.categories_, rare, getattr(self, "indicated_", ()))
 
     @property
     def text_columns_(self) -> list[int]:
@@ -394,11 +363,6 @@ class TableEncoder(TransformerMixin, Estimator):
         check_is_fitted(self)
         forms = self.forms or ["number"] * len(self.categories_)
         return [j for j, part in enumerate(self.categories_) if part is not None or forms[j] != "number"]
-
-    def _rare(self, j: int) -> Array | None:
-        """The categories of a column that share an output; models of the first version have none."""
-        rare: list[Array | None] = getattr(self, "rare_", [None] * len(self.categories_))
-        return rare[j]
 
     def _names(self) -> list[str]:
         known = getattr(self, "feature_names_in_", self.columns)
@@ -408,47 +372,23 @@ class TableEncoder(TransformerMixin, Estimator):
         named = hasattr(self, "feature_names_in_") or self.columns is not None
         return f"column {self._names()[j]!r}" if named else f"column {j}"
 
-    def _check_names(self, X: Any) -> None:
-        """Refuse a DataFrame with other columns, or in another order; an array is taken to have the right ones where
-        the names were given as ``columns``."""
-        if self.columns is None or _get_feature_names(X) is not None:
-            _check_feature_names(self, X, reset=False)
-
-    def _check_columns(self) -> None:
-        if self.columns is not None:
-            known = getattr(self, "feature_names_in_", None)
-            self.feature_names_in_ = checked_names(self.columns, known, self.n_features_in_)
-
-    def _form(self, j: int, column: Array) -> str:
-        if self.forms is not None:
-            return self.forms[j]
-        return "category" if column.dtype == object and any(isinstance(value, str) for value in column) else "number"
+    def _form(self, j: int, default: str) -> str | None:
+        """The form by which a column is read; None where its values are only checked."""
+        return None if not self._reads() else default if self.forms is None else self.forms[j]
 
     def _numbers(self, column: Array, j: int) -> Array:
         """The numbers of a column, NaN where missing, if that is allowed; one column for each part."""
-        if not self._reads():
-            return checked_numbers(column, self._name(j))[:, None]
-        form = "number" if self.forms is None else self.forms[j]
-        return read_numbers(column, form, self._name(j), self.missing != "refuse")
+        return read_numbers(column, self._form(j, "number"), self._name(j), self.missing != "refuse")
 
     def _words(self, column: Array, j: int, categories: Array | None, strict: bool = True) -> list[str]:
         """The words of a category column; one that is not among the categories is refused, if it is to be."""
-        if not self._reads():
-            words = texts(column, self._name(j))
-        else:
-            form = "category" if self.forms is None else self.forms[j]
-            words = read_words(column, form, self._name(j), self.missing != "refuse")
-            if self.missing == "mode" and categories is not None:
-                fill = self.fill_categories_[j] or MISSING
-                words = [fill if word == MISSING else word for word in words]
+        words = read_words(column, self._form(j, "category"), self._name(j), self.missing != "refuse")
+        if self.missing == "mode" and categories is not None:
+            fill = self.fill_categories_[j] or MISSING
+            words = [fill if word == MISSING else word for word in words]
         if categories is not None and self.handle_unknown == "error" and strict:
             refuse_unknown(words, categories, self._name(j))
         return words
-
-    def _in_form(self, points: Points) -> Points:
-        if self.sparse_output_:
-            return points if sp.issparse(points) else sp.csr_matrix(points)
-        return points.toarray() if sp.issparse(points) else points
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

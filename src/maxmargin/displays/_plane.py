@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._caption import caption_items
-from maxmargin.displays._figure import BLUE, CLASSES, VERMILION, dense, last_step, transformed
+from maxmargin.displays._figure import BLUE, CLASSES, VERMILION, caption_items, dense, last_step, transformed
 from maxmargin.inspection.margins import margin_report
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.validation import Array, as_objects, check_points, check_targets

@@ -10,8 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._caption import CAPTION_DIGITS, plain
-from maxmargin.displays._figure import BLACK, DISPLAY_ENTRIES, GREEN, VERMILION, Display, axes_of, dense
+from maxmargin.displays._figure import (
+    BLACK,
+    CAPTION_DIGITS,
+    DISPLAY_ENTRIES,
+    GREEN,
+    VERMILION,
+    Display,
+    axes_of,
+    dense,
+    plain,
+)
 from maxmargin.kernels import Precomputed, validate_gram
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.text_report import short_numbers

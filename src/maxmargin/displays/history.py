@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import CLASSES, DISPLAY_ENTRIES, Display, axes_of
+from maxmargin.displays._figure import CLASSES, DISPLAY_ENTRIES, Display, axes_of, plain
 from maxmargin.runtime.history import History
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_choice, check_number

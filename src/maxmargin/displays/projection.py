@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.displays._caption import plain
 from maxmargin.displays._figure import (
     BLUE,
     CLASSES,
@@ -27,6 +26,7 @@ from maxmargin.displays._figure import (
     Display,
     axes_of,
     dense,
+    plain,
     points_like,
     space,
 )

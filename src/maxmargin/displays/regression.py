@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.displays._caption import plain
 from maxmargin.displays._figure import (
     BLACK,
     BLUE,
@@ -28,6 +27,7 @@ from maxmargin.displays._figure import (
     axes_of,
     dense,
     last_step,
+    plain,
     points_like,
     space,
     transformed,
@@ -210,7 +210,7 @@ class RegressionDisplay(Display):
             low, high = curve - self.epsilon, curve + self.epsilon
             label = f"tube, ±{self.epsilon:.3g}"
             self.tube_ = ax.fill_between(grid, low, high, color=BLUE, alpha=0.18, linewidth=0, label=label)
-            ax.plot(grid, np.column_stack((low, high)), color=BLUE, linewidth=1, linestyle="--")
+            ax.plot(grid, np.column_stack((low, high)), color=BLUE, linewidth=1)
         if self.basis is not None:
             self.basis_lines_ = ax.plot(grid, self.basis, color=GREEN, linewidth=1.2, alpha=0.75)
             self.basis_lines_[0].set_label("weighted basis functions")

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import CLASSES, DISPLAY_ENTRIES, Display, space
+from maxmargin.displays._figure import CLASSES, DISPLAY_ENTRIES, Display, plain, space
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_choice, check_number, check_targets
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.displays._caption import plain
-from maxmargin.displays._figure import BLUE, DISPLAY_ENTRIES, RIGHT, WRONG, Display, axes_of
+from maxmargin.displays._figure import BLUE, DISPLAY_ENTRIES, RIGHT, WRONG, Display, axes_of, plain
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import check_choice, check_number
 

@@ -1,4 +1,3 @@
-from .class_margins import ClassMargins, class_margins
 from .comparisons import compare_solvers
 from .compression import CompressionReport, compress
 from .counterfactual import Counterfactual, counterfactual
@@ -7,7 +6,7 @@ from .lagrangian import Lagrangian, lagrangian
 from .leave_one_out import LeaveOneOutScores, leave_one_out
 from .map_and_kernel import compare_map_and_kernel
 from .margin_table import MarginReport
-from .margins import margin_report
+from .margins import ClassMargins, class_margins, margin_report
 from .robustness import Robustness, robustness
 from .shapley import ShapleyValues, shapley_values
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.runtime.history import History
-from maxmargin.runtime.text_report import pandas
+from maxmargin.runtime.text_report import TextReport, pandas
 from maxmargin.runtime.validation import Array, check_choice, check_points, check_targets
 from maxmargin.solvers import solvers_for
 from maxmargin.solvers.base import MARGIN_LOSSES
@@ -70,7 +69,7 @@ class SolverResult:
 
 
 @dataclass(frozen=True)
-class SolverComparison:
+class SolverComparison(TextReport):
     """What :func:`compare_solvers` found; prints as a table. ``comparison["barrier"]`` is one solver's result.
 
     Attributes
@@ -83,6 +82,8 @@ class SolverComparison:
     problem : str
         The problem in words.
     """
+
+    _left_columns: ClassVar[int] = 2
 
     results: tuple[SolverResult, ...]
     reference: str
@@ -110,26 +111,8 @@ class SolverComparison:
         notes = [f"w is measured against that of {self.reference}, whose gap is the smallest"]
         return notes + [f"{name} was not run: {reason}" for name, reason in self.refused.items()]
 
-    def __str__(self) -> str:
-        table = [list(HEAD), *(result._cells() for result in self.results)]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if column < 2 else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in table
-        ]
-        return "\n".join([self.problem, *lines, *self._notes()])
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in HEAD)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in result._cells()) + "</tr>"
-            for result in self.results
-        )
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
-        return f"<p>{html.escape(self.problem)}</p><table><tr>{head}</tr>{rows}</table>{notes}"
+    def _tables(self) -> list[tuple[str, list[list[str]]]]:
+        return [(self.problem, [list(HEAD), *(result._cells() for result in self.results)])]
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame, one row a solver.

@@ -23,7 +23,6 @@ the greedy order is found by bisection.
 from __future__ import annotations
 
 import copy
-import html
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.inspection._functions import check_is_expansion
 from maxmargin.kernels import Precomputed
+from maxmargin.runtime.text_report import TextReport
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_memory, check_number, shown
 from maxmargin.svm.kernel_input import gram_of
@@ -51,7 +51,7 @@ MEASURED_ROWS = 4000  # rows of X on which it is measured on the way; all of the
 
 
 @dataclass(frozen=True)
-class CompressionReport:
+class CompressionReport(TextReport):
     """The result of :func:`compress`: numbers of support vectors and changed predictions.
 
     Attributes
@@ -99,17 +99,6 @@ class CompressionReport:
             ("in feature space", f"by {self.distance:.3g} of their length"),
             ("time", f"{self.seconds:.3g} s"),
         ]
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name:<16}  {text}" for name, text in self._lines())
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in self._lines()
-        )
-        return f"<table>{rows}</table>"
 
 
 def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:

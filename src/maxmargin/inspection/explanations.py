@@ -15,7 +15,6 @@ binary model of one-vs-one, or the difference of the two classes' values.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -28,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.inspection._functions import check_is_expansion
 from maxmargin.inspection.sensitivities import gradient, has_gradient
 from maxmargin.kernels import Linear, Precomputed
-from maxmargin.runtime.text_report import pandas
+from maxmargin.runtime.text_report import TextReport, pandas
 from maxmargin.runtime.validation import Array, Points, check_new_points, check_number
 from maxmargin.svm.models.terms import explained, plain, support_codes, support_coefficients
 
@@ -37,7 +36,7 @@ SHOWN_FEATURES = 10  # features that the text shows
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(TextReport):
     """The explanation of one prediction, as returned by :func:`explain`.
 
     Attributes
@@ -131,35 +130,12 @@ class Explanation:
             tables.append((title, lines))
         return tables
 
-    def _head(self) -> list[tuple[str, str]]:
+    def _lines(self) -> list[tuple[str, str]]:
         return [
             ("prediction", f"{self.prediction!r}" if isinstance(self.prediction, str) else f"{self.prediction}"),
             ("value", f"{self.value:.6g} ({self.about})"),
             ("intercept", f"{self.intercept:.6g}"),
         ]
-
-    def __str__(self) -> str:
-        lines = [f"{name:<10}  {text}" for name, text in self._head()]
-        for title, table in self._tables():
-            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-            lines += ["", title]
-            lines += ["  ".join(f"{x:>{w}}" for x, w in zip(line, widths, strict=True)) for line in table]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        def row(cells: Sequence[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-        head = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in self._head()
-        )
-        parts = [f"<table>{head}</table>"]
-        for title, table in self._tables():
-            body = row(table[0], "th") + "".join(row(line, "td") for line in table[1:])
-            parts.append(f"<table><caption>{html.escape(title)}</caption>{body}</table>")
-        return "".join(parts)
 
 
 class Explanations(Sequence[Explanation]):

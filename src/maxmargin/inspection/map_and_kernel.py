@@ -14,17 +14,17 @@ the addition that goes with it:
 
 from __future__ import annotations
 
-import html
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from maxmargin.kernel_methods.feature_maps import PolynomialMap
 from maxmargin.kernel_methods.feature_maps.monomials import count
 from maxmargin.kernels import Linear, Polynomial
+from maxmargin.runtime.text_report import TextReport
 from maxmargin.runtime.validation import Array, check_memory, check_points
 from maxmargin.svm import SVC
 
@@ -32,7 +32,7 @@ RUNS = 3  # of each measurement of a Gram matrix; the fastest counts
 
 
 @dataclass(frozen=True)
-class MapAndKernel:
+class MapAndKernel(TextReport):
     """One classifier through a kernel and through its map; printed, it is a table.
 
     Attributes
@@ -75,6 +75,8 @@ class MapAndKernel:
     (1.0, True)
     """
 
+    _left_columns: ClassVar[int] = 1
+
     degree: int
     gamma: float
     coef0: float
@@ -100,11 +102,10 @@ class MapAndKernel:
     map_model: SVC = field(repr=False)
     feature_map: PolynomialMap = field(repr=False)
 
-    def _table(self) -> list[tuple[str, str, str]]:
-        """Name, kernel and map of each line."""
+    def _tables(self) -> list[tuple[str, list[list[str]]]]:
         factor = "" if self.gamma == 1 else f"{self.gamma:.4g} "
         kernel = f"({factor}x'z{f' + {self.coef0:g}' if self.coef0 else ''})^{self.degree}"
-        return [
+        rows = [
             (f"{self.n_samples:,} points, C = {self.C:g}", "kernel", "map"),
             ("inner product", kernel, "Phi(x)'Phi(z)"),
             ("numbers in a point", f"{self.n_columns:,}", f"{self.n_map_features:,}"),
@@ -115,27 +116,13 @@ class MapAndKernel:
             ("seconds, fit", f"{self.kernel_fit_seconds:.3g}", f"{self.map_fit_seconds:.3g}"),
             ("objective", f"{self.kernel_objective:.8g}", f"{self.map_objective:.8g}"),
         ]
+        return [("", [list(row) for row in rows])]
 
-    def _verdict(self) -> str:
-        return (
+    def _notes(self) -> list[str]:
+        return [
             f"same label for {self.agreement:.2%} of the points; decision values differ by at most "
             f"{self.decision_difference:.1e}, Gram matrices by {self.gram_difference:.1e} (relative)"
-        )
-
-    def __str__(self) -> str:
-        table = self._table()
-        widths = [max(len(line[column]) for line in table) for column in range(3)]
-        lines = [f"{name:<{widths[0]}}  {kernel:>{widths[1]}}  {mapped:>{widths[2]}}" for name, kernel, mapped in table]
-        return "\n".join([*lines, self._verdict()])
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:right'>{html.escape(kernel)}</td>"
-            f"<td style='text-align:right'>{html.escape(mapped)}</td></tr>"
-            for name, kernel, mapped in self._table()
-        )
-        return f"<table>{rows}</table><p>{html.escape(self._verdict())}</p>"
+        ]
 
 
 def compare_map_and_kernel(

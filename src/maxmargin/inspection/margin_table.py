@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from maxmargin.inspection._functions import FittedFunctions, dense
 from maxmargin.inspection.robustness import radii
-from maxmargin.runtime.text_report import pandas
+from maxmargin.runtime.text_report import TextReport, pandas
 from maxmargin.runtime.validation import Array, check_number
 
 CATEGORIES = ("outside", "on", "inside", "misclassified")
@@ -18,7 +17,7 @@ SHOWN_ROWS = 20  # rows that the text shows
 
 
 @dataclass(frozen=True)
-class MarginReport:
+class MarginReport(TextReport):
     """Margin, slack and category of every point, as returned by :func:`margin_report`.
 
     Attributes
@@ -145,7 +144,7 @@ class MarginReport:
             columns["alpha"] = self.alpha
         return pd.DataFrame(columns, index=pd.Index(self.rows, name="row"))
 
-    def _totals(self) -> list[tuple[str, str]]:
+    def _lines(self) -> list[tuple[str, str]]:
         other = "the rest" if self.negative is None else repr(self.negative)
         return [
             ("classes", f"{self.positive!r} (+1) against {other} (-1), {len(self.rows):,} points"),
@@ -154,8 +153,8 @@ class MarginReport:
             ("sum of slacks", f"{self.total_slack:.6g} >= {self.n_errors:,} misclassified"),
         ]
 
-    def _table(self) -> list[list[str]]:
-        """A header and one line per point: all points, or those with the smallest margins."""
+    def _tables(self) -> list[tuple[str, list[list[str]]]]:
+        """One line per point: all points, or those with the smallest margins."""
         shown = np.arange(len(self.rows))
         if len(shown) > SHOWN_ROWS:
             shown = np.argsort(self.functional_margin, kind="stable")[:SHOWN_ROWS]
@@ -165,29 +164,5 @@ class MarginReport:
             numbers = [self.decision[i], self.functional_margin[i], self.distance[i], self.slack[i]]
             line = [str(self.rows[i]), str(self.labels[i]), *(f"{x:.4g}" for x in numbers), str(self.category[i])]
             lines.append(line if self.alpha is None else [*line, f"{self.alpha[i]:.4g}"])
-        return lines
-
-    def _heading(self) -> str:
         few = f"the {SHOWN_ROWS} smallest margins; to_frame() has all"
-        return few if len(self.rows) > SHOWN_ROWS else ""
-
-    def __str__(self) -> str:
-        totals, table = self._totals(), self._table()
-        width = max(len(name) for name, _ in totals)
-        lines = [f"{name:<{width}}  {value}" for name, value in totals]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines += ["", self._heading()] if self._heading() else [""]
-        lines += ["  ".join(f"{x:>{w}}" for x, w in zip(line, widths, strict=True)) for line in table]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        def row(cells: list[str], head: int) -> str:
-            tags = ["th" if i < head else "td" for i in range(len(cells))]
-            made = (f"<{t} style='text-align:left'>{html.escape(c)}</{t}>" for t, c in zip(tags, cells, strict=True))
-            return f"<tr>{''.join(made)}</tr>"
-
-        totals = "".join(row(list(line), 1) for line in self._totals())
-        head, *lines = self._table()
-        points = row(head, len(head)) + "".join(row(line, 1) for line in lines)
-        caption = f"<caption>{self._heading()}</caption>" if self._heading() else ""
-        return f"<table>{totals}</table><table>{caption}{points}</table>"
+        return [(few if len(self.rows) > SHOWN_ROWS else "", lines)]

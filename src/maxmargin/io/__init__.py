@@ -5,7 +5,7 @@ from __future__ import annotations
 from maxmargin.data.batches import Batches, read_batches
 from maxmargin.data.files import Data, read_data
 from maxmargin.data.source import DataFileError
-from maxmargin.io._errors import ModelFileError
+from maxmargin.io._container import ModelFileError
 from maxmargin.io.libsvm_model import read_libsvm_model, write_libsvm_model
 from maxmargin.io.model_file import load, save
 from maxmargin.io.onnx import to_onnx

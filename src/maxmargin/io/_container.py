@@ -29,7 +29,6 @@ from typing import Any, BinaryIO
 import numpy as np
 from safetensors.numpy import save as to_safetensors
 
-from maxmargin.io._errors import ModelFileError
 from maxmargin.runtime.validation import Array, available_memory
 
 FORMAT = "maxmargin model"
@@ -58,6 +57,28 @@ _FOREIGN = [  # first bytes of a file, what it is, what to do
     (b"\xfd7zXZ", "compressed with xz", "unpack it first"),
 ]
 _BRACKETS = re.compile(rb'"[^"]*"|[\[\]{}]')  # in JSON without escapes: a string, or the begin or end of a container
+
+
+class ModelFileError(ValueError):
+    """A model file that is damaged, forged, of another format, or written by a newer version; or a model that no file
+    of the format asked for can hold.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from maxmargin.io import load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.mm")
+    ...     with open(path, "wb") as file:
+    ...         _ = file.write(b"svm_type c_svc")
+    ...     load(path)
+    Traceback (most recent call last):
+        ...
+    maxmargin.io.ModelFileError: ...model.mm is not a maxmargin model file but a model of LIBSVM: read it with
+    read_libsvm_model.
+    """
+
+    __module__ = "maxmargin.io"
 
 
 class Letters:

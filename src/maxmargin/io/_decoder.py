@@ -16,8 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from maxmargin.io import _container
-from maxmargin.io._container import Letters, all_in_blocks
-from maxmargin.io._errors import ModelFileError
+from maxmargin.io._container import Letters, ModelFileError, all_in_blocks
 from maxmargin.io._tree import (
     FLOATS,
     KEYS,

@@ -24,7 +24,7 @@ from typing import NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.io._errors import ModelFileError
+from maxmargin.io._container import ModelFileError
 from maxmargin.runtime.validation import Array
 
 SVM_TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.io._errors import ModelFileError
+from maxmargin.io._container import ModelFileError
 from maxmargin.io._onnx_graph import Graph
 from maxmargin.kernels import (
     RBF,

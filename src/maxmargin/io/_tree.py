@@ -24,8 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from maxmargin.io._container import BLOCK_ENTRIES, STORABLE
-from maxmargin.io._errors import ModelFileError
+from maxmargin.io._container import BLOCK_ENTRIES, STORABLE, ModelFileError
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
 

@@ -19,8 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.io._atomic import write_atomically
-from maxmargin.io._container import check_regular
-from maxmargin.io._errors import ModelFileError
+from maxmargin.io._container import ModelFileError, check_regular
 from maxmargin.io._libsvm_text import INT_MAX, KERNELS, LibsvmModel, parse, write
 from maxmargin.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from maxmargin.kernels.gram.operator import computing_form

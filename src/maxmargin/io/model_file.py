@@ -23,9 +23,10 @@ from sklearn.utils.validation import check_is_fitted
 import maxmargin
 from maxmargin.io import _container
 from maxmargin.io._atomic import write_atomically
+from maxmargin.io._container import ModelFileError
 from maxmargin.io._decoder import Decoder
-from maxmargin.io._errors import ModelFileError
-from maxmargin.io._registry import (
+from maxmargin.io._tree import Allowance, Encoder
+from maxmargin.io.schema.registry import (
     ENTRIES,
     NOT_STORED,
     class_of,
@@ -35,8 +36,7 @@ from maxmargin.io._registry import (
     record_state,
     required_names,
 )
-from maxmargin.io._schema import check_state
-from maxmargin.io._tree import Allowance, Encoder
+from maxmargin.io.schema.words import check_state
 from maxmargin.kernels import Kernel
 from maxmargin.runtime.history import History, Record
 from maxmargin.runtime.validation import callers_level

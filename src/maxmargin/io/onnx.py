@@ -27,10 +27,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.data.table_encoder import TableEncoder
 from maxmargin.io._atomic import write_atomically
-from maxmargin.io._errors import ModelFileError
-from maxmargin.io._onnx_graph import Graph
+from maxmargin.io._container import ModelFileError
+from maxmargin.io._onnx_graph import Graph, encoded
 from maxmargin.io._onnx_kernels import dense, kernel_product
-from maxmargin.io._onnx_table import encoded
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.validation import Array
 from maxmargin.svm.models.expansion import KernelExpansion

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from maxmargin.data.formats import check_options
 from maxmargin.data.source import PACKERS, Source
-from maxmargin.data.sparse_text import SparseText
+from maxmargin.data.text.sparse_text import SparseText
 from maxmargin.io._atomic import write_atomically
 from maxmargin.runtime.validation import Array, Points, check_flag, check_points, check_targets
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from maxmargin.kernels._arrays import is_integer, power
 from maxmargin.kernels.base import Kernel
-from maxmargin.runtime.validation import Array, Points, check_number
+from maxmargin.runtime.validation import Array, Points
 
 
 class Combination(Kernel):
@@ -176,7 +176,7 @@ class Wrapper(Kernel):
         checked_kernel(self).check_points(A)
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        resolved = copy.copy(self)
+        resolved = super()._resolve(X, weights, feature_names)
         resolved.kernel = self.kernel.resolve(X, weights, feature_names)
         return resolved
 
@@ -199,6 +199,8 @@ class Scaled(Wrapper):
            [1. , 2. ]])
     """
 
+    _limits: ClassVar = {"factor": {"above": 0}}
+
     def __init__(self, kernel: Kernel, factor: float) -> None:
         self.kernel = kernel
         self.factor = factor
@@ -210,10 +212,6 @@ class Scaled(Wrapper):
 
     def self_similarity(self, A: Points) -> Array:
         return self.kernel.self_similarity(A) * self.factor
-
-    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        check_number("factor", self.factor, above=0)
-        return super()._resolve(X, weights, feature_names)
 
 
 class Power(Wrapper):
@@ -234,6 +232,8 @@ class Power(Wrapper):
            [ 4., 16.]])
     """
 
+    _limits: ClassVar = {"exponent": {"least": 0}}
+
     def __init__(self, kernel: Kernel, exponent: float) -> None:
         self.kernel = kernel
         self.exponent = exponent
@@ -251,10 +251,6 @@ class Power(Wrapper):
     @property
     def psd(self) -> bool:
         return self.kernel.psd and is_integer(self.exponent) and self.exponent >= 0
-
-    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        check_number("exponent", self.exponent, least=0)
-        return super()._resolve(X, weights, feature_names)
 
 
 def checked_kernel(outer: Any) -> Kernel:

@@ -20,14 +20,14 @@ import copy
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence, Set
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.threads import effective_threads, run_tiles
-from maxmargin.runtime.validation import Array, Points, as_objects
+from maxmargin.runtime.validation import Array, Points, as_objects, check_number
 from maxmargin.runtime.validation import check_points as validated_points
 
 LARGEST_VALUE = 1e150  # squares of kernel values still fit a float64
@@ -65,6 +65,7 @@ class Kernel(Estimator, ABC):
     """
 
     __array_ufunc__ = None  # np.float64(2) * kernel is left to kernel.__rmul__
+    _limits: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # parameter -> what check_number demands of it
 
     def __call__(self, A: Any, B: Any = None) -> Array:
         """The kernel matrix of the rows of A with the rows of B.
@@ -247,6 +248,8 @@ class Kernel(Estimator, ABC):
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         """A copy with valid parameters and the state ``matrix`` needs: what ``resolve`` asks of an author."""
+        for name, limits in self._limits.items():
+            check_number(name, getattr(self, name), **limits)
         return copy.copy(self)
 
     def _sizes(self, X: Points) -> Array | None:

@@ -63,16 +63,6 @@ def kernel_values(kernel: Kernel, A: Points, B: Points) -> Array:
 
     Kernels that are no formula of coordinates (functions of the user's, kernels of strings and sets, classes derived
     from ours) have their own ``matrix`` as their definition.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.kernels import RBF
-    >>> from maxmargin.kernels.definition import kernel_values
-    >>> X = np.array([[1e12, 0.0], [1e12, 1.0]])
-    >>> kernel_values(RBF(gamma=1.0).resolve(X), X, X).round(3)
-    array([[1.   , 0.368],
-           [0.368, 1.   ]])
     """
     return _values(kernel, Pairs(A, B))
 
@@ -184,9 +174,14 @@ class DefinedValues:
             return np.arange(min(self.n, count))
         if sp.issparse(self.X):
             sizes = np.asarray(abs(self.X).max(axis=1).todense()).ravel()
+            sizes = sizes if self.at is None else sizes[self.at]
         else:
-            sizes = np.maximum(self.X.max(axis=1), -self.X.min(axis=1))
-        sizes = sizes if self.at is None else sizes[self.at]
+            sizes = np.empty(self.n)
+            step = max(1, CHUNK_MAX_VALUES // self.X.shape[1])
+            for start in range(0, self.n, step):
+                part = slice(start, start + step)
+                points = self.X[part if self.at is None else self.at[part]]
+                sizes[part] = np.maximum(points.max(axis=1), -points.min(axis=1))
         return np.argpartition(sizes, len(sizes) - count)[len(sizes) - count :]
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None) -> Array:

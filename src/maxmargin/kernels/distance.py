@@ -19,7 +19,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,6 +42,7 @@ class Stationary(Kernel):
     """
 
     shift_: Array | None = None
+    psd = True
 
     def __init__(self, gamma: str | float = "scale", *, sigma: float | None = None) -> None:
         self.gamma = gamma
@@ -59,12 +60,8 @@ class Stationary(Kernel):
     def self_similarity(self, A: Points) -> Array:
         return np.ones(A.shape[0])
 
-    @property
-    def psd(self) -> bool:
-        return True
-
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        kernel = copy.copy(self)
+        kernel = super()._resolve(X, weights, feature_names)
         kernel.gamma = resolve_gamma(self.gamma, X, weights) if self.sigma is None else self._gamma_of_sigma()
         kernel.sigma = None
         kernel.shift_ = centre_of(X, weights)
@@ -192,6 +189,8 @@ class RationalQuadratic(Stationary):
            [0.333, 1.   ]])
     """
 
+    _limits: ClassVar = {"alpha": {"above": 0}}
+
     def __init__(self, gamma: str | float = "scale", alpha: float = 1.0, *, sigma: float | None = None) -> None:
         self.gamma = gamma
         self.alpha = alpha
@@ -202,10 +201,6 @@ class RationalQuadratic(Stationary):
         np.log1p(S, out=S)
         S *= -float(self.alpha)
         return np.exp(S, out=S)
-
-    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        check_number("alpha", self.alpha, above=0)
-        return super()._resolve(X, weights, feature_names)
 
 
 class Periodic(Stationary):
@@ -231,6 +226,8 @@ class Periodic(Stationary):
            [0.018, 0.024, 1.   ]])
     """
 
+    _limits: ClassVar = {"period": {"above": 0}}
+
     def __init__(self, period: float = 1.0, gamma: str | float = "scale", *, sigma: float | None = None) -> None:
         self.period = period
         self.gamma = gamma
@@ -251,7 +248,6 @@ class Periodic(Stationary):
         return np.hstack((np.cos(angle), np.sin(angle)))
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        check_number("period", self.period, above=0)
         kernel = super()._resolve(self._circles(X), weights, feature_names)
         kernel.shift_ = None  # circles lie around the origin
         return kernel
@@ -276,6 +272,8 @@ class Laplacian(Kernel):
            [0.368, 1.   ]])
     """
 
+    psd = True
+
     def __init__(self, gamma: str | float = "scale") -> None:
         self.gamma = gamma
 
@@ -286,10 +284,6 @@ class Laplacian(Kernel):
 
     def self_similarity(self, A: Points) -> Array:
         return np.ones(A.shape[0])
-
-    @property
-    def psd(self) -> bool:
-        return True
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         kernel = copy.copy(self)

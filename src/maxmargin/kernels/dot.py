@@ -19,10 +19,9 @@ u + u^2 + ..., and 1 / (a + b)^m, an integral of products exp(-ta) exp(-tb), is 
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,7 +29,7 @@ import scipy.sparse as sp
 from maxmargin.kernels._arrays import as_float64, is_integer, power, products, squared_distances, squared_norms
 from maxmargin.kernels.bandwidth import resolve_gamma
 from maxmargin.kernels.base import Kernel
-from maxmargin.runtime.validation import Array, Points, check_number
+from maxmargin.runtime.validation import Array, Points
 
 
 class Linear(Kernel):
@@ -44,15 +43,13 @@ class Linear(Kernel):
            [11., 25.]])
     """
 
+    psd = True
+
     def matrix(self, A: Points, B: Points) -> Array:
         return products(A, B)
 
     def self_similarity(self, A: Points) -> Array:
         return squared_norms(A)
-
-    @property
-    def psd(self) -> bool:
-        return True
 
 
 class Polynomial(Kernel):
@@ -74,6 +71,8 @@ class Polynomial(Kernel):
     array([[ 36., 144.],
            [144., 676.]])
     """
+
+    _limits: ClassVar = {"degree": {"least": 0}, "coef0": {"least": -math.inf}}
 
     def __init__(self, degree: float = 3, gamma: str | float = "scale", coef0: float = 0.0) -> None:
         self.degree = degree
@@ -101,9 +100,7 @@ class Polynomial(Kernel):
         return is_integer(self.degree) and self.degree >= 0 and self.coef0 >= 0
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        kernel = copy.copy(self)
-        check_number("degree", self.degree, least=0)
-        check_number("coef0", self.coef0, least=-math.inf)
+        kernel = super()._resolve(X, weights, feature_names)
         kernel.gamma = resolve_gamma(self.gamma, X, weights)
         return kernel
 
@@ -126,6 +123,8 @@ class Sigmoid(Kernel):
            [0.8  , 0.987]])
     """
 
+    _limits: ClassVar = {"coef0": {"least": -math.inf}}
+
     def __init__(self, gamma: str | float = "scale", coef0: float = 0.0) -> None:
         self.gamma = gamma
         self.coef0 = coef0
@@ -142,8 +141,7 @@ class Sigmoid(Kernel):
         return np.tanh(K, out=K)
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        kernel = copy.copy(self)
-        check_number("coef0", self.coef0, least=-math.inf)
+        kernel = super()._resolve(X, weights, feature_names)
         kernel.gamma = resolve_gamma(self.gamma, X, weights)
         return kernel
 
@@ -167,6 +165,9 @@ class ArcCosine(Kernel):
            [0.75, 1.  , 0.75],
            [0.5 , 0.75, 1.  ]])
     """
+
+    psd = True
+    _limits: ClassVar = {"order": {"least": 0, "most": 2, "integer": True}}
 
     def __init__(self, order: int = 1) -> None:
         self.order = order
@@ -193,14 +194,6 @@ class ArcCosine(Kernel):
             return np.where(squares > 0, 1.0, 0.5)
         return squares if self.order == 1 else 3.0 * squares**2
 
-    @property
-    def psd(self) -> bool:
-        return True
-
-    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        check_number("order", self.order, least=0, most=2, integer=True)
-        return super()._resolve(X, weights, feature_names)
-
 
 def _directions(A: Points) -> tuple[Points, Array]:
     """Points divided by their lengths (zero ones stay), and the lengths."""
@@ -226,6 +219,8 @@ class Tanimoto(Kernel):
            [0.   , 0.   , 1.   ]])
     """
 
+    psd = True
+
     def matrix(self, A: Points, B: Points) -> Array:
         shared = products(A, B)
         either = np.add.outer(squared_norms(A), squared_norms(B)) - shared
@@ -233,10 +228,6 @@ class Tanimoto(Kernel):
 
     def self_similarity(self, A: Points) -> Array:
         return np.ones(A.shape[0])
-
-    @property
-    def psd(self) -> bool:
-        return True
 
     def _sizes(self, X: Points) -> Array:
         return squared_norms(X)  # values are at most 1, but what they are made of may overflow

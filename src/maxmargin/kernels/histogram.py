@@ -25,6 +25,8 @@ from maxmargin.runtime.validation import Array, Points, check_number
 class _HistogramKernel(Kernel):
     """A kernel that is defined for points without negative entries."""
 
+    psd = True
+
     def check_points(self, A: Points) -> None:
         values = A.data if sp.issparse(A) else A
         if values.size and values.min() < 0:
@@ -35,10 +37,6 @@ class _HistogramKernel(Kernel):
                 f"got {float(A[row, column]):g} in row {row}, column {column}. "
                 "Use counts or shares, or shift the feature (for example with MinMaxScaler)."
             )
-
-    @property
-    def psd(self) -> bool:
-        return True
 
 
 class ChiSquared(_HistogramKernel):

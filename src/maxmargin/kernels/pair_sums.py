@@ -24,65 +24,19 @@ PRODUCT, SQUARED, ABSOLUTE, CHI_SQUARED, MINIMUM = range(5)
 
 
 def pair_sums(A: Points, B: Points, kind: int, *, rows: Array | None = None, cols: Array | None = None) -> Array:
-    """s_ij for all rows i of A (or the ``rows`` of it) and j of B (or the ``cols`` of it), a new array.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.kernels.pair_sums import SQUARED, pair_sums
-    >>> pair_sums(np.array([[1e9, 1.0]]), np.array([[1e9, 2.0], [0.0, 1.0]]), SQUARED)
-    array([[1.e+00, 1.e+18]])
-    """
+    """s_ij for all rows i of A (or the ``rows`` of it) and j of B (or the ``cols`` of it), a new array."""
     out = np.empty((A.shape[0] if rows is None else len(rows), B.shape[0] if cols is None else len(cols)))
-    _sums(A, rows, None, B, cols, None, kind, out.reshape(-1))
-    return out
-
-
-def block_sums(A: Points, rows: Array, row_start: Array, B: Points, cols: Array, col_start: Array, kind: int) -> Array:
-    """The sums of many blocks of pairs, one block after the other, row by row: block s has the rows
-    ``rows[row_start[s]:row_start[s + 1]]`` of A, and those of B that ``cols`` and ``col_start`` name likewise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.kernels.pair_sums import PRODUCT, block_sums
-    >>> X = np.array([[1.0], [2.0], [3.0]])
-    >>> some, starts = np.array([0, 1, 2]), np.array([0, 1, 3])
-    >>> block_sums(X, some, starts, X, some, starts, PRODUCT)
-    array([1., 4., 6., 6., 9.])
-    """
-    out = np.empty(int(np.dot(np.diff(row_start), np.diff(col_start))))
-    _sums(A, rows, _int64(row_start), B, cols, _int64(col_start), kind, out)
-    return out
-
-
-def _sums(
-    A: Points,
-    rows: Array | None,
-    row_start: Array | None,
-    B: Points,
-    cols: Array | None,
-    col_start: Array | None,
-    kind: int,
-    out: Array,
-) -> None:
     dtype = A.dtype if A.dtype == B.dtype and A.dtype in (np.float32, np.float64) else np.float64
     if not (sp.issparse(A) or sp.issparse(B)):
         A, B = np.ascontiguousarray(A, dtype), np.ascontiguousarray(B, dtype)
-        _native.pair_sums_dense(A, _int64(rows), row_start, B, _int64(cols), col_start, kind, out)
-        return
+        at, to = (None if index is None else np.ascontiguousarray(index, np.int64) for index in (rows, cols))
+        _native.pair_sums_dense(A, at, None, B, to, None, kind, out.reshape(-1))
+        return out
     A, B = (sp.csr_array(M if index is None else M[index]) for M, index in ((A, rows), (B, cols)))
     index = A.indices.dtype if A.indices.dtype == B.indices.dtype == np.int32 else np.int64
     left, right = (
-        (
-            np.ascontiguousarray(M.indptr, index),
-            np.ascontiguousarray(M.indices, index),
-            M.data.astype(dtype, copy=False),
-        )
+        (*(np.ascontiguousarray(part, index) for part in (M.indptr, M.indices)), M.data.astype(dtype, copy=False))
         for M in (A, B)
     )
-    _native.pair_sums_csr(left, row_start, right, col_start, A.shape[1], kind, out)
-
-
-def _int64(index: Array | None) -> Array | None:
-    return None if index is None else np.ascontiguousarray(index, np.int64)
+    _native.pair_sums_csr(left, None, right, None, A.shape[1], kind, out.reshape(-1))
+    return out

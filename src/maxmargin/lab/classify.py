@@ -36,7 +36,7 @@ from maxmargin.lab.requests import RequestError
 from maxmargin.problems.separability import InseparabilityProof
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import SOLVERS
-from maxmargin.svm.calibration.sigmoid import SigmoidMap
+from maxmargin.svm.calibration.maps import SigmoidMap
 from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 
 TOL = 1e-5  # finer than the estimators' own, since people look closely

@@ -17,6 +17,7 @@ import numpy as np
 from maxmargin.lab import bundle, presets, requests
 
 TABS = ("classify", "step", "lift")
+TRACES = ("smo", "coordinate_descent", "pegasos", "perceptron")  # solvers of js/local/traces.js
 MOST_POINTS = 300
 
 
@@ -32,10 +33,11 @@ def page(state: dict[str, Any] | None = None) -> str:
     options = presets.options()
     options["solvers"] = options["solvers"][:1]  # SMO in the page is all there is
     options["multiclass"] = options["multiclass"][:1]
+    options["traces"] = TRACES
     data = {
         "options": options,
         "presets": presets.presets(),
-        "tours": presets.tours(),
+        "tours": [{**tour, "steps": [step for step in tour["steps"] if _shown(step)]} for tour in presets.tours()],
         "tabs": TABS,
         "state": state,
     }
@@ -43,6 +45,11 @@ def page(state: dict[str, Any] | None = None) -> str:
     body = re.search(r"<body>(.*)</body>", index, re.DOTALL)
     assert body is not None
     return bundle.page("maxmargin lab", body[1], "js/main.js", data)
+
+
+def _shown(step: dict[str, Any]) -> bool:
+    """Whether the page itself has the solvers of a tour's step."""
+    return all(step["state"].get(name, "smo") in TRACES for name in ("solver", "second"))
 
 
 def export(folder: Path | str) -> Path:

@@ -48,9 +48,9 @@ class Search:
 def held_out(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Rows to learn from and rows held out, in order."""
     count = min(HELD_OUT_MAX_ROWS, int(HELD_OUT_SHARE * n))
-    apart = np.zeros(n, bool)
-    apart[rng.choice(n, count, replace=False, shuffle=False)] = True
-    return np.flatnonzero(~apart), np.flatnonzero(apart)
+    is_held_out = np.zeros(n, bool)
+    is_held_out[rng.choice(n, count, replace=False, shuffle=False)] = True
+    return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
 def search(

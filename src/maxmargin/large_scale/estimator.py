@@ -229,15 +229,15 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
         n = rows.X.shape[0]
         if n < HOLD_OUT_MIN_ROWS:
             return Search(n, (), f"all {n:,} rows are landmarks, too few to hold some out")
-        learnt, apart = held_out(n, rng)
+        learnt, held_out_rows = held_out(n, rng)
         part = Rows(rows.X[learnt], rows.at[learnt], rows.weights[learnt])
-        X_held_out, weights = rows.X[apart], rows.weights[apart]
+        X_held_out, weights = rows.X[held_out_rows], rows.weights[held_out_rows]
 
         def attempt(m: int) -> tuple[Array, float]:
             trained = train(self, X, y, part, problem, m, np.random.default_rng(m), control)
             function = KernelExpansion(self.kernel_, trained.landmarks.points, trained.coefficients, trained.solution.b)
-            values = function.decision(X_held_out, self._threads(len(apart)))
-            return problem.task.score(y[rows.at[apart]], weights, values)
+            values = function.decision(X_held_out, self._threads(len(held_out_rows)))
+            return problem.task.score(y[rows.at[held_out_rows]], weights, values)
 
         most = math.sqrt(budget_of("auto") / FACTOR_BYTES)
         found = search(attempt, len(learnt), control=control, most=most, weights=weights)

@@ -85,7 +85,7 @@ class _Best:
     current: Array  # whether w is that of the last evaluation
 
     @classmethod
-    def none(cls, w: Array, b: Array) -> _Best:
+    def empty(cls, w: Array, b: Array) -> _Best:
         nothing = Certificate(math.inf, -math.inf, math.inf, math.inf, 0.0, 0.0, math.inf, 0.0)
         return cls(w.copy(), b.copy(), [nothing] * len(b), np.zeros(len(b), bool))
 
@@ -123,9 +123,9 @@ class RowNewton:
         self.history = History()
         self.n_iter = self.products = 0
         self.sampled: Preconditioner | Diagonal | None = None
-        self.last = 0.0  # the rounding's part of the gap when centres were last set
-        self.set_at = 0  # and the step before that
-        self.usual = math.inf  # iterations that a fresh preconditioner asked for
+        self.last_rounding = 0.0  # the rounding's part of the gap when centres were last set
+        self.centred_at = 0  # and the step before that
+        self.usual_products = math.inf  # iterations that a fresh preconditioner asked for
 
     def solve(
         self, oracle: RowOracle, start: tuple[Array, Array] | None = None, first_b: Array | None = None
@@ -135,7 +135,7 @@ class RowNewton:
         zero = np.zeros(oracle.outputs) if first_b is None else first_b
         self.w: Array = np.zeros((r, oracle.outputs)) if start is None else start[0]
         self.b: Array = zero if start is None else start[1]
-        self.best = _Best.none(self.w, self.b)
+        self.best = _Best.empty(self.w, self.b)
         self.first_iter = 0 if start is None else -1
         self.found: list[Certificate] = []
         self.method = "exact" if oracle.columns <= EXACT_MAX_COLUMNS else "cg"
@@ -150,7 +150,7 @@ class RowNewton:
             self.w, self.b = self.best.w, self.best.b
             status = self.control.stop() or Status.INTERRUPTED
         if not self.found:  # not one pass over all rows was finished
-            self.found = _Best.none(self.w, self.b).found
+            self.found = _Best.empty(self.w, self.b).found
         return NewtonSolution(
             self.w, self.b, self.found, status, self.n_iter, self.products, self.support, self.method, self.history
         )
@@ -159,28 +159,33 @@ class RowNewton:
 
     def _run(self, oracle: RowOracle, tol: float, *, final: bool) -> Status:
         """Steps on these rows until the gap is under ``tol``; then w and b are the best that were met."""
-        self.best = _Best.none(self.w, self.b)
-        smallest, least, waited = math.inf, math.inf, 0
+        self.best = _Best.empty(self.w, self.b)
+        smallest_gap, smallest_value, stalled_steps = math.inf, math.inf, 0
         limit = DEFAULT_MAX_STEPS if self.control.max_iter < 0 else self.control.max_iter
         while True:
             sums = self._evaluate(oracle, final)
             found = self.best.found
             # w = 0 may be nearly optimal and still decide nothing: one step is made in any case, if there is one.
-            enough = tol if self.n_iter > self.first_iter else min(tol, ZERO_GAP)
+            gap_goal = tol if self.n_iter > self.first_iter else min(tol, ZERO_GAP)
             # With a single class the optimum is zero, and no gap is small beside it: weights are the unit there.
-            none = ZERO_GAP * sums.weight
-            zero = [max(c.primal, c.gap) <= none[k] for k, c in enumerate(found)]
-            done = np.array([c.relative_gap <= enough or zero[k] for k, c in enumerate(found)])
-            ended = self._ended(done, waited, limit)
+            zero_level = ZERO_GAP * sums.weight
+            zero = [max(c.primal, c.gap) <= zero_level[k] for k, c in enumerate(found)]
+            done = np.array([c.relative_gap <= gap_goal or zero[k] for k, c in enumerate(found)])
+            ended = self._ended(done, stalled_steps, limit)
             if ended is not None:
-                return self._closed(oracle, ended, final)
+                # The best w, and F there if there is time for a pass
+                if not self.best.current.all():
+                    self.w, self.b = self.best.w.copy(), self.best.b.copy()
+                    if final and ended not in (Status.DEADLINE, Status.INTERRUPTED):
+                        self._evaluate(oracle, final)
+                return ended
             gap = max(c.relative_gap for c in found)
             value = float(sums.smooth.sum()) + 0.5 * float((self.w**2).sum())
-            moved = gap < 0.9 * smallest or value < least - PROGRESS * abs(value)
-            waited = 0 if moved else waited + 1
-            smallest, least = min(smallest, gap), min(least, value)
+            progressed = gap < 0.9 * smallest_gap or value < smallest_value - PROGRESS * abs(value)
+            stalled_steps = 0 if progressed else stalled_steps + 1
+            smallest_gap, smallest_value = min(smallest_gap, gap), min(smallest_value, value)
             if self._settled(oracle, sums, np.array([c.primal for c in found]), ~done, tol):
-                least = math.inf
+                smallest_value = math.inf
             else:
                 self._step(oracle, sums, found, ~done, tol)
                 self.n_iter += 1
@@ -194,19 +199,11 @@ class RowNewton:
         self._note(sums)
         return sums
 
-    def _closed(self, oracle: RowOracle, ended: Status, final: bool) -> Status:
-        """The best w, and F there if there is time for a pass."""
-        if not self.best.current.all():
-            self.w, self.b = self.best.w.copy(), self.best.b.copy()
-            if final and ended not in (Status.DEADLINE, Status.INTERRUPTED):
-                self._evaluate(oracle, final)
-        return ended
-
-    def _ended(self, done: Array, waited: int, limit: int) -> Status | None:
+    def _ended(self, done: Array, stalled_steps: int, limit: int) -> Status | None:
         """The reason to end here, if there is one."""
         if done.all():
             return Status.OPTIMAL
-        if waited > MAX_STEPS_WITHOUT_PROGRESS or 0 < self.loss.width < MIN_WIDTH * self.scale:
+        if stalled_steps > MAX_STEPS_WITHOUT_PROGRESS or 0 < self.loss.width < MIN_WIDTH * self.scale:
             return Status.STALLED
         return self.control.stop() or (Status.MAX_ITER if self.n_iter >= limit else None)
 
@@ -242,8 +239,8 @@ class RowNewton:
         g = np.vstack((gradient, by_b))[: gradient.shape[0] + self.intercept, only]
         # A residual r costs 1/2 |r|^2 of the gap, and about |r_b| itself for the intercept: multipliers of one side are
         # lowered until sum g = 0.
-        enough = 0.2 * tol * np.array([max(found[k].primal, 1e-300) for k in only])
-        x = self._direct(oracle, g, only) if self.method == "exact" else self._conjugate(oracle, g, only, enough)
+        gap_goal = 0.2 * tol * np.array([max(found[k].primal, 1e-300) for k in only])
+        x = self._direct(oracle, g, only) if self.method == "exact" else self._conjugate(oracle, g, only, gap_goal)
         r = gradient.shape[0]
         P = np.zeros_like(self.w)
         p = np.zeros_like(self.b)
@@ -268,22 +265,22 @@ class RowNewton:
                 x[:, columns] = -cho_solve((factor, True), g[:, columns], check_finite=False)
         return x
 
-    def _conjugate(self, oracle: RowOracle, g: Array, only: Array, enough: Array) -> Array:
+    def _conjugate(self, oracle: RowOracle, g: Array, only: Array, gap_goal: Array) -> Array:
         """-H^-1 g by preconditioned conjugate gradients, for all outputs at once; those that are there stop."""
         if self.sampled is None:
             wide = self.T is None and oracle.columns > HESSIAN_MAX_COLUMNS
             self.sampled = Diagonal(self.intercept) if wide else Preconditioner(oracle, self.T, self.intercept)
         M = self.sampled
-        stale = self.usual == math.inf and not self.loss.quadratic  # the Hessian of squares is always the same
+        stale = self.usual_products == math.inf and not self.loss.quadratic  # the Hessian of squares is always the same
         if not M.factors or stale or any(int(k) not in M.factors for k in only):
             M.refresh(oracle, self._raw(self.w), self.b, self.loss, self.damping)
-            self.usual = math.inf
+            self.usual_products = math.inf
         x, r = np.zeros_like(g), -g
         first = np.linalg.norm(g, axis=0)
-        goal = np.maximum((QUADRATIC_FORCING if self.loss.quadratic else FORCING) * first, np.sqrt(enough))
+        goal = np.maximum((QUADRATIC_FORCING if self.loss.quadratic else FORCING) * first, np.sqrt(gap_goal))
         level = np.full(len(only), math.inf)
         if self.intercept:
-            level = np.maximum(np.maximum(FORCING * np.abs(g[-1]), FORCING**2 * first), enough / self.scale)
+            level = np.maximum(np.maximum(FORCING * np.abs(g[-1]), FORCING**2 * first), gap_goal / self.scale)
         z = np.column_stack([M.solve(int(k), r[:, j]) for j, k in enumerate(only)])
         p, rz = z.copy(), np.einsum("ik,ik->k", r, z)
         active = np.arange(len(only))
@@ -304,7 +301,13 @@ class RowNewton:
             p[:, active] = z + after / np.where(rz[active] > 0, rz[active], math.inf) * p[:, active]
             rz[active] = after
         self.products += count
-        self.usual = count + 6 if self.usual == math.inf else math.inf if count > self.usual else self.usual
+        self.usual_products = (
+            count + 6
+            if self.usual_products == math.inf
+            else math.inf
+            if count > self.usual_products
+            else self.usual_products
+        )
         return x
 
     def _hessian(self, oracle: RowOracle, p: Array, only: Array) -> Array:
@@ -327,7 +330,7 @@ class RowNewton:
     def _settled(self, oracle: RowOracle, sums: Sums, primal: Array, pending: Array, tol: float) -> bool:
         """Whether most of the gap is that of the rounding; then multipliers become centres, and the parabola narrower
         where that alone was not enough the last time."""
-        if self.loss.squared or self.n_iter == self.set_at:
+        if self.loss.squared or self.n_iter == self.centred_at:
             return False
         pulled = self._white(sums.gradient.sum(axis=0))
         slack = 0.5 * ((self.w + pulled) ** 2).sum(axis=0)
@@ -339,7 +342,7 @@ class RowNewton:
             return False
         total = float(rounding[pending].sum())
         oracle.recentre()
-        if total > 0.2 * self.last:
+        if total > 0.2 * self.last_rounding:
             self.loss = self.loss.rounded(WIDTH_FACTOR * self.loss.width)
-        self.last, self.set_at = total, self.n_iter
+        self.last_rounding, self.centred_at = total, self.n_iter
         return True

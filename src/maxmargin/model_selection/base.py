@@ -25,7 +25,7 @@ from maxmargin.model_selection.folds import check_groups, make_folds, splits_of
 from maxmargin.model_selection.grid import BY_RATIO, Axis, Cell, Variant, cells, finer, kernel_axes, variants
 from maxmargin.model_selection.jobs import Job, Setting
 from maxmargin.model_selection.parameter_docs import SEARCH_ENTRIES
-from maxmargin.model_selection.scoring import scorer_of
+from maxmargin.model_selection.results import scorer_of
 from maxmargin.model_selection.search import Search
 from maxmargin.model_selection.store import Store
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks

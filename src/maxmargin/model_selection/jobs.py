@@ -191,14 +191,14 @@ class PathJob(Job):
                 f *= theta
             last, steps = C, 0
             while True:
-                asked = min(limit - steps, max(1000, MAX_VARIABLES_PER_CALL // n))
+                allowed_steps = min(limit - steps, max(1000, MAX_VARIABLES_PER_CALL // n))
                 taken, violation, offset = _native.advance_path(
-                    K, y, C * bound, a, f, W, held, M, float(self.estimator.tol), asked
+                    K, y, C * bound, a, f, W, held, M, float(self.estimator.tol), allowed_steps
                 )
                 steps += taken
                 if self.control.stop() is not None:
                     return
-                if violation <= self.estimator.tol or steps >= limit or taken < asked:
+                if violation <= self.estimator.tol or steps >= limit or taken < allowed_steps:
                     break
             self.offset[c, t], self.converged[c, t] = offset, violation <= self.estimator.tol
             if self.paired:

@@ -14,7 +14,7 @@ from maxmargin.model_selection.held_jobs import RegionEstimatorJob, RegionJob
 from maxmargin.model_selection.jobs import TUBE_MAX_ROUNDING, Job, Setting, precise
 from maxmargin.model_selection.one_class_scores import BothSides, MassVolume, Rejection, reference_points
 from maxmargin.model_selection.parameter_docs import SEARCH_ENTRIES
-from maxmargin.model_selection.scoring import scorer_of
+from maxmargin.model_selection.results import scorer_of
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing

@@ -7,15 +7,19 @@ mean: it is not chosen while there are others that have one.
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import check_scoring, get_scorer_names
 
 from maxmargin.model_selection.grid import Cell
 from maxmargin.runtime.control import Status
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array
 
 STOPS = {Status.DEADLINE.value, Status.INTERRUPTED.value}
@@ -92,7 +96,7 @@ class Table:
         means, counted = self.means(), self._counted()
         columns["mean_test_score"] = means
         columns["std_test_score"] = scores[:, counted].std(axis=1) if counted.any() else means.copy()
-        columns["rank_test_score"] = _ranks(means)
+        columns["rank_test_score"] = ranks(means)
         columns["reason"] = np.array(
             ["; ".join(f"split {k}: {why}" for k, why in enumerate(reasons) if why) for reasons in self.reasons],
             dtype=object,
@@ -111,7 +115,54 @@ def _column(values: list[Any]) -> Any:
     return data
 
 
-def _ranks(means: Array) -> Array:
+def ranks(means: Array) -> Array:
     """1 for the highest mean; equal means share the better rank, cells without a mean the last."""
     filled = np.where(np.isnan(means), -np.inf, means)
     return np.array([1 + int(np.count_nonzero(filled > value)) for value in filled], dtype=np.int32)
+
+
+def scorer_of(estimator: Any, scoring: Any, others: Sequence[str] = ()) -> Any:
+    """The scorer that a user names; None is the estimator's own ``score``. ``others`` are names that are known
+    elsewhere."""
+    if isinstance(scoring, (list, tuple, set, Mapping)):
+        raise TypeError(f"scoring must be one score, by name or as a function; got {scoring!r}.")
+    if isinstance(scoring, str) and scoring not in get_scorer_names():
+        near = difflib.get_close_matches(scoring.lower(), [*others, *get_scorer_names()], n=1)
+        known = f"one of {', '.join(map(repr, others))}, or of" if others else "one of"
+        raise ValueError(
+            f"scoring must be {known} sklearn.metrics.get_scorer_names(), or a function; got scoring={scoring!r}."
+            + (f" Did you mean {near[0]!r}?" if near else "")
+        )
+    if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
+        raise TypeError(f"scoring must be the name of a scorer or a function; got {scoring!r}.")
+    return check_scoring(estimator, scoring=scoring)
+
+
+def takes_weights(scorer: Any) -> bool:
+    """Whether a scorer can weigh samples."""
+    function = getattr(scorer, "_score_func", None)
+    if function is None:  # a function of the user's own, or the estimator's own score
+        function = scorer if "PassthroughScorer" not in type(scorer).__name__ else None
+    if function is None:
+        return True
+    try:
+        known = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    return "sample_weight" in known
+
+
+@documented()
+class ScoreByScorer:
+    """To the left of scikit-learn's mixins, which have a ``score`` of their own."""
+
+    scorer_: Any
+    _best: Any
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The score of the best model on new points, by ``scorer_``.
+
+        {X_new, y, sample_weight -> score}
+        """
+        extra = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self.scorer_(self._best("score"), X, y, **extra))

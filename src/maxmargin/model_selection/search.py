@@ -25,8 +25,7 @@ from maxmargin.kernels import Kernel
 from maxmargin.model_selection.folds import Fold
 from maxmargin.model_selection.grid import Cell
 from maxmargin.model_selection.jobs import Answer
-from maxmargin.model_selection.results import NOT_REACHED, STOPS, Table
-from maxmargin.model_selection.scoring import takes_weights
+from maxmargin.model_selection.results import NOT_REACHED, STOPS, Table, takes_weights
 from maxmargin.model_selection.store import Store
 from maxmargin.runtime.control import Control, print_note
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas

@@ -41,15 +41,7 @@ class Halted(Exception):
 
 
 def linear_rows(X: Points, shift: Array | None = None) -> Any:
-    """X as compiled loops over rows read it: a dense array in C order (a copy where it is not), or CSR.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.design import linear_rows
-    >>> linear_rows(np.array([[1.0, 2.0], [3.0, 4.0]])).shape
-    (2, 2)
-    """
+    """X as compiled loops over rows read it: a dense array in C order (a copy where it is not), or CSR."""
     if not sp.issparse(X):
         return _native.LinearRows(np.ascontiguousarray(X), shift=shift)
     if X.format != "csr":
@@ -84,16 +76,6 @@ class Design:
     threads : int
     poll : callable, optional
         Asked before every tile; anything but None ends the product with :class:`Halted`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.design import Design
-    >>> design = Design(np.array([[1.0, 2.0], [3.0, 4.0]]), constant=1.0)
-    >>> design.times(np.array([1.0, 0.0, 10.0]))
-    array([11., 13.])
-    >>> design.transposed(np.array([1.0, 1.0]))
-    array([4., 6., 2.])
     """
 
     def __init__(

@@ -146,11 +146,16 @@ class DualProblem:
         return np.where(np.abs(a - self.upper) <= reach, self.upper, a)
 
     def feasible(self, a: Array) -> Array:
-        """A feasible point near ``a``: clipped to the bounds, and each group's sum repaired.
+        """A feasible point near ``a``: clipped to the bounds, and each group's sum repaired. Of a regression, what the
+        multipliers of both sides of the tube share is taken away: f stays, and the dual objective rises.
 
         Free variables are changed first, so that those at a bound stay there; then the side that is too large shrinks
         toward zero; what is still missing is filled up in order. A point that is feasible up to rounding stays."""
         a = np.clip(a, self.lower, self.upper)
+        if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
+            above, below = a[: self.n_rows], a[self.n_rows :]
+            shared = np.minimum(above, -below)
+            a = np.concatenate((above - shared, below + shared))
         for g, total in enumerate(self.totals):
             members = np.flatnonzero(self.group == g)
             part, lower, upper = a[members], self.lower[members], self.upper[members]
@@ -242,8 +247,8 @@ def eps_svr(y: Array, bound: Array, epsilon: float, *, fit_intercept: bool = Tru
 
 def _two_sided(bound: Array) -> tuple[Array, Array]:
     """Bounds of alpha_i and of -alpha*_i."""
-    none = np.zeros(len(bound))
-    return np.concatenate((none, -bound)), np.concatenate((bound, none))
+    zeros = np.zeros(len(bound))
+    return np.concatenate((zeros, -bound)), np.concatenate((bound, zeros))
 
 
 def quantile(y: Array, bound: Array, q: float, *, fit_intercept: bool = True) -> DualProblem:
@@ -254,9 +259,9 @@ def quantile(y: Array, bound: Array, q: float, *, fit_intercept: bool = True) ->
 
 def one_class(weight: Array, nu: float) -> DualProblem:
     """The support of a distribution: 0 <= alpha_i <= w_i, sum alpha_i = nu sum w_i."""
-    none, total = np.zeros(len(weight)), nu * weight.sum()
+    zeros, total = np.zeros(len(weight)), nu * weight.sum()
     ones = np.ones(len(weight))
-    return _program("one_class", ones, weight, none, none, weight, 0, [total], nu=nu, tol_scale=min(1.0, total))
+    return _program("one_class", ones, weight, zeros, zeros, weight, 0, [total], nu=nu, tol_scale=min(1.0, total))
 
 
 def svdd(squared_norms: Array, weight: Array, nu: float) -> DualProblem:
@@ -281,12 +286,12 @@ def largest_nu(y: Array, weight: Array) -> float:
 
 def nu_svc(y: Array, weight: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:
     """nu-classification: sum of alpha is nu W, half of it in each class (with an intercept)."""
-    y, none, total = np.asarray(y, np.float64), np.zeros(len(y)), nu * weight.sum()
+    y, zeros, total = np.asarray(y, np.float64), np.zeros(len(y)), nu * weight.sum()
     shared = {"nu": nu, "tol_scale": min(1.0, total), "fit_intercept": fit_intercept}
     if fit_intercept:  # variables y_i alpha_i, so that each class is a group with a fixed sum
         box = np.where(y > 0, 0.0, -weight), np.where(y > 0, weight, 0.0)
-        return _program("nu_svc", y, weight, none, *box, np.where(y > 0, 0, 1), [total / 2, -total / 2], **shared)
-    return _program("nu_svc", y, weight, none, none, weight, 0, [total], sign=y, **shared)  # only their sum is fixed
+        return _program("nu_svc", y, weight, zeros, *box, np.where(y > 0, 0, 1), [total / 2, -total / 2], **shared)
+    return _program("nu_svc", y, weight, zeros, zeros, weight, 0, [total], sign=y, **shared)  # only their sum is fixed
 
 
 def nu_svr(y: Array, bound: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:

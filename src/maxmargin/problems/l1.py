@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,17 +42,9 @@ class L1Problem(PrimalProblem):
     ----------
     csc : CSC matrix, optional
         A sparse X by columns, where it is known: problems on the same points share it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.l1 import L1Problem
-    >>> problem = L1Problem(np.array([[-2.0, 0.1], [2.0, 0.3]]), np.array([-1.0, 1.0]), np.full(2, 10.0))
-    >>> float(problem.primal(np.array([0.5, 0.0]), 0.0))
-    0.5
-    >>> round(problem.dual(problem.feasible(np.array([-3.0, 9.0]))), 3)
-    0.497
     """
+
+    form: ClassVar[str] = "l1"
 
     loss: Loss = SquaredHinge()  # noqa: RUF009 (frozen, without fields)
     csc: Any = None
@@ -66,12 +58,12 @@ class L1Problem(PrimalProblem):
         """|w|_1, and |b / s| if the intercept is penalised."""
         return float(np.abs(w).sum()) + (abs(b / self.scaling) if self.intercept == "penalised" else 0.0)
 
-    def dual_penalty(self, w: Array, b: float) -> float:
+    def dual_penalty(self, v: Array, b: float) -> float:
         """|w|_1 has no part in the dual's objective: it is a constraint there."""
         return 0.0
 
-    def dual(self, beta: Array, w: Array | None = None) -> float:
-        """The dual objective of feasible multipliers; ``w``, which is p, does not enter."""
+    def dual(self, beta: Array, v: Array | None = None) -> float:
+        """The dual objective of feasible multipliers; ``v``, which is p, does not enter."""
         return float(self.y @ beta) - 0.5 * float(self.ridge @ beta**2)
 
     def suggested(self, f: Array, b: float) -> Array:
@@ -103,7 +95,7 @@ class L1Problem(PrimalProblem):
     def feasible(self, beta: Array) -> Array:
         """Feasible multipliers near beta: inside their boxes, balanced, then scaled."""
         beta = self.balanced(np.clip(beta, self.lower, self.upper))
-        return self.scale(beta, self.w_of(beta)) * beta
+        return self.scale(beta, self.sums_of(beta)) * beta
 
 
 def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None) -> PrimalCertificate:
@@ -112,15 +104,6 @@ def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None
     The conditions of a weight are |w_j - soft(w_j + u p_j, u)| = 0 for any u > 0, soft(z, u) = sign(z) max(0, |z| - u).
     ``violation`` has them as a share of u, the objective, which no weight can exceed; those of the rows are as in
     :mod:`maxmargin.problems.primal_certificate`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems.l1 import L1Problem, certify_l1
-    >>> problem = L1Problem(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), np.ones(2))
-    >>> certificate = certify_l1(problem, np.array([0.75]), 0.0)
-    >>> certificate.primal, certificate.gap, certificate.violation
-    (0.875, 0.0, 0.0)
     """
     w = np.asarray(w, np.float64)
     f = problem.design.times(w)
@@ -129,7 +112,7 @@ def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None
     if beta is not None:
         given = problem.feasible(np.asarray(beta, np.float64))
         chosen = max(chosen, given, key=problem.dual)
-    p, total = problem.w_of(chosen), float(chosen.sum())
+    p, total = problem.sums_of(chosen), float(chosen.sum())
     unit, weights, slopes = primal or 1.0, w, p
     if problem.intercept == "penalised":
         weights, slopes = np.append(w, b / problem.scaling), np.append(p, problem.scaling * total)

@@ -34,15 +34,6 @@ class ThinnedList(list[T]):
     ----------
     records : iterable
         What it begins with, all of it.
-
-    Examples
-    --------
-    >>> from maxmargin.runtime.history import ThinnedList
-    >>> records = ThinnedList()
-    >>> for t in range(10_000):
-    ...     records.append(t)
-    >>> len(records), records[0], records[255:260], records[-1]
-    (333, 0, [255, 256, 268, 281, 295], 9999)
     """
 
     def __init__(self, records: Iterable[T] = ()) -> None:

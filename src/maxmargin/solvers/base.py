@@ -25,7 +25,7 @@ EVERY_LOSS = tuple(LOSSES)
 MARGIN_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.classifies)
 REGRESSION_LOSSES = tuple(name for name, loss in LOSSES.items() if not loss.classifies)
 SQUARED_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.squared)
-FORMS = ("kernel", "joint", "linear", "l1")  # of problems
+FORMS = ("kernel", "joint", "linear", "bounded", "l1")  # of problems
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,14 @@ class Solver:
     def refuses(self, problem: Any) -> str | None:
         """Why this solver cannot take the problem, and what to use instead; None if it can."""
         return self.refuses_loss(problem) if isinstance(problem, PrimalProblem) else None
+
+    def refuses_form(self, problem: Any) -> str | None:
+        """A refusal by the list of accepted forms of linear problems."""
+        if not isinstance(problem, PrimalProblem) or problem.form in self.accepts:
+            return None
+        if problem.form == "bounded":
+            return f"{self.name} takes no bounds of the coefficients: use solver='barrier'"
+        return f"{self.name} does not take the form {problem.form}: use solver='auto'"
 
     def refuses_loss(self, problem: PrimalProblem, remedy: str = "use solver='barrier'") -> str | None:
         """A refusal by the list of accepted losses."""

@@ -78,7 +78,7 @@ class BlockSolver(KernelSolver):
         one_block = m <= 2 * self.working_set
         W = np.arange(m) if one_block else np.empty(0, int)
         Q = self._matrix(problem, gram, W)
-        n_iter = waited = idle = 0
+        n_iter = stalled_rounds = idle = 0
         best = np.inf
         while True:
             gradient = problem.gradient(f, a)
@@ -88,7 +88,7 @@ class BlockSolver(KernelSolver):
             control.report(n_iter, violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
             if violation <= goal:
                 return Solution(a, f, Status.OPTIMAL, n_iter)
-            waited = 0 if violation < 0.99 * best else waited + 1
+            stalled_rounds = 0 if violation < 0.99 * best else stalled_rounds + 1
             best = min(best, violation)
             stop = control.stop() or (Status.MAX_ITER if n_iter >= limit else None)
             if stop is not None:
@@ -115,9 +115,9 @@ class BlockSolver(KernelSolver):
                 idle > NO_PROGRESS_MAX_ROUNDS
             ):  # the objective no longer falls, or has no minimum: the rest of the violation stays
                 return Solution(a, f, Status.STALLED, n_iter)
-            if steps == 0 and waited > 0:
+            if steps == 0 and stalled_rounds > 0:
                 # The block sees no violation but the sum does: rounding in f. Compute it anew, once.
-                if waited > 2:
+                if stalled_rounds > 2:
                     return Solution(a, f, Status.STALLED, n_iter)
                 coef = problem.coefficients(a)
                 used = np.flatnonzero(coef)
@@ -128,10 +128,10 @@ class BlockSolver(KernelSolver):
         slice_steps = max(100, INNER_WORK // max(1, len(block.a)))
         steps = 0
         while steps < limit:
-            asked = min(slice_steps, limit - steps)
-            taken = self.solve_block(block, target, asked)
+            allowed_steps = min(slice_steps, limit - steps)
+            taken = self.solve_block(block, target, allowed_steps)
             steps += taken
-            if taken < asked or control.stop() is not None:
+            if taken < allowed_steps or control.stop() is not None:
                 break
         return steps
 

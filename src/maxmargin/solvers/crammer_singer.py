@@ -77,7 +77,7 @@ class CrammerSinger(KernelSolver):
         if small:
             K = np.ascontiguousarray(gram.block(W, W))
         scale = float(gram.diagonal().max(initial=0.0))
-        n_iter = waited = 0
+        n_iter = stalled_rounds = 0
         best, climbed = np.inf, -np.inf
         while True:
             gradient = optimality.joint_gradient(problem, F)
@@ -90,10 +90,10 @@ class CrammerSinger(KernelSolver):
                 return Solution(A, F, Status.OPTIMAL, n_iter)
             # The largest violation of all rows may stay for long while the objective improves.
             better = now.dual > climbed + DUAL_PROGRESS_RELATIVE * abs(climbed)
-            waited = 0 if violation < VIOLATION_PROGRESS_RELATIVE * best or better else waited + 1
+            stalled_rounds = 0 if violation < VIOLATION_PROGRESS_RELATIVE * best or better else stalled_rounds + 1
             best, climbed = min(best, violation), now.dual if better else climbed
             stop = control.stop() or (Status.MAX_ITER if n_iter >= limit else None)
-            if stop is None and waited > CLASSES_STALLED_FACTOR * NO_PROGRESS_MAX_ROUNDS:
+            if stop is None and stalled_rounds > CLASSES_STALLED_FACTOR * NO_PROGRESS_MAX_ROUNDS:
                 stop = Status.STALLED
             if problem.hard_margin and n_iter > 100:
                 # Multipliers that grow while |w| does not: no w meets all the constraints.

@@ -84,7 +84,7 @@ class _Group:
                 problem = problems[l]
                 beta = problem.feasible(start.beta)
                 self.A[:, l], self.total[l] = np.abs(beta), float(beta.sum())
-                self.W[:, l] = problem.w_of(beta)
+                self.W[:, l] = problem.sums_of(beta)
                 self.b[l] = 0.0 if not first.free else start.b - self.rho * float(self.total[l])
         kind = _native.LanesSingle if np.dtype(dtype).itemsize == 4 else _native.LanesDouble
         self.lanes = kind(
@@ -136,7 +136,7 @@ class _Group:
     def solve(self, tol: float, control: Control, seed: int) -> Status:
         rng = check_random_state(seed)
         n = self.problems[0].n_rows
-        due, best, waited = FIRST_EVALUATION_EPOCH, math.inf, 0
+        due, best, stalled_evaluations = FIRST_EVALUATION_EPOCH, math.inf, 0
         limit = control.max_iter if control.max_iter >= 0 else 1_000_000
         while True:
             self.sweep(rng.permutation(n), control)
@@ -147,10 +147,10 @@ class _Group:
             worst = self.evaluate(tol, control)
             if not self.awake.any():
                 return Status.OPTIMAL
-            waited = 0 if worst < best else waited + 1
+            stalled_evaluations = 0 if worst < best else stalled_evaluations + 1
             best = min(best, worst)
             few = self.epoch > LEFT_EPOCH and np.count_nonzero(self.awake) <= LEFT_SHARE * self.count
-            if status is not None or waited > NO_PROGRESS_MAX_EVALUATIONS or few:
+            if status is not None or stalled_evaluations > NO_PROGRESS_MAX_EVALUATIONS or few:
                 return status or Status.STALLED
 
 

@@ -166,7 +166,7 @@ class Newton(LinearSolver):
         if start is not None:
             w, b, f = _started(problem, design, start)
         moments = _Moments(design)
-        best, waited, n_iter = np.inf, 0, 0
+        best, stalled_steps, n_iter = np.inf, 0, 0
         while True:
             piece = _Piece(problem, design, f, b)
             value = self._value(problem, w, piece.beta)
@@ -179,9 +179,9 @@ class Newton(LinearSolver):
                 if problem.primal(*nearer) < value:
                     w, b, f = _started(problem, design, start)
                     continue
-            waited = 0 if value < best else waited + 1
+            stalled_steps = 0 if value < best else stalled_steps + 1
             best = min(best, value)
-            if waited > NO_PROGRESS_MAX_STEPS:
+            if stalled_steps > NO_PROGRESS_MAX_STEPS:
                 return n_iter, Status.STALLED
             dw, db = piece.direction(w, moments.at(piece.theta))
             df = design.times(dw)

@@ -307,8 +307,4 @@ def _snapped(x: Array, problem: DualProblem, unit: float) -> Array:
     box = np.minimum(problem.upper - problem.lower, largest)
     a = np.where(a - problem.lower <= BOUND_DISTANCE * box, problem.lower, a)
     a = np.where(problem.upper - a <= BOUND_DISTANCE * box, problem.upper, a)
-    if problem.kind == "eps_svr":  # only one side of the tube can be active: take away what both multipliers share
-        above, below = a[: problem.n_rows], a[problem.n_rows :]
-        shared = np.minimum(above, -below)
-        a = np.concatenate((above - shared, below + shared))
     return problem.feasible(a)

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.validation import Array, shown, warn
-from maxmargin.svm.calibration.sigmoid import SigmoidMap
+from maxmargin.svm.calibration.maps import SigmoidMap
 from maxmargin.svm.models.expansion import KernelExpansion
 
 

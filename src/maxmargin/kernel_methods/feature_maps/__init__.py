@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from maxmargin.kernel_methods.feature_maps.gaussian import GaussianBasis, GaussianSeriesMap
-from maxmargin.kernel_methods.feature_maps.polynomial import MonomialMap, PolynomialMap
-from maxmargin.kernel_methods.feature_maps.radial import PolarMap, RadialMap
+from maxmargin.kernel_methods.feature_maps.polynomial import MonomialMap, PolarMap, PolynomialMap, RadialMap
 
 __all__ = ["GaussianBasis", "GaussianSeriesMap", "MonomialMap", "PolarMap", "PolynomialMap", "RadialMap"]

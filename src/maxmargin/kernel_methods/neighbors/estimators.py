@@ -84,11 +84,11 @@ class _KernelNeighbors(KernelParameters):
             )
         points = self.X_fit_ if X is None else self._new_points(X)
         squares, indices = self._space.nearest(
-            points, int(count), own=X is None, threads=self._threads(points.shape[0])
+            points, int(count), training=X is None, threads=self._threads(points.shape[0])
         )
         if not return_distance:
             return indices
-        return self._space.distances(points, squares, own=X is None), indices
+        return self._space.distances(points, squares, training=X is None), indices
 
     def _neighbors(self, X: Any) -> tuple[Array, Array]:
         """Weights and indices of the neighbours of new points."""

@@ -30,8 +30,8 @@ ROUNDING_ULPS = 16  # units in the last place that d^2 may be wrong by: a few hu
 
 
 class FeatureSpace:
-    """The training points, ready for the search. ``own`` means that the query points are the training points, none of
-    which is its own neighbour."""
+    """The training points, ready for the search. ``training`` means that the query points are these themselves, none
+    of which is its own neighbour."""
 
     def __init__(self, kernel: Kernel, X: Points) -> None:
         gaussian = type(kernel) is RBF and float(kernel.gamma) > 0
@@ -52,31 +52,31 @@ class FeatureSpace:
         """Points around the mean of the training points: distances stay, and keep their digits."""
         return A if self.shift is None else (A.toarray() if sp.issparse(A) else A) - self.shift
 
-    def nearest(self, A: Points, count: int, *, own: bool, threads: int) -> tuple[Array, Array]:
+    def nearest(self, A: Points, count: int, *, training: bool, threads: int) -> tuple[Array, Array]:
         """Squared distances (up to the same number for all of a row, if the kernel is precomputed) and indices."""
         squares, indices = np.full((A.shape[0], count), np.inf), np.zeros((A.shape[0], count), np.int64)
         starts = range(0, A.shape[0], TILE_ROWS)
 
         def work(t: int) -> None:
             rows = slice(starts[t], min(starts[t] + TILE_ROWS, A.shape[0]))
-            self._nearest(A, rows, own, squares[rows], indices[rows])
+            self._nearest(A, rows, training, squares[rows], indices[rows])
 
         with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):
             run_tiles(work, len(starts), threads)
         return check_finite(squares), indices
 
-    def _nearest(self, A: Points, rows: slice, own: bool, squares: Array, indices: Array) -> None:
+    def _nearest(self, A: Points, rows: slice, training: bool, squares: Array, indices: Array) -> None:
         """The same for a tile of rows: training points pass in tiles, and the nearest so far are kept."""
         left = A[rows] if self.precomputed else self._moved(A[rows])
         n = self.diagonal.shape[0]
-        if own:
+        if training:
             k_xx = self.diagonal[rows]
         elif self.precomputed:
             k_xx = np.zeros(left.shape[0])
         else:
             k_xx = self.kernel.self_similarity(left)
-        clip = own or not self.precomputed  # without k(x, x), d^2 may be negative
-        excluded = rows.start if own else -TILE_ROWS  # of no row
+        clip = training or not self.precomputed  # without k(x, x), d^2 may be negative
+        excluded = rows.start if training else -TILE_ROWS  # of no row
         for start in range(0, n, TILE_COLS):
             cols = slice(start, min(start + TILE_COLS, n))
             if self.precomputed:
@@ -96,11 +96,11 @@ class FeatureSpace:
                 indices,
             )
 
-    def distances(self, A: Points, squares: Array, *, own: bool) -> Array:
+    def distances(self, A: Points, squares: Array, *, training: bool) -> Array:
         """Distances in feature space from what ``nearest`` found."""
         if self.gamma is not None:
             return np.sqrt(-2.0 * np.expm1(-self.gamma * squares))
-        if self.precomputed and not own:
+        if self.precomputed and not training:
             k_xx = self_similarity(Precomputed(), A, self.diagonal)[:, None]
             squares = squares + k_xx
             squares[squares <= self.rounding * 2.0 * np.abs(k_xx)] = 0.0

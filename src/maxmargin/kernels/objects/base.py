@@ -16,9 +16,7 @@ class ObjectKernel(Kernel):
     kind: ClassVar[type]  # what it compares, as a type and in words
     kinds: ClassVar[str]
 
-    @property
-    def psd(self) -> bool:
-        return True
+    psd = True
 
     def check_points(self, A: Points) -> None:
         """Raise TypeError for anything else than a list of the right kind of objects.

@@ -31,7 +31,7 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -131,16 +131,14 @@ class Spectrum(_WordKernel):
     array(['at', 'gc'], dtype='<U2')
     """
 
+    _limits: ClassVar = {"k": {"least": 1, "integer": True}}
+
     def __init__(self, k: int = 3) -> None:
         self.k = k
 
     def _features(self, words: Words) -> tuple[sp.csr_array, Array]:
         n = len(words.letters)
         return sp.csr_array(sp.eye_array(n)), np.ones(n)
-
-    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        check_number("k", self.k, least=1, integer=True)
-        return copy.copy(self)
 
 
 class Mismatch(_WordKernel):

@@ -10,14 +10,13 @@ product of features, one for each word and place, so that strings of different l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar
 
 import numpy as np
 
 from maxmargin.kernels.objects.strings import StringKernel
 from maxmargin.kernels.objects.words import code_points
-from maxmargin.runtime.validation import Array, Points, check_number
+from maxmargin.runtime.validation import Array, Points
 
 TILE_VALUES = 1 << 16  # pairs of strings at a time: their runs stay in the cache
 
@@ -38,6 +37,8 @@ class WeightedDegree(StringKernel):
            [5.333, 6.667, 0.667],
            [1.667, 0.667, 6.667]])
     """
+
+    _limits: ClassVar = {"degree": {"least": 1, "integer": True}}
 
     def __init__(self, degree: int = 3) -> None:
         self.degree = degree
@@ -67,10 +68,6 @@ class WeightedDegree(StringKernel):
         weights, d = self._weights(), int(self.degree)
         ends = np.minimum(lengths, d - 1)  # the last places, whose runs are shorter than d
         return np.cumsum(weights)[ends] + (lengths - ends) * weights[d]
-
-    def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        check_number("degree", self.degree, least=1, integer=True)
-        return super()._resolve(X, weights, feature_names)
 
 
 def _table(strings: Array, filler: int) -> Array:

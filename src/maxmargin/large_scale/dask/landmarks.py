@@ -11,17 +11,26 @@ gamma = "scale" and the means that distances are taken from are those of all row
 
 With a precomputed kernel the rows are those of K, and the landmarks columns of it: the client asks for K_mm, and for
 the entries from which the error is estimated.
+
+How many landmarks, for rows on many computers: the search of one computer, on rows that the client can hold.
+
+Rows drawn at random are fetched, as many as fit ``FETCH_MAX_BYTES``, and :mod:`maxmargin.large_scale.auto` doubles m
+until rows held out of them gain no more than noise. Each fetched row stands for n / (fetched rows) of all: its weight
+grows by that, so that the penalty is no stronger than in the fit that follows on the cluster. Where all rows fit, the
+search and its result are those of one computer.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.kernels import Kernel, Precomputed
+from maxmargin.large_scale.auto import HELD_OUT_MAX_ROWS, HELD_OUT_SHARE, Search
 from maxmargin.large_scale.dask.partitions import Partition
 from maxmargin.large_scale.dask.training import Moments, Training
 from maxmargin.large_scale.features.choosing import MERGE_MAX_ROWS, choose_landmarks, sample_size
@@ -29,14 +38,17 @@ from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.features.kernel_error import KernelError, draw_rows, error_of, estimate_kernel_error
 from maxmargin.large_scale.features.landmarks import Landmarks
 from maxmargin.large_scale.rows.targets import row_keys
-from maxmargin.large_scale.training import MERGE_MAX_ENTRIES
+from maxmargin.large_scale.training import MERGE_MAX_ENTRIES, Problem, rows_of
 from maxmargin.runtime.canonical_rows import canonical_rows, row_hashes
+from maxmargin.runtime.control import Control
+from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel_input import kernel_of, resolved
 
 ERROR_ROWS = 1000  # from which the error of the kernel is estimated
 FETCH_MAX_BYTES = 2**27  # of rows that the client asks for
 MAX_ASYMMETRY = 1e-6  # of a precomputed matrix, relative to its entries
+SEARCH_MAX_ROWS = int(HELD_OUT_MAX_ROWS / HELD_OUT_SHARE)  # beyond which no more of them are held out
 
 
 @dataclass(frozen=True)
@@ -275,3 +287,33 @@ def _columns(estimator: Any, data: Training, m: int, rng: np.random.Generator) -
 
 def _dense(X: Points) -> Array:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+
+
+def find_size(estimator: Any, data: Training, problem: Problem, rng: np.random.Generator, control: Control) -> Search:
+    """The number of landmarks that an estimator of :mod:`maxmargin.large_scale.dask` should have; its ``kernel_`` is
+    set on the way."""
+    precomputed = estimator._is_precomputed()
+    X, y, weights = _sample(data, rng, precomputed)
+    fetched = X.shape[0]
+    counting = np.zeros(fetched, bool)
+    counting[problem.task.targets(y, weights)[0]] = True
+    weights = np.where(counting, weights, 0.0)
+    complete = fetched == data.n
+    if not complete:
+        weights *= sum(one.weight for one in data.summaries) / weights.sum()
+    estimator.kernel_ = kernel_from(estimator, data, X[counting], weights[counting], complete=complete)
+    rows = rows_of(X, row_keys(y), weights, merge=not precomputed)
+    with single_threaded_blas():
+        found: Search = estimator._search(X, y, rows, problem, rng, control)
+    return found if complete else replace(found, ended=f"{found.ended}; tried on {fetched:,} of {data.n:,} rows")
+
+
+def _sample(data: Training, rng: np.random.Generator, precomputed: bool) -> Fetched:
+    """All rows, if the client can hold them, else some; of a precomputed matrix, their columns."""
+    size = sum(one.size for one in data.summaries)
+    most = math.isqrt(FETCH_MAX_BYTES // 8) if precomputed else FETCH_MAX_BYTES * data.n // max(1, size)
+    most = min(most, SEARCH_MAX_ROWS)
+    if data.n <= most:
+        return every_row(data)
+    at = drawn(data, min(most, sum(one.used for one in data.summaries)), rng)
+    return rows_at(data, at, at if precomputed else None)

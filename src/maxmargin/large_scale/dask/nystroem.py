@@ -14,9 +14,8 @@ import numpy as np
 
 from maxmargin import large_scale
 from maxmargin.large_scale.auto import Search
-from maxmargin.large_scale.dask.auto import find_size
 from maxmargin.large_scale.dask.estimator import DASK_ENTRIES, ClusterClassifier, ClusterEstimator, with_client
-from maxmargin.large_scale.dask.landmarks import choose
+from maxmargin.large_scale.dask.landmarks import choose, find_size
 from maxmargin.large_scale.dask.oracle import DaskOracle
 from maxmargin.large_scale.dask.partitions import is_collection, one_column
 from maxmargin.large_scale.dask.problems import LandmarkSetup, classes_of

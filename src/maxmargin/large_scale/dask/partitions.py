@@ -89,7 +89,7 @@ def _checked(index: int, X: Any, y: Any, weights: Any, d: int, numeric: bool) ->
     names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
     if n == 0:
         return Partition(index, np.empty((0, d)), np.asarray(y), np.empty(0), names)
-    X = _own(check_points(X))
+    X = aligned(check_points(X))
     y = np.asarray(y)
     y = y.ravel() if y.shape == (n, 1) and not numeric else y
     _check_present(y)
@@ -124,7 +124,7 @@ def _check_present(y: Array) -> None:
         raise ValueError(f"y contains {what} (row {at[0]} of the partition).")
 
 
-def _own(X: Points) -> Points:
+def aligned(X: Points) -> Points:
     """X in memory like that of any other array. What came over the network may be read-only, for which compiled loops
     would be compiled again, and lie at an odd address, where BLAS is not used and sums have other last bits."""
     arrays = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
@@ -260,7 +260,7 @@ def cut(X: Points, count: int) -> Blocks:
     n, size = X.shape[0], X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes
     ends = np.arange(1 + min(n, max(1, count, -(-size // BLOCK_MAX_BYTES))))
     ends = n * ends // ends[-1]
-    make = dask.delayed(_own, pure=False)  # in memory as a partition wants it, so that it is not copied
+    make = dask.delayed(aligned, pure=False)  # in memory as a partition wants it, so that it is not copied
     parts = [make(X[start:stop]) for start, stop in pairwise(ends.tolist())]
     return Blocks("X", parts, tuple(np.diff(ends).tolist()))
 
@@ -286,19 +286,19 @@ def cut_like(values: Any, name: str, X: Blocks, lengths: Lengths) -> tuple[list[
         if values.ndim == 0 or len(values) != sum(X.lengths):
             raise ValueError(f"X has {sum(X.lengths)} rows and {name} has shape {values.shape}: give one for each row.")
         return list(np.split(values, np.cumsum(X.lengths)[:-1])), X
-    own = blocks_of(values, name)
-    unknown = own.lengths is None or X.lengths is None
-    if len(own.parts) == len(X.parts) and (unknown or own.lengths == X.lengths):
-        return own.parts, X
-    own, X = own.measured(lengths), X.measured(lengths)
-    assert own.lengths is not None
+    cut_blocks = blocks_of(values, name)
+    unknown = cut_blocks.lengths is None or X.lengths is None
+    if len(cut_blocks.parts) == len(X.parts) and (unknown or cut_blocks.lengths == X.lengths):
+        return cut_blocks.parts, X
+    cut_blocks, X = cut_blocks.measured(lengths), X.measured(lengths)
+    assert cut_blocks.lengths is not None
     assert X.lengths is not None
-    if sum(own.lengths) != sum(X.lengths):
+    if sum(cut_blocks.lengths) != sum(X.lengths):
         raise ValueError(
-            f"X has {sum(X.lengths)} rows (blocks of {_listed(X.lengths)}) and {name} has {sum(own.lengths)} "
-            f"(blocks of {_listed(own.lengths)}): give one for each row."
+            f"X has {sum(X.lengths)} rows (blocks of {_listed(X.lengths)}) and {name} has {sum(cut_blocks.lengths)} "
+            f"(blocks of {_listed(cut_blocks.lengths)}): give one for each row."
         )
-    return _recut(own, X.lengths), X
+    return _recut(cut_blocks, X.lengths), X
 
 
 def _listed(lengths: tuple[int, ...]) -> str:

@@ -96,7 +96,7 @@ class Shards:
 
     def __post_init__(self) -> None:
         self._setup: Any = None
-        self.places = [self._begun(i, home) for i, home in enumerate(self.homes)]
+        self.places = [self._submitted(i, home) for i, home in enumerate(self.homes)]
         self.traffic.workers, self.traffic.partitions = len(set(self.homes)), sum(map(len, self.parts))
         self._settle(range(len(self.parts)))
 
@@ -109,7 +109,7 @@ class Shards:
             self._setup = client.scatter(self.setup, broadcast=True, hash=False)
         return self._setup
 
-    def _begun(self, i: int, worker: str) -> _Place:
+    def _submitted(self, i: int, worker: str) -> _Place:
         client = self.pulse.client
         try:
             setup: Any = self._scattered()
@@ -163,7 +163,7 @@ class Shards:
         busy = [place.worker for j, place in enumerate(self.places) if j != i]
         home = min(workers, key=lambda worker: (busy.count(worker), worker))
         made = self.places[i].made
-        self.places[i] = self._begun(i, home)
+        self.places[i] = self._submitted(i, home)
         self.places[i].made = made + 1
         self.traffic.lost += 1
 
@@ -185,9 +185,9 @@ class Shards:
             if not left:
                 break
             self._settle([i for i in left if self.places[i].actor is None])
-            calls = [(i, self._started(call, i)) for i in left]
+            calls = [(i, self._called(call, i)) for i in left]
             for i, future in calls:
-                fine, result = self._waited(i, future)
+                fine, result = self._result(i, future)
                 if fine:
                     results[i] = result
                 else:
@@ -198,13 +198,13 @@ class Shards:
                 raise ClusterError(self._too_many(missing[0]))
         return [results[i] for i in which]
 
-    def _started(self, call: Callable[[int, Any], Any], i: int) -> Any:
+    def _called(self, call: Callable[[int, Any], Any], i: int) -> Any:
         try:
             return call(i, self.places[i].actor)
         except RuntimeError:  # Dask says so where it knows already that the actor is lost
             return None
 
-    def _waited(self, i: int, future: Any) -> tuple[bool, Any]:
+    def _result(self, i: int, future: Any) -> tuple[bool, Any]:
         """Whether the call came back, and its result."""
         place = self.places[i]
         while future is not None:
@@ -256,11 +256,11 @@ class Shards:
         stride, count = 1, len(self.places)
         while stride < count:
             pairs = [(i, i + stride) for i in range(0, count - stride, 2 * stride)]
-            calls = [(i, self._started(self._absorbing(key, j), i)) for i, j in pairs]
+            calls = [(i, self._called(self._absorbing(key, j), i)) for i, j in pairs]
             fine = True
             for i, future in calls:
                 try:
-                    fine = self._waited(i, future)[0] and fine
+                    fine = self._result(i, future)[0] and fine
                 except (OSError, RuntimeError):  # its partner is lost
                     fine = False
             if not fine:

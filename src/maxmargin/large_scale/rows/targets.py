@@ -116,17 +116,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class Classification:
-    """Labels of the classes that have weight.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.large_scale.rows.targets import Classification
-    >>> task = Classification(np.array(["a", "b", "c"]), np.array([0, 2]), np.ones(2), C=1.0)
-    >>> at, targets = task.targets(np.array(["c", "b", "a"]), np.ones(3))
-    >>> at, targets.tile(slice(0, 2))[0].ravel()
-    (array([0, 2]), array([ 1., -1.]))
-    """
+    """Labels of the classes that have weight."""
 
     # classes, present, class_weight: all classes, the places of those that have weight, and the weights of the latter
     classes: Array

@@ -10,6 +10,11 @@ better. A slot may rise (``rise`` is 0) or not (``rise`` is PAIR_BARRIER), and f
 
 Variables without an equality form a group whose offset is known: zero. A slot that stands for it, with a gradient of
 zero and no bounds, lets pairs move single variables.
+
+Which variables an active-set round should work on: compiled passes over all variables (``native/working_set``).
+
+A group's sides are the smallest gradient among variables that may rise and the largest among those that may fall; their
+difference is its violation, and its middle the best estimate of its offset.
 """
 
 from __future__ import annotations
@@ -30,6 +35,41 @@ from maxmargin.solvers.active_set.free_step import free_step
 CREEPING_STEPS_PER_VARIABLE = 20  # after which a small problem tries a Newton step on the free ones
 STEPS_PER_VARIABLE = 100  # pair steps in a round, for each variable of W
 SLICE_MAX_VARIABLES = 300_000_000  # variables touched between two checks of the clock: under 0.2 s
+
+
+@dataclass(frozen=True)
+class BoxVariables:
+    """The variables of a dual problem: gradients, values, bounds, and the group of each."""
+
+    g: Array
+    a: Array
+    lower: Array
+    upper: Array
+    group: Array
+    n_groups: int
+    # whether no equality ties the variables: the offset is known to be zero, so that zero is on both sides
+    zero_offset: bool
+
+    @property
+    def _arrays(self) -> tuple[Array, Array, Array, Array, Array]:
+        return self.g, self.a, self.lower, self.upper, self.group
+
+    def sides(self, ids: Array) -> tuple[float, Array]:
+        """Over the variables ids: the largest violation of a group, and the middle of each group's sides."""
+        middle = np.empty(self.n_groups)
+        return _native.group_sides(*self._arrays, ids, self.zero_offset, middle), middle
+
+    def excess(self, ids: Array, middle: Array) -> Array:
+        """How far each variable is on the wrong side of its group's middle; negative means safely right."""
+        out = np.empty(len(ids))
+        _native.side_excess(*self._arrays, ids, middle, out)
+        return out
+
+    def choose(self, ids: Array, previous: Array, size: int, middle: Array, start: int) -> Array:
+        """The next working set: free variables of the last one, then of each side its worst violators, and others
+        from all violators, beginning at ``start``."""
+        W = np.empty(size + 2 * self.n_groups, np.int64)
+        return W[: _native.choose_working_set(*self._arrays, ids, previous, size, middle, start, W)]
 
 
 @dataclass(frozen=True)
@@ -112,11 +152,11 @@ def pair_steps(
     piece = max(1000, min(SLICE_MAX_VARIABLES // size, CREEPING_STEPS_PER_VARIABLE * size))
     creeping: float = 0
     while done < most:
-        asked = min(piece, most - done)
-        taken = _native.solve_pairs(K, g, x, lower, upper, rise, fall, curvature, begin, end, target, asked)
+        allowed_steps = min(piece, most - done)
+        taken = _native.solve_pairs(K, g, x, lower, upper, rise, fall, curvature, begin, end, target, allowed_steps)
         done += taken
         creeping += taken
-        if taken < asked or control.stop() is not None:
+        if taken < allowed_steps or control.stop() is not None:
             break
         if dtype is np.float64 and creeping >= CREEPING_STEPS_PER_VARIABLE * size:
             step = free_step(K, g, x, lower, upper, tied, real)

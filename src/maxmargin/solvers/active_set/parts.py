@@ -40,7 +40,7 @@ SEPARATION = 2.0  # of the offsets of two steps that tell a slope, in units of t
 OFFSET_TOL = 0.5  # error of the offset, in units of the goal, at which the search ends
 MAX_STEPS = 8
 INDEPENDENT_SHARE = 0.15  # guess of S'(o) = 1' inverse(K of the free variables) 1, relative to their number
-SAID_EVERY_SECONDS = 1.0
+REPORT_EVERY_SECONDS = 1.0
 WORK_POWER = 1.7  # how the time of a part grows with its rows
 
 Solve = Callable[[DualProblem, Gram, float, Control, Array | None], Solution]
@@ -117,14 +117,14 @@ def solve_parts(
     search.a = problem.start() if start is None else problem.feasible(start)
     offset = search.offset_of_sample() if start is None else search.offset_of_start()
     total, goal = float(problem.totals[0]), tol * problem.tol_scale
-    accuracy, seen, line = (FIRST_TOL if start is None else 1.0) * goal, None, None
+    accuracy, earlier, line = (FIRST_TOL if start is None else 1.0) * goal, None, None
     steps = 0
     while steps < MAX_STEPS and search.run(offset, accuracy / problem.tol_scale, steps):
         steps += 1
         here = _Point(offset, float(search.a.sum()) - total, accuracy, search.a.copy())
-        if seen is None or abs(here.offset - seen.offset) > SEPARATION * max(here.accuracy, seen.accuracy):
-            line = _Line.through(seen, here) or line
-            seen = here
+        if earlier is None or abs(here.offset - earlier.offset) > SEPARATION * max(here.accuracy, earlier.accuracy):
+            line = _Line.through(earlier, here) or line
+            earlier = here
         free = np.count_nonzero((here.a > problem.lower) & (here.a < problem.upper))
         slope = INDEPENDENT_SHARE * free if line is None else line.slope
         if not slope > 0:
@@ -185,17 +185,17 @@ class _Search:
         self.silent = replace(control, callback=None, watchers=(), seen=ThinnedList())
 
     def _solve(
-        self, own: DualProblem, rows: Array, tol: float, start: Array | None, *, audit: bool = False
+        self, part: DualProblem, rows: Array, tol: float, start: Array | None, *, audit: bool = False
     ) -> Solution:
         gram = self.gram.subset(rows)
         gram.budget = self.gram.budget
         for _ in range(AUDITS_MAX if audit else 1):
-            solution = self.solve(own, gram, tol, self.silent, start)
+            solution = self.solve(part, gram, tol, self.silent, start)
             self.n_iter += solution.n_iter
             if audit:
-                solution = replace(solution, f=optimality.audited(own, solution.a, solution.f, gram))
-                violation = optimality.violation(own, solution.a, own.gradient(solution.f, solution.a))
-                if violation <= AUDITED_TOL * self.tol * own.tol_scale or self.control.stop() is not None:
+                solution = replace(solution, f=optimality.audited(part, solution.a, solution.f, gram))
+                violation = optimality.violation(part, solution.a, part.gradient(solution.f, solution.a))
+                if violation <= AUDITED_TOL * self.tol * part.tol_scale or self.control.stop() is not None:
                     break
                 start = solution.a
         self.gram.evaluations += gram.evaluations
@@ -205,9 +205,9 @@ class _Search:
         """The offset of a part of the rows that lie as at random in canonical order."""
         n = self.problem.n_rows
         rows = np.arange(0, n, max(SAMPLE_STRIDE_MIN, n // SAMPLE_MAX_ROWS))
-        own = part_of(self.problem, rows, total=float(self.problem.totals[0]) * len(rows) / n)
-        solution = self._solve(own, rows, FIRST_TOL * self.tol, None)
-        return float(optimality.offsets(own, solution.a, own.gradient(solution.f, solution.a))[0])
+        part = part_of(self.problem, rows, total=float(self.problem.totals[0]) * len(rows) / n)
+        solution = self._solve(part, rows, FIRST_TOL * self.tol, None)
+        return float(optimality.offsets(part, solution.a, part.gradient(solution.f, solution.a))[0])
 
     def offset_of_start(self) -> float:
         coef = self.problem.coefficients(self.a)
@@ -234,15 +234,17 @@ class _Search:
 
     def _each(self, pose: Callable[[int], DualProblem], tol: float, name: str, *, audit: bool = False) -> bool:
         work = np.cumsum([float(len(rows)) ** WORK_POWER for rows in self.parts])
-        begun = said = self.control.seconds
+        started = reported = self.control.seconds
         for k, (rows, ids) in enumerate(zip(self.parts, self.ids, strict=True)):
             if self.control.stop() is not None:
                 return False
             solution = self._solve(pose(k), rows, tol, self.a[ids], audit=audit)
             self.a[ids], self.f[rows] = solution.a, solution.f
             now = self.control.seconds
-            if self.control.callback is not None and (now - said > SAID_EVERY_SECONDS or k == len(self.parts) - 1):
-                said, left = now, (now - begun) * (work[-1] / work[k] - 1)
+            if self.control.callback is not None and (
+                now - reported > REPORT_EVERY_SECONDS or k == len(self.parts) - 1
+            ):
+                reported, left = now, (now - started) * (work[-1] / work[k] - 1)
                 print_note(
                     f"{now:8.2f} s  {name}: part {k + 1} of {len(self.parts)}, "
                     f"support vectors {np.count_nonzero(self.a):,}, {left:.0f} s left"

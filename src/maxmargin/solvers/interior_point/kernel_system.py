@@ -144,8 +144,8 @@ def iterates(problem: DualProblem, system: DenseSystem, unit: float | Array) -> 
     f = -system._of_groups(system.offset)
     size = float(np.abs(p + f).max(initial=0.0)) or float(np.abs(system.value(a)).max(initial=0.0)) or 1.0
     boxes = problem.lower[None].copy(), problem.upper[None].copy(), p[None].copy(), a[None].copy()
-    total, none = float(a.sum()), np.zeros(m)
-    path = Path(PathStart(*boxes, none, f, 0.0, total, size, False, EVEN_ONE_SIDED), system)
+    total, zeros = float(a.sum()), np.zeros(m)
+    path = Path(PathStart(*boxes, zeros, f, 0.0, total, size, False, EVEN_ONE_SIDED, len(f)), system)
     going, state = True, np.empty(4 * m)
     while going:
         path.rows.rooms(state)

@@ -99,15 +99,7 @@ class Columns:
 
 
 def columns_of(X: Points) -> Any:
-    """The columns of X as the rows of compiled loops.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.solvers.l1.columns import columns_of
-    >>> columns_of(np.ones((5, 2))).shape
-    (2, 5)
-    """
+    """The columns of X as the rows of compiled loops."""
     if sp.issparse(X):
         X = X.tocsc()
         return csr_rows(*same_index_type(X), X.data, X.shape[0])

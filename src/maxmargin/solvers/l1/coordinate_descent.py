@@ -198,9 +198,9 @@ def best_move(problem: PrimalProblem, slack: Array) -> float:
     by_b, curvature = float(problem.y @ inside), float(problem.weight[slack > 0].sum())
     if by_b == 0 or curvature == 0:
         return 0.0
-    unit, none = by_b / curvature, np.zeros(0)
+    unit, no_weights = by_b / curvature, np.zeros(0)
     u = np.full(problem.n_rows, unit)
-    return unit * _length(problem.rows, problem.y * slack, u, none, none, 1e-14)
+    return unit * _length(problem.rows, problem.y * slack, u, no_weights, no_weights, 1e-14)
 
 
 def _losses(problem: PrimalProblem, slack: Array) -> float:
@@ -277,7 +277,7 @@ class L1CoordinateDescent(LinearSolver):
         start = None
         b = problem.settle(np.zeros(problem.n_rows), 0.0)
         beta = problem.suggested(np.zeros(problem.n_rows), b)
-        steepest = float(np.abs(problem.w_of(beta)).max(initial=0.0))
+        steepest = float(np.abs(problem.sums_of(beta)).max(initial=0.0))
         stages = math.ceil(math.log(max(1.0, steepest / FIRST_WEIGHTS_MAX_GRADIENT), WEIGHTS_FACTOR))
         for stage in range(stages, 0, -1):
             part = replace(problem, weight=problem.weight / WEIGHTS_FACTOR**stage, csc=problem.by_columns)
@@ -302,7 +302,7 @@ class L1CoordinateDescent(LinearSolver):
         slack = 1.0 - y * (every.design.times(w) + b)
         h = np.sqrt(every.squares())
         alive, working = h > 0, _WorkingSet(every, np.arange(0))
-        best, waited, bad = math.inf, 0, 0
+        best, stalled_rounds, bad = math.inf, 0, 0
         while True:
             if free:
                 db = best_move(problem, slack)
@@ -313,9 +313,9 @@ class L1CoordinateDescent(LinearSolver):
             own = b - (0.0 if shift is None else float(shift @ w))
             status = run.visit(n_iter, w, own, y * (1.0 - slack) - own, t * beta, t * p)
             value = problem.penalty(w, b) + _losses(problem, slack)
-            waited = 0 if value < best else waited + 1
+            stalled_rounds = 0 if value < best else stalled_rounds + 1
             best = min(best, value)
-            if status is not None or waited > NO_PROGRESS_MAX_ROUNDS:
+            if status is not None or stalled_rounds > NO_PROGRESS_MAX_ROUNDS:
                 return n_iter, status or Status.STALLED
             alive &= t * np.abs(p) + math.sqrt(max(0.0, 2.0 * (value - problem.dual(t * beta)))) * h >= 1.0
             columns = self._chosen(np.abs(p), h, w, alive, working.columns)

@@ -34,15 +34,7 @@ SYSTEMS_MAX_OPERATIONS = 1.5e9  # for one model: a second or so
 
 
 def violation(q: Array, v: Array) -> float:
-    """How far q is from what the optimum asks of it, in units of the penalty.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.solvers.l1.model import violation
-    >>> violation(np.array([-1.0, 0.5, 1.5]), np.array([2.0, 0.0, 0.0]))
-    0.5
-    """
+    """How far q is from what the optimum asks of it, in units of the penalty."""
     apart = np.where(v == 0, np.maximum(0.0, np.abs(q) - 1.0), np.abs(q + np.sign(v)))
     return float(apart.max(initial=0.0))
 
@@ -51,13 +43,6 @@ def minimise(H: Array, r: Array, v: Array, goal: float) -> tuple[Array, bool]:
     """The minimum of the model, sought from ``v``, and whether it was found to a violation of ``goal``.
 
     The effort is limited: where signs keep changing, a model of the losses is not worth an exact solution.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.solvers.l1.model import minimise
-    >>> minimise(np.diag([2.0, 1.0]), np.array([5.0, 0.5]), np.zeros(2), 1e-9)
-    (array([2., 0.]), True)
     """
     H = np.ascontiguousarray(H)
     v = np.where(np.diagonal(H) > 0, v, 0.0)

@@ -4,12 +4,15 @@
 ``predict_proba``. What it is made of is here.
 """
 
-from maxmargin.svm.calibration.agreement import agreeing
-from maxmargin.svm.calibration.calibrated import METHODS, Calibration
-from maxmargin.svm.calibration.coupling import couple
-from maxmargin.svm.calibration.isotonic import IsotonicMap, fit_isotonic
-from maxmargin.svm.calibration.sigmoid import SigmoidMap, fit_sigmoid
-from maxmargin.svm.calibration.temperature import TemperatureMap, fit_temperature
+from maxmargin.svm.calibration.calibrated import METHODS, Calibration, agreeing, couple
+from maxmargin.svm.calibration.maps import (
+    IsotonicMap,
+    SigmoidMap,
+    TemperatureMap,
+    fit_isotonic,
+    fit_sigmoid,
+    fit_temperature,
+)
 
 __all__ = [
     "METHODS",

@@ -3,6 +3,33 @@
 one decision value      two classes        p(f), 1 - p(f)
 one value per pair      one-vs-one         p_ij(f_ij) of each pair, coupled
 one value per class     one-vs-rest, joint p_k(s_k) of each class, divided by their sum; or softmax(slope s)
+
+Probabilities of k classes from those of all pairs (Wu, Lin & Weng 2004, their second method).
+
+Given r_ij, an estimate of P(class i | class i or j) with r_ji = 1 - r_ij, exact probabilities would have
+r_ji p_i = r_ij p_j for every pair. The p nearest to that,
+
+    minimise  sum_{i < j} (r_ji p_i - r_ij p_j)^2    subject to  sum_i p_i = 1,
+
+solves a linear system, and is never negative:
+
+    [ Q  e ] [ p ]   [ 0 ]
+    [ e' 0 ] [ b ] = [ 1 ],         Q_ii = sum_{s != i} r_si^2,     Q_ij = -r_ji r_ij,
+
+which ``native/coupling`` solves for all rows.
+
+Probabilities whose largest entry is the predicted class.
+
+A model predicts by the sign of f, or by votes; what is calibrated afterwards may come to another opinion close to the
+border. Of all probability vectors whose largest entry is that of the predicted class c, the nearest one is taken:
+
+    minimise |q - p|^2    subject to  q_c >= q_j for all j,   sum q = 1.
+
+It leaves p as it is where both agree. Elsewhere it replaces p_c and the m largest other entries by their mean, with the
+smallest m for which that mean is above all that remain. Then q still never falls when f rises: with two classes it is p
+cut off at one half. (An exchange of p_c with the largest entry would make it jump.)
+
+Of equal entries the predicted one is made larger by a few units in the last place, so that their logarithms differ too.
 """
 
 from __future__ import annotations
@@ -13,19 +40,117 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
+from maxmargin import _native
 from maxmargin.runtime.validation import Array
-from maxmargin.svm.calibration.coupling import couple
-from maxmargin.svm.calibration.isotonic import fit_isotonic
-from maxmargin.svm.calibration.sigmoid import SigmoidMap, fit_sigmoid, fit_sigmoids, logistic
-from maxmargin.svm.calibration.temperature import fit_temperature
+from maxmargin.svm.calibration.maps import SigmoidMap, fit_isotonic, fit_sigmoid, fit_sigmoids, fit_temperature
 
+APART = 2.0**-48  # the relative difference of entries that would be equal
+LEAST_PROBABILITY = 1e-7  # of either class of a pair, so that the system stays regular
+MAX_OPERATIONS_PER_CALL = 2**26  # k^3 per row: some hundredths of a second, so that Ctrl-C is obeyed between calls
 METHODS = ("sigmoid", "isotonic", "temperature")
 _ONE: dict[str, Callable[[Array, Array, Array], Any]] = {
     "sigmoid": fit_sigmoid,
     "isotonic": fit_isotonic,
     "temperature": lambda values, positive, weight: fit_temperature(values, positive.astype(int), weight),
 }
+
+
+def agreeing(p: Array, codes: Array) -> Array:
+    """The nearest probabilities whose largest entry is that of the given class.
+
+    Parameters
+    ----------
+    p : array of shape (n, k)
+        Probabilities. Not changed.
+    codes : array of int, shape (n,)
+        The predicted classes.
+
+    Returns
+    -------
+    array of shape (n, k)
+        The largest entry of each row is that of its code, and it is the only one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.svm.calibration import agreeing
+    >>> agreeing(np.array([[0.2, 0.8], [0.7, 0.3], [0.1, 0.5]]), np.array([1, 1, 1])).round(3)
+    array([[0.2, 0.8],
+           [0.5, 0.5],
+           [0.1, 0.5]])
+    """
+    q = p.copy()
+    every = np.arange(len(p))
+    q[every, codes] = -1.0  # for a moment, to see the others
+    rows = np.flatnonzero(q.max(axis=1) >= p[every, codes])
+    q[every, codes] = p[every, codes]
+    if len(rows) == 0:
+        return q
+    own, part = codes[rows], p[rows]
+    at = np.arange(len(rows))
+    mine = part[at, own]
+    others = part.copy()
+    others[at, own] = -1.0
+    order = np.argsort(-others, axis=1, kind="stable")
+    largest = np.take_along_axis(others, order, axis=1)[:, :-1]
+    k = largest.shape[1]
+    means = (mine[:, None] + np.cumsum(largest, axis=1)) / np.arange(2, k + 2)
+    # The pool of m + 1 classes is right if the next entry is below its mean; all of them always are.
+    closed = np.column_stack((means[:, :-1] > largest[:, 1:], np.ones(len(rows), bool)))
+    m = closed.argmax(axis=1) + 1
+    mean = means[at, m - 1]
+    pooled = np.zeros(part.shape, bool)
+    np.put_along_axis(pooled, order[:, :-1], np.arange(k) < m[:, None], axis=1)
+    below = mean * (1.0 - APART)
+    part[pooled] = np.broadcast_to(below[:, None], part.shape)[pooled]
+    part[at, own] = mean
+    q[rows] = part
+    return q
+
+
+def couple(r: Array, present: Array) -> Array:
+    """Probabilities of the classes from probabilities of the pairs.
+
+    Parameters
+    ----------
+    r : array of shape (n, k (k - 1) / 2)
+        For each pair (i, j), i < j, in the order of :func:`maxmargin.svm.models.multiclass.pairs`: the probability of
+        i.
+    present : array of bool, shape (k,)
+        The classes that there are; the others have probability 0.
+
+    Returns
+    -------
+    array of shape (n, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.svm.calibration import couple
+    >>> p = np.array([0.5, 0.3, 0.2])
+    >>> r = np.array([[p[0] / (p[0] + p[1]), p[0] / (p[0] + p[2]), p[1] / (p[1] + p[2])]])
+    >>> couple(r, np.ones(3, bool)).round(6)
+    array([[0.5, 0.3, 0.2]])
+    """
+    k, there = len(present), np.flatnonzero(present)
+    m = len(there)
+    first, second = np.triu_indices(m, 1)
+    column = np.full((k, k), -1)
+    column[np.triu_indices(k, 1)] = np.arange(k * (k - 1) // 2)
+    columns = np.ascontiguousarray(column[there[first], there[second]], np.int64)
+    r = np.ascontiguousarray(r, np.float64)
+    p = np.empty((len(r), m))
+    rows_per_call = max(1, MAX_OPERATIONS_PER_CALL // m**3)
+    for start in range(0, len(r), rows_per_call):
+        rows = slice(start, start + rows_per_call)
+        _native.couple_pairs(r[rows], columns, LEAST_PROBABILITY, p[rows])
+    if m == k:
+        return p
+    out = np.zeros((len(r), k))
+    out[:, there] = p
+    return out
 
 
 @dataclass(frozen=True)
@@ -95,7 +220,7 @@ def _column_by_column(maps: Sequence[Any], decision: Array, unknown: float) -> A
     known = [t for t, own in enumerate(maps) if own is not None]
     if known and all(isinstance(maps[t], SigmoidMap) for t in known):  # thousands of pairs in one expression
         slope, offset = np.array([(maps[t].slope, maps[t].offset) for t in known]).T
-        p[:, known] = logistic(slope * decision[:, known] + offset)
+        p[:, known] = expit(slope * decision[:, known] + offset)
         return p
     for t in known:
         p[:, t] = maps[t](decision[:, t])

@@ -44,16 +44,7 @@ class Folds:
 
 
 def quotas(method: str, codes: Array, n_classes: int, n_support: float) -> Array:
-    """The number of rows of each class to evaluate for a map of all classes, if ``n_support`` rows are support vectors.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.svm.calibration.folds import quotas
-    >>> codes = np.repeat([0, 1], [20000, 10000])
-    >>> quotas("sigmoid", codes, 2, n_support=9000), quotas("sigmoid", codes, 2, n_support=500)
-    (array([2667, 1334]), array([20000, 10000]))
-    """
+    """Rows of each class to evaluate for a map of all classes, if ``n_support`` rows are support vectors."""
     n, sizes = len(codes), np.bincount(codes, minlength=n_classes)
     part = min(1.0, max(MIN_ROWS[method], MIN_SUPPORT_VECTORS[method] * n / max(1.0, n_support)) / max(1, n))
     return np.ceil(part * sizes).astype(int)
@@ -75,14 +66,6 @@ def stratified_folds(codes: Array, n_classes: int, count: int = FOLDS, quota: Ar
     Returns
     -------
     Folds
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.svm.calibration.folds import stratified_folds
-    >>> folds = stratified_folds(np.array([0, 0, 0, 0, 0, 1, 1, 2]), 3)
-    >>> np.sort(folds.of_row[:5]), folds.of_row[7:], folds.few
-    (array([0, 1, 2, 3, 4]), array([-1]), array([1]))
     """
     of_row, factor = np.full(len(codes), -1), np.ones(len(codes))
     order = np.random.RandomState(0).permutation(len(codes))

@@ -1,7 +1,7 @@
 """From out-of-fold decision values to a calibration: the maps, how well they do, and what is said about it.
 
 Where a fit was stopped before any row had an out-of-fold value, maps are learnt from the values of the model of all
-rows (``own``), which are too certain; a warning says so.
+rows (``training``), which are too certain; a warning says so.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ class ReachedRows(NamedTuple):
     n_out_of_fold: int
 
 
-def reached_rows(values: Array, weight: Array, own: Array) -> ReachedRows:
+def reached_rows(values: Array, weight: Array, training: Array) -> ReachedRows:
     """The rows that have an out-of-fold value; if there are none, all rows with the values of their own model."""
     evaluated = weight > 0
     reached = evaluated & np.isfinite(values if values.ndim == 1 else values.sum(axis=1))
     n = int(np.count_nonzero(reached))
-    return ReachedRows(np.flatnonzero(reached), values, n) if n else ReachedRows(np.flatnonzero(evaluated), own, 0)
+    return ReachedRows(np.flatnonzero(reached), values, n) if n else ReachedRows(np.flatnonzero(evaluated), training, 0)
 
 
 def learn_binary(
-    goal: CalibrationGoal, values: Sequence[Array], positive: Array, weight: Array, own: Sequence[Array]
+    goal: CalibrationGoal, values: Sequence[Array], positive: Array, weight: Array, training: Sequence[Array]
 ) -> Calibration:
-    """Two classes: the map of their model, if there is one (``values`` and ``own`` are lists of its values)."""
+    """Two classes: the map of their model, if there is one (``values`` and ``training`` are lists of its values)."""
     if not values:
         return calibration_of(goal, "binary", [None])
-    rows, found, n = reached_rows(values[0], weight, own[0])
+    rows, found, n = reached_rows(values[0], weight, training[0])
     found, positive, weight = found[rows], positive[rows], weight[rows]
     learnt = fit_binary(goal.method, found, positive, weight)
     p = learnt(found)
@@ -58,12 +58,12 @@ def learn_binary(
     return calibration_of(goal, "binary", [learnt], loss, n)
 
 
-def learn_classes(goal: CalibrationGoal, scores: Array, codes: Array, weight: Array, own: Array) -> Calibration:
+def learn_classes(goal: CalibrationGoal, scores: Array, codes: Array, weight: Array, training: Array) -> Calibration:
     """One score per class."""
     if np.count_nonzero(goal.present) < 2:  # nothing to learn: that class is certain
         n_maps = 1 if goal.method == "temperature" else len(goal.classes)
         return calibration_of(goal, "classes", [None] * n_maps)
-    rows, scores, n = reached_rows(scores, weight, own)
+    rows, scores, n = reached_rows(scores, weight, training)
     scores, codes, weight = scores[rows], codes[rows], weight[rows]
     maps = fit_classes(goal.method, scores, codes, weight, goal.present)
     learnt = Calibration(goal.method, "classes", maps, 0, 0, np.nan, "")
@@ -89,7 +89,7 @@ def calibration_of(
             "class come from the model's own training value"
         )
         loud.append((text, UserWarning))
-    if n_out_of_fold < evaluated and any(own is not None for own in maps):
+    if n_out_of_fold < evaluated and any(training is not None for training in maps):
         rest = ", and the probabilities come from the model's own training values: they are too certain"
         text = (
             f"the fit was stopped when {n_out_of_fold:,} of {evaluated:,} rows had been evaluated without themselves"

@@ -67,8 +67,8 @@ class _AllRows:
 
     def intercepts(self, offsets: Array) -> tuple[Array, Array]:
         """b and the unit of models with these offsets."""
-        b = np.array([self.problem.scalars(own).intercept for own in offsets])
-        return b, np.array([_unit(self.problem, own) for own in offsets])
+        b = np.array([self.problem.scalars(kept_rows).intercept for kept_rows in offsets])
+        return b, np.array([_unit(self.problem, kept_rows) for kept_rows in offsets])
 
     def totals(self) -> Array:
         """The sums of the groups without each fold."""
@@ -131,25 +131,25 @@ def _by_matrix(full: _AllRows, rows: Array, band: float, values: Array) -> bool:
         for j in range(totals.shape[1]):
             totals[k, j] -= a[kept[problem.group[kept] == j]].sum()
     models = WorkingSetFolds(problem, rows, full.gram, a, f, full.folds, totals)
-    own, max_steps = models.rows, full.max_steps(len(rows))
+    kept_rows, max_steps = models.rows, full.max_steps(len(rows))
     for k in range(full.count):
         if full.control.stop() is not None:
             return True
         held = full.folds == k
         lost = np.flatnonzero(others & held)
         loss = -problem.sign[lost] * a[lost]
-        change = full.gram.product(lost, loss, own, single=True) if len(lost) else np.zeros(len(own))
+        change = full.gram.product(lost, loss, kept_rows, single=True) if len(lost) else np.zeros(len(kept_rows))
         x, new, offset = models.without(k, change, full.goal, max_steps, full.control)
-        shift = np.append(offset - full.offset, 0.0)[problem.group[own]]
-        drift = np.abs(problem.sign[own] * (new - f[own]) - shift)[~held[own]]
+        shift = np.append(offset - full.offset, 0.0)[problem.group[kept_rows]]
+        drift = np.abs(problem.sign[kept_rows] * (new - f[kept_rows]) - shift)[~held[kept_rows]]
         if np.mean(drift < band) < BAND_MIN_SHARE:
             return False
         b, unit = problem.scalars(offset).intercept, _unit(problem, offset)
-        values[own] = np.where(held[own] & full.judged[own], (new + b) / unit, values[own])
-        held[own] = False
-        far, change = np.flatnonzero(held & full.judged), problem.sign[own] * (x - a[own])
+        values[kept_rows] = np.where(held[kept_rows] & full.judged[kept_rows], (new + b) / unit, values[kept_rows])
+        held[kept_rows] = False
+        far, change = np.flatnonzero(held & full.judged), problem.sign[kept_rows] * (x - a[kept_rows])
         moved = np.flatnonzero(change)
-        columns, change = np.concatenate((own[moved], lost)), np.concatenate((change[moved], loss))
+        columns, change = np.concatenate((kept_rows[moved], lost)), np.concatenate((change[moved], loss))
         moves = full.gram.product(columns, change, far, single=True) if len(columns) and len(far) else 0.0
         values[far] = (f[far] + moves + b) / unit
     return True

@@ -11,8 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_choice
-from maxmargin.svm.calibration.agreement import agreeing
-from maxmargin.svm.calibration.calibrated import METHODS, Calibration
+from maxmargin.svm.calibration.calibrated import METHODS, Calibration, agreeing
 from maxmargin.svm.compatibility import calibration_of
 
 

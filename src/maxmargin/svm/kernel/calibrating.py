@@ -13,9 +13,8 @@ from maxmargin.svm.calibration.calibrated import Calibration, fit_binary
 from maxmargin.svm.calibration.folds import PAIR_MAX_ROWS, quotas, silent, stratified_folds
 from maxmargin.svm.calibration.learning import CalibrationGoal, calibration_of, learn_binary, learn_classes
 from maxmargin.svm.calibration.out_of_fold import joint_values, kernel_values
-from maxmargin.svm.kernel.classes import BinaryProblems, Labels, SolvedClasses
+from maxmargin.svm.kernel.classes import BinaryProblems, Labels, SolvedClasses, SolvedJoint
 from maxmargin.svm.kernel.context import CONCURRENT_PROBLEMS, FitContext
-from maxmargin.svm.kernel.joint import SolvedJoint
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel
 
 SERIAL_MAX_ROWS = 500  # rows of a binary model up to which threads cost more than they bring
@@ -66,16 +65,16 @@ def _calibrate_binary(method: str, context: FitContext, labels: Labels, found: B
         run_tiles(work, len(models), min(CONCURRENT_PROBLEMS, context.threads) if side_by_side else 1)
         context.gram.budget = context.budget
         scale = found.solved.outcome.scale
-        own = [factor * (model.f + model.intercept) for factor, model in zip(scale, models, strict=True)]
+        training_values = [factor * (model.f + model.intercept) for factor, model in zip(scale, models, strict=True)]
         rows = models[0].rows if models else np.empty(0, int)
         if labels.has_pairs:
-            learnt = _learn_pairs(goal, found, models, values, own, weights)
+            learnt = _learn_pairs(goal, found, models, values, training_values, weights)
         elif labels.n_classes == 2:
-            learnt = learn_binary(goal, values, target[rows] == 1, weights[rows], own)
+            learnt = learn_binary(goal, values, target[rows] == 1, weights[rows], training_values)
         else:
             scores, training = np.full((2, len(rows), len(found.intercept)), -1.0)
             training[:] = found.intercept
-            for t, left_out, trained in zip(found.tasks, values, own, strict=True):
+            for t, left_out, trained in zip(found.tasks, values, training_values, strict=True):
                 scores[:, t], training[:, t] = left_out, trained
             learnt = learn_classes(goal, scores, target[rows], weights[rows], training)
     return CalibrationStep(learnt, sum(evaluations))
@@ -86,13 +85,13 @@ def _learn_pairs(
     found: BinaryProblems,
     models: Sequence[BinaryModel],
     values: list[Array],
-    own: list[Array],
+    training_values: list[Array],
     weights: Array,
 ) -> Calibration:
     """A map per pair of classes."""
     maps: list[Any] = [None] * len(found.intercept)
     known = (goal.folds.of_row >= 0) & (goal.folds.factor > 0)
-    for t, model, value, training in zip(found.tasks, models, values, own, strict=True):
+    for t, model, value, training in zip(found.tasks, models, values, training_values, strict=True):
         evaluated = weights[model.rows] > 0
         reached = evaluated & np.isfinite(value)
         known[model.rows[evaluated & ~reached]] = False

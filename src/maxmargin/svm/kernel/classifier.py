@@ -25,14 +25,12 @@ from maxmargin.svm.calibration.probabilities import ProbabilityMixin
 from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability, check_unaltered
 from maxmargin.svm.kernel import forecast
 from maxmargin.svm.kernel.calibrating import calibrate
-from maxmargin.svm.kernel.classes import Labels, TrainingCodes, solve_classes
-from maxmargin.svm.kernel.context import FitContext, InputRows, prepare
+from maxmargin.svm.kernel.classes import Labels, TrainingCodes, solve_classes, solve_joint
+from maxmargin.svm.kernel.context import FitContext, InputRows, WarmStart, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import Formulation
-from maxmargin.svm.kernel.joint import solve_joint
 from maxmargin.svm.kernel.publishing import publish
 from maxmargin.svm.kernel.updating import UpdateMixin
-from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.multiclass import certain, predict_codes, votes_with_confidence
 from maxmargin.svm.report import report_fit

@@ -13,11 +13,10 @@ from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import check_number, check_weights, warn
-from maxmargin.svm.kernel.context import InputRows, prepare
+from maxmargin.svm.kernel.context import InputRows, WarmStart, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import Formulation, OneClass
 from maxmargin.svm.kernel.updating import UpdateMixin
-from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.models.region import RegionMixin
 from maxmargin.svm.report import report_fit
 

@@ -23,12 +23,11 @@ from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_flag, check_number, check_weights
 from maxmargin.svm.kernel import forecast
-from maxmargin.svm.kernel.context import InputRows, prepare
+from maxmargin.svm.kernel.context import InputRows, WarmStart, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import EpsilonRegression, Formulation, NuRegression
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel
 from maxmargin.svm.kernel.updating import UpdateMixin
-from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.report import report_fit
 
 

@@ -19,8 +19,7 @@ from maxmargin.kernels import Precomputed
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_targets, check_weights
-from maxmargin.svm.kernel.context import InputRows
-from maxmargin.svm.kernel.warm_start import StoredVariables, WarmStart, identity_of
+from maxmargin.svm.kernel.context import InputRows, StoredVariables, WarmStart, identity_of
 from maxmargin.svm.models.multiclass import pairs
 
 TINY = np.finfo(np.float64).tiny

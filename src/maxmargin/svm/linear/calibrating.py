@@ -13,8 +13,7 @@ from maxmargin.solvers.run import Start
 from maxmargin.svm.calibration.calibrated import Calibration
 from maxmargin.svm.calibration.folds import silent
 from maxmargin.svm.calibration.learning import CalibrationGoal, learn_binary, learn_classes
-from maxmargin.svm.calibration.linear_folds import linear_joint_values, linear_values
-from maxmargin.svm.calibration.linear_matrix import LinearMatrix, suits
+from maxmargin.svm.calibration.linear_folds import LinearMatrix, linear_joint_values, linear_values, suits
 from maxmargin.svm.linear.binary_models import LinearOutcome, SolvedProblem
 from maxmargin.svm.linear.rows import TrainingRows
 

@@ -26,6 +26,7 @@ from maxmargin.svm.calibration.probabilities import ProbabilityMixin, check_cali
 from maxmargin.svm.linear.binary_models import LinearOutcome, Memory
 from maxmargin.svm.linear.calibrating import calibrate_joint, calibrate_one_vs_rest
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
+from maxmargin.svm.linear.coef_bounds import check_monotonic_classes, coefficient_bounds, has_bounds
 from maxmargin.svm.linear.crammer_singer import solve_joint
 from maxmargin.svm.linear.fit import FitContext, Fitted, prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearClassifier, class_codes
@@ -70,6 +71,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     {n_jobs, max_seconds, warm_start}
     calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
         How decision values become probabilities, as in :class:`maxmargin.SVC`; None means no ``predict_proba``.
+    {monotonic_cst, coef_bounds}
 
     Attributes
     ----------
@@ -122,6 +124,8 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     max_seconds: float | None = None
     warm_start: bool = False
     calibration: str | None = None
+    monotonic_cst: Any = None
+    coef_bounds: Any = None
 
     def _check_parameters(self) -> None:
         check_linear_parameters(self)
@@ -137,6 +141,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         self._check_parameters()
         X, y = check_training(self, X, y, order=None)
         self.classes_, codes = check_labels(y)
+        check_monotonic_classes(self.monotonic_cst, self.classes_)
         weights = check_weights(sample_weight, X.shape[0])
         self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
         effective = weights * self.class_weight_[codes]
@@ -215,6 +220,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
             penalty=self.penalty,
             intercept=self._intercept(),
             threads=context.threads,
+            bounds=coefficient_bounds(self, rows.X.shape[1]),
         )
         fitted = solve_problems(context, problems, constant, (bound_of(C, rows.weight), self.class_weight_))
         if self.calibration is not None:
@@ -289,7 +295,9 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
             "penalised": f"intercept penalised (s = {scaling:g})",
         }
         l1 = ", L1 penalty" if self.penalty == "l1" else ""
-        return f"C = {self.C:g}{' (hard margin)' if math.isinf(self.C) else ''}, {loss} loss{l1}, {with_b[kind]}"
+        bounds = ", bounded coefficients" if has_bounds(self) else ""
+        hard = " (hard margin)" if math.isinf(self.C) else ""
+        return f"C = {self.C:g}{hard}, {loss} loss{l1}, {with_b[kind]}{bounds}"
 
 
 def _training_error(decision: Array, present: Array, member_of: Array, codes: Array) -> Callable[[], float]:

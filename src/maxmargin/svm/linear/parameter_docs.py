@@ -35,6 +35,15 @@ max_iter : int, default=1000
     Maximum number of iterations (epochs, for coordinate descent and stochastic methods); -1 for no limit.
 warm_start : bool, default=False
     Start from the solution of the last fit. The barrier method gains only if the start is already optimal.
+monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+    Whether the function rises with a feature (1), falls with it (-1), or either (0): the sign of its coefficient. A
+    dict is by the column's name. As in scikit-learn, for two classes the function is that of ``classes_[1]``, and more
+    are refused.
+coef_bounds : tuple, list or None, default=None
+    Bounds of the coefficients: a tuple (lower, upper) of numbers or of one number per feature, or a list of one pair
+    (low, high) per feature; None or infinity where there is no bound. They hold for every row of ``coef_``. Like
+    ``monotonic_cst`` they are constraints of the problem, not a cut afterwards: the solution is optimal among all
+    coefficients inside. ``solver="barrier"`` takes them, which ``"auto"`` chooses.
 history_ : History
     Objectives, gap, 2 / |w|, support vectors and time at each iteration.
 """

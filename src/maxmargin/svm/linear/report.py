@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from maxmargin.runtime.convergence import LINEAR_WORDS
+from maxmargin.runtime.control import LINEAR_WORDS
 from maxmargin.runtime.text_report import tolerance_text
 from maxmargin.svm.report import FitReport, without_rounding
 

@@ -28,7 +28,7 @@ from maxmargin.kernels.gram.tiled import Form, Panels, Side, form_of, store_tile
 from maxmargin.runtime.csr import csr_arrays
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.svm.models.compiled import compiled_expansion, sparse_kernel_values
+from maxmargin.svm.models.terms import compiled_expansion, sparse_kernel_values
 
 CHUNK_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
 CHUNK_ROWS = 192  # rows whose kernel values are multiplied by the coefficients of all pairs at a time

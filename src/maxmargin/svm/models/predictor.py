@@ -19,7 +19,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.runtime.validation import Array
-from maxmargin.svm.models.compiled import (
+from maxmargin.svm.models.terms import (
     CONFIDENCE,
     HIGHEST,
     NO_LABEL,

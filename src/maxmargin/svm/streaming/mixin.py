@@ -18,8 +18,7 @@ from sklearn.utils.metaestimators import available_if
 
 from maxmargin.runtime.batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin.runtime.class_weights import check_class_weights
-from maxmargin.runtime.control import Control, Status, print_note
-from maxmargin.runtime.convergence import scaling_hint
+from maxmargin.runtime.control import Control, Status, print_note, scaling_hint
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -31,9 +30,9 @@ from maxmargin.runtime.validation import (
     check_training,
     warn,
 )
-from maxmargin.svm.streaming.learner import Stream
+from maxmargin.svm.linear.coef_bounds import has_bounds
+from maxmargin.svm.streaming.learner import Stream, StreamRun, kept_apart, nothing_learnt, streams
 from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate
-from maxmargin.svm.streaming.run import StreamRun, kept_apart, nothing_learnt, streams
 
 LARGEST_ENTRY = 1e100  # entries whose squares are still far from overflow
 
@@ -48,6 +47,10 @@ class StreamingMixin:
         self._check_parameters()
         if math.isinf(self.C):
             raise ValueError("C=inf, the hard margin, cannot be learnt from a stream: give a finite C, or use fit.")
+        if has_bounds(self):
+            raise ValueError(
+                "monotonic_cst and coef_bounds cannot be learnt from a stream: leave them out, or use fit."
+            )
 
     def _ongoing(self: Any) -> Stream | None:
         """The stream so far; that of the last fit, if there was one since."""

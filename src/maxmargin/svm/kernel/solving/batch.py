@@ -102,11 +102,11 @@ def over_the_same_rows(problems: Sequence[DualProblem]) -> Posed | None:
     first = each[0]
     if first is None or len(each) == 1:
         return first
-    if first.kind == "nu_svc" or not all(own is not None and own.kind == first.kind for own in each):
+    if first.kind == "nu_svc" or not all(problem is not None and problem.kind == first.kind for problem in each):
         return None
 
     def stacked(name: str) -> Any:
-        return np.concatenate([getattr(own, name) for own in each])
+        return np.concatenate([getattr(problem, name) for problem in each])
 
     return replace(
         first,

@@ -58,8 +58,8 @@ def solve_subproblems(
 
     def work(t: int) -> None:
         sub, attempt = posed[t], None if attempts is None else attempts[t]
-        begun = sub.start is not None or (attempt is not None and not attempt.untried)
-        idle = not begun and not (sub.problem.hard_margin or sub.problem.totals.any())
+        has_start = sub.start is not None or (attempt is not None and not attempt.untried)
+        idle = not has_start and not (sub.problem.hard_margin or sub.problem.totals.any())
         stopped = context.control.stop()
         if stopped is not None and idle:
             models[t] = untouched(sub, stopped)
@@ -211,7 +211,7 @@ def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: 
         f, a = solution.f, solution.a
         if not solution.fresh:
             f = optimality.audited(problem, a, f, gram, finished=solution.status.converged)
-        f = verified(problem, a, f, values)
+        f = verified(problem, a, f, values, stopped=solution.status in (Status.DEADLINE, Status.INTERRUPTED))
         offset = optimality.offsets(problem, a, problem.gradient(f, a))
         certificate = optimality.certify(problem, a, f, offset)
         status = certified_status(solution.status, certificate, float(np.abs(a).sum()), context.tol * problem.tol_scale)

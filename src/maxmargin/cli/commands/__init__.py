@@ -1,0 +1,1 @@
+"""The commands of ``maxmargin``, one file each with a click command named ``command``."""

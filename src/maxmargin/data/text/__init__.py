@@ -1,0 +1,1 @@
+"""Data files that are text: CSV and its relatives, and svmlight."""
