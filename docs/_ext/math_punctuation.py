@@ -1,4 +1,4 @@
-"""No line begins with the punctuation that follows a formula: a word joiner keeps the two together."""
+"""No line begins with the punctuation that follows a formula: the two stand in an element that is not broken."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-WORD_JOINER = "\N{WORD JOINER}"
+MARKS = ".,;:)?!"
 
 
 class JoinPunctuation(SphinxPostTransform):
-    """Put a word joiner between an inline formula and a mark after it."""
+    """Put an inline formula and the marks after it into one element of class ``unbroken``."""
 
     default_priority = 900
     formats = ("html",)
@@ -18,8 +18,13 @@ class JoinPunctuation(SphinxPostTransform):
     def run(self, **kwargs: object) -> None:
         for formula in list(self.document.findall(nodes.math)):
             after = formula.next_node(descend=False, siblings=True)
-            if isinstance(after, nodes.Text) and after.astext()[:1] in tuple(".,;:)?!"):
-                after.parent.replace(after, nodes.Text(WORD_JOINER + after.astext()))
+            if not isinstance(after, nodes.Text) or after.astext()[:1] not in tuple(MARKS):
+                continue
+            text = after.astext()
+            rest = text.lstrip(MARKS)
+            after.parent.replace(after, nodes.Text(rest))
+            marks = nodes.Text(text[: len(text) - len(rest)])
+            formula.replace_self(nodes.inline("", "", formula.deepcopy(), marks, classes=["unbroken"]))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -92,7 +92,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     See Also
     --------
     SVC : Any kernel.
-    maxmargin.inspection.comparisons.compare_solvers : All solvers on one problem.
+    maxmargin.compare_solvers : All solvers on one problem.
 
     Examples
     --------
