@@ -31,6 +31,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "external_names",
     "llms_txt",
+    "math_punctuation",
     "notebooks",
     "offline",
     "pictures",
@@ -86,7 +87,13 @@ html_static_path = ["_static"]
 html_css_files = ["maxmargin.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_context = {"github_user": "maxmargin", "github_repo": "maxmargin", "github_version": "main", "doc_path": "docs"}
+html_context = {
+    "default_mode": "auto",  # light or dark as the reader's system is
+    "github_user": "maxmargin",
+    "github_repo": "maxmargin",
+    "github_version": "main",
+    "doc_path": "docs",
+}
 html_theme_options = {
     "logo": {"text": "maxmargin"},
     "use_edit_page_button": True,

@@ -1,10 +1,10 @@
-"""Which line is the best? Of all that separate, the one with the widest margin
-============================================================================
+"""Which separating line is best? The one with the widest margin
+=============================================================
 
-Left: a perceptron stops at the first line without errors, and another order of the same points gives another line.
-All of them are right about the training points; the legend says how wide a band each leaves free of points. Right:
-the hard-margin classifier finds the one best w. Its band, between the dashed lines f = -1 and f = +1, is 2/|w| wide,
-and only the ringed points on its edge decide where it lies: move any other point a little, and nothing changes.
+Left: a perceptron stops at the first line without errors, and another order of the points gives another line.
+All of them classify the training points correctly; the legend shows the width of the margin of each. Right:
+the hard-margin classifier finds the best w. Its margin, between the dashed lines f = -1 and f = +1, is 2/|w| wide,
+and only the ringed points on its edge determine it: moving any other point a little changes nothing.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """The worked example: handwritten digits, read by a support vector machine
 ========================================================================
 
-1,797 images of 8 x 8 pixels are split at random, 60 % to learn from and 40 % to test on. A classifier with the
-Gaussian kernel, gamma = 0.001, is fitted and reads the 719 test images. The few it gets wrong come first, in orange,
-with the true digit and the answer above each. The table counts who was taken for whom; beside the accuracy stands
-that of the naive answer, always the most frequent digit.
+1,797 images of 8 x 8 pixels are split at random, 60 % for training and 40 % for testing. A classifier with the
+Gaussian kernel, gamma = 0.001, is fitted and predicts the 719 test images. The misclassified images come first, in
+orange, with the true and the predicted digit above each. The confusion matrix counts all predictions. The accuracy is
+compared with that of a baseline that always predicts the most frequent digit.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,9 @@
 =====================================================================================================
 
 The fitted curve is a sum of bumps exp(-(x - x_i)^2 / sigma^2), one centred on each point; ridge regression chooses
-their heights (green). Narrow bumps reach the points but leave the gaps between them to zero; wide ones overlap, share
-the work, and give a smooth curve. Below: the same prediction at one place x (dashed) as a linear combination b(x)'y
-of the targets. With narrow bumps only the nearest points have a weight; with wide ones more do, some of them with a
-negative weight.
+their heights (green). Narrow bumps fit the points but are zero in the gaps between them; wide ones overlap and give a
+smooth curve. Below: the prediction at one point x (dashed) as a linear combination b(x)'y of the targets. With narrow
+bumps only the nearest points have a weight; with wide ones more do, some of them with a negative weight.
 """
 
 import matplotlib.pyplot as plt

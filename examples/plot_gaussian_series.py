@@ -2,10 +2,10 @@
 ======================================================================
 
 For one column, exp(-(x - z)^2 / 2) is the inner product of the features exp(-x^2 / 2) x^k / sqrt(k!), k = 0, 1, 2,
-... Cut after some order, the sum is right near the origin first and follows the bump further out with every term
-(left). The error is largest where both points are farthest out, and has a formula: the right picture shows the
-largest error measured on points up to a distance R (dots) on the line that the library promises. Beyond order R^2 it
-falls faster and faster, down to rounding.
+... Truncated after some order, the sum is accurate near the origin, and further out with every term (left). The error
+is largest for the points farthest from the origin. The right picture shows the largest error measured on points up to
+a distance R (dots) and the bound that the library guarantees (lines). Beyond order R^2 it falls faster and faster,
+down to rounding.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ kernel = RBF(sigma=1.0)
 
 x, z = np.linspace(-2, 6, 400)[:, None], np.array([[2.0]])
 left.plot(x, kernel(x, z), color="0.75", linewidth=7, label="kernel $k(x, 2)$")
-for order, colour in ((0, "tab:red"), (2, "tab:orange"), (4, "tab:green"), (8, "tab:purple"), (16, "tab:blue")):
+for order, colour in ((0, "#D55E00"), (2, "#E69F00"), (4, "#009E73"), (8, "#CC79A7"), (16, "#0072B2")):
     series = GaussianSeriesMap(order=order).fit(x)
     left.plot(x, series.transform(x) @ series.transform(z).T, color=colour, linewidth=2, label=f"order {order}")
 left.set(xlabel="$x$", title="series cut at some order, $z = 2$")
@@ -35,7 +35,7 @@ left.legend()
 # Right: the bound of ``truncation_error`` against the largest error on a grid of points.
 
 orders = np.arange(0, 41)
-for radius, colour in ((1.0, "tab:blue"), (2.0, "tab:green"), (3.0, "tab:red")):
+for radius, colour in ((1.0, "#0072B2"), (2.0, "#009E73"), (3.0, "#D55E00")):
     points = np.linspace(-radius, radius, 41)[:, None]
     K = kernel(points)
     promised, measured = [], []

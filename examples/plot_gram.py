@@ -1,10 +1,10 @@
-"""Gram matrices: what a kernel makes of the same hundred and fifty flowers
-========================================================================
+"""Gram matrices: six kernels on the same 150 flowers
+==================================================
 
 Rows and columns are irises, sorted by species. A kernel that suits the classes shows bright blocks on the diagonal,
-since flowers of one species are more alike than flowers of two. A wide Gaussian finds everything alike, a narrow one
-nothing but each flower to itself. All of these are inner products of some features, so that no eigenvalue is
-negative; the sigmoid is not, and its caption says by how much.
+because flowers of the same species are more similar than flowers of different species. With a wide Gaussian all
+flowers are similar, with a narrow one each flower is similar only to itself. These kernels are inner products of
+features, so no eigenvalue is negative; the sigmoid is not, and its caption says by how much.
 """
 
 import matplotlib.pyplot as plt

@@ -1,11 +1,10 @@
 """What C does: the same points with a hard margin, C = 100 and C = 10
 ===================================================================
 
-One point of the orange class lies close to the blue ones. A hard margin, C = inf, has to respect it, and pays with a
-narrow margin that leans towards it. A finite C is the penalty of one unit of slack: at C = 100 the classifier already
-gives the point up to gain a wider margin, at C = 10 wider still, with more points inside it. Small C ignores more
-points, large C fewer; as C grows the solution becomes that of the hard margin. The captions are the fits' own
-reports.
+One point of the orange class lies close to the blue ones. A hard margin, C = inf, must classify it correctly, which
+makes the margin narrow. A finite C is the penalty of one unit of slack: with C = 100 the classifier misclassifies the
+point and has a wider margin, with C = 10 a wider one still, with more points inside it. As C grows, the solution
+approaches the hard margin. The captions are taken from the reports.
 """
 
 from typing import Any

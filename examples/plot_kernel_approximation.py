@@ -1,12 +1,12 @@
 """A few features instead of a kernel: landmarks, random features, and what they miss
 ==================================================================================
 
-Two thousand points, most of them in one small cloud and the rest along an arc around it. Above: sixty landmarks,
-chosen in four ways, over what the features made from them miss of k(x, x) (dark: all of it). Landmarks that are drawn
-uniformly crowd where the points do; centres of clusters, leverage scores and random pivots go where something is
-still missing. Below, on the left: what is missed of the kernel's trace, by the number of landmarks. On the right: the
-error of the kernel matrix. Random features do not depend on the data, and their error falls with the root of their
-number; that of landmarks falls as fast as the eigenvalues of the kernel matrix do.
+Most of the two thousand points are in one small cloud, the rest on an arc around it. Above: sixty landmarks, chosen
+in four ways; the shading shows how much of k(x, x) their features miss (dark: all of it). Uniformly drawn landmarks
+follow the density of the points; centres of clusters, leverage scores and random pivots also cover the arc. Below, on
+the left: what is missed of the kernel's trace, by the number of landmarks. On the right: the error of the kernel
+matrix. Random features do not depend on the data, and their error falls with the root of their number; that of
+landmarks falls as fast as the eigenvalues of the kernel matrix do.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ plt.rcParams["font.size"] = 13
 
 GAMMA = 2.0
 NUMBERS = (20, 40, 80, 160, 320)
-COLOURS = {"uniform": "C3", "kmeans": "C2", "leverage": "C1", "rpcholesky": "C0"}
+COLOURS = {"uniform": "#D55E00", "kmeans": "#009E73", "leverage": "#E69F00", "rpcholesky": "#0072B2"}
 NAMES = {"uniform": "uniform", "kmeans": "k-means", "leverage": "leverage scores", "rpcholesky": "random pivots"}
 
 

@@ -1,10 +1,10 @@
 """Lifting: what no line separates in the plane, a plane separates in space
 ========================================================================
 
-A ring around another cannot be parted from it by a straight line. Add a third coordinate, the squared distance from
-the origin, (x1, x2) -> (x1, x2, x1^2 + x2^2), and the points lie on a bowl: the inner ring at its bottom, the outer
-one up its wall. There a plane parts them, found by a linear classifier with the widest margin (right). From above,
-the plane cuts the bowl in a circle (left): a linear classifier of the features is a curved one of the points.
+No straight line separates two concentric rings. Add a third coordinate, the squared distance from the origin,
+(x1, x2) -> (x1, x2, x1^2 + x2^2), and the points lie on a paraboloid, the inner ring below the outer one. There a plane
+separates them, found by a linear classifier with the widest margin (right). In the plane, this is a circle (left): a
+classifier that is linear in the features is nonlinear in the points.
 """
 
 import matplotlib.pyplot as plt

@@ -3,9 +3,9 @@
 
 The kernel (1 + x'z)^p is an inner product of explicit features, all monomials up to degree p with the right factors.
 A linear classifier of the features and a kernel classifier of the points are therefore the same classifier: the two
-pictures on the left agree as exactly as the solver was asked to be. What differs is the work. An inner product of
-features costs one multiplication for each monomial, and there are C(d + p, p) of them for d columns; the kernel costs
-d multiplications and a power. The right picture counts both, on handwritten digits cut to their last d pixels.
+pictures on the left agree within the tolerance of the solver. They differ in cost. An inner product of features costs
+one multiplication for each monomial, and there are C(d + p, p) of them for d columns; the kernel costs d
+multiplications and a power. The right picture counts both, on handwritten digits cut to their last d pixels.
 """
 
 import matplotlib.pyplot as plt
@@ -41,7 +41,7 @@ figure.supxlabel(f"largest difference of decision values: {both.decision_differe
 images, digits = load_digits(n_class=2, return_X_y=True)
 images, digits = images[:30] / 16, digits[:30]
 columns = (2, 4, 8, 16, 32, 64)
-for degree, colour, marker in ((3, "tab:purple", "s"), (2, "tab:green", "o")):
+for degree, colour, marker in ((3, "#CC79A7", "s"), (2, "#009E73", "o")):
     results = [compare_map_and_kernel(images[:, -d:], digits, degree=degree, tol=1e-3) for d in columns]
     for name, line in (("map", "-"), ("kernel", "--")):
         counts = [getattr(result, f"{name}_cost") for result in results]

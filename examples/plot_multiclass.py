@@ -1,12 +1,12 @@
 """Three ways to more than two classes: one-vs-one, one-vs-rest and the joint formulation
 ======================================================================================
 
-Three classes surround a fourth. One-vs-one solves a binary problem for each pair and lets them vote: every pair is
-easy. One-vs-rest asks each class to stand apart from all others. No line parts the middle class from the rest: its
-decision function is nearly constant, most points become support vectors, and the class is left with what the others
-do not claim. The joint formulation of Crammer and Singer only asks that a point's own class scores higher than each
-other class, in one problem for all of them, and needs the fewest support vectors. All three have the kernel 1 + x'z:
-straight lines with an intercept.
+Three classes surround a fourth. One-vs-one solves a binary problem for each pair of classes and lets them vote: every
+pair is easy to separate. One-vs-rest separates each class from all others. No line separates the middle class from
+the rest, so its decision function is nearly constant, most points become support vectors, and the class gets only the
+region that no other class claims. The joint formulation of Crammer and Singer only requires that the score of a
+point's own class is higher than the other scores, and needs the fewest support vectors. All three use the kernel 1 +
+x'z, that is straight lines with an intercept.
 """
 
 import matplotlib.pyplot as plt

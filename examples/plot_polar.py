@@ -1,10 +1,10 @@
 """Polar coordinates: the right features make a hard problem linear
 ================================================================
 
-A ring around another differs from it in one thing only, the distance from the centre. Written as radius and angle,
-(x1, x2) -> (r, theta), the two classes are two bands, and the widest margin between them is straight. Back in the
-plane that line is nearly a circle. The classifier does not know that an angle comes round to where it began: its line
-leans a little, and the curve has a step where the angle jumps from pi to -pi.
+Two concentric rings differ only in their distance from the centre. In polar coordinates, (x1, x2) -> (r, theta),
+the two classes are two bands, and a straight line separates them. In the original plane that line is nearly a circle.
+The classifier does not know that angles are periodic: its line is slightly tilted, and the curve has a jump where the
+angle changes from pi to -pi.
 """
 
 import matplotlib.pyplot as plt

@@ -1,11 +1,11 @@
 """Can a line separate two classes? Yes, with the line; or no, with the proof
 ==========================================================================
 
-A linear program looks for w and b with y (w'x + b) >= 1 at every point. Left, it finds them: the line it happened on,
-and beside it the one with the widest margin. Right, there are none, and the program says so with a proof that anybody
-can check: a mixture of a few points of one class (at the solid lines' ends, with their shares) is the same place as a
-mixture of a few points of the other (the dashed lines). A line with the classes on its two sides would have that
-place, the star, on both sides. The shaded hulls, all mixtures of a class, overlap; one common point is enough.
+A linear program looks for w and b with y (w'x + b) >= 1 at every point. Left: it finds a separating line, shown next to
+the one with the widest margin. Right: there is none, and the program returns a proof that is easy to check. A convex
+combination of a few points of one class (the ends of the solid lines, with their weights) equals a convex combination
+of a few points of the other class (dashed lines). A line that separates the classes would have this common point, the
+star, on both of its sides. The shaded convex hulls overlap; one common point is enough.
 """
 
 from typing import Any

@@ -3,10 +3,10 @@
 
 All of them minimise the same objective, 1/2 |w|^2 + C sum of slacks, on the same 600 points. Above: how far the
 objective is from the optimum at most, over iterations and over time. Below: the duality gap that each solver can
-prove by itself. Steps along a sub-gradient are cheap and soon near, but the last digits never come; Pegasos chooses
-its steps well and shares that fate. Coordinate descent and SMO work on the dual, and the barrier method solves a
-square system in every iteration: ten expensive ones do what hundreds of cheap ones do not. What that costs, the
-pictures on the right show.
+certify. Sub-gradient steps are cheap and make fast progress at first, but do not reach high accuracy, even with the
+step sizes of Pegasos. Coordinate descent and SMO work on the dual. The barrier method solves a linear system in every
+iteration: about ten expensive iterations reach an accuracy that hundreds of cheap ones do not. The pictures on the
+right show the time.
 """
 
 import matplotlib.pyplot as plt

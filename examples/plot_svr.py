@@ -1,10 +1,10 @@
-"""Support vector regression: a tube in which errors are free
-==========================================================
+"""Support vector regression: errors inside the tube cost nothing
+==============================================================
 
-Errors up to epsilon cost nothing, so that only the points on the edge of the tube and outside carry the curve: the
-support vectors, ringed. A narrow tube uses nearly all the points, a wide one a few, and a tube wider than the noise
-begins to lose the function itself. Kernel ridge regression, last, charges every error its square: its curve is as
-good, and it needs every point for it.
+Errors up to epsilon cost nothing, so only the points on the edge of the tube and outside it determine the curve: the
+support vectors, ringed. A narrow tube needs nearly all points, a wide one only a few, and a tube wider than the noise
+underfits. Kernel ridge regression, last, penalises the squared error of every point: its curve is as good, but it needs
+all points.
 """
 
 import matplotlib.pyplot as plt

@@ -30,6 +30,9 @@ GROUPS = (
     "separability Separability InseparabilityProof InseparableError Perceptron",
     "margin_report MarginReport displays.MarginDisplay explain",
     "explain Explanation displays.ExplanationDisplay margin_report shapley_values",
+    "MultipleKernelSVC MultipleKernelSVR SVC kernels.Columns kernels.Normalized",
+    "MultipleKernelSVR MultipleKernelSVC SVR kernels.Columns kernels.Normalized",
+    "KernelWeightsReport MultipleKernelSVC MultipleKernelSVR",
     "VirtualSVC invariances.shifts invariances.rotations SVC",
     "leave_one_out LeaveOneOutScores SVC SVR",
     "lagrangian Lagrangian margin_report SVC",
@@ -50,8 +53,8 @@ GROUPS = (
     "io.read_libsvm_model io.write_libsvm_model load save",
     "patch_sklearn unpatch_sklearn sklearn_is_patched",
     "validate_gram kernels.GramValidity kernels.Precomputed displays.GramDisplay",
-    "convert_regularization SVC LinearSVC svm.l1_min_c",
-    "svm.l1_min_c LinearSVC LinearSVCCV convert_regularization",
+    "convert_regularization SVC LinearSVC l1_min_c",
+    "l1_min_c LinearSVC LinearSVCCV convert_regularization",
     "large_scale.forecast_approximation LongFitWarning NystroemSVC NystroemSVR",
     "model_selection.Range SVCCV SVRCV",
     "kernels.Precomputed kernels.Callable validate_gram",
@@ -103,6 +106,10 @@ PAPERS = {
     "*Bioinformatics* 20, 467-476.",
     "histograms": "Barla, A., Odone, F. and Verri, A. (2003). Histogram intersection kernel for image classification. "
     "*ICIP*.",
+    "mkl": "Kloft, M., Brefeld, U., Sonnenburg, S. and Zien, A. (2011). lp-norm multiple kernel learning. *JMLR* 12, "
+    "953-997.",
+    "level": "Xu, Z., Jin, R., King, I. and Lyu, M. (2008). An extended level method for efficient multiple kernel "
+    "learning. *NIPS*.",
     "pca": "Schölkopf, B., Smola, A. and Müller, K.-R. (1998). Nonlinear component analysis as a kernel eigenvalue "
     "problem. *Neural Computation* 10, 1299-1319.",
     "kda": "Mika, S. and others (1999). Fisher discriminant analysis with kernels. *Neural Networks for Signal "
@@ -124,6 +131,8 @@ REFERENCES = {
     "SVCCV": "svm",
     "NuSVC": "nu",
     "VirtualSVC": "virtual",
+    "MultipleKernelSVC": "mkl level",
+    "MultipleKernelSVR": "mkl level",
     "NuSVCCV": "nu",
     "SVR": "svr",
     "SVRCV": "svr",

@@ -9,7 +9,9 @@ namespace LEVEL {
 constexpr int64_t WIDTH = LANES<double>;
 static_assert(JOINT_PADDING % WIDTH == 0);
 constexpr double INFINITE = __builtin_inf();
-constexpr double LEAST_CURVATURE = 1e-8;  // of the largest K_ii: a row without length has none, which would not bound its step
+// Of the largest K_ii, and of the loss's slope over the bound: a row without length has no curvature to bound its step, and a
+// step of less than the slope's rounding error is none.
+constexpr double LEAST_CURVATURE = 1e-8;
 constexpr double AT_BOUND = 1e-12;        // relative distance from the bound that is rounding
 
 struct Worst {
@@ -102,7 +104,7 @@ static void solve_row(const JointRows& r, int64_t i, double q) {
 static bool move(const JointRows& r, int64_t i, double floor) {
   const int64_t size = padded_rows(r), n = r.classes;
   double* A = r.A + i * n;
-  const double q = maximum(r.K[i * r.rows + i], floor);
+  const double q = maximum(r.K[i * r.rows + i], maximum(floor, LEAST_CURVATURE / r.bound[i]));
   for (int64_t k = 0; k < n; k++) r.b[k] = r.by_class[k * size + i] - q * A[k];
   solve_row(r, i, q);
   bool moved = false;

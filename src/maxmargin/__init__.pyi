@@ -64,14 +64,18 @@ from .svm import (
     LinearOneClassSVM,
     LinearSVC,
     LinearSVR,
+    MultipleKernelSVC,
+    MultipleKernelSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
     Perceptron,
     QuantileSVR,
     VirtualSVC,
+    l1_min_c,
 )
 from .svm.kernel.forecast import LongFitWarning
+from .svm.multiple_kernel import KernelWeightsReport
 from .svm.patching import patch_sklearn, sklearn_is_patched, unpatch_sklearn
 from .svm.perceptron import PerceptronReport
 from .svm.report import FitReport
@@ -104,6 +108,7 @@ __all__ = [
     "KernelPCA",
     "KernelRidge",
     "KernelRidgeCV",
+    "KernelWeightsReport",
     "Lagrangian",
     "LeaveOneOutScores",
     "LinearOneClassSVM",
@@ -114,6 +119,8 @@ __all__ = [
     "MMDResult",
     "MarginReport",
     "ModelFileError",
+    "MultipleKernelSVC",
+    "MultipleKernelSVR",
     "NuSVC",
     "NuSVCCV",
     "NuSVR",
@@ -149,6 +156,7 @@ __all__ = [
     "io",
     "kernel_methods",
     "kernels",
+    "l1_min_c",
     "lagrangian",
     "large_scale",
     "leave_one_out",

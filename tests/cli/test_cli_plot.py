@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from command_runner import call, refused
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -15,6 +15,7 @@ from maxmargin.cli._model import Model
 pytest.importorskip("matplotlib")
 
 MOONS, SIDES = make_moons(60, noise=0.2, random_state=0)
+TEN = make_classification(60, 10, random_state=0)
 
 
 def write(path, X, y):
@@ -28,10 +29,12 @@ def write(path, X, y):
         (SVC(), MOONS, SIDES, "decision function"),
         (LinearSVC(), MOONS, SIDES, "decision function"),
         (make_pipeline(StandardScaler(), SVC()), MOONS, SIDES, "decision function"),
-        (SVC(), *load_iris(return_X_y=True), "principal components"),
-        (make_pipeline(StandardScaler(), LinearSVC()), *load_iris(return_X_y=True), "principal components"),
+        (SVC(), *load_iris(return_X_y=True), "main directions"),
+        (make_pipeline(StandardScaler(), LinearSVC()), *load_iris(return_X_y=True), "main directions"),
+        (make_pipeline(StandardScaler(), SVC()), *TEN, "first residual direction"),
+        (LinearSVC(), *TEN, "first residual direction"),
         (OneClassSVM(nu=0.1), MOONS, None, "region"),
-        (OneClassSVM(nu=0.1), load_iris().data, None, "principal components"),
+        (OneClassSVM(nu=0.1), load_iris().data, None, "first residual direction"),
         (SVR(), MOONS[:, :1], MOONS[:, 1], "curve"),
         (SVR(), MOONS, MOONS[:, 0] * MOONS[:, 1], "predicted against true"),
     ],
@@ -42,6 +45,23 @@ def test_pictures(machine, X, y, what, tmp_path):
     assert result.exit_code == 0, result.output
     assert what in result.stdout
     assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_ten_columns_in_the_plane_of_the_decision_function():
+    """With the linear kernel, by its definition: the first principal component of what w'x leaves of the columns."""
+    from maxmargin.cli._pictures import _decision_plane
+
+    X, y = TEN
+    model = SVC(kernel="linear").fit(X, y)
+    _, _, places = _decision_plane(Model("", model, False), X)
+    f = model.decision_function(X)
+    np.testing.assert_allclose(places[:, 0], f)
+    columns, g = X - X.mean(axis=0), f - f.mean()
+    left = columns - np.outer(g, g @ columns) / (g @ g)  # the regression of each column on f
+    u, s, _ = np.linalg.svd(left, full_matrices=False)
+    first = u[:, 0] * s[0]
+    np.testing.assert_allclose(places[:, 1], first * np.sign(first @ places[:, 1]), atol=1e-6 * s[0])
+    assert abs(places[:, 1] @ g) < 1e-6 * s[0] * np.linalg.norm(g)
 
 
 def test_support_vectors_are_drawn_where_they_are():

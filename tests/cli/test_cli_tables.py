@@ -109,10 +109,41 @@ class TestColumns:
         text = " ".join(call("train", customers).stdout.split())
         assert "target 'churn', because it is the last column (--target to name another)" in text
 
+    def test_rows_in_the_order_of_time(self, tmp_path):
+        months = [f"{2000 + k // 12}-{k % 12 + 1:02d}" for k in range(120)]
+        (tmp_path / "t.csv").write_text("\n".join(["month,sold", *(f"{m},{k}.5" for k, m in enumerate(months))]))
+        drawn = found("train", tmp_path / "t.csv")
+        assert "the rows are in the order of 'month'" in drawn["tips"][0]
+        assert "--test-last" in drawn["tips"][0]
+        last = found("train", tmp_path / "t.csv", "--test-last")
+        assert last["n_train"] == 90
+        assert last["test"]["n"] == 30
+        assert last["test"]["baseline_mean"]["mae"] == pytest.approx(np.mean(np.arange(90, 120)) - np.mean(range(90)))
+        assert not any("--test-last" in tip for tip in last["tips"])
+        assert last["test"]["r2"] < 0 < drawn["test"]["r2"]  # a series goes on where the model has never been
+        shuffled = np.random.default_rng(0).permutation(months)
+        (tmp_path / "t.csv").write_text("\n".join(["month,sold", *(f"{m},{k}.5" for k, m in enumerate(shuffled))]))
+        assert not any("--test-last" in tip for tip in found("train", tmp_path / "t.csv")["tips"])
+
+    def test_a_column_that_gives_the_target_away(self, tmp_path):
+        rng = np.random.default_rng(0)
+        label = rng.permutation([0, 1] * 60)
+        rows = [f"{rng.normal():.3f},{10 + 5 * k},{rng.normal():.3f},{'yes' if k else 'no'}" for k in label]
+        (tmp_path / "t.csv").write_text("\n".join(["a,refund,b,lost", *rows]))
+        tips = found("train", tmp_path / "t.csv")["tips"]
+        assert "'refund' first of all (--drop)" in tips[0]
+        assert not any("tune" in tip or "rare" in tip for tip in tips)
+        tips = found("train", tmp_path / "t.csv", "--drop", "refund")["tips"]
+        assert not any("--drop" in tip for tip in tips)
+
+    def test_words_are_no_regression(self, customers):
+        text = " ".join(call("train", customers).stdout.split())
+        assert "because the target has 2 distinct texts (--task outliers to override)" in text
+
     def test_texts_without_classes(self, customers):
-        assert "which are no classes: choose another column with --target" in refused(
-            "train", customers, "--target", "customer_id"
-        )
+        message = refused("train", customers, "--target", "customer_id")
+        assert "which are no classes: choose another column with --target" in message
+        assert message.endswith(", such as 'income' or 'share' or 'churn'.")
 
     def test_a_text_column_alone(self, tmp_path):
         lines = ["review,stars", *(f"the film number {k} was {['great', 'awful'][k % 2]},{k % 2}" for k in range(80))]

@@ -90,7 +90,7 @@ class TestClasses:
         text = " ".join(result.stdout.split())
         for words in (
             "150 rows, 4 columns, target 'kind': 3 classes (setosa 50, versicolor 50, virginica 50)",
-            "task classify, because the target has 3 distinct texts (--task regress or --task outliers to override)",
+            "task classify, because the target has 3 distinct texts (--task outliers to override)",
             "112 rows to train, 38 held out",
             "duality gap",
             "naive baseline 0.316",
@@ -280,6 +280,7 @@ class TestMachine:
             (["--test-size", "1"], "--test-size"),
             (["--test-size", "0.2", "--test", "x.svm"], "give one of them"),
             (["--test-size", "0.999"], "cannot be divided"),
+            (["--test-last", "--test", "x.svm"], "--test and --test-last say different things"),
         ],
     )
     def test_options_that_make_no_sense(self, moons, options, words):

@@ -178,6 +178,23 @@ def test_slow_requests_are_ended(port):
     assert kept.count(b"200 OK") == 1
 
 
+def test_too_many_connections_do_not_stop_those_that_are_open(port, monkeypatch):
+    monkeypatch.setattr(_server, "CONNECTIONS_MAX", 2)
+    question = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=60) as first,
+        socket.create_connection(("127.0.0.1", port), timeout=60) as second,
+    ):
+        for connection in (first, second):
+            connection.sendall(question)
+            assert b"200 OK" in connection.recv(10_000)
+        refused = answered(port)
+        assert b"503 Service Unavailable" in refused
+        assert json.loads(refused.partition(b"\r\n\r\n")[2])["error"].startswith("There are too many connections")
+        first.sendall(question)
+        assert b"200 OK" in first.recv(10_000)
+
+
 def test_too_many_rows(model):
     client = Client(create_app(model, {HOST}, 10**8))
     body = json.dumps([{"size": 1, "colour": "red"}] * (ROWS_MAX + 1))

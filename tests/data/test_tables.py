@@ -190,6 +190,13 @@ class TestSurvey:
         }
         assert found["PassengerId"].note == "left out: an ID, 30 different whole numbers"
 
+    def test_ids_that_come_again(self):
+        codes = [1000.0 + k // 2 for k in range(60)]
+        found = self.plans(ID=codes, store_id=codes, patientId=codes, grid=codes, StoreID=[k % 5 for k in range(60)])
+        note = "left out: an ID, 30 different whole numbers; --text 'ID' takes them as categories"
+        assert found["ID"].note == note
+        assert [name for name, plan in found.items() if plan.form is None] == ["ID", "store_id", "patientId"]
+
     def test_na_is_a_word_where_the_column_says_so(self):
         assert self.plans(c=["AF", "NA", "EU", "NA"])["c"].form == "category NA"
         assert self.plans(c=["good", "NA", None, "NA"])["c"].form == "category NA"
@@ -203,6 +210,12 @@ class TestSurvey:
         assert plan.form == "number"
         assert plan.n_missing == 2
         assert "1 value is not a number and counts as missing ('unclear')" in plan.note
+
+    def test_times_with_and_without_fractions(self):
+        plan = self.plans(c=["1999-10-30 00:00:00", "2013-10-01 22:20:10.165196", "2013-10-01 22:20:10"])["c"]
+        assert plan.form == "date %Y-%m-%d %H:%M:%S > day hour"
+        assert (plan.n_missing, plan.n_distinct) == (0, 2)
+        assert plan.note.startswith("date as days, with hour beside")
 
     def test_days_and_months_that_the_values_leave_open_are_reported(self):
         plan = self.plans(c=["01/02/2020", "03/04/2021", "03/04/2021"])["c"]

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 import sklearn.svm
 from sklearn.datasets import load_iris, make_classification
 
-from maxmargin.svm import LinearSVC, l1_min_c
+from maxmargin import LinearSVC, l1_min_c
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

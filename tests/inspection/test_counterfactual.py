@@ -134,7 +134,7 @@ def test_what_does_not_exist_is_said():
             counterfactual(model, own, fixed=[0, 1])
         with pytest.raises(ValueError, match=r"bounds contradict each other for feature 0: from 2 to 1"):
             counterfactual(model, own, bounds=([2.0, 0.0], [1.0, 1.0]))
-        with pytest.raises(ValueError, match="target=7 is no class"):
+        with pytest.raises(ValueError, match="target=7 is not a class"):
             counterfactual(model, own, 7)
     with pytest.raises(ValueError, match="margin"):
         counterfactual(linear, X[0], margin=0.0)

@@ -11,6 +11,7 @@ import struct
 import sys
 import zlib
 
+import arc_digits
 import handwriting
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ from sklearn.datasets import load_digits
 from maxmargin import SVC
 from maxmargin.digits.pictures import load_picture
 from maxmargin.lab import drawn_digits
-from maxmargin.lab.drawn_digits import RADIUS, SIDE, digit_weights, digits, rendered, script
+from maxmargin.lab.drawings import RADIUS, SIDE, pixels, rendered
+from maxmargin.lab.drawn_digits import digit_weights, digits, script
 from maxmargin.lab.jobs import Run
+from maxmargin.lab.pen import written, written_digits
 from maxmargin.lab.requests import RequestError
 
 CIRCLE = [[0.5 + 0.3 * math.sin(t), 0.5 - 0.42 * math.cos(t)] for t in np.linspace(0, 2 * math.pi, 40)]
@@ -254,20 +257,23 @@ def test_warm_up_trains_the_model_that_the_page_begins_with(monkeypatch):
     assert len(drawn_digits._models) == 1
 
 
-PAGE = {"kernel": "rbf", "gamma": 0.001, "C": 5.0, "copies": True}  # what the page begins with
+PAGE = {"kernel": "rbf", "gamma": 0.001, "C": 5.0, "copies": True, "pen": True}  # what the page begins with
 
 
-def test_drawn_digits_are_read():
-    """Strokes that nothing was trained on: 97 of 100, more with the copies than without, and doubts where it errs."""
+@pytest.mark.parametrize("judge", [handwriting, arc_digits], ids=lambda judge: judge.__name__)
+def test_drawn_digits_are_read(judge):
+    """Strokes that nothing was trained on: 97 of 100, more than the plain model, and doubts where it errs."""
     random = np.random.default_rng(0)
     labels = np.arange(1000) % 10
-    drawings = [handwriting.written(int(k), random) for k in labels]
-    seen = np.array([np.rint(drawn_digits._image({"strokes": strokes})).ravel() for strokes in drawings])
+    drawings = [judge.written(int(k), random) for k in labels]
+    seen = np.array([pixels({"strokes": strokes}).ravel() for strokes in drawings])
     asked = drawn_digits._settings({"classifier": PAGE})
     model, sureness = drawn_digits._trained(asked, Run())
     right = model.predict(seen) == labels
     assert right.mean() >= 0.97
-    plain, _ = drawn_digits._trained({key: value for key, value in asked.items() if key != "copies"}, Run())
+    plain, _ = drawn_digits._trained(
+        {key: value for key, value in asked.items() if key not in ("copies", "pen")}, Run()
+    )
     assert right.mean() > np.mean(plain.predict(seen) == labels)
     sure = sureness(drawn_digits._leads(model.decision_function(seen), asked)) >= drawn_digits.SURE
     assert sure.mean() > 0.9
@@ -278,17 +284,39 @@ def test_drawn_digits_are_read():
     assert doubt["probability"] < drawn_digits.SURE
 
 
-def test_copies_are_named_and_belong_to_their_digit():
-    X, y = load_digits(return_X_y=True)
+@pytest.mark.parametrize("more", [{"copies": True}, {"pen": True}, {"copies": True, "pen": True}], ids=str)
+def test_support_vectors_are_the_rows_that_they_are_said_to_be(more):
+    X, _ = load_digits(return_X_y=True)
     names = {change.name: change for change in drawn_digits.TRANSFORMS}
-    copies = 0
+    kinds = set()
     for strokes in DRAWINGS.values():
-        for one in digits({"strokes": strokes, "classifier": PAGE})["support"]:
-            row = X[[one["index"]]] if one["copy"] is None else names[one["copy"]](X[[one["index"]]])
+        for one in digits({"strokes": strokes, "classifier": {"C": 5.0, **more}})["support"]:
+            kinds.add(one["copy"] if one["copy"] in (None, "pen") else "copy")
+            k = one["index"]
+            row = {None: X, "pen": written_digits()[0]}.get(one["copy"], X)[[k]]
+            row = names[one["copy"]](row) if one["copy"] in names else row
             assert one["image"] == row.reshape(8, 8).round().astype(int).tolist()
-            assert one["label"] == y[one["index"]]
-            copies += one["copy"] is not None
-    assert copies > 5
+            assert one["label"] == (k % 10 if one["copy"] == "pen" else load_digits().target[k])
+    assert kinds - {None} == {"copy" if name == "copies" else name for name in more}
+
+
+def test_the_script_learns_from_the_same_rows(capsys):
+    state = {"strokes": DRAWINGS[5], "classifier": {"kernel": "linear", "C": 0.01, "copies": True, "pen": True}}
+    names = {}
+    exec(script(state), names)
+    settings = drawn_digits._settings(state)
+    X, y = drawn_digits._images(settings)
+    assert np.array_equal(names["X"], X)
+    assert np.array_equal(names["y"], y)
+    assert names["label"] == digits(state)["label"]
+
+
+def test_written_digits_are_the_same_each_time():
+    X, y = written_digits(30, 1)
+    random = np.random.default_rng(1)
+    assert [
+        pixels({"strokes": [s.tolist() for s in written(int(k), random)]}).ravel().tolist() for k in y
+    ] == X.tolist()
 
 
 def test_probability_is_the_share_of_right_answers():

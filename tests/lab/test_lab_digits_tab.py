@@ -14,7 +14,8 @@ import pytest
 from lab_browser import PHONE, Tab, excused, expect, idle, link
 from sklearn.datasets import load_digits
 
-from maxmargin.lab.drawn_digits import TRANSFORMS, _with_copies
+from maxmargin.lab.drawn_digits import TRANSFORMS, _images
+from maxmargin.lab.pen import written_digits
 
 image = pytest.importorskip("PIL.Image")
 
@@ -123,7 +124,7 @@ def test_scores_votes_and_image_against_an_oracle(digits: Digits, watch: SimpleN
     """The 45 models of scikit-learn, which count each other's votes, on the numbers on the screen."""
     from sklearn.svm import SVC
 
-    X, y = _with_copies(*load_digits(return_X_y=True))
+    X, y = _images({"copies": True, "pen": True})
     slow = SVC(kernel="rbf", gamma=0.001, C=5.0, tol=1e-6, decision_function_shape="ovo").fit(X, y)
     with digits.page.expect_response("**/api/digits") as response:
         digits.press("Example")
@@ -145,13 +146,14 @@ def test_scores_votes_and_image_against_an_oracle(digits: Digits, watch: SimpleN
     excused(watch, "willReadFrequently")  # the page itself reads no pixels
     paper, full = 255, int("1c", 16)
     assert ink == pytest.approx([paper + (full - paper) * value / 16 for value in seen.ravel()], abs=1.5)
-    # the support vectors are training images or their copies, with their labels; those of the answer speak for it
+    # the support vectors are training rows with their labels; those of the answer speak for it
     changes = {change.name: change for change in TRANSFORMS}
     for entry in answer["support"]:
-        row = X[[entry["index"]]]
-        row = row if entry["copy"] is None else changes[entry["copy"]](row)
+        rows, labels = written_digits() if entry["copy"] == "pen" else (X, y)
+        row = rows[[entry["index"]]]
+        row = changes[entry["copy"]](row) if entry["copy"] in changes else row
         assert (row.round().reshape(8, 8) == entry["image"]).all()
-        assert y[entry["index"]] == entry["label"]
+        assert labels[entry["index"]] == entry["label"]
         assert (entry["contribution"] > 0) == (entry["label"] == answer["label"])
     words = digits.panel.locator(".thumb .words").all_inner_texts()
     assert [text.split()[1] for text in words] == [str(entry["label"]) for entry in answer["support"]]
@@ -167,7 +169,13 @@ def test_other_models(digits: Digits) -> None:
     digits.panel.get_by_label("Kernel").select_option("linear")
     expect(digits.panel.get_by_label("Sigma σ", exact=True)).to_be_hidden()
     digits.type("C", "0.01")
-    assert digits.state["classifier"] == {"kernel": "linear", "C": 0.01, "multiclass": "ovr", "copies": True}
+    assert digits.state["classifier"] == {
+        "kernel": "linear",
+        "C": 0.01,
+        "multiclass": "ovr",
+        "copies": True,
+        "pen": True,
+    }
     digits.looks_like("1")
     digits.type("C", "-1")
     expect(digits.panel.locator(".field.wrong .error")).to_have_text("C must be above 0.")
@@ -319,7 +327,7 @@ STRANGE = [
 def test_strange_links(digits: Digits, k: int) -> None:
     digits.go(STRANGE[k])
     expect(digits.hint).to_be_visible()
-    model = {"kernel": "rbf", "gamma": 0.001, "C": 5, "multiclass": "ovo", "copies": True}
+    model = {"kernel": "rbf", "gamma": 0.001, "C": 5, "multiclass": "ovo", "copies": True, "pen": True}
     assert digits.state == {"strokes": [], "classifier": model}
 
 

@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner
 from lab_browser import expect, painted, ready, until
 
-from maxmargin import SVC
+from maxmargin import SVC, CountErrorsSVC, InseparableError
 from maxmargin.cli import main
 from maxmargin.lab import export, show
 from maxmargin.lab.lifting import AXES, lift
+from maxmargin.lab.site import TRACES
 
 browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
@@ -55,6 +56,54 @@ def test_the_page_s_solver_finds_the_objective_of_the_library(modules: Any) -> N
         assert found["converged"]
         assert found["dual"] == pytest.approx(best, rel=1e-6)
         assert found["primal"] == pytest.approx(best, rel=1e-6)
+
+
+COUNT = "(given) => import('/static/js/classify/counting.js').then((m) => given.map((one) => m.leastErrors(...one)))"
+
+
+def test_errors_are_counted_as_the_library_counts_them(modules: Any) -> None:
+    """Pairs and triples of the plane against branch and bound; from C = 0.01, where w = 0 is best, to hard margins."""
+    asked = []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        n = int(random.integers(2, 13))
+        X = random.normal(size=(n, 2)).round(2)
+        y = np.where(X[:, 0] + 0.7 * random.normal(size=n) > 0, 1, -1)
+        y[:2] = [-1, 1]
+        asked.append([X.tolist(), y.tolist(), float(10.0 ** random.uniform(-2, 3))])
+    kinds = set()
+    for (X, y, C), found in zip(asked, modules.evaluate(COUNT, asked), strict=True):
+        best = CountErrorsSVC(C=C).fit(X, y)
+        counted = np.count_nonzero(np.array(y) * (np.array(X) @ found["w"] + found["b"]) < 1 - 1e-6)
+        assert found["objective"] == pytest.approx(best.objective_, rel=1e-5)
+        assert found["objective"] == pytest.approx(np.dot(found["w"], found["w"]) + C * counted)
+        kinds.add((found["w"] == [0, 0], counted > 0))
+    assert len(kinds) == 3  # w = 0, with errors and without
+
+
+def test_hulls_meet_where_no_line_separates(modules: Any) -> None:
+    """The point in both hulls is the sum that its weights say; there is one where the library finds no margin."""
+    asked = []
+    for seed in range(80):
+        random = np.random.default_rng(seed)
+        sizes = random.integers(3, 9, 2)
+        asked.append([(random.normal(size=(n, 2)) + k * random.uniform(0, 3)).tolist() for k, n in enumerate(sizes)])
+    call = "(given) => import('/static/js/local/hulls.js').then((m) => given.map((one) => m.commonPoint(...one)))"
+    met = 0
+    for (A, B), found in zip(asked, modules.evaluate(call, asked), strict=True):
+        try:
+            SVC(kernel="linear", C=np.inf).fit(A + B, [0] * len(A) + [1] * len(B))
+        except InseparableError:
+            met += 1
+            for own, terms in ((A, found["a"]), (B, found["b"])):
+                weights = np.array(terms)[:, 2]
+                assert weights.min() > 0
+                assert weights.sum() == pytest.approx(1)
+                assert weights @ np.array(terms)[:, :2] == pytest.approx(np.array(found["meet"]))
+                assert all(term[:2] in own for term in terms)
+        else:
+            assert found is None
+    assert 10 < met < 70
 
 
 @pytest.mark.parametrize("which", AXES)
@@ -106,13 +155,25 @@ def test_the_command_writes_a_page_that_needs_no_server(browser: Any, tmp_path: 
     for solver in ("pegasos", "perceptron", "coordinate_descent"):
         page.locator("#panel-step").get_by_label("Solver", exact=True).select_option(solver)
         until(page, lambda: "step" in place.inner_text())
-    page.locator("#panel-step").get_by_label("Solver", exact=True).select_option("barrier")
-    expect(page.locator("#panel-step .hint").first).to_contain_text("the other solvers run in the installed lab")
+    offered = page.locator("#panel-step").get_by_label("Solver", exact=True).locator("option")
+    assert offered.evaluate_all("(list) => list.map((item) => item.value)") == list(TRACES)
     page.get_by_role("tab", name="Lift").click()
     expect(page.locator("#panel-lift .sentences")).to_contain_text("separates the classes")
     page.get_by_role("button", name="Tours").click()
     page.get_by_role("button", name="The margin").click()
     expect(page.locator("#tour .text")).to_contain_text("Which w is the best?")
+    go_on = page.get_by_role("button", name="Next")
+    for _ in range(3):
+        go_on.click()
+    expect(comment).to_contain_text("one point is in the hulls of class 1 and of class 2")
+    go_on.click()
+    go_on.click()
+    expect(page.locator("#panel-classify .caption").last).to_contain_text(
+        "B: counts errors, C = 10: margin 0.214, 17 points"
+    )
+    page.get_by_role("button", name="Tours").click()
+    page.get_by_role("button", name="How solvers think").click()
+    expect(page.locator("#tour b")).to_have_text("How solvers think, 1 of 5")  # without that of solvers elsewhere
     page.goto("about:blank")
     page.goto(link)
     ready(page)

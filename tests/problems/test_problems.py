@@ -169,6 +169,17 @@ def test_feasible_is_inside_bounds_and_meets_totals(drawn):
 
 
 @given(any_problem())
+@settings(max_examples=100, deadline=None)
+def test_feasible_leaves_one_side_of_the_tube(drawn):
+    """What both multipliers of a row share is not in f, and costs epsilon in the dual objective: a solution that kept
+    it would report a smaller objective than its coefficients have."""
+    problem, point = drawn
+    if problem.kind == "eps_svr":
+        above, below = np.split(problem.feasible(point), 2)
+        assert not ((above > 0) & (below < 0)).any()
+
+
+@given(any_problem())
 @example((SMALL, np.zeros(4)))
 @settings(max_examples=100, deadline=None)
 def test_start_is_feasible(drawn):

@@ -901,11 +901,11 @@ def test_the_estimate_is_the_gap_where_nothing_moves(loss, intercept):
     problem = wide(loss, intercept)
     rng = np.random.default_rng(1)
     beta = problem.feasible(0.05 * problem.y * problem.weight * rng.random(problem.n_rows))
-    descent = coordinate_descent.Descent(problem, 0.1, Start(problem.w_of(beta), 0.7, beta))
+    descent = coordinate_descent.Descent(problem, 0.1, Start(problem.sums_of(beta), 0.7, beta))
     descent.q[:] = np.inf
     descent.sweep(1, 0.0, 0.0, False, Control())
     b = 0.7 if intercept == "free" else problem.b_of(beta)
-    primal, dual = objective(problem, problem.w_of(beta), b), problem.dual(beta)
+    primal, dual = objective(problem, problem.sums_of(beta), b), problem.dual(beta)
     assert descent.state.gap == pytest.approx((primal - dual) / primal, rel=1e-9)
 
 

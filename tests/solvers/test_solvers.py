@@ -21,12 +21,14 @@ from maxmargin import problems
 from maxmargin.kernels import RBF, Linear
 from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import KernelGram, StoredGram
+from maxmargin.kernels.gram.tiled import TiledGram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.solvers import SMO, CrammerSinger, choose_solver, solvers_for
 from maxmargin.solvers import SOLVERS as EVERY_SOLVER
 from maxmargin.solvers.active_set import ActiveSet
+from maxmargin.solvers.active_set import solver as active_set
 from maxmargin.solvers.hulls import nearest_points
 from reference import crammer_singer, qp
 
@@ -699,3 +701,61 @@ def test_a_quadratic_program_whose_solution_is_zero():
     solution = EVERY_SOLVER["qp_dual"].solve(problem, gram, tol=1e-3, control=Control())
     assert not solution.a.any()
     assert solution.status is Status.OPTIMAL
+
+
+def test_multipliers_that_overflow_float32_leave_single_precision():
+    """Of a hard margin multipliers may reach 1e39, whose products float32 does not hold: no comparison with NaN is
+    true, and phases that wait for one would go on for ever."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((1100, 3)), rng.permutation(np.repeat([-1.0, 1.0], 550))
+    start = np.zeros(len(y))
+    start[[np.argmax(y), np.argmin(y)]] = 1e39, -1e39
+    gram = TiledGram(RBF(gamma=0.5).resolve(X), X, 1)
+    with np.errstate(all="ignore"):
+        problem = problems.c_svc(y, np.full(len(y), math.inf))
+        found = ActiveSet().solve(problem, gram, tol=0.5, control=Control(max_iter=2000), start=start)
+    assert found.status is Status.MAX_ITER
+    assert np.isfinite(found.a).all()
+
+
+@pytest.mark.parametrize("values", [40_000, 1])
+def test_updates_in_slices_change_no_bit(values, monkeypatch):
+    """Between slices the clock is looked at; a row's sum does not depend on which others are computed with it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((900, 4)), np.where(rng.random(900) < 0.5, -1.0, 1.0)
+    monkeypatch.setattr(active_set, "ONE_BLOCK_MAX_VARIABLES", 100)
+
+    def solved(values):
+        monkeypatch.setattr(active_set, "SLICE_MAX_VALUES", values)
+        gram = TiledGram(RBF(gamma=0.5).resolve(X), X, 1)
+        gram.single_is_exact = False
+        solver = ActiveSet(smallest=64, largest=128)
+        return solver.solve(problems.c_svc(y, np.full(len(y), 10.0)), gram, tol=1e-4, control=Control())
+
+    expected, found = solved(10**12), solved(values)
+    assert found.status is Status.OPTIMAL
+    assert found.n_iter == expected.n_iter
+    np.testing.assert_array_equal(found.a, expected.a)
+    np.testing.assert_array_equal(found.f, expected.f)
+
+
+def test_a_round_that_is_stopped_is_undone(monkeypatch):
+    """A stop between two slices leaves f of the variables before the round: they and f belong together."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((900, 4)), np.where(rng.random(900) < 0.5, -1.0, 1.0)
+    kernel = RBF(gamma=0.5).resolve(X)
+    monkeypatch.setattr(active_set, "SLICE_MAX_VALUES", 1)
+    stopped = 0
+    for checks in range(3, 60, 7):
+        control = Control()
+        calls = iter(range(10**9))
+        monkeypatch.setattr(
+            type(control), "stop", lambda self, c=checks, n=calls: Status.DEADLINE if next(n) > c else None
+        )
+        gram = TiledGram(kernel, X, 1)
+        problem = problems.c_svc(y, np.full(len(y), 10.0))
+        found = ActiveSet(smallest=64, largest=128).solve(problem, gram, tol=1e-6, control=control)
+        stopped += found.status is Status.DEADLINE
+        f = kernel.matrix(X, X) @ problem.coefficients(found.a)
+        np.testing.assert_allclose(found.f, f, atol=1e-5 * (1.0 + np.abs(found.a).sum()))
+    assert stopped > 3

@@ -101,7 +101,7 @@ def test_refusals():
         VirtualSVC(SVC(), [lambda Z: Z * np.inf]).fit(X, y)
     with pytest.raises(TypeError, match="transforms must be functions"):
         VirtualSVC(SVC(), ["shift"]).fit(X, y)
-    with pytest.raises(TypeError, match="KNeighborsClassifier has none"):
+    with pytest.raises(TypeError, match="got KNeighborsClassifier"):
         VirtualSVC(KNeighborsClassifier()).fit(X, y)
     with pytest.raises(ValueError, match="784 pixels, but the points have 3 features"):
         VirtualSVC(SVC(), shifts((28, 28))).fit(X, y)

@@ -48,6 +48,7 @@ TABLE_OPTIONS = ("drop", "keep", "id", "text", "decimal", "dates", "missing")
 NAMELESS = re.compile(r"column \d+")
 LABELS_MAX = 1000  # classes of one-vs-one: half a million problems
 LABELS_MAX_SHARE = 0.5  # of the rows: more different labels than that are no classes
+TARGETS_SHOWN = 3  # columns that are named where the last one is no target
 NUMBERS_MIN_SHARE = 0.5  # of the targets of a regression that must be numbers; rows with others are left out
 RARE_SHARE = 200  # rows for each time that a category must occur to have a column of its own, up to
 RARE_MAX = 5
@@ -112,7 +113,10 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
     decimal = {"comma": ",", "point": ".", None: None}[options["decimal"]]
     y = None
     if target is not None:
-        known, y = _targets(table[target], target, file.name, options["task"], decimal, voice)
+        try:
+            known, y = _targets(table[target], target, file.name, options["task"], decimal, voice)
+        except UserError as error:  # it ends with the remedy: another column
+            raise UserError(f"{str(error).removesuffix('.')}{_such_as(table, target)}.") from None
         table = table.take(known)
     features = table.select([name for name in table.columns if name != target])
     dropped = [*lists["drop"], *lists["id"]]
@@ -205,6 +209,13 @@ def _targets(
             f"({shown})."
         )
     return np.flatnonzero(readable), values[readable]
+
+
+def _such_as(table: Table, name: str) -> str:
+    """Columns that could be a target instead: the last of those that are learnt from as they are."""
+    usable = [p.name for p in survey(table) if p.form is not None and p.form.startswith(("number", "category"))]
+    shown = [repr(other) for other in usable if other != name][-TARGETS_SHOWN:]
+    return f", such as {' or '.join(shown)}" if shown else ""
 
 
 def _target_form(words: dict[str, int], task: str, decimal: str | None) -> str:

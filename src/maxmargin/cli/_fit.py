@@ -33,6 +33,7 @@ from maxmargin.cli._estimator import (
 from maxmargin.cli._model import Model
 from maxmargin.cli._options import Voice, counted, plain
 from maxmargin.data.formats import format_of
+from maxmargin.data.forms import numbers_of
 from maxmargin.data.layout import TARGETS
 from maxmargin.data.source import Source
 from maxmargin.data.survey import ColumnPlan
@@ -47,6 +48,7 @@ HELD_OUT = 0.25
 READING = ("format", "header", "zero_based")  # options that say how a file is to be read
 UNSCALED = ("chi2", "intersection", "additive_chi2")  # kernels of histograms, which scaling would spoil
 CLASSES_SHOWN = 8
+SERIES_MIN_DISTINCT = 0.9  # of the rows: dates that come more often are no series of one thing
 
 
 def check_cluster(address: str | None, svm: Any) -> None:
@@ -94,6 +96,7 @@ class Work:
     dask: str | None = None
     target_spread: float = 1.0
     target: str | None = None
+    ordered_by: str | None = None  # a column of dates in whose order the rows stand, from which the test was drawn
 
 
 def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], voice: Voice) -> Work:
@@ -112,7 +115,7 @@ def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], vo
 
         scaler = StandardScaler(with_mean=False)
     estimator = make_estimator(task, parameters, None if y is None or task != "classify" else np.unique(y))
-    lines = [*describe(data, task, y), *why(options["task"], task, reason)]
+    lines = [*describe(data, task, y), *why(options["task"], task, reason, data.y)]
     if options["target"] is None and data.target is not None and data.target.lower() not in TARGETS:
         lines.append(f"target {data.target!r}, because it is the last column (--target to name another)")
     X, X_test, y_test, split = data.X, None, None, "all rows to train, and no test"
@@ -121,7 +124,21 @@ def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], vo
         split = f"all rows to train, and {about} for the test"
     elif options["test_size"] != 0:
         share = HELD_OUT if options["test_size"] is None else options["test_size"]
-        X, X_test, y, y_test, split = _split(X, y, task, share, parameters["seed"], voice)
+        n_test = math.ceil(share * data.n)
+        if n_test >= data.n:
+            raise UserError(f"{counted(data.n, 'row')} cannot be divided into training and test: say --test-size 0.")
+        if options["test_last"]:
+            train, test = np.split(np.arange(data.n), [data.n - n_test])
+            how = "the last ones"
+        else:
+            train, test, how = _drawn(task, y, n_test, data.n, parameters["seed"], voice)
+        if task == "classify" and y is not None and len(np.unique(y[train])) < 2:
+            raise UserError(
+                f"{counted(data.n, 'row')} leave one class to train on: say --test-size 0, or give more rows."
+            )
+        split = f"{counted(len(train), 'row')} to train, {len(test):,} held out for the test ({how})"
+        X, X_test = take(X, train), take(X, test)
+        y, y_test = (None, None) if y is None else (y[train], y[test])
     spread = in_target_units(estimator, y) if task == "regress" and scale is not False else 1.0
     address = options.get("dask")
     check_cluster(address, estimator)
@@ -133,6 +150,7 @@ def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], vo
         address,
         spread,
         data.target,
+        None if options["test"] is not None or options["test_last"] else _ordered_by(data),
     )
 
 
@@ -231,14 +249,10 @@ def target_of(task: str, y: Array | None, source: str) -> Array | None:
     return as_numbers(y, source) if task == "regress" else as_labels(y)
 
 
-def _split(X: Any, y: Array | None, task: str, share: float, seed: int, voice: Voice) -> tuple[Any, Any, Any, Any, str]:
+def _drawn(task: str, y: Array | None, n_test: int, n: int, seed: int, voice: Voice) -> tuple[Array, Array, str]:
     """Rows to train and rows to test on, at random; of every class the same share, where that is possible."""
     from sklearn.model_selection import train_test_split
 
-    n = X.shape[0]
-    n_test = math.ceil(share * n)
-    if n_test >= n:
-        raise UserError(f"{counted(n, 'row')} cannot be divided into training and test: say --test-size 0.")
     by_class = None
     if task == "classify" and y is not None:
         labels, counts = np.unique(y, return_counts=True)
@@ -250,12 +264,18 @@ def _split(X: Any, y: Array | None, task: str, share: float, seed: int, voice: V
                 f"Note: the test is not stratified: of label {rare} there is {counted(int(counts.min()), 'row')}."
             )
     train, test = train_test_split(np.arange(n), test_size=n_test, random_state=seed, stratify=by_class)
-    train, test = np.sort(train), np.sort(test)
-    if task == "classify" and y is not None and len(np.unique(y[train])) < 2:
-        raise UserError(f"{counted(n, 'row')} leave one class to train on: say --test-size 0, or give more rows.")
     how = "at random" + (", of every class the same share" if by_class is not None else "")
-    about = f"{counted(len(train), 'row')} to train, {len(test):,} held out for the test ({how}; --seed {seed})"
-    return take(X, train), take(X, test), None if y is None else y[train], None if y is None else y[test], about
+    return np.sort(train), np.sort(test), f"{how}; --seed {seed}"
+
+
+def _ordered_by(data: Rows) -> str | None:
+    """A column of dates in whose order the rows stand, hardly any of them twice: a series."""
+    for plan in data.plans:
+        if plan.form is not None and plan.form.startswith("date ") and plan.n_distinct > SERIES_MIN_DISTINCT * data.n:
+            days = numbers_of(data.X[plan.name], plan.form)[:, 0]
+            if (np.diff(days) >= 0).all():  # not so where one is missing
+                return plan.name
+    return None
 
 
 def describe(data: Any, task: str, y: Array | None) -> list[str]:
@@ -278,8 +298,10 @@ def _spread(task: str, y: Array) -> str:
     return f"{counted(len(labels), 'class')} ({', '.join(shown)}{', ...' if len(labels) > CLASSES_SHOWN else ''})"
 
 
-def why(requested: str, task: str, reason: str) -> list[str]:
+def why(requested: str, task: str, reason: str, y: Array | None) -> list[str]:
+    """The task that was found, the reason, and the others that this target could have."""
     if requested != "auto":
         return []
-    others = " or ".join(f"--task {other}" for other in WORDS if other != task)
+    of_words = y is not None and y.dtype.kind not in "fiu"
+    others = " or ".join(f"--task {it}" for it in WORDS if it != task and not (it == "regress" and of_words))
     return [f"task {task}, because {reason} ({others} to override)"]

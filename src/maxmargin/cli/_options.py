@@ -104,6 +104,11 @@ def learning_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., 
             type=click.FloatRange(0, 1, max_open=True),
             help=f"Share of the rows to hold out for the test; 0 {does} on all.  [default: 0.25]",
         ),
+        click.option(
+            "--test-last",
+            is_flag=True,
+            help="Hold out the last rows instead of rows at random: for rows in the order of time.",
+        ),
     )
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,8 +121,10 @@ def learning_options(does: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
 def check_test_options(options: dict[str, Any]) -> None:
     """Refuse a test that is both a file and a part of the rows."""
-    if options["test"] is not None and options["test_size"] is not None:
-        raise UserError("--test and --test-size say different things about the test: give one of them.")
+    if options["test"] is not None:
+        for name, given in (("--test-size", options["test_size"] is not None), ("--test-last", options["test_last"])):
+            if given:
+                raise UserError(f"--test and {name} say different things about the test: give one of them.")
 
 
 def number_or(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from maxmargin.cli._model import Model
 from maxmargin.cli._options import Voice, counted
 from maxmargin.data.table import Table
 from maxmargin.data.table_encoder import TableEncoder
-from maxmargin.displays import MarginDisplay, ProjectionDisplay, RegressionDisplay
-from maxmargin.displays._figure import BLUE, axes_of
+from maxmargin.displays import MarginDisplay, RegressionDisplay
+from maxmargin.displays._figure import BLUE, CLASSES, MARKERS, axes_of
+from maxmargin.kernels import Kernel, Linear
 from maxmargin.runtime.validation import Array
 
 ALL_MARKERS_MAX_AREA = 16_000.0  # square points of print that all points take together, before they hide each other
-PLANE_MIN_ROWS = 3  # rows that a plane of principal components needs
+PLANE_MIN_ROWS = 3  # rows that span a plane
+DECISION = "decision function f"
 
 
 def draw(model: Model, points: Any, seed: int, many: int, voice: Voice) -> tuple[str, Any]:
@@ -89,28 +92,59 @@ def _against(model: Model, X: Any, y: Array) -> tuple[str, Any]:
 
 
 def _projection(model: Model, X: Any, y: Array | None) -> tuple[str, Any]:
-    """The plane of the first two principal components in the model's feature space."""
-    from sklearn.pipeline import Pipeline
-
-    from maxmargin.kernel_methods.pca import KernelPCA
-
+    """More columns than a plane has: in the plane that the model decides by, coloured by prediction."""
     n = X.shape[0]
     if n < PLANE_MIN_ROWS:
         raise UserError(f"{counted(n, 'row')} span no plane: give at least {PLANE_MIN_ROWS}.")
-    Z = Pipeline(model.estimator.steps[:-1]).transform(X) if len(model.steps) > 1 else X
     predicted = model.estimator.predict(X)
     shown = np.where(predicted > 0, "inside", "outside") if model.task == "outliers" else predicted
-    kernel = getattr(model.svm, "kernel_", "linear")
-    pca = KernelPCA(n_components=2, kernel=kernel).fit(Z)
-    display = ProjectionDisplay.from_estimator(pca, Z, shown).plot(legend=False)
+    what, axis_names, places = _decision_plane(model, X)
+    figure, ax = axes_of(None)
+    for k, name in enumerate(np.unique(shown)):
+        style = {"color": CLASSES[k % len(CLASSES)], "marker": MARKERS[k % len(MARKERS)], "label": str(name)}
+        ax.scatter(*places[shown == name].T, s=30, edgecolor="white", linewidth=0.4, **style)
     title = f"{type(model.svm).__name__}, coloured by prediction"
     if y is not None and model.task == "classify":
         wrong = predicted != y
         if wrong.any():
-            display.ax_.scatter(
-                *display.Z[wrong].T, marker="x", s=45, color="black", linewidth=1.5, label="misclassified"
-            )
+            ax.scatter(*places[wrong].T, marker="x", s=45, color="black", linewidth=1.5, label="misclassified")
         title += f"; {int(wrong.sum()):,} of {n:,} wrong"
-    display.ax_.set_title(title)
-    display.ax_.legend(framealpha=0.9, fontsize="small", ncols=1 + len(np.unique(shown)) // 12)
-    return "the first two kernel principal components, coloured by prediction", display.figure_
+    if axis_names[0] == DECISION:
+        ax.axvline(0, color="0.1", linewidth=2.4, label="f = 0, the boundary", zorder=0)
+        for level, label in ((-1, None), (1, "f = ±1, the margin")) if model.task == "classify" else ():
+            ax.axvline(level, color="0.1", linewidth=1.2, label=label, zorder=0)
+    ax.set(title=title, xlabel=axis_names[0], ylabel=axis_names[1])
+    ax.legend(framealpha=0.9, fontsize="small", ncols=1 + len(np.unique(shown)) // 12)
+    return f"{what}, coloured by prediction", figure
+
+
+def _decision_plane(model: Model, X: Any) -> tuple[str, tuple[str, str], Array]:
+    """(what, names of the axes, places of the rows).
+
+    Of one decision function f: f and, of what f leaves of the feature vectors, the first principal component, K being
+    the kernel matrix, P K P with P = I - f f' / f'f on centred f. Of several functions: their two principal components.
+    """
+    from sklearn.pipeline import Pipeline
+
+    from maxmargin.kernel_methods.pca import KernelPCA
+
+    Z = Pipeline(model.estimator.steps[:-1]).transform(X) if len(model.steps) > 1 else X
+    svm = copy.copy(model.svm)
+    if "decision_function_shape" in svm.get_params():
+        svm.set_params(decision_function_shape="ovo")  # votes jump, the functions that cast them do not
+    f = np.asarray(svm.decision_function(Z), np.float64).reshape(X.shape[0], -1)
+    centred = f - f.mean(axis=0)
+    if f.shape[1] > 1:
+        left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+        shares = sizes**2 / max(float(sizes @ sizes), np.finfo(float).tiny)
+        names = [f"decision functions, component {k + 1} ({shares[k]:.0%} of the variance)" for k in range(2)]
+        return "the two main directions of the decision functions", (names[0], names[1]), left[:, :2] * sizes[:2]
+    kernel: Kernel = getattr(svm, "kernel_", None) or Linear()
+    K = kernel(Z)
+    direction = centred / max(float(np.linalg.norm(centred)), np.finfo(float).tiny)
+    rest = K - direction @ (direction.T @ K)
+    rest -= (rest @ direction) @ direction.T
+    pca = KernelPCA(n_components=1, kernel="precomputed")
+    residual = pca.fit_transform((rest + rest.T) / 2)
+    name = "first residual direction"
+    return f"the plane of the decision function and the {name}", (DECISION, name), np.hstack([f, residual])

@@ -38,6 +38,7 @@ IMPORTANT_SHOWN = 8
 IMPORTANT_MIN_LOSS = 0.0005  # of score: less prints as 0.000
 BETTER_GAP = 0.02  # between the scores of two models, from which on one is called better
 ADVICE_MIN_ROWS = 20  # of a test that says something
+SUSPICIOUS_SCORE = 0.99  # from which on nothing is left to gain, and a column may give the target away
 OVERFIT_GAP = 0.1  # between the scores of training and test rows
 
 
@@ -119,7 +120,7 @@ def _tested(work: Work, model: Model, voice: Voice, judged_by: str | None) -> tu
         if not shown:
             voice.say(f"  none: shuffling a single column does not lower the {name}")
     voice.say(f"\n{found.verdict}")
-    tips = advice(work, model, found, train, linear)
+    tips = advice(work, model, found, train, linear, next(iter(important), None))
     for tip in tips:
         voice.say(f"Tip: {tip}")
     return found, {"train_score": train, "linear_score": linear, "importances": important, "tips": tips}
@@ -218,10 +219,22 @@ def importances(model: Model, X: Any, y: Array | None, judged_by: str | None) ->
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def advice(work: Work, model: Model, found: Any, train: float | None, linear: float | None) -> list[str]:
-    """How to do better, from what the scores show."""
+def advice(
+    work: Work, model: Model, found: Any, train: float | None, linear: float | None, first: str | None
+) -> list[str]:
+    """How to do better, from what the scores show; ``first`` is the column that matters most."""
     _, score, (low, high), _ = found.judged()
-    tips = []
+    tips, perfect = [], score >= SUSPICIOUS_SCORE
+    if perfect and first is not None:
+        tips.append(
+            "hardly a mistake is left: make sure that no column repeats the target or is known only after it, "
+            f"{first!r} first of all (--drop)."
+        )
+    if work.ordered_by is not None:
+        tips.append(
+            f"the rows are in the order of {work.ordered_by!r}, and those of the test lie among the others: "
+            "--test-last tests on the last ones, as a forecast is tested."
+        )
     if train is not None and train - score > OVERFIT_GAP and len(found.truth) >= ADVICE_MIN_ROWS:
         tips.append(
             "the model is much better on the rows it was trained on (overfitting): try a smaller --C or --gamma."
@@ -230,15 +243,15 @@ def advice(work: Work, model: Model, found: Any, train: float | None, linear: fl
         how = "better" if linear - score > BETTER_GAP else "as good"
         tips.append(f"a linear model is {how}: try --kernel linear, which is faster and easier to explain.")
     weighted = getattr(model.svm, "class_weight", None) is not None
-    if work.task == "classify" and work.y is not None and is_imbalanced(work.y) and not weighted:
+    if work.task == "classify" and work.y is not None and is_imbalanced(work.y) and not weighted and not perfect:
         labels, counts = np.unique(work.y, return_counts=True)
         rare = f"label {labels[np.argmin(counts)]} is rare ({counts.min() / len(work.y):.1%} of the rows)"
         tips.append(f"{rare}: --class-weight balanced finds more such rows, with more false alarms.")
-    offered = [plan.name for plan in work.plans if plan.form is None and "--text" in plan.note]
+    offered = [plan.name for plan in work.plans if plan.form is None and "takes its words" in plan.note]
     if offered:
         tips.append(f"the words of {offered[0]!r} may help: --text {offered[0]!r}.")
     tuned = hasattr(model.svm, "best_params_") or "maxmargin tune" in found.verdict
-    if not tuned and (high - low < 0.5 or not tips):
+    if not tuned and not perfect and (high - low < 0.5 or not tips):
         tips.append("maxmargin tune with the same options looks for a better C and gamma.")
     return tips
 

@@ -40,7 +40,7 @@ WAITING_SECONDS = 30.0  # for a worker
 HEAD_SECONDS = 10.0  # for the head of a request to arrive
 BODY_SECONDS = 60.0  # for its body: 10 MB at 1.4 Mbit/s
 IDLE_SECONDS = 60  # between two requests of one connection
-CONNECTIONS_MAX = 256
+CONNECTIONS_MAX = 512  # half of the files that a process may usually have open; those beyond are refused
 CONTENT_LENGTH_MAX_DIGITS = 15  # a petabyte
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -160,13 +160,25 @@ async def _body(request: Request, max_bytes: int) -> bytes:
     return b"".join(parts)
 
 
+BUSY_BODY = b'{"error": "There are too many connections: try again later."}'
+BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%s" % (len(BUSY_BODY), BUSY_BODY)
+)
+
+
 class PromptProtocol(H11Protocol):
-    """Connections that are closed if the head of a request does not arrive in time; uvicorn would wait for ever."""
+    """Connections that are closed if the head of a request does not arrive in time, for which uvicorn would wait for
+    ever, or if there are too many; uvicorn's own limit would then refuse the requests of all of them."""
 
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS_MAX:
+            transport.write(BUSY)
+            transport.close()
+            return
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
@@ -292,7 +304,6 @@ def make_server(app: Starlette) -> uvicorn.Server:
         access_log=False,
         ws="none",
         server_header=False,
-        limit_concurrency=CONNECTIONS_MAX,
         http=PromptProtocol,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=2,

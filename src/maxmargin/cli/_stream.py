@@ -36,7 +36,7 @@ BATCH_MAX_ROWS = 20_000  # rows at a time, and fewer where the file would have l
 MIN_BATCHES = 20  # batches
 EPOCHS = 10  # passes of an estimator that learns row by row
 REFUSED = {
-    "test_size": "give the test a file of its own with --test",
+    **dict.fromkeys(("test_size", "test_last"), "give the test a file of its own with --test"),
     **dict.fromkeys(
         ("text", "drop", "keep", "id", "missing", "decimal", "dates"), "it reads tables of numbers only, leave it out"
     ),
@@ -108,7 +108,7 @@ def prepare_stream(source: str, options: dict[str, Any], parameters: dict[str, A
         X_test, y_test, about = read_test(data, task, y, options, voice)
         split = f"all rows to train, and {about} for the test"
     spread = in_target_units(fitted, y) if task == "regress" and scale is not False else 1.0
-    about = "\n".join([*describe(data, task, y), *why(options["task"], task, reason), f"{split}; read in batches"])
+    about = "\n".join([*describe(data, task, y), *why(options["task"], task, reason, y), f"{split}; read in batches"])
     limit = parameters["max_seconds"]
     return Work(task, reason, data, y, X_test, y_test, None, None, fitted, limit, about, [], target_spread=spread)
 

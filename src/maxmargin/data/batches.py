@@ -36,7 +36,7 @@ def read_batches(
     text: Iterable[str | int] = (),
     encoder: Any = None,
 ) -> Batches:
-    """Read points and targets from a file a batch at a time.
+    """Read points and targets from a file in batches.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def read_batches(
 
 
 class Batches(abc.ABC):
-    """Batches of a data file, from ``read_batches``; each iteration starts at the file's beginning.
+    """The batches of a data file, as returned by ``read_batches``; can be iterated several times.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ FLOAT_OBJECT_BYTES = 24  # of a number in a table with text, beside its place in
 
 @dataclass(frozen=True, repr=False)
 class Data:
-    """What a data file holds.
+    """The contents of a data file, as returned by ``read_data``.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def read_data(
     header : bool, optional
         Whether the first line of a CSV file names the columns; found out when not given.
     zero_based : bool or "auto", default="auto"
-        Whether columns of an svmlight file count from 0; "auto" says so if, and only if, an index 0 occurs.
+        Whether column indices of an svmlight file start at 0; "auto" assumes it if, and only if, an index 0 occurs.
     n_features : int, optional
         Number of features; of an svmlight file the largest index when not given. A table must have as many.
     labelled : bool, default=True
@@ -119,7 +119,7 @@ def read_data(
     Raises
     ------
     DataFileError
-        If the file cannot be read, or holds missing values, text among numbers, rows of different lengths, or dates.
+        If the file cannot be read, or contains missing values, text among numbers, rows of different lengths, or dates.
 
     Notes
     -----

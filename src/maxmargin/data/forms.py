@@ -40,13 +40,14 @@ FACTORS = {"k": 1e3, "K": 1e3, "M": 1e6, "mn": 1e6, "Mio": 1e6, "B": 1e9, "bn": 
 UNIT = r"[^\W\d_][^\W_]{0,11}(?:/[^\W\d_]{1,6})?|°[CF]?"  # kg, months, km/h
 UNIT_MIN_DISTINCT = 3  # numbers of a column with a unit: 2WD and 4WD are names
 WEEKDAY = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\.?,?\s+")
+FRACTION = re.compile(r"(?<=:\d\d)\.\d+$")
 ZONE = re.compile(r"\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)$")
 DATES = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y"),
     *("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y", "%B %d, %Y"),
     *("%B %d %Y", "%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%b-%y", "%b-%Y", "%B %Y", "%Y %b"),
 )
-TIMES = ("", " %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", " %H:%M:%S.%f", "T%H:%M:%S.%f", " %I:%M:%S %p", " %I:%M %p")
+TIMES = ("", " %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", " %I:%M:%S %p", " %I:%M %p")
 EPOCH = datetime(1970, 1, 1)
 PARTS: dict[str, Callable[[datetime], float]] = {
     "day": lambda when: (when - EPOCH) / timedelta(days=1),
@@ -107,10 +108,12 @@ def parse_time(word: str) -> float:
 
 
 def parse_date(word: str, format: str) -> datetime | None:
+    """A date without its weekday, its zone and fractions of a second, which some of a column's times may have."""
+    word = WEEKDAY.sub("", word, 1)
+    if ":" in word:
+        word = FRACTION.sub("", ZONE.sub("", word))
     try:
-        return datetime.strptime(
-            ZONE.sub("", WEEKDAY.sub("", word, 1)) if ":" in word else WEEKDAY.sub("", word, 1), format
-        )
+        return datetime.strptime(word, format.removesuffix(".%f"))
     except ValueError:
         return None
 

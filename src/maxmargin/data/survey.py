@@ -2,7 +2,7 @@
 
 Every column gets a form (:mod:`maxmargin.data.forms`), or is left out, and a sentence says why:
 
-    an ID                 different in every row, and called so
+    an ID                 called so, and whole numbers that are no few codes; or different in every row
     one value             tells no row from another
     nearly all different  texts of which most occur once: no category comes again in new rows
 
@@ -38,6 +38,7 @@ ID_NAME = re.compile(
     r"(?:.*[_\s.-])?(?:id|ids|uuid|guid|nr|rowid|rownames|row|index|key|seqn|unnamed: 0|column 1|x)|.*(?:Id|ID)"
     r"|.+[_\s.-](?:no|num|number)"
 )
+ID_WORD = re.compile(r"(?:.*[_\s.-])?(?:id|ids|ID|IDs|Id|uuid|guid|UUID|GUID)|.*[a-z](?:Id|ID)")
 ID_MIN_ROWS = 20  # in a shorter table all numbers may differ by chance
 UNIQUE_SHARE = 0.5  # of the rows, from which on different words are no categories
 UNIQUE_MIN_WORDS = 20  # different words that may always be categories
@@ -171,7 +172,9 @@ def _reading(array: Array, words: Counter[str], form: str, day_first: bool | Non
         if order is not None and order == (order[0], False) and day_first is None:
             first, other = ("day", "month") if order[0] else ("month", "day")
             unsure = f", the {first} first, which the values leave open; --dates {other}-first if not"
-        return f"date as days, {example!r} read as {_in_iso(example, form)}{unsure}{beside}{rest}"
+        iso = _in_iso(example, form)
+        reading = f", {example!r} read as {iso}" if example != iso else ""
+        return f"date as days{reading}{unsure}{beside}{rest}"
     if form == "time":
         return f"time in hours, {example!r} read as {parse_time(example):.4g}{rest}"
     if form == "number":
@@ -210,6 +213,9 @@ def _number(name: str, array: Array, keep: bool) -> ColumnPlan:
     whole = bool((known == np.round(known)).all())
     if not keep and whole and distinct == len(array) >= ID_MIN_ROWS and _is_id(name, known):
         return ColumnPlan(name, None, f"left out: an ID, {distinct:,} different whole numbers", 0, distinct)
+    if not keep and whole and distinct > UNIQUE_MIN_WORDS and ID_WORD.fullmatch(name):
+        why = f"an ID, {distinct:,} different whole numbers; --text {name!r} takes them as categories"
+        return ColumnPlan(name, None, f"left out: {why}", missing, distinct)
     return ColumnPlan(name, "number", "number", missing, distinct)
 
 

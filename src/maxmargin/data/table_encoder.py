@@ -71,7 +71,7 @@ Z : array or CSR matrix of shape (n_samples, n_outputs)
 @documented(TABLE_ENTRIES)
 @parameters
 class TableEncoder(TransformerMixin, Estimator):
-    """Make numbers of a table: number columns pass, text columns become one column for each of their categories.
+    """Encode a table as numbers: numeric columns pass through, text columns become one column per category.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class TableEncoder(TransformerMixin, Estimator):
         Names of the columns of the training data where those are an array; a DataFrame has its own. A DataFrame that is
         transformed later must have these columns in this order.
     handle_unknown : {"error", "ignore"}, default="error"
-        What to do with a category that was not there in ``fit``: refuse it, or give zeros in all of its columns.
+        What to do with a category that was not in the training data: refuse it, or encode it as zeros.
     sparse_output : bool or "auto", default="auto"
         Whether the result is a CSR matrix. "auto" makes it one if it has 100 columns or more and most of them come from
         categories.
@@ -89,15 +89,15 @@ class TableEncoder(TransformerMixin, Estimator):
         "text"; :func:`maxmargin.data.survey.survey` finds them. By default columns of numbers are numbers and others
         categories, and a column that is neither is refused.
     missing : {"refuse", "median", "mode", "indicate"}, default="refuse"
-        What becomes of missing values: refused; numbers get their column's median, and a missing category is a category
-        of its own; both get the most frequent value; as "median", and a column of 0 and 1 says where a number was
-        missing.
+        How missing values are handled. "refuse": an error. "median": numbers become the median of their column, missing
+        categories a category of their own. "mode": both become the most frequent value. "indicate": like "median", with
+        a 0-1 column that marks missing numbers.
     scale : bool, default=False
-        Whether numbers are brought to mean 0 and variance 1. Columns of 0 and 1 are left as they are.
+        Whether to standardise numbers to mean 0 and variance 1. Columns of 0 and 1 are not changed.
     min_frequency : int, default=1
         Categories that occur less often in ``fit`` share one column.
     target : str, optional
-        Name of the target column, which is none of the table's own: kept for those who look for it beside the columns.
+        Name of the target column, which is not part of the table; stored for reference.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class TableEncoder(TransformerMixin, Estimator):
 
     Examples
     --------
-    >>> from maxmargin.data.table_encoder import TableEncoder
+    >>> from maxmargin import TableEncoder
     >>> table = [[150.0, "green"], [120.0, "yellow"], [80.0, "green"]]
     >>> encoder = TableEncoder(columns=["weight", "colour"]).fit(table)
     >>> encoder.transform(table)

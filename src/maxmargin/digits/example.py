@@ -48,11 +48,11 @@ def naive_baseline(y_train: ArrayLike, y_test: ArrayLike) -> float:
     Returns
     -------
     float
-        The share of ``y_test`` that equals this one label.
+        The fraction of ``y_test`` that equals this label.
 
     Examples
     --------
-    >>> from maxmargin.digits.example import naive_baseline
+    >>> from maxmargin.digits import naive_baseline
     >>> naive_baseline(["a", "b", "b"], ["a", "b", "a", "a"])
     0.25
     """
@@ -77,7 +77,7 @@ def wilson_interval(n_correct: int, n: int, confidence: float = 0.95) -> tuple[f
     n_correct, n : int
         Right answers, and all answers.
     confidence : float, default=0.95
-        Share of such intervals that contain the true proportion.
+        Confidence level.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def wilson_interval(n_correct: int, n: int, confidence: float = 0.95) -> tuple[f
 
     Examples
     --------
-    >>> from maxmargin.digits.example import wilson_interval
+    >>> from maxmargin.digits import wilson_interval
     >>> low, high = wilson_interval(90, 100)
     >>> print(f"{low:.3f} to {high:.3f}")
     0.826 to 0.945
@@ -118,7 +118,7 @@ def clearly_better(n_correct: int, n: int, baseline: float) -> bool:
 
     Examples
     --------
-    >>> from maxmargin.digits.example import clearly_better
+    >>> from maxmargin.digits import clearly_better
     >>> clearly_better(60, 100, baseline=0.5), clearly_better(59, 100, baseline=0.5)
     (True, False)
     """
@@ -130,7 +130,7 @@ def clearly_better(n_correct: int, n: int, baseline: float) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class DigitsResult:
-    """What :func:`run` did and found.
+    """The result of :func:`run`.
 
     Attributes
     ----------
@@ -272,14 +272,14 @@ class DigitsResult:
 def run(
     gamma: float | str = 0.001, C: float = 1.0, test_size: float = 0.4, random_state: int = 0, **svc_params: Any
 ) -> DigitsResult:
-    """Separate the digits at random, create a classifier, fit it, predict, and report.
+    """Run the worked example: split the digits at random, fit a classifier, predict and report.
 
     Parameters
     ----------
     gamma, C : float
         Parameters of the classifier, a :class:`maxmargin.SVC`.
     test_size : float, default=0.4
-        Share of the images kept for the test.
+        Fraction of the images in the test set.
     random_state : int, default=0
         Seed of the random separation.
     **svc_params

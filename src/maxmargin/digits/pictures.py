@@ -28,7 +28,7 @@ INK_SHARE = 0.305  # of NIST's field: what the strokes cover
 
 @dataclass(frozen=True, eq=False)
 class PictureResult:
-    """A picture and what the model takes it for.
+    """A picture and its predicted digit.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class PictureResult:
 
 
 def classify_pictures(model: Any, pictures: Iterable[Any]) -> list[PictureResult]:
-    """Say which digits some pictures show.
+    """Classify pictures of digits.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def classify_pictures(model: Any, pictures: Iterable[Any]) -> list[PictureResult
 
 
 def load_picture(picture: Any) -> Array:
-    """Bring a picture of one digit into the form and scale of scikit-learn's digits.
+    """Convert a picture of a digit to the size and scale of scikit-learn's digits.
 
     The ink is what differs from the brightness or colour along the picture's border, so dark on light and light
     on dark both work, and so does an unevenly lit page. Specks are dropped; the digit is cropped, stretched,
@@ -132,7 +132,7 @@ def load_picture(picture: Any) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.digits.example import load_picture
+    >>> from maxmargin.digits import load_picture
     >>> page = np.full((90, 70), 230, dtype=np.uint8)
     >>> page[20:70, 30:38] = 40
     >>> load_picture(page).round()[3]

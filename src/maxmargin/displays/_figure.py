@@ -1,7 +1,7 @@
 """What the displays share: matplotlib, a place to draw in, and colours that all eyes can tell apart.
 
 colours     of classes and curves in this order: blue, vermilion, green, purple, ...
-solid       the fitted function, the boundary;  dashed: margin and tube;  dotted: the truth
+solid       the fitted function, the boundary, and thin margin and tube;  dotted: the truth
 black rings support vectors, dashed inside the margin;  vermilion ring: what a search has chosen
 """
 
@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from maxmargin.kernels import RBF, Kernel, Linear
+from maxmargin.kernels import RBF, Kernel, Linear, Polynomial
 from maxmargin.runtime.parameter_docs import entries
 from maxmargin.runtime.text_report import short_numbers
 from maxmargin.svm.report import FitReport
@@ -94,6 +94,9 @@ def kernel_text(kernel: Kernel) -> str:
         return "linear kernel"
     if type(kernel) is RBF and isinstance(kernel.gamma, float) and kernel.gamma > 0:
         return f"Gaussian kernel, σ = {1 / math.sqrt(2 * kernel.gamma):.3g}"
+    if type(kernel) is Polynomial:
+        inner = f"{kernel.gamma:.3g} x·z" if isinstance(kernel.gamma, float) else "γ x·z"
+        return f"polynomial kernel, ({inner} + {kernel.coef0:.3g})^{kernel.degree}"
     return short_numbers(" ".join(str(kernel).split()), CAPTION_DIGITS)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @documented(DISPLAY_ENTRIES)
 class DigitsDisplay(Display):
-    """Test images with their predictions, and the confusion matrix.
+    """Plot test images with their predictions, and the confusion matrix.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class DigitsDisplay(Display):
 
 @documented(DISPLAY_ENTRIES)
 class PicturesDisplay(Display):
-    """The user's own pictures: the original, the 8 x 8 pixels that the model gets, and the score of every digit.
+    """Plot classified pictures: the original, the 8 x 8 input of the model, and the scores.
 
     Parameters
     ----------

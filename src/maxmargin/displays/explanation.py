@@ -18,7 +18,7 @@ VECTORS_PER_ROW = 6
 
 @documented(DISPLAY_ENTRIES)
 class ExplanationDisplay(Display):
-    """The largest contributions to one prediction.
+    """Plot the largest contributions to one prediction.
 
     Blue terms raise the value, vermilion ones lower it.
 
@@ -40,7 +40,7 @@ class ExplanationDisplay(Display):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from maxmargin import SVC
-    >>> from maxmargin.displays.explanation import ExplanationDisplay
+    >>> from maxmargin.displays import ExplanationDisplay
     >>> X, y = load_digits(return_X_y=True)
     >>> model = SVC(gamma=0.001).fit(X[:500], y[:500])
     >>> display = ExplanationDisplay.from_estimator(model, X[500:501], image_shape=(8, 8), top=6).plot()

@@ -30,7 +30,7 @@ from maxmargin.svm.kernel_input import gram_of, kernel_of, resolved
 
 @documented(DISPLAY_ENTRIES)
 class GramDisplay(Display):
-    """A kernel matrix, sorted by class, and whether it is valid.
+    """Plot a kernel matrix, sorted by class, and whether it is valid.
 
     Made by :meth:`from_kernel` or :meth:`from_matrix`.
 
@@ -59,7 +59,7 @@ class GramDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from maxmargin.displays.gram import GramDisplay
+    >>> from maxmargin.displays import GramDisplay
     >>> from maxmargin.kernels import RBF
     >>> X, y = load_iris(return_X_y=True)
     >>> display = GramDisplay.from_kernel(RBF(gamma=0.5), X, y).plot()
@@ -111,7 +111,7 @@ class GramDisplay(Display):
 
     @classmethod
     def from_matrix(cls, K: Any, y: Any = None, *, title: str = "kernel matrix") -> GramDisplay:
-        """Take a matrix as it is, whatever it is.
+        """Accept any matrix, without validation.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ LOG_SCALE_MIN_RATIO = 100  # of the ends of an x axis
 
 @documented(DISPLAY_ENTRIES)
 class HistoryDisplay(Display):
-    """Curves of a fit's history, or of several in one picture.
+    """Plot the convergence history of one or several fits.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class HistoryDisplay(Display):
     Examples
     --------
     >>> from maxmargin import SVC
-    >>> from maxmargin.displays.history import HistoryDisplay
+    >>> from maxmargin.displays import HistoryDisplay
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(80, noise=0.2, random_state=0)
     >>> histories = {name: SVC(solver=name).fit(X, y).history_ for name in ("smo", "active_set")}

@@ -37,7 +37,7 @@ LOSSES = {
 
 @documented(DISPLAY_ENTRIES)
 class LossDisplay(Display):
-    """Losses against the functional margin.
+    """Plot loss functions against the functional margin.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class LossDisplay(Display):
 
     Examples
     --------
-    >>> from maxmargin.displays.losses import LossDisplay
+    >>> from maxmargin.displays import LossDisplay
     >>> display = LossDisplay(("zero_one", "hinge")).plot()
     >>> list(display.lines_)
     ['zero_one', 'hinge']

@@ -1,7 +1,7 @@
 """A classifier of points with two columns: its decision function, margin and support vectors.
 
     shading     f(x), white where it is zero
-    lines       f(x) = 0, the boundary, solid; f(x) = -1 and +1, the margin, dashed
+    lines       f(x) = 0, the boundary; f(x) = -1 and +1, the margin, thin: as in the lab
     points      by class, and by category as in :mod:`maxmargin.inspection.margins`
     rings       support vectors
 
@@ -51,7 +51,7 @@ LEGEND = {
 @documented(DISPLAY_ENTRIES)
 @dataclass(eq=False, repr=False, kw_only=True)
 class MarginDisplay(Display):
-    """The picture of a classifier, or of a one-class model, on two-dimensional data.
+    """Plot the decision function of a classifier or one-class model in two dimensions.
 
     Usually made by :meth:`from_estimator`.
 
@@ -94,7 +94,7 @@ class MarginDisplay(Display):
     Examples
     --------
     >>> from maxmargin import SVC
-    >>> from maxmargin.displays.margin import MarginDisplay
+    >>> from maxmargin.displays import MarginDisplay
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(60, noise=0.2, random_state=0)
     >>> model = SVC(C=10.0).fit(X, y)
@@ -145,7 +145,7 @@ class MarginDisplay(Display):
         grid_resolution : int, default=200
             Points of the grid along either side.
         pad : float, default=0.1
-            The border around the points, as a share of their range.
+            The border around the points, as a fraction of their range.
         {ax_now}
 
         {Returns, display}
@@ -232,14 +232,12 @@ class MarginDisplay(Display):
         self.surface_ = self.ax_.pcolormesh(*where, values, cmap=cmap, norm=self._norm(), rasterized=True)
         reached = [level for level in self.levels if values.min() < level < values.max()]
         if reached:
-            style = {
-                "linestyles": ["-" if level == 0 else "--" for level in reached],
-                "linewidths": [2.4 if level == 0 else 1.6 for level in reached],
-            }
-            self.contours_ = self.ax_.contour(*where, values, levels=reached, colors="0.1", **style)
+            widths = [2.4 if level == 0 else 1.2 for level in reached]
+            drawn = {"levels": reached, "colors": "0.1", "linestyles": "solid", "linewidths": widths}
+            self.contours_ = self.ax_.contour(*where, values, **drawn)
         self._handle("f = 0, the boundary", color="0.1", linewidth=2.4)
         if len(self.levels) > 1:
-            self._handle("f = ±1, the margin", color="0.1", linewidth=1.6, linestyle="--")
+            self._handle("f = ±1, the margin", color="0.1", linewidth=1.2)
 
     def _norm(self) -> Any:
         """Full colour at the same |f| on both sides; where f has no scale, at the far end of each side."""

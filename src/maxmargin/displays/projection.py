@@ -41,7 +41,7 @@ CONTOUR_LEVELS = 15
 @documented(DISPLAY_ENTRIES)
 @dataclass(eq=False, repr=False, kw_only=True)
 class ProjectionDisplay(Display):
-    """Projections on principal components, by class, or the components as functions on the plane.
+    """Plot projections on kernel principal components, or the components as functions.
 
     Made by :meth:`from_estimator`.
 
@@ -52,7 +52,7 @@ class ProjectionDisplay(Display):
     components : sequence of int
         Which they are, from 0.
     shares : array of shape (n_shown,), optional
-        The share of the variance of each.
+        The fraction of the variance explained by each.
     y : array of shape (n_samples,), optional
         Classes.
     plane : tuple (X, first, second, values), optional
@@ -72,8 +72,8 @@ class ProjectionDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import make_circles
-    >>> from maxmargin.kernel_methods.pca import KernelPCA
-    >>> from maxmargin.displays.projection import ProjectionDisplay
+    >>> from maxmargin import KernelPCA
+    >>> from maxmargin.displays import ProjectionDisplay
     >>> X, y = make_circles(120, factor=0.3, noise=0.05, random_state=0)
     >>> pca = KernelPCA(n_components=2, kernel="rbf", gamma=3.0).fit(X)
     >>> display = ProjectionDisplay.from_estimator(pca, X, y).plot()

@@ -42,7 +42,7 @@ ESCAPE_SHARE = 0.5  # of the range of y, up to which it is shown above and below
 @documented(DISPLAY_ENTRIES)
 @dataclass(eq=False, repr=False, kw_only=True)
 class RegressionDisplay(Display):
-    """A fitted regression on one column: points, curve, and tube, basis functions or blending weights.
+    """Plot a regression on one column: points, curve, tube, basis functions or blend weights.
 
     Made by :meth:`from_estimator`.
 
@@ -80,7 +80,7 @@ class RegressionDisplay(Display):
     --------
     >>> import numpy as np
     >>> from maxmargin import SVR
-    >>> from maxmargin.displays.regression import RegressionDisplay
+    >>> from maxmargin.displays import RegressionDisplay
     >>> x = np.linspace(0, 6, 40)[:, None]
     >>> y = np.sin(x).ravel()
     >>> model = SVR(C=10, epsilon=0.2).fit(x, y)
@@ -210,7 +210,7 @@ class RegressionDisplay(Display):
             low, high = curve - self.epsilon, curve + self.epsilon
             label = f"tube, ±{self.epsilon:.3g}"
             self.tube_ = ax.fill_between(grid, low, high, color=BLUE, alpha=0.18, linewidth=0, label=label)
-            ax.plot(grid, np.column_stack((low, high)), color=BLUE, linewidth=1, linestyle="--")
+            ax.plot(grid, np.column_stack((low, high)), color=BLUE, linewidth=1)
         if self.basis is not None:
             self.basis_lines_ = ax.plot(grid, self.basis, color=GREEN, linewidth=1.2, alpha=0.75)
             self.basis_lines_[0].set_label("weighted basis functions")

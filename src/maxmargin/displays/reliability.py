@@ -63,7 +63,7 @@ def reliability_curve(p: Array, positive: Array, label: Any, n_bins: int, strate
 
 @documented(DISPLAY_ENTRIES)
 class ReliabilityDisplay(Display):
-    """Predicted probability against observed frequency, and how many points there are of each probability.
+    """Plot predicted probabilities against observed frequencies (reliability diagram).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ReliabilityDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.displays.reliability import ReliabilityDisplay
+    >>> from maxmargin.displays import ReliabilityDisplay
     >>> display = ReliabilityDisplay.from_predictions([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], n_bins=2).plot()
     >>> display.curves[0].predicted, display.curves[0].observed
     (array([0.15, 0.85]), array([0., 1.]))

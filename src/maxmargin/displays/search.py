@@ -24,7 +24,7 @@ SCORES_MAX_CELLS = 64  # up to which scores are written into them
 @documented(DISPLAY_ENTRIES)
 @dataclass(eq=False, repr=False)
 class SearchDisplay(Display):
-    """Mean scores of a grid search over two of its parameters.
+    """Plot the mean scores of a grid search over two hyperparameters.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class SearchDisplay(Display):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from maxmargin.model_selection import SVCCV
-    >>> from maxmargin.displays.search import SearchDisplay
+    >>> from maxmargin.displays import SearchDisplay
     >>> X, labels = load_iris(return_X_y=True)
     >>> search = SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.01, 0.1, 1.0]).fit(X, labels)
     >>> display = SearchDisplay.from_estimator(search)

@@ -19,7 +19,7 @@ SWARM_BINS = 60  # along the axis; points of one bin are spread around the featu
 
 @documented(DISPLAY_ENTRIES)
 class ShapleyDisplay(Display):
-    """Shapley values drawn.
+    """Plot Shapley values as bars, a beeswarm or a force plot.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class ShapleyDisplay(Display):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from maxmargin import SVC, shapley_values
-    >>> from maxmargin.displays.shapley import ShapleyDisplay
+    >>> from maxmargin.displays import ShapleyDisplay
     >>> X, y = load_iris(return_X_y=True)
     >>> found = shapley_values(SVC().fit(X, y == 1), X, X[::15])
     >>> display = ShapleyDisplay(found, kind="bar").plot()

@@ -142,7 +142,7 @@ def compare_solvers(
     random_state: Any = None,
     **parameters: Any,
 ) -> SolverComparison:
-    """Solve one linear problem with every solver, and set them side by side.
+    """Solve one linear problem with several solvers and compare them.
 
     Parameters
     ----------

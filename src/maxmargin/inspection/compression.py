@@ -52,7 +52,7 @@ MEASURED_ROWS = 4000  # rows of X on which it is measured on the way; all of the
 
 @dataclass(frozen=True)
 class CompressionReport(TextReport):
-    """What a compression did.
+    """The result of :func:`compress`: numbers of support vectors and changed predictions.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class CompressionReport(TextReport):
         Support vectors.
     tolerance : float
     change : float
-        What ``tolerance`` bounds: the share of changed labels, or the root mean squared change of a regression's values
-        divided by their standard deviation.
+        What ``tolerance`` bounds: the fraction of changed labels, or the root mean squared change of a regression's
+        values divided by their standard deviation.
     labels : bool
         Which of the two.
     rms_change, largest_change : float
@@ -102,35 +102,35 @@ class CompressionReport(TextReport):
 
 
 def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
-    """A model of the same class with fewer support vectors, and the measured change.
+    """Approximate a fitted model by one with fewer support vectors.
 
     Parameters
     ----------
     estimator : estimator
         A fitted estimator with a kernel: ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR`` or ``OneClassSVM``. It is not changed.
     X : array-like, sparse matrix or list of objects, optional
-        Points on which the change is measured: the training points, or others like those to be predicted. Without
-        them the support vectors are taken, which are the hardest ones.
+        Points on which the change is measured: the training points, or points like those to be predicted. The default
+        is the support vectors, which are the hardest ones.
     tolerance : float, default=0.01
-        The share of labels of X that may change, in [0, 1); for a regression the root mean squared change of its
+        The fraction of labels of X that may change, in [0, 1); for a regression the root mean squared change of its
         values, divided by their standard deviation.
 
     Returns
     -------
     estimator
         A copy with fewer support vectors and new coefficients, and with ``compression_report_``. Its ``report_`` is
-        that of the fit. Where no smaller subset serves, it keeps all of them.
+        that of the fit. If no smaller subset is accurate enough, it keeps all of them.
 
     Raises
     ------
     ValueError
-        If the kernel is precomputed, for then there are no points to keep.
+        If the kernel is precomputed.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from maxmargin import SVC
-    >>> from maxmargin.inspection.compression import compress
+    >>> from maxmargin import compress
     >>> X, y = load_iris(return_X_y=True)
     >>> model = SVC().fit(X, y)
     >>> small = compress(model, X)
@@ -142,7 +142,7 @@ def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
     began = time.perf_counter()
     check_number("tolerance", tolerance, least=0)
     if tolerance >= 1:
-        raise ValueError(f"tolerance must be below 1, a share; got tolerance={shown(tolerance)}.")
+        raise ValueError(f"tolerance must be below 1, a fraction of the predictions; got tolerance={shown(tolerance)}.")
     check_is_fitted(estimator)
     check_is_expansion(estimator, "compress")
     if not (hasattr(estimator, "_expansion") and hasattr(estimator, "support_")):

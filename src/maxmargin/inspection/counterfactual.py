@@ -36,7 +36,7 @@ RELATIVE_PROGRESS = 1e-6  # of the distance, below which a search ends
 
 @dataclass(frozen=True)
 class Counterfactual:
-    """A point near another one with the wanted prediction.
+    """A nearby point with the desired prediction, as returned by :func:`counterfactual`.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Counterfactual:
 def counterfactual(
     estimator: Any, x: Any, target: Any = None, *, fixed: Any = None, bounds: Any = None, margin: float = 1e-6
 ) -> Counterfactual:
-    """A nearest point with another prediction.
+    """Find the nearest point with a different prediction (counterfactual explanation).
 
     Parameters
     ----------
@@ -103,14 +103,14 @@ def counterfactual(
     x : array-like of shape (d,) or (1, d)
         The point.
     target : object, optional
-        The wanted prediction: a class; 1 or -1 of an outlier detector; an interval ``(low, high)`` of a regression, one
-        of which may be infinite. With two classes it is the other one unless given.
+        The desired prediction: a class; 1 or -1 for an outlier detector; an interval ``(low, high)`` for a regression,
+        where one end may be infinite. With two classes the default is the other class.
     fixed : columns, optional
         Features that keep their values: positions, names or a mask.
     bounds : pair, optional
-        ``(low, high)``, each a number or one per feature; infinite where there is none.
+        ``(low, high)``, each a number or one per feature; infinite for no bound.
     margin : float, default=1e-6
-        By how much the functions of the wanted prediction have to be positive, at least; the larger, the more certain.
+        The smallest allowed decision value in favour of the desired prediction; the larger, the more certain.
 
     Returns
     -------
@@ -189,7 +189,9 @@ def _wanted(estimator: Any, functions: FittedFunctions, target: Any, before: Any
         if target is None and len(classes) == 2:
             target = classes[1 - classes.index(_plain(before))]
         if target not in classes:
-            raise ValueError(f"target={target!r} is no class; give one of {', '.join(map(repr, classes[:10]))}.")
+            raise ValueError(
+                f"target={target!r} is not a class of the model; give one of {', '.join(map(repr, classes[:10]))}."
+            )
         return repr(target), winning(estimator, functions, classes.index(target))
     if is_outlier_detector(estimator):
         target = -before if target is None else target

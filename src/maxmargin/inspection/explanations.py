@@ -37,7 +37,7 @@ SHOWN_FEATURES = 10  # features that the text shows
 
 @dataclass(frozen=True)
 class Explanation(TextReport):
-    """One prediction, term by term.
+    """The explanation of one prediction, as returned by :func:`explain`.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Explanation(TextReport):
     Examples
     --------
     >>> from maxmargin import SVC
-    >>> from maxmargin.inspection.explanations import explain
+    >>> from maxmargin import explain
     >>> model = SVC(gamma=1.0, C=10.0).fit([[0.0], [1.0], [3.0]], ["low", "low", "high"])
     >>> one = explain(model, [[2.5]])[0]
     >>> one.prediction, bool(abs(one.contribution.sum() + one.intercept - one.value) < 1e-9)
@@ -148,7 +148,7 @@ class Explanations(Sequence[Explanation]):
     Examples
     --------
     >>> from maxmargin import LinearSVC
-    >>> from maxmargin.inspection.explanations import explain
+    >>> from maxmargin import explain
     >>> found = explain(LinearSVC().fit([[0.0], [1.0]], [0, 1]), [[0.0], [1.0]])
     >>> len(found), [one.prediction for one in found]
     (2, [0, 1])
@@ -203,7 +203,7 @@ class Explanations(Sequence[Explanation]):
 
 
 def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
-    """Every prediction's largest contributions.
+    """Explain predictions by the contributions of support vectors and columns.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
     Examples
     --------
     >>> from maxmargin import SVC
-    >>> from maxmargin.inspection.explanations import explain
+    >>> from maxmargin import explain
     >>> model = SVC(kernel="linear", C=10.0, tol=1e-10).fit([[0.0], [1.0], [3.0]], ["far", "far", "near"])
     >>> print(explain(model, [[2.5]], top=1)[0])
     prediction  'near'

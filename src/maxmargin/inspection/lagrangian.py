@@ -27,7 +27,7 @@ from maxmargin.svm.kernel.classification import SVC
 
 @dataclass(frozen=True)
 class Lagrangian(TextReport):
-    """The multipliers of a soft margin, and the conditions of optimality that they satisfy.
+    """Lagrange multipliers of a soft-margin classifier and its optimality conditions.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Lagrangian(TextReport):
 
 
 def lagrangian(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Lagrangian:
-    """The Lagrangian of a fitted :class:`~maxmargin.SVC` of two classes at its solution.
+    """Lagrange multipliers and optimality conditions of a fitted binary :class:`~maxmargin.SVC`.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from maxmargin.svm.kernel.regression import SVR
 
 @dataclass(frozen=True)
 class LeaveOneOutScores:
-    """Leave-one-out values of the training rows.
+    """Leave-one-out predictions and score, as returned by :func:`leave_one_out`.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class LeaveOneOutScores:
 
 
 def leave_one_out(estimator: Any) -> LeaveOneOutScores:
-    """Predictions for each training row of a fitted model by the model without it, exactly.
+    """Compute exact leave-one-out predictions of a fitted model.
 
     Parameters
     ----------

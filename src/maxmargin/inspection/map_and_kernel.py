@@ -66,7 +66,7 @@ class MapAndKernel(TextReport):
     Examples
     --------
     >>> from sklearn.datasets import make_circles
-    >>> from maxmargin.inspection.map_and_kernel import compare_map_and_kernel
+    >>> from maxmargin import compare_map_and_kernel
     >>> X, y = make_circles(100, factor=0.4, noise=0.1, random_state=0)
     >>> result = compare_map_and_kernel(X, y, degree=2, coef0=1.0)
     >>> result.n_map_features, result.kernel_cost, result.map_cost
@@ -135,7 +135,7 @@ def compare_map_and_kernel(
     *,
     tol: float = 1e-6,
 ) -> MapAndKernel:
-    """Fit the same polynomial classifier through the kernel and through its explicit map, and compare.
+    """Fit a polynomial classifier with the kernel and with explicit features, and compare both.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def compare_map_and_kernel(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from maxmargin.inspection.map_and_kernel import compare_map_and_kernel
+    >>> from maxmargin import compare_map_and_kernel
     >>> X, y = load_iris(return_X_y=True)
     >>> print(compare_map_and_kernel(X, y, degree=3, gamma=0.1))  # doctest: +ELLIPSIS
     150 points, C = 1                           kernel            map

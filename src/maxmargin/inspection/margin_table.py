@@ -18,7 +18,7 @@ SHOWN_ROWS = 20  # rows that the text shows
 
 @dataclass(frozen=True)
 class MarginReport(TextReport):
-    """What :func:`margin_report` computed: arrays with one entry per point, and totals.
+    """Margin, slack and category of every point, as returned by :func:`margin_report`.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class MarginReport(TextReport):
         return np.asarray(self.labels == self.positive)
 
     def robustness(self, eps: float, *, norm: float = 2) -> float:
-        """The share of points that stay on the right side for every change of their features up to ``eps``.
+        """The fraction of points that stay correctly classified for every perturbation up to ``eps``.
 
         Parameters
         ----------

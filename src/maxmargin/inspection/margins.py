@@ -38,7 +38,7 @@ from maxmargin.svm.models.multiclass import pairs
 def margin_report(
     estimator: Any, X: Any, y: Any, *, classes: Any = None, tolerance: float | None = None
 ) -> MarginReport:
-    """The margin, slack and category of every point for a fitted classifier.
+    """Compute the margin, slack and category of every point for a fitted classifier.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def _tolerance(estimator: Any) -> float:
 
 @dataclass(frozen=True)
 class ClassMargins:
-    """The margins of some points against their runners-up.
+    """Margins of points against their runner-up classes, as returned by :func:`class_margins`.
 
     Attributes
     ----------
@@ -286,7 +286,7 @@ class ClassMargins:
 
 
 def class_margins(estimator: Any, X: Any, y: Any) -> ClassMargins:
-    """The margin of each point's own class against the runner-up.
+    """Compute the margin of each point between its class and the runner-up.
 
     Parameters
     ----------

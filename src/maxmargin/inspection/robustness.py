@@ -33,7 +33,7 @@ ROUNDING = 64 * np.finfo(float).eps  # of the sum of the sizes of f's terms: mor
 
 @dataclass(frozen=True)
 class Robustness:
-    """How far points may move before their predictions can change.
+    """Robustness radius of every point, as returned by :func:`robustness`.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Robustness:
     prediction: Array
 
     def accuracy(self, y: Any, eps: float) -> float:
-        """The share of rows whose prediction is right for every change up to ``eps``.
+        """The fraction of rows that stay correctly classified for every perturbation up to ``eps``.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Robustness:
 
 
 def robustness(estimator: Any, X: Any, *, norm: float = 2) -> Robustness:
-    """How far each point may move before its prediction can change.
+    """Compute how far each point can move before its prediction changes.
 
     Parameters
     ----------

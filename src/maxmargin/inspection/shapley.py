@@ -38,7 +38,7 @@ RULE_ERROR = 2.0**-50  # of the integrand's maximum, by a bound that is rarely m
 
 @dataclass(frozen=True)
 class ShapleyValues:
-    """Shapley values of some rows, with the names that the package ``shap`` has for them.
+    """Shapley values of rows, with the attribute names of the package ``shap``.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class ShapleyValues:
 def shapley_values(
     estimator: Any, X: Any, background: Any = None, *, pairs: bool = False, n_jobs: int | None = None
 ) -> ShapleyValues:
-    """Exact Shapley values of the features, for each row.
+    """Compute exact Shapley values of the features for each row.
 
     Parameters
     ----------
@@ -159,9 +159,9 @@ def shapley_values(
     X : array-like or sparse matrix of shape (n, d)
         The rows to explain.
     background : array-like of shape (m, d), optional
-        Rows that stand for what a feature might have been: an unknown feature takes their values, and the mean over the
-        rows is explained ("interventional" values, those of ``shap.KernelExplainer``). Some dozens of training rows do.
-        Without it an unknown feature is left out of the kernel: a factor 1 in a product, a term 0 in a sum.
+        Background rows whose values replace unknown features ("interventional" Shapley values, as in
+        ``shap.KernelExplainer``). A few dozen training rows are enough. Without it an unknown feature is left out of
+        the kernel: a factor 1 in a product, a term 0 in a sum.
     pairs : bool, default=False
         With more than two classes and one-vs-one, explain the functions of the pairs of classes. By default there is
         one function per class, the mean of those against the other classes.

@@ -150,7 +150,7 @@ class Thickness:
 def shifts(
     image_shape: Sequence[int], pixels: float = 1, *, diagonal: bool = False, fill: float = 0.0
 ) -> list[ImageMap]:
-    """Shifts down, up, to the right and to the left.
+    """Shifts of images down, up, right and left.
 
     {Parameters, image_shape}
     pixels : float, default=1
@@ -176,7 +176,7 @@ def shifts(
 
 @documented(IMAGE_ENTRIES)
 def rotations(image_shape: Sequence[int], degrees: Sequence[float] = (-10, 10), *, fill: float = 0.0) -> list[ImageMap]:
-    """Rotations about the middle.
+    """Rotations about the centre of images.
 
     {Parameters, image_shape}
     degrees : sequence of float, default=(-10, 10)
@@ -202,7 +202,7 @@ def rotations(image_shape: Sequence[int], degrees: Sequence[float] = (-10, 10), 
 
 @documented(IMAGE_ENTRIES)
 def scalings(image_shape: Sequence[int], factors: Sequence[float] = (0.9, 1.1), *, fill: float = 0.0) -> list[ImageMap]:
-    """Smaller and larger images, about the middle.
+    """Smaller and larger images, scaled about their centre.
 
     {Parameters, image_shape}
     factors : sequence of float, default=(0.9, 1.1)
@@ -223,7 +223,7 @@ def scalings(image_shape: Sequence[int], factors: Sequence[float] = (0.9, 1.1), 
 
 @documented(IMAGE_ENTRIES)
 def shears(image_shape: Sequence[int], amounts: Sequence[float] = (-0.2, 0.2), *, fill: float = 0.0) -> list[ImageMap]:
-    """Slanted images: each row is moved sideways by its part of its height above the middle.
+    """Sheared images: rows are moved sideways in proportion to their distance from the centre.
 
     {Parameters, image_shape}
     amounts : sequence of float, default=(-0.2, 0.2)
@@ -243,7 +243,7 @@ def shears(image_shape: Sequence[int], amounts: Sequence[float] = (-0.2, 0.2), *
 
 @documented(IMAGE_ENTRIES)
 def thickness(image_shape: Sequence[int], changes: Sequence[float] = (-0.5, 0.5)) -> list[Thickness]:
-    """Thinner and thicker strokes.
+    """Thinner and thicker strokes of images.
 
     {Parameters, image_shape}
     changes : sequence of float, default=(-0.5, 0.5)

@@ -23,6 +23,10 @@ def write_atomically(
     target = os.path.realpath(path)  # a link stays a link
     mode = _mode_of(target)
     folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(
+            f"{target} cannot be written: there is no folder {folder}. Create it, or give another name."
+        )
     while True:
         # short, and not made of the target's name, which may be as long as the file system allows
         temporary = os.path.join(folder, f".{secrets.token_hex(6)}.tmp")

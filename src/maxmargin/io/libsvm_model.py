@@ -47,7 +47,7 @@ TYPES: dict[Any, str] = {
 
 
 def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = None) -> Any:
-    """Read a model that LIBSVM's svm-train wrote.
+    """Read a LIBSVM model file.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def _intercepts(model: LibsvmModel) -> Array:
 
 
 def write_libsvm_model(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator as a model that LIBSVM's svm-predict reads.
+    """Write a fitted estimator to a LIBSVM model file.
 
     Parameters
     ----------

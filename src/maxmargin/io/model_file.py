@@ -63,7 +63,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelFileError
-        If the estimator, or something it holds, is not of a kind that can be saved; the message names it.
+        If the estimator, or one of its parameters, cannot be saved; the message names it.
     NotFittedError
         If the estimator is not fitted, or was left half-fitted by a fit that was refused.
 
@@ -149,8 +149,8 @@ def _is_stateless(estimator: Any) -> bool:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator from a file that :func:`save` wrote.
 
-    Nothing in the file is executed, whoever wrote it. While a file is read, memory grows by less than the size of the
-    file and 64 MB; a single text of more than 16 MB, among points that are texts, counts twice.
+    Loading never executes code. It needs at most the size of the file plus 64 MB of memory (among points that are
+    strings, a string of more than 16 MB counts twice).
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator : object
-        An estimator that predicts to the bit what the saved one did.
+        An estimator whose predictions are bit for bit those of the saved one.
 
     Raises
     ------

@@ -44,7 +44,7 @@ def to_onnx(estimator: Any, path: None = None) -> bytes: ...
 @overload
 def to_onnx(estimator: Any, path: str | os.PathLike[str]) -> None: ...
 def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes | None:
-    """A fitted model as an ONNX graph in double precision.
+    """Export a fitted model as an ONNX graph in double precision.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
     ``decision_function`` give them, or ``value`` for a regression. Labels are int64, string, bool or double, as the
     training labels were.
 
-    A call holds the kernel values of all its rows with all support vectors: hand in large data in parts. The graph does
+    A call stores the kernel values of all its rows with all support vectors: pass large data in batches. The graph does
     not look for what the estimator refuses, such as missing values, or negative ones where histograms are compared.
 
     Examples

@@ -84,7 +84,7 @@ def write_svmlight(
     zero_based: bool = False,
     query_id: Any = None,
 ) -> None:
-    """Write points and targets to an svmlight file, with all digits.
+    """Write points and targets to an svmlight file, in full precision.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ MIN_RHO_SHARE = 1e-10  # of the largest rho: below it a direction does not separ
 @documented(KERNEL_ENTRIES)
 @parameters
 class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, KernelMethod):
-    """Directions in feature space that tell classes apart, and the classifier they give.
+    """Kernel Fisher discriminant analysis: dimensionality reduction and classification.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     eigenvalues_ : ndarray of shape (n_classes - 1,)
         rho of each direction: variance between classes over (regularised) variance within them, decreasing.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Its share of the sum.
+        Its fraction of the total.
     means_ : ndarray of shape (n_classes, n_classes - 1)
         The class means among the projections; zero for a class without weight.
     {kernel_}
@@ -77,7 +77,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.kernel_methods.discriminant import KernelDiscriminantAnalysis
+    >>> from maxmargin import KernelDiscriminantAnalysis
     >>> angle = np.arange(12.0)
     >>> ring = np.column_stack((np.cos(angle), np.sin(angle)))
     >>> X, y = np.vstack((ring, 3.0 * ring)), ["inner"] * 12 + ["outer"] * 12

@@ -39,7 +39,9 @@ from maxmargin.svm.models.expansion import KernelExpansion
 @documented(KERNEL_ENTRIES)
 @parameters
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelMethod):
-    """Clusters whose points are near to their mean in feature space; with the linear kernel, the ordinary k-means.
+    """Kernel k-means clustering.
+
+    Assigns each point to the nearest cluster mean in feature space. With the linear kernel it is ordinary k-means.
 
     Parameters
     ----------
@@ -47,14 +49,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Number of clusters.
     {kernel, gamma, degree, coef0}
     init : {"k-means++", "random"} or array-like of shape (n_samples,), default="k-means++"
-        First centres spread out by chance; points drawn at random; or the cluster of each sample to begin with, as
-        integers from 0 to n_clusters - 1.
+        Initial centres: spread out by k-means++, random points, or the initial cluster of each sample as integers from
+        0 to n_clusters - 1.
     n_init : int, default=10
-        Number of starts; the result of least inertia is kept.
+        Number of initialisations; the result with the smallest inertia is kept.
     max_iter : int, default=300
         Iterations of one start.
     tol : float, default=1e-6
-        Iterations end when no point moves, or the inertia falls by less than this share of it.
+        Stop when no point changes its cluster, or the inertia decreases by less than this fraction.
     random_state : int or RandomState, optional
         For the starts.
     {n_jobs}
@@ -75,7 +77,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     --------
     Points by their direction, whatever their length:
 
-    >>> from maxmargin.kernel_methods.k_means import KernelKMeans
+    >>> from maxmargin import KernelKMeans
     >>> X = [[1.0, 0.1], [5.0, 0.2], [30.0, 1.0], [0.1, 1.0], [0.3, 4.0], [1.0, 28.0]]
     >>> model = KernelKMeans(n_clusters=2, kernel="cosine", random_state=0).fit(X)
     >>> model.labels_

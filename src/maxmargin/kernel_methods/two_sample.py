@@ -39,14 +39,14 @@ MEDIAN_POINTS = 2000  # the median of distances is taken over no more points tha
 
 @dataclass(frozen=True)
 class MMDResult:
-    """The outcome of :func:`mmd_test`; it prints as a sentence.
+    """The result of :func:`mmd_test`.
 
     Attributes
     ----------
     statistic : float
         MMD^2 of the two samples.
     pvalue : float
-        Share of relabelled samples with a statistic at least as large, theirs included.
+        Fraction of permutations with a statistic at least as large, including the observed one.
     kernel : Kernel
         The kernel with its resolved parameters.
     n_x, n_y : int
@@ -60,7 +60,7 @@ class MMDResult:
 
     Examples
     --------
-    >>> from maxmargin.kernel_methods.two_sample import mmd_test
+    >>> from maxmargin import mmd_test
     >>> result = mmd_test([[0.0], [0.1], [0.2], [0.3]], [[1.0], [1.1], [1.2]], n_permutations=199, random_state=0)
     >>> bool(result.statistic > result.quantile(0.95))
     True
@@ -117,7 +117,7 @@ def mmd_test(
     Parameters
     ----------
     X, Y : array-like, table or sparse matrix of shape (n_x, n_features) and (n_y, n_features)
-        The samples, two points or more each; lists of strings or other things, if the kernel takes them.
+        The samples, each with two points or more; lists of strings or other objects, if the kernel accepts them.
     kernel : str, Kernel or callable, default="rbf"
         A name, a kernel object, or a function of two points or of two sets of points. With ``"precomputed"``, X and Y
         are rows of the kernel matrix of all points, those of the first sample and then those of the second.
@@ -144,7 +144,7 @@ def mmd_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.kernel_methods.two_sample import mmd_test
+    >>> from maxmargin import mmd_test
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.standard_normal((100, 2)), rng.standard_normal((80, 2)) + [1.0, 0.0]
     >>> print(mmd_test(X, Y, random_state=0))

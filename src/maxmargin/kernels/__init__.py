@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from maxmargin.kernels.algebra import Power, Product, Scaled, Sum
+from maxmargin.kernels.bandwidth import resolve_gamma
 from maxmargin.kernels.base import Kernel
 from maxmargin.kernels.columns import Columns
 from maxmargin.kernels.distance import RBF, Laplacian, Matern, Periodic, RationalQuadratic
@@ -48,5 +49,6 @@ __all__ = [
     "Tanimoto",
     "WeightedDegree",
     "as_kernel",
+    "resolve_gamma",
     "validate_gram",
 ]

@@ -22,16 +22,25 @@ from maxmargin.runtime.validation import Array, Points, check_choice, check_numb
 
 
 def resolve_gamma(gamma: Any, X: Points, weights: Array | None = None) -> float:
-    """Gamma as a number.
+    """Resolve the ``gamma`` parameter of a kernel to a number.
 
-    gamma: {"scale", "auto"} or float; the rule, or a number > 0, which is returned as it is
-    X: array or CSR matrix of shape (n_samples, n_features); the points that "scale" and "auto" are computed from
-    weights: (n_samples,); sample weights; a weight of two equals a repetition
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float
+        The rule, or a number > 0, which is returned unchanged.
+    X : array or CSR matrix of shape (n_samples, n_features)
+        The points from which ``"scale"`` and ``"auto"`` are computed.
+    weights : array of shape (n_samples,), optional
+        Sample weights; a weight of two equals repeating the sample.
+
+    Returns
+    -------
+    gamma : float
 
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.kernels.bandwidth import resolve_gamma
+    >>> from maxmargin.kernels import resolve_gamma
     >>> X = np.array([[0.0, 1.0], [2.0, 3.0]])
     >>> resolve_gamma("scale", X)
     0.4

@@ -37,7 +37,7 @@ _OBJECT_ROWS = 256
 
 
 class Kernel(Estimator, ABC):
-    """A similarity k(x, z) of two points.
+    """Base class of kernels, similarities k(x, z) of two points.
 
     The base of all kernels. An author writes ``matrix``; where there is a faster way than the diagonal of small
     blocks, ``self_similarity``; where it holds, ``psd``; and where parameters or data must be looked at first,

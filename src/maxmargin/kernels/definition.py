@@ -174,9 +174,14 @@ class DefinedValues:
             return np.arange(min(self.n, count))
         if sp.issparse(self.X):
             sizes = np.asarray(abs(self.X).max(axis=1).todense()).ravel()
+            sizes = sizes if self.at is None else sizes[self.at]
         else:
-            sizes = np.maximum(self.X.max(axis=1), -self.X.min(axis=1))
-        sizes = sizes if self.at is None else sizes[self.at]
+            sizes = np.empty(self.n)
+            step = max(1, CHUNK_MAX_VALUES // self.X.shape[1])
+            for start in range(0, self.n, step):
+                part = slice(start, start + step)
+                points = self.X[part if self.at is None else self.at[part]]
+                sizes[part] = np.maximum(points.max(axis=1), -points.min(axis=1))
         return np.argpartition(sizes, len(sizes) - count)[len(sizes) - count :]
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None) -> Array:

@@ -33,7 +33,7 @@ from maxmargin.runtime.validation import Array, Points
 
 
 class Linear(Kernel):
-    """The inner product, k(x, z) = x'z.
+    """The linear kernel, k(x, z) = x'z.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Sigmoid(Kernel):
 
 
 class ArcCosine(Kernel):
-    """The arc-cosine kernel: a layer of infinitely many random neurons.
+    """The arc-cosine kernel, the limit of a random neural network layer of infinite width.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def _directions(A: Points) -> tuple[Points, Array]:
 
 
 class Tanimoto(Kernel):
-    """What two vectors have in common, k(x, z) = x'z / (x'x + z'z - x'z).
+    """The Tanimoto kernel, k(x, z) = x'z / (x'x + z'z - x'z).
 
     Of bit vectors, such as molecular fingerprints, it is the share of the bits that both have among those that either
     has; :class:`Jaccard` is the same for sets. Two zero vectors have similarity 1.

@@ -30,7 +30,7 @@ _ROUNDING = 32 * float(np.finfo(np.float64).eps)
 
 
 class Normalized(Wrapper):
-    """The cosine of two points in feature space, k(x, z) / sqrt(k(x, x) k(z, z)).
+    """A kernel normalised to unit length, k(x, z) / sqrt(k(x, x) k(z, z)).
 
     A point with k(x, x) = 0 has similarity 0 to every point, itself included.
 

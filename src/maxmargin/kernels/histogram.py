@@ -73,7 +73,7 @@ class ChiSquared(_HistogramKernel):
 
 
 class HistogramIntersection(_HistogramKernel):
-    """What two histograms have in common, k(x, z) = sum_k min(x_k, z_k).
+    """The histogram intersection kernel, k(x, z) = sum_k min(x_k, z_k).
 
     Examples
     --------

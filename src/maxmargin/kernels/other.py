@@ -21,7 +21,7 @@ PROBE_TOLERANCE = 1e-4  # relative difference that float32 arithmetic of a funct
 
 
 class Precomputed(Kernel):
-    """A kernel matrix takes the place of the points: ``fit(K)`` with K square, ``predict(K)`` with one row per point.
+    """A precomputed kernel matrix: ``fit(K)`` with a square K, ``predict(K)`` with one row per new point.
 
     Examples
     --------

@@ -42,7 +42,7 @@ KERNELS: dict[str, type[Kernel]] = {
 
 
 def as_kernel(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: float = 0.0) -> Kernel:
-    """A kernel object from what an estimator's ``kernel`` parameter may hold.
+    """Return the kernel object for the ``kernel`` parameter of an estimator.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from maxmargin.runtime.validation import check_number
 
 @dataclass(frozen=True)
 class GramValidity:
-    """What ``validate_gram`` found; true in a condition when the matrix is valid.
+    """The result of ``validate_gram``; true if the matrix is valid.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def validate_gram(K: Any, tol: float = 1e-8) -> GramValidity:
     Returns
     -------
     GramValidity
-        Its text says in a sentence what was found; in a condition it is true if K is valid.
+        Prints as a sentence; true if K is valid.
 
     Raises
     ------

@@ -198,7 +198,8 @@ def _comment(which: str, model: SVC, gamma: float, errors: int, n: int) -> list[
         ]
     w, b = model.coef_[0], float(model.intercept_[0])
     norm = float(np.linalg.norm(w))
-    terms = " ".join(f"{_signed(value)} {name}" for value, name in zip(w, AXES[which], strict=True)).removeprefix("+ ")
+    terms = " ".join(f"{_signed(value)} {name}" for value, name in zip(w, AXES[which], strict=True))
+    terms = terms.removeprefix("+ ") if w[0] >= 0 else "−" + terms.removeprefix("− ")
     noun = "line" if which == "polar" else "plane"
     verb = "separates the classes" if errors == 0 else "is the best one for this C,"
     margin = f"with margin {2 / norm:.3g}" if norm > 0 else "without a direction: the classes lie on one point"

@@ -60,8 +60,8 @@ def recording(request: Mapping[str, Any], control: Run | None = None) -> dict[st
         "sync": requests.choice(state, "sync", ("iteration", "share"), "iteration"),
         "view": _view(state, X),
     }
-    main = '<main class="recording step"><div class="stage" id="run"></div></main>'
-    body = f'<h1 class="unseen">{html.escape(title)}</h1>\n{main}'
+    heading = f'<h1 class="unseen">{html.escape(title)}</h1>'
+    body = f'<main class="recording step">{heading}<div class="stage" id="run"></div></main>'
     text = bundle.page(title, body, "js/recording.js", data)
     frames = max(len(answer["frames"]) for answer in answers)
     return {"html": text, "name": f"maxmargin-{'-'.join(names)}.html", "frames": frames}

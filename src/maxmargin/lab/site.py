@@ -17,6 +17,7 @@ import numpy as np
 from maxmargin.lab import bundle, presets, requests
 
 TABS = ("classify", "step", "lift")
+TRACES = ("smo", "coordinate_descent", "pegasos", "perceptron")  # solvers of js/local/traces.js
 MOST_POINTS = 300
 
 
@@ -32,10 +33,11 @@ def page(state: dict[str, Any] | None = None) -> str:
     options = presets.options()
     options["solvers"] = options["solvers"][:1]  # SMO in the page is all there is
     options["multiclass"] = options["multiclass"][:1]
+    options["traces"] = TRACES
     data = {
         "options": options,
         "presets": presets.presets(),
-        "tours": presets.tours(),
+        "tours": [{**tour, "steps": [step for step in tour["steps"] if _shown(step)]} for tour in presets.tours()],
         "tabs": TABS,
         "state": state,
     }
@@ -45,8 +47,13 @@ def page(state: dict[str, Any] | None = None) -> str:
     return bundle.page("maxmargin lab", body[1], "js/main.js", data)
 
 
+def _shown(step: dict[str, Any]) -> bool:
+    """Whether the page itself has the solvers of a tour's step."""
+    return all(step["state"].get(name, "smo") in TRACES for name in ("solver", "second"))
+
+
 def export(folder: Path | str) -> Path:
-    """Write the site into a folder, which is made if need be.
+    """Write the lab as a static web page into a folder.
 
     Parameters
     ----------
@@ -85,7 +92,7 @@ class Shown:
 
 
 def show(estimator: Any, X: Any, y: Any, *, height: int = 640) -> Shown:
-    """The lab in a notebook, with the points and the hyperparameters of an estimator.
+    """Show the lab in a notebook with the points and hyperparameters of an estimator.
 
     Parameters
     ----------

@@ -100,14 +100,14 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
 
     @all_or_nothing
     def fit_stream(self, source: Any, *, target: Any = None, classes: Any = None) -> Self:
-        """Fit the model to rows that come in batches, from a file or from anywhere.
+        """Fit the model to rows in batches, from a file or an iterable.
 
         The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
         temporary file, which is removed in the end.
 
         {Parameters, source, target}
         classes : array-like, optional
-            All labels there may be; others are refused, and those that are not met have a place in ``classes_``.
+            All possible labels; others are refused, and labels that do not occur are still in ``classes_``.
 
         {Returns, self}
 

@@ -18,7 +18,7 @@ PROBLEM_PARAMETERS = (
 
 
 def forecast_approximation(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Forecast | None:
-    """What an exact fit will take, and what its approximation would, from fits to samples of the rows.
+    """Estimate the cost of an exact fit and of its approximation from fits to samples of the rows.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ kernel : str, Kernel or callable, default="rbf"
 gamma, degree, coef0
     Parameters of a kernel given by name, as for :class:`~maxmargin.SVC`.
 n_components : int or "auto", default=1000
-    Landmarks m. ``"auto"`` doubles them until rows that are held out gain no more than noise.
+    Number of landmarks m. ``"auto"`` doubles it until the score on held-out rows improves by no more than noise.
 landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
     How they are chosen; or the landmarks themselves, as points or as indices of rows.
 fit_intercept : bool, default=True
@@ -17,21 +17,21 @@ fit_intercept : bool, default=True
 tol : float, default=1e-3
     Stop when the relative duality gap of each output is at most this.
 cache_size : float or "auto", default="auto"
-    Megabytes for kernel values; beyond that they are computed anew in every pass. "auto" is half of what is free.
+    Megabytes for kernel values; what does not fit is recomputed in every pass. "auto" is half of the free memory.
 max_iter : int, default=200
     Largest number of Newton steps, -1 for no limit.
 random_state : int, RandomState, Generator or None, default=None
-    Chooses the landmarks. None is one fixed seed.
+    Seed for the choice of landmarks. None is a fixed seed.
 landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array of objects
     For a precomputed kernel, their indices.
 landmark_indices_ : array of int or None
-    Which rows they are; None if they are none.
+    Their row numbers; None if they are not training rows.
 X_train as X : array-like, memory map or sparse matrix of shape (n_samples, n_features), or list of objects
     With ``kernel="precomputed"`` the square kernel matrix.
 source : path, iterable or callable
     A file (svmlight, CSV, TSV, Parquet, Arrow, ``.npy``), or batches (X, y) or (X, y, sample_weight), with one target.
 target : str or int, optional
-    The column of the file that holds the labels or targets.
+    The column of the file with the labels or targets.
 n_components_, n_iter_ : int
     Landmarks and Newton steps.
 report_ : ApproximateReport

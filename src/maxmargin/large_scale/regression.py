@@ -50,7 +50,7 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
 
     @all_or_nothing
     def fit_stream(self, source: Any, *, target: Any = None) -> Self:
-        """Fit the model to rows that come in batches, from a file or from anywhere.
+        """Fit the model to rows in batches, from a file or an iterable.
 
         The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
         temporary file, which is removed in the end.

@@ -24,7 +24,7 @@ MAPS = ("random", "nystroem")
 
 @parameters
 class StreamingKernelSVC(ClassifierMixin, Estimator):
-    """A kernel classifier with ``partial_fit``, by features that approximate the kernel.
+    """Kernel classification of streams with ``partial_fit``, by approximate kernel features.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, stream_size: float | None = None
     ) -> Self:
-        """Learn from a batch, each row once, and go on from there with the next call.
+        """Learn from a batch, each row once; the next call continues from there.
 
         The map is fitted to the first batch, which should be large enough for gamma and the landmarks: some hundred
         rows. A batch that is refused leaves the model as it was.
@@ -126,7 +126,7 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,), optional
-            All labels there will be; without it classes are taken in as they are met.
+            All possible labels; without them, new classes are added as they occur.
         sample_weight : array-like of shape (n_samples,), default=None
         stream_size : float, optional
             The rows that C is the penalty for; see :meth:`maxmargin.LinearSVC.partial_fit`.

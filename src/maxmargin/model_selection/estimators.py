@@ -26,9 +26,12 @@ from maxmargin.model_selection.jobs import (
     precise,
 )
 from maxmargin.model_selection.parameter_docs import SEARCH_ENTRIES
+from maxmargin.model_selection.partition import search_in_cells
 from maxmargin.model_selection.results import ScoreByScorer
+from maxmargin.runtime.callbacks import with_callbacks
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
+from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array
 from maxmargin.svm import SVC, SVR, NuSVC
 
@@ -89,7 +92,11 @@ class SVCCV(KernelClassifierSearch):
     The scores are those of ``GridSearchCV`` around :class:`SVC`, but kernel values are computed once for all folds and
     all C, and every C starts from the solution of the next smaller one.
 
-    {Parameters, Cs, gammas, kernel, kernel_params, cv, scoring, refit, refine, degree, coef0}
+    {Parameters, Cs, gammas, kernel, kernel_params, cv, scoring, refit, refine}
+    cells : int or None, default=None
+        Approximate: divide input space into cells of at most so many rows, and search in each of them alone. Points are
+        predicted by the model of their cell. For hundreds of thousands of rows; 2000 is a good size.
+    {degree, coef0}
     tol, class_weight, max_iter, decision_function_shape, break_ties, random_state, multiclass, solver, fit_intercept
         As in :class:`SVC`.
     {cache_size, n_jobs, max_seconds, verbose}
@@ -100,12 +107,16 @@ class SVCCV(KernelClassifierSearch):
 
     Notes
     -----
-    What a kernel takes from the data (``gamma="scale"``) is taken once, from all of X. With ``sample_weight`` models
-    and scores are weighted; a scorer that knows no weights is given the samples whose weight is not zero.
+    With ``cells`` each cell has hyperparameters of its own. ``best_params_`` has the best mean score over the cells
+    with two classes and more, weighted by their rows; ``best_score_`` is the mean of the cells' best scores;
+    ``best_estimator_`` holds the models of the cells, each with its certificate. There is none for the whole.
 
-    The first Ctrl-C ends the search: what has been scored so far is in its attributes, there is no refit, and
+    Data-dependent kernel parameters (``gamma="scale"``) are computed once, from all of X. With
+    ``sample_weight``, models and scores are weighted; a scorer without weights gets the samples of nonzero weight.
+
+    The first Ctrl-C ends the search: the attributes contain the scores so far, there is no refit, and
     ``KeyboardInterrupt`` is raised; inside ``with maxmargin.interrupts("keep"):`` the best cell so far is refit, and
-    ``fit`` returns. Before there is any score, and at the second Ctrl-C, the search is left as it was.
+    ``fit`` returns. Before the first score, or at a second Ctrl-C, the search is left unchanged.
 
     Examples
     --------
@@ -123,9 +134,22 @@ class SVCCV(KernelClassifierSearch):
 
     _: KW_ONLY
     Cs: Any = None
+    cells: int | None = None
 
     _searched = SVC
     _axes = (C_AXIS,)
+
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Score every candidate of the grid, and fit the best model to all data; in each cell, if there are any.
+
+        {X_train, y, sample_weight, groups -> self}
+        """
+        if self.cells is None:
+            return super().fit(X, y, sample_weight, groups)
+        search_in_cells(self, X, y, sample_weight, groups)
+        return self
 
     def _job(self, setting: Setting, kernel: Any, K: Any, fold: Any, cells: Any) -> Job:
         finite = all(math.isfinite(cell.hyperparameters["C"]) for _, cell in cells)

@@ -27,7 +27,7 @@ BY_RATIO = ("C", "gamma", "epsilon")  # axes that are refined
 
 @dataclass(frozen=True)
 class Range:
-    """Values from ``low`` to ``high`` at equal ratios.
+    """A geometric sequence of values from ``low`` to ``high``.
 
     Parameters
     ----------

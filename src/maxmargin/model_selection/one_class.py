@@ -29,8 +29,8 @@ LABEL_FREE = ("mass_volume", "rejection")
 class OneClassSVMCV(OutlierMixin, KernelSearch):
     """One-class support vector machine with nu and the kernel chosen by cross-validation, with or without labels.
 
-    Models are trained without labels. If some rows are known to be outliers, y says which, and a score compares the
-    models' answers with it. If none are known, a model is good that holds the rows left out in a small volume.
+    Models are trained without labels. If some rows are known outliers, y marks them, and scores compare the predictions
+    with y. Otherwise a good model contains the held-out rows in a small volume.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class OneClassSVMCV(OutlierMixin, KernelSearch):
     scoring : str, callable or None, default=None
         One of scikit-learn's scorers, such as ``"roc_auc"``, ``"balanced_accuracy"`` or ``"f1"`` (of the inliers, which
         are +1), for labels; ``"mass_volume"`` or ``"rejection"``, which need none (see Notes); or a function
-        ``scorer(estimator, X, y)``, without y if there is none. None is the balanced accuracy if y holds +1 and -1, or
-        whatever ``inliers`` names; otherwise, as in :class:`OneClassSVM`, y is ignored, and it is ``"mass_volume"``.
-        ``scorer_`` tells which.
+        ``scorer(estimator, X, y)``, without y if there is none. None is the balanced accuracy if y contains +1 and -1,
+        or the labels in ``inliers``; otherwise, as in :class:`OneClassSVM`, y is ignored, and the score is
+        ``"mass_volume"``. ``scorer_`` is the one used.
     inliers : label, list of labels or None, default=None
         Labels of y that mean inlier; all others mean outlier. None expects +1 for inliers and -1 for outliers.
     train_on : {"all", "inliers"}, default="all"
@@ -66,13 +66,13 @@ class OneClassSVMCV(OutlierMixin, KernelSearch):
 
     Notes
     -----
-    ``"mass_volume"`` is minus the area under the mass-volume curve for masses from 0.9 to 0.999: how much of the space
-    around the data has the scores that 90 % or more of the rows left out have (Goix 2016). It judges how points are
-    ranked, so it chooses a kernel well and nu only as far as nu shapes the ranking: no data without labels can say how
-    many outliers there are. Up to 8 columns the space is the bounding box of X; for more it is sampled by rows moved by
-    random differences of rows. ``"rejection"`` is minus the difference between nu and the share of the rows left out
-    that are rejected. It works with every kernel, precomputed ones and those of things that are no vectors included,
-    but prefers regions that are too large: give it few gammas.
+    ``"mass_volume"`` is minus the area under the mass-volume curve for masses from 0.9 to 0.999: how much
+    of the space around the data has the scores that 90 % or more of the rows left out have (Goix 2016). It measures the
+    ranking of points, so it selects the kernel well, but nu only as far as nu affects the ranking: without labels, data
+    cannot tell how many outliers there are. Up to 8 columns the space is the bounding box of X; for more it is sampled
+    by rows moved by random differences of rows. ``"rejection"`` is minus the difference between nu and the fraction of
+    held-out rows that are rejected. It works with every kernel, including precomputed ones and kernels on objects, but
+    prefers regions that are too large: use few gammas with it.
 
     Examples
     --------

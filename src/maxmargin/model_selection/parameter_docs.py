@@ -9,7 +9,7 @@ Cs : list of float or Range, default=None
 gammas : list of float, "scale" or "auto", or Range, default=None
     Values of the kernel's gamma. None tries 0.01, 0.1, ..., 100 times "scale", if a kernel given by name has one.
 kernel : str, Kernel, callable or a list of them, default="rbf"
-    As in :class:`~maxmargin.SVC`; of a list, every one is tried.
+    As in :class:`~maxmargin.SVC`; a list is searched.
 kernel_params : dict of lists, default=None
     Values for other parameters of the kernel, such as ``{"degree": [2, 3], "coef0": [0, 1]}``.
 cv : int, splitter or list of splits, default=None
@@ -19,23 +19,23 @@ scoring : str, callable or None, default=None
 refit : bool, default=True
     Whether to fit ``best_estimator_`` to all data.
 refine : bool or int, default=False
-    After the grid, search a finer one around its best cell; a number says how often.
+    After the grid, search a finer one around the best cell; a number repeats this.
 degree, coef0 : float, default=3, 0.0
-    Parameters of a kernel given by name that are not searched.
+    Fixed parameters of a kernel given by name.
 cache_size : float, default=1000
-    Megabytes for kernel values. Where those of all rows do not fit, every estimator computes its own.
+    Megabytes for kernel values. If those of all rows do not fit, every fit computes its own.
 max_seconds : float or None, default=None
-    Stop searching after this time and take the best cell so far. The refit may take a tenth of it more.
+    Stop searching after this time and use the best cell so far. The refit may take another tenth of it.
 best_params_, best_score_, best_index_ : dict, float, int
     The best cell, its mean score and its place in ``cv_results_``.
 C_, epsilon_, nu_ : float
-    The best values, of the hyperparameters that there are.
+    The best values of the hyperparameters that were searched.
 gamma_ : float
     The best kernel's gamma as a number, if it has one.
 best_estimator_ : estimator
     Fitted to all data; its ``report_`` has the certificate. Only with ``refit``.
 cv_results_ : dict of arrays
-    As that of ``GridSearchCV``, with a column ``reason`` for cells without a score.
+    As in ``GridSearchCV``, with a column ``reason`` for cells without a score.
 error_reasons_ : dict
     Cell -> split -> why there is no score.
 status_ : str

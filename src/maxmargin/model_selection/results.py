@@ -96,7 +96,7 @@ class Table:
         means, counted = self.means(), self._counted()
         columns["mean_test_score"] = means
         columns["std_test_score"] = scores[:, counted].std(axis=1) if counted.any() else means.copy()
-        columns["rank_test_score"] = _ranks(means)
+        columns["rank_test_score"] = ranks(means)
         columns["reason"] = np.array(
             ["; ".join(f"split {k}: {why}" for k, why in enumerate(reasons) if why) for reasons in self.reasons],
             dtype=object,
@@ -115,7 +115,7 @@ def _column(values: list[Any]) -> Any:
     return data
 
 
-def _ranks(means: Array) -> Array:
+def ranks(means: Array) -> Array:
     """1 for the highest mean; equal means share the better rank, cells without a mean the last."""
     filled = np.where(np.isnan(means), -np.inf, means)
     return np.array([1 + int(np.count_nonzero(filled > value)) for value in filled], dtype=np.int32)

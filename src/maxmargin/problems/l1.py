@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,6 +44,8 @@ class L1Problem(PrimalProblem):
         A sparse X by columns, where it is known: problems on the same points share it.
     """
 
+    form: ClassVar[str] = "l1"
+
     loss: Loss = SquaredHinge()  # noqa: RUF009 (frozen, without fields)
     csc: Any = None
 
@@ -56,12 +58,12 @@ class L1Problem(PrimalProblem):
         """|w|_1, and |b / s| if the intercept is penalised."""
         return float(np.abs(w).sum()) + (abs(b / self.scaling) if self.intercept == "penalised" else 0.0)
 
-    def dual_penalty(self, w: Array, b: float) -> float:
+    def dual_penalty(self, v: Array, b: float) -> float:
         """|w|_1 has no part in the dual's objective: it is a constraint there."""
         return 0.0
 
-    def dual(self, beta: Array, w: Array | None = None) -> float:
-        """The dual objective of feasible multipliers; ``w``, which is p, does not enter."""
+    def dual(self, beta: Array, v: Array | None = None) -> float:
+        """The dual objective of feasible multipliers; ``v``, which is p, does not enter."""
         return float(self.y @ beta) - 0.5 * float(self.ridge @ beta**2)
 
     def suggested(self, f: Array, b: float) -> Array:
@@ -93,7 +95,7 @@ class L1Problem(PrimalProblem):
     def feasible(self, beta: Array) -> Array:
         """Feasible multipliers near beta: inside their boxes, balanced, then scaled."""
         beta = self.balanced(np.clip(beta, self.lower, self.upper))
-        return self.scale(beta, self.w_of(beta)) * beta
+        return self.scale(beta, self.sums_of(beta)) * beta
 
 
 def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None) -> PrimalCertificate:
@@ -110,7 +112,7 @@ def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None
     if beta is not None:
         given = problem.feasible(np.asarray(beta, np.float64))
         chosen = max(chosen, given, key=problem.dual)
-    p, total = problem.w_of(chosen), float(chosen.sum())
+    p, total = problem.sums_of(chosen), float(chosen.sum())
     unit, weights, slopes = primal or 1.0, w, p
     if problem.intercept == "penalised":
         weights, slopes = np.append(w, b / problem.scaling), np.append(p, problem.scaling * total)

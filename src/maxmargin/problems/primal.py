@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -65,6 +65,8 @@ class PrimalProblem:
     >>> problem.primal(w, b), problem.dual(beta)
     (0.5, 0.5)
     """
+
+    form: ClassVar[str] = "linear"  # of problem, of those that solvers accept
 
     X: Points
     y: Array
@@ -209,32 +211,36 @@ class PrimalProblem:
         """1/2 |w|^2, and 1/2 (b / s)^2 if the intercept is penalised."""
         return 0.5 * float(w @ w) + (0.5 * (b / self.scaling) ** 2 if self.intercept == "penalised" else 0.0)
 
-    def dual_penalty(self, w: Array, b: float) -> float:
-        """The penalty's part of the dual, at the w and b that belong to the multipliers."""
-        return self.penalty(w, b)
+    def closest(self, v: Array) -> Array:
+        """The w that belongs to v = sum_i beta_i x_i: v itself, where no coefficient has a bound."""
+        return v
+
+    def dual_penalty(self, v: Array, b: float) -> float:
+        """The penalty's part of the dual: its conjugate at v = sum_i beta_i x_i, and at the b of the multipliers."""
+        return self.penalty(v, b)
 
     def primal(self, w: Array, b: float, f: Array | None = None) -> float:
         """The objective of (w, b); ``f`` = X w where it is known."""
         f = self.design.times(w) if f is None else f
         return self.penalty(w, b) + self.total * b + self.losses(f, b)
 
-    def w_of(self, beta: Array) -> Array:
-        """sum_i beta_i x_i of feasible beta, computed as sum_i beta_i (x_i - m) + t m: columns far from zero keep their
-        digits."""
+    def sums_of(self, beta: Array) -> Array:
+        """v = sum_i beta_i x_i of feasible beta, computed as sum_i beta_i (x_i - m) + t m: columns far from zero
+        keep their digits."""
         if self.shift is None:
             return self.design.transposed(beta)
-        w = self.centred.transposed(beta)
-        return w + self.total * self.shift if self.total else w
+        v = self.centred.transposed(beta)
+        return v + self.total * self.shift if self.total else v
 
     def b_of(self, beta: Array) -> float:
         """The intercept that belongs to beta if it is penalised; 0 otherwise."""
         return self.scaling**2 * float(beta.sum()) if self.intercept == "penalised" else 0.0
 
-    def dual(self, beta: Array, w: Array | None = None) -> float:
-        """The dual objective of feasible multipliers; ``w`` is :meth:`w_of` of them where it is known."""
-        w = self.w_of(beta) if w is None else w
+    def dual(self, beta: Array, v: Array | None = None) -> float:
+        """The dual objective of feasible multipliers; ``v`` is :meth:`sums_of` them where it is known."""
+        v = self.sums_of(beta) if v is None else v
         terms = (self.y - self.centre) @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * ((self.ridge * beta) @ beta)
-        return float(terms) - self.dual_penalty(w, self.b_of(beta))
+        return float(terms) - self.dual_penalty(v, self.b_of(beta))
 
     def feasible(self, beta: Array) -> Array:
         """Feasible multipliers near beta: inside their boxes, with the sum t if the intercept is free."""

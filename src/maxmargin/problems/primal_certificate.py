@@ -3,7 +3,7 @@
 Nothing here knows how (w, b) was found. With residuals r_i = y_i - w'x_i - b and feasible multipliers beta, the
 conditions of optimality are
 
-    w = sum_i beta_i x_i                                          stationarity in w
+    w = sum_i beta_i x_i, or what of its bounds is closest        stationarity in w
     sum_i beta_i = t (free) or b / s^2 (penalised)                stationarity in b
     beta_i = step_i(beta_i)                                       residual and multiplier belong together,
 
@@ -98,7 +98,7 @@ def certify(
         infeasibility = max(0.0, float(np.max((1.0 - problem.y * (f + b))[hard], initial=0.0)))
         scaled_w, scaled_b, scaled = stretched(problem, w, b, f)
     primal = problem.primal(scaled_w, scaled_b, scaled)
-    chosen, w_beta, dual = _best_multipliers(
+    chosen, v, dual = _best_multipliers(
         problem, primal, scaled, scaled_b, beta, w if made else None, suggest or beta is None
     )
     r = problem.y - scaled - scaled_b
@@ -107,7 +107,7 @@ def certify(
     problem.rows.after_step(r, chosen, hard_step, target)
     size = np.where(np.isfinite(problem.weight), np.maximum(*problem.sides), hard_step)
     size = np.where(size > 0, (2.0 if problem.squared else 1.0) * size, 1.0)
-    in_w, in_b = float(np.linalg.norm(scaled_w - w_beta)), _of_intercept(problem, scaled_b, chosen)
+    in_w, in_b = float(np.linalg.norm(scaled_w - problem.closest(v))), _of_intercept(problem, scaled_b, chosen)
     objective = math.sqrt(2.0 * max(abs(primal), abs(dual))) if math.isfinite(primal) else 0.0
     objective = objective or float(np.linalg.norm(scaled_w))
     shares = (in_w / objective if objective > 0 else 0.0, in_b / (float(np.abs(chosen).sum()) or 1.0))
@@ -187,25 +187,25 @@ def _complementarity(problem: PrimalProblem, r: Array, beta: Array) -> float:
 def _best_multipliers(
     problem: PrimalProblem, primal: float, f: Array, b: float, given: Array | None, made: Array | None, suggest: bool
 ) -> tuple[Array, Array, float]:
-    """Multipliers, their w and their dual objective; what w suggests is tried where the given ones leave a gap."""
+    """Multipliers, v of them and their dual objective; what w suggests is tried where the given ones leave a gap."""
     best = problem.first()
-    best_w = problem.w_of(best) if best.any() else np.zeros(problem.n_features)
-    value = problem.dual(best, best_w)
+    best_v = problem.sums_of(best) if best.any() else np.zeros(problem.n_features)
+    value = problem.dual(best, best_v)
     if given is not None:
         beta = problem.feasible(np.asarray(given, np.float64))
-        w_beta = made if made is not None and np.array_equal(beta, given) else problem.w_of(beta)
-        if problem.dual(beta, w_beta) > value:
-            best, best_w, value = beta, w_beta, problem.dual(beta, w_beta)
+        v = made if made is not None and np.array_equal(beta, given) else problem.sums_of(beta)
+        if problem.dual(beta, v) > value:
+            best, best_v, value = beta, v, problem.dual(beta, v)
     if not suggest or not math.isfinite(primal) or problem.relative(primal, value) <= SUGGEST_MIN_GAP:
-        return best, best_w, value
+        return best, best_v, value
     for beta in _suggested(problem, problem.y - f - b):
         beta = problem.feasible(beta)
-        w_beta = problem.w_of(beta)
+        v = problem.sums_of(beta)
         if problem.total == 0:
-            beta, w_beta = _shrunk(problem, beta, w_beta)
-        if problem.dual(beta, w_beta) > value:
-            best, best_w, value = beta, w_beta, problem.dual(beta, w_beta)
-    return best, best_w, value
+            beta, v = _shrunk(problem, beta, v)
+        if problem.dual(beta, v) > value:
+            best, best_v, value = beta, v, problem.dual(beta, v)
+    return best, best_v, value
 
 
 def _suggested(problem: PrimalProblem, r: Array) -> list[Array]:
@@ -221,10 +221,11 @@ def _suggested(problem: PrimalProblem, r: Array) -> list[Array]:
     ]
 
 
-def _shrunk(problem: PrimalProblem, beta: Array, w: Array) -> tuple[Array, Array]:
-    """t beta with the t in [0, 1] (or above, where there are no boxes) that is best: the dual is a parabola in t."""
-    curvature = 2.0 * problem.penalty(w, problem.b_of(beta)) + float((problem.ridge * beta) @ beta)
+def _shrunk(problem: PrimalProblem, beta: Array, v: Array) -> tuple[Array, Array]:
+    """t beta with the t in [0, 1] (or above, where there are no boxes) that is best: the dual is a parabola in t, but
+    for bounds of w."""
+    curvature = 2.0 * problem.dual_penalty(v, problem.b_of(beta)) + float((problem.ridge * beta) @ beta)
     slope = float((problem.y - problem.centre) @ beta) - problem.epsilon * float(np.abs(beta).sum())
     t = slope / curvature if curvature > 0 else 1.0
     t = max(0.0, t if problem.squared else min(1.0, t))
-    return t * beta, t * w
+    return t * beta, t * v

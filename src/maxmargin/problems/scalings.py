@@ -29,7 +29,7 @@ SCALINGS = tuple(_FACTOR)
 
 
 def convert_regularization(value: Any, source: str, target: str, n_samples: float | None = None) -> Any:
-    """The regularisation of one scaling in another, so that both problems have the same solution.
+    """Convert C or lambda between the conventions of textbooks and libraries.
 
     Parameters
     ----------

@@ -37,7 +37,15 @@ HINT_MIN_ROWS = 100
 
 
 class Status(enum.Enum):
-    """How a run ended; the value is the message for the user, with the remedy."""
+    """How a fit ended; the value is the message for the user, with the remedy.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> from maxmargin.solvers import Status
+    >>> SVC().fit([[0.0], [1.0], [3.0]], [0, 0, 1]).report_.status is Status.OPTIMAL
+    True
+    """
 
     OPTIMAL = "optimal within the tolerance"
     MAX_ITER = "stopped at the iteration limit: raise max_iter, scale the columns of X, or lower C"

@@ -19,7 +19,8 @@ import scipy.sparse as sp
 Array: TypeAlias = npt.NDArray[Any]
 
 ENCODE = "Encode it with TableEncoder, or drop the column."
-NUMBER_DATES = "Convert it to numbers, such as days since a fixed date, or drop the column."
+NUMBER_DATES = "Convert them to numbers, such as days since a fixed date, or drop the column."
+SPREAD = "Give each of its numbers a column of its own."
 IMPUTE = "Drop such rows or columns, or impute the missing values (for instance by the column's median)."
 
 
@@ -56,8 +57,17 @@ def check_columns(X: Any, name: str = "X") -> None:
             raise ValueError(_not_numbers(name, "dates", column, first))
 
 
+def without_dates(y: Any) -> Any:
+    """The targets of a regression; refuses dates, which would become numbers of nanoseconds without a word."""
+    values = np.asarray(y)
+    if values.dtype.kind in "mM":
+        first = _short(str(values.flat[0]))
+        raise ValueError(f"y contains dates (first value {first}), and regression needs numbers. {NUMBER_DATES}")
+    return y
+
+
 def _not_numbers(name: str, what: str, column: Any, first: Any) -> str:
-    remedy = NUMBER_DATES if what == "dates" else ENCODE
+    remedy = {"dates": NUMBER_DATES, "lists": SPREAD}.get(what, ENCODE)
     return f"{name} contains {what} in column {_shown_name(column)} (first value {_short(first)}). {remedy}"
 
 
@@ -69,6 +79,9 @@ def _about_points(text: str, X: Any, name: str) -> str | None:
             f"{name} is a single piece of text, {_short(X)}: give an array of shape (n_samples, n_features). "
             "maxmargin.read_data reads X and y from a file."
         )
+    if isinstance(X, dict) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
+        remedy = "pandas.DataFrame(X) makes a table of it" if isinstance(X, dict) else "make a list of its rows"
+        return f"{name} is of type {type(X).__name__}: give an array of shape (n_samples, n_features); {remedy}."
     if getattr(X, "ndim", 2) > 2:
         return f"{text} {name} has {X.ndim} dimensions: give one row per sample, X.reshape(len(X), -1)."
     if sp.issparse(X):
@@ -131,6 +144,8 @@ def _not_a_number(kind: str, values: Array) -> tuple[str, Any] | None:
     for value in known:
         if isinstance(value, (str, bytes)) and not _is_number(value):
             return "text", value
+        if isinstance(value, (list, tuple, np.ndarray)):
+            return "lists", value
     return None
 
 

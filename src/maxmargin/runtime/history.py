@@ -71,7 +71,7 @@ class Record(NamedTuple):
 
 
 class History:
-    """The progress of a solver.
+    """The convergence history of a fit.
 
     ``history["gap"]`` and ``history.gap`` are columns, ``history[-1]`` is a record, ``history[10:]`` a shorter history;
     iterating gives the records.
@@ -99,7 +99,7 @@ class History:
 
     Examples
     --------
-    >>> from maxmargin.runtime.history import History
+    >>> from maxmargin import History
     >>> history = History()
     >>> history.append(iteration=1, objective=5.0, dual=1.0)
     >>> history.append(iteration=2, objective=4.0, dual=3.0, n_support=7)

@@ -36,7 +36,7 @@ KEPT_MODEL = (
 
 
 class FitInterrupted(KeyboardInterrupt):
-    """Ctrl-C stopped a fit, and the estimator holds the best model so far; a search holds the scores so far.
+    """Raised when Ctrl-C stops a fit; the estimator keeps the best model so far, a search its scores.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def _checked(policy: str) -> str:
 
 
 def set_interrupts(policy: str) -> None:
-    """What Ctrl-C does to fits from now on, wherever :func:`interrupts` does not say otherwise.
+    """Set what Ctrl-C does to fits outside of :func:`interrupts`.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def set_interrupts(policy: str) -> None:
 
     Examples
     --------
-    In a notebook, so that ``model = SVC().fit(X, y)`` gives a model when the cell is interrupted:
+    In a notebook, so that ``model = SVC().fit(X, y)`` returns a model when the cell is interrupted:
 
     >>> import maxmargin
     >>> maxmargin.set_interrupts("keep")
@@ -110,18 +110,18 @@ def set_interrupts(policy: str) -> None:
 
 @contextmanager
 def interrupts(policy: str) -> Iterator[InterruptRequest]:
-    """What the first Ctrl-C during a fit inside this block does, once the solver has stopped.
+    """Context manager that sets what Ctrl-C does to fits inside the block.
 
     Parameters
     ----------
     policy : {"raise", "keep"}
-        ``"raise"``, the default everywhere: the estimator holds the best model so far, and :class:`FitInterrupted`, a
+        ``"raise"``, the default: the estimator keeps the best model so far, and :class:`FitInterrupted`, a
         ``KeyboardInterrupt``, is raised. ``"keep"``: ``fit`` returns as usual, with a ``ConvergenceWarning``.
 
     Yields
     ------
     InterruptRequest
-        Its ``requested`` says whether Ctrl-C was pressed during a fit, so that a loop can end.
+        Its ``requested`` tells whether Ctrl-C was pressed during a fit, so that a loop can end.
 
     See Also
     --------

@@ -119,7 +119,7 @@ y : array-like of shape (n_samples,)
 y_ignored as y : ignored
     For scikit-learn's interface.
 sample_weight : array-like of shape (n_samples,), default=None
-    Weights; a weight of two is the same as giving the sample twice.
+    Weights; a weight of two equals repeating the sample.
 labels : array of shape (n_samples,)
 values : array of shape (n_samples,)
 outputs as values : array of shape (n_samples,) or (n_samples, n_targets)
@@ -132,48 +132,47 @@ scores : array of shape (n_samples,)
 projections as Z : array of shape (n_samples, n_components)
 score : float
 kernel : str, Kernel or callable, default="rbf"
-    ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"laplacian"``, ``"chi2"``, ``"intersection"``,
-    ``"precomputed"``, an object of :mod:`maxmargin.kernels`, or a function of two arrays of points that returns
-    their kernel matrix.
+    A name (``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"laplacian"``, ``"precomputed"`` or another of
+    :mod:`maxmargin.kernels`), a kernel object, or a function of two arrays of points that returns their kernel matrix.
 degree : float, default=3
-    Degree of the polynomial kernel, if it is given by name.
+    Degree of the kernel ``"poly"``.
 gamma : float, "scale" or "auto", default="scale"
     Parameter of a kernel given by name: ``"scale"`` is 1 / (n_features Var(X)), ``"auto"`` is 1 / n_features.
 coef0 : float, default=0.0
-    Constant of a polynomial or sigmoid kernel given by name.
+    Constant term of the kernels ``"poly"`` and ``"sigmoid"``.
 shrinking : bool, default=True
-    For compatibility; the working sets of the solvers shrink the problem in any case.
+    For compatibility; the solvers always use shrinking.
 tol : float, default=1e-3
-    Stop when the violation m(a) - M(a) of the optimality conditions is at most this (LIBSVM's rule).
+    Stopping tolerance on the violation m(a) - M(a) of the KKT conditions, as in LIBSVM.
 cache_size : float, default=200
     Megabytes for kernel values.
 class_weight : dict, "balanced" or None, default=None
-    Factors of C for each class.
+    Factor of C for each class.
 verbose : bool, default=False
     Print progress on standard error.
 max_iter : int, default=-1
-    Largest number of solver steps for each problem, -1 for no limit but a generous internal one.
+    Maximum number of solver steps per binary problem; -1 is a generous limit.
 decision_function_shape : {"ovr", "ovo"}, default="ovr"
-    Whether one-vs-one decision values are given per class or per pair of classes.
+    Whether one-vs-one returns decision values per class or per pair of classes.
 break_ties : bool, default=False
-    Decide equal votes by the confidences instead of by the order of the classes.
+    Break ties between votes by the decision values instead of by the order of the classes.
 random_state : int, RandomState or None, default=None
     For compatibility; the fit is deterministic.
 solver : {"auto", "active_set", "smo", "coordinate_descent", "barrier", "qp_dual"}, default="auto"
     The algorithm; ``report_`` says which was chosen and why.
 fit_intercept : bool, default=True
-    Without an intercept the dual loses its equality constraint.
+    Whether to fit an intercept. Without it the dual has no equality constraint.
 n_jobs : int or None, default=None
     Threads; None means all cores. The result does not depend on it.
 max_seconds : float or None, default=None
     Stop after this time with the best model so far.
 warm_start : bool, default=False
-    Start from the last fit's solution, row by row wherever a training row is known from then. Kernel estimators also
-    keep a reference to the training rows, for ``learn`` and ``forget``.
+    Start from the solution of the last fit, for rows that were in its training set. Kernel estimators also keep a
+    reference to the training rows, for ``learn`` and ``forget``.
 calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
-    How decision values become probabilities: with Platt's sigmoid, any function that does not fall, or one factor. It
-    is learnt from out-of-fold values, which takes less than the fit on most data; of large sets a part of the rows is
-    evaluated (``calibration_.n_samples``). None means no ``predict_proba``.
+    How decision values become probabilities: Platt scaling, isotonic regression or temperature scaling, fitted to
+    out-of-fold decision values; of large data, a part of the rows is used (``calibration_.n_samples``). None means no
+    ``predict_proba``.
 support_ : array of shape (n_support,)
     Indices of the support vectors.
 support_vectors_ : array or CSR matrix of shape (n_support, n_features)
@@ -193,11 +192,11 @@ kernel_ : Kernel
 report_ : FitReport
     What the fit did, and the certificate of its optimality.
 history_ : History
-    Objectives, margin, support vectors and time as the solver reported them.
+    Objectives, margin, support vectors and time per iteration.
 n_features_in_ : int
     Number of columns of X.
 feature_names_in_ : array
-    Names of the columns, where X has them.
+    Names of the columns, if X has them.
 """
 )
 ENTRIES |= {"Parameters": "Parameters\n----------", "Returns": "Returns\n-------"}

@@ -25,7 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from maxmargin.runtime.csr import canonical_csr, check_indices
-from maxmargin.runtime.diagnosis import check_columns, explained, is_missing, unsortable_labels
+from maxmargin.runtime.diagnosis import check_columns, explained, is_missing, unsortable_labels, without_dates
 
 Array: TypeAlias = npt.NDArray[Any]
 Points: TypeAlias = Any  # an Array, or a scipy CSR matrix or array
@@ -75,7 +75,7 @@ def as_objects(X: Any, *, only: bool = False) -> Array | None:
     if not listed:
         if only:
             shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
-            raise TypeError(f"X must be a list or a single column of objects, one a sample; got {_kind(X)}{shape}.")
+            raise TypeError(f"X must be a list or a single column of objects, one per sample; got {_kind(X)}{shape}.")
         return None
     things = list(X)
     if only:
@@ -158,7 +158,7 @@ def check_training(
             return _seen(estimator, X), y if y.dtype.kind == "f" else y.astype(np.float64)
     accepted = "csr" if order is not None else ["csr", "csc"]
     options = {**_POINTS, "order": order, "accept_sparse": accepted}
-    X, y = as_numpy(X), as_numpy(y)
+    X, y = as_numpy(X), without_dates(as_numpy(y)) if numeric else as_numpy(y)
     check_indices(X)
     try:
         check_columns(X)
@@ -176,7 +176,7 @@ def check_targets(y: Any, n_samples: int, *, numeric: bool = False) -> Array:
     """Targets for training points that scikit-learn does not validate."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    y = given = as_numpy(y)
+    y = given = without_dates(as_numpy(y)) if numeric else as_numpy(y)
     try:
         y = column_or_1d(y, warn=True)
         if len(y) != n_samples:

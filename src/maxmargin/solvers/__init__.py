@@ -1,5 +1,6 @@
 """Solvers: one file, one algorithm; ``SOLVERS`` is the list that estimators, tests and documentation go by."""
 
+from maxmargin.runtime.control import Status
 from maxmargin.solvers.active_set import ActiveSet
 from maxmargin.solvers.base import KernelSolver, LinearSolver, Solution, Solver
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
@@ -31,6 +32,7 @@ __all__ = [
     "Solution",
     "Solver",
     "Start",
+    "Status",
     "StochasticSubgradient",
     "Subgradient",
     "choose_linear_solver",

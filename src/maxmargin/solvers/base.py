@@ -25,12 +25,12 @@ EVERY_LOSS = tuple(LOSSES)
 MARGIN_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.classifies)
 REGRESSION_LOSSES = tuple(name for name, loss in LOSSES.items() if not loss.classifies)
 SQUARED_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.squared)
-FORMS = ("kernel", "joint", "linear", "l1")  # of problems
+FORMS = ("kernel", "joint", "linear", "bounded", "l1")  # of problems
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Feasible variables of a kernel problem and how they were reached.
+    """The solution of a kernel problem: feasible variables, status and iterations.
 
     Attributes
     ----------
@@ -90,6 +90,14 @@ class Solver:
         """Why this solver cannot take the problem, and what to use instead; None if it can."""
         return self.refuses_loss(problem) if isinstance(problem, PrimalProblem) else None
 
+    def refuses_form(self, problem: Any) -> str | None:
+        """A refusal by the list of accepted forms of linear problems."""
+        if not isinstance(problem, PrimalProblem) or problem.form in self.accepts:
+            return None
+        if problem.form == "bounded":
+            return f"{self.name} takes no bounds of the coefficients: use solver='barrier'"
+        return f"{self.name} does not take the form {problem.form}: use solver='auto'"
+
     def refuses_loss(self, problem: PrimalProblem, remedy: str = "use solver='barrier'") -> str | None:
         """A refusal by the list of accepted losses."""
         if problem.loss.name in self.losses:
@@ -102,7 +110,7 @@ class Solver:
 
 
 class KernelSolver(Solver, abc.ABC):
-    """An algorithm for kernel problems."""
+    """Base class of solvers for kernel problems."""
 
     @abc.abstractmethod
     def solve(self, problem: Any, gram: Gram, *, tol: float, control: Control, start: Array | None = None) -> Solution:
@@ -110,7 +118,7 @@ class KernelSolver(Solver, abc.ABC):
 
 
 class LinearSolver(Solver, abc.ABC):
-    """An algorithm for linear problems."""
+    """Base class of solvers for linear problems."""
 
     def solve_linear(
         self,
@@ -129,4 +137,4 @@ class LinearSolver(Solver, abc.ABC):
 
     @abc.abstractmethod
     def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
-        """Go on from a run that has begun, and is not at its end yet."""
+        """Continue an unfinished run."""

@@ -32,7 +32,7 @@ CLASSES_STALLED_FACTOR = 10  # times the patience of binary problems: k classes 
 
 @dataclass(frozen=True)
 class CrammerSinger(KernelSolver):
-    """Block descent over rows; the solver of the joint multiclass problem.
+    """Block coordinate descent for the joint multiclass problem.
 
     Parameters
     ----------

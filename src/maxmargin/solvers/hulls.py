@@ -34,7 +34,7 @@ class Hulls:
 
 
 class InseparableError(ValueError):
-    """A hard margin was asked for, and no hyperplane separates the classes.
+    """Raised when a hard margin is impossible because no hyperplane separates the classes.
 
     Attributes
     ----------

@@ -84,7 +84,7 @@ class _Group:
                 problem = problems[l]
                 beta = problem.feasible(start.beta)
                 self.A[:, l], self.total[l] = np.abs(beta), float(beta.sum())
-                self.W[:, l] = problem.w_of(beta)
+                self.W[:, l] = problem.sums_of(beta)
                 self.b[l] = 0.0 if not first.free else start.b - self.rho * float(self.total[l])
         kind = _native.LanesSingle if np.dtype(dtype).itemsize == 4 else _native.LanesDouble
         self.lanes = kind(

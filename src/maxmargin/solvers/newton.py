@@ -117,7 +117,7 @@ class _Piece:
 
 @dataclass(frozen=True)
 class Newton(LinearSolver):
-    """Exact Newton steps: the solver for squared losses with moderately many columns.
+    """Newton's method, for squared losses with up to some hundred columns.
 
     Examples
     --------

@@ -156,7 +156,7 @@ class _QP(LinearSolver):
 
 @dataclass(frozen=True)
 class PrimalQP(_QP):
-    """The primal program of a linear classifier; needs ``pip install "maxmargin[qp]"``.
+    """The primal as a quadratic program, by Clarabel; needs ``pip install "maxmargin[qp]"``.
 
     Examples
     --------
@@ -199,7 +199,7 @@ class PrimalQP(_QP):
 
 @dataclass(frozen=True)
 class DualQP(_QP, KernelSolver):
-    """The dual program; needs ``pip install "maxmargin[qp]"``.
+    """The dual as a quadratic program, by Clarabel; needs ``pip install "maxmargin[qp]"``.
 
     Examples
     --------
@@ -307,8 +307,4 @@ def _snapped(x: Array, problem: DualProblem, unit: float) -> Array:
     box = np.minimum(problem.upper - problem.lower, largest)
     a = np.where(a - problem.lower <= BOUND_DISTANCE * box, problem.lower, a)
     a = np.where(problem.upper - a <= BOUND_DISTANCE * box, problem.upper, a)
-    if problem.kind == "eps_svr":  # only one side of the tube can be active: take away what both multipliers share
-        above, below = a[: problem.n_rows], a[problem.n_rows :]
-        shared = np.minimum(above, -below)
-        a = np.concatenate((above - shared, below + shared))
     return problem.feasible(a)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from maxmargin.problems.dual import DualProblem
-from maxmargin.problems.l1 import L1Problem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.validation import check_choice
 from maxmargin.solvers.active_set import ActiveSet
@@ -89,7 +88,7 @@ def choose_solver(name: str, problem: DualProblem) -> tuple[KernelSolver, str]:
 
 def _requested(solver: Solver, problem: DualProblem | PrimalProblem) -> Solver:
     """The solver asked for, unless it refuses the problem."""
-    reason = solver.refuses(problem)
+    reason = solver.refuses(problem) or solver.refuses_form(problem)
     if reason is not None:
         raise ValueError(f"solver={solver.name!r} cannot solve this problem: {reason}.")
     return solver
@@ -145,12 +144,16 @@ def choose_linear_solver(
 
 
 def _by_shape(problem: PrimalProblem) -> tuple[Solver, str]:
-    if isinstance(problem, L1Problem):
+    if problem.form == "l1":
         by_columns = "the L1 penalty makes most weights zero: by columns, those that matter first"
         return next(solver for solver in SOLVERS.values() if "l1" in solver.accepts), by_columns
     n, d = problem.n_rows, problem.n_features
     unknowns = f"the primal has {d:,} unknown{'s' if d != 1 else ''} (columns), the dual {n:,} (rows)"
     small = min(n, d)
+    if problem.form == "bounded":
+        return SOLVERS[
+            Barrier.name
+        ], f"{unknowns}, and coefficients have bounds: a {small:,} x {small:,} system an iteration"
     descent, barrier, newton = (SOLVERS[kind.name] for kind in (CoordinateDescent, Barrier, Newton))
     if d <= SYSTEM_MAX_SIZE and n > d and newton.refuses(problem) is None:
         loss = "squared hinge" if problem.loss.classifies else "squared loss"
@@ -166,12 +169,13 @@ def epochs_first(problem: PrimalProblem, solver: LinearSolver) -> bool:
     """Whether epochs over sparse rows come before interior points: where the bound of a multiplier is not far beyond
     what its row alone would give it, most come to rest at a bound within a few of them."""
     tall = problem.design.sparse and problem.n_rows > problem.n_features and problem.X.format == "csr"
-    if not tall or not isinstance(solver, Barrier) or problem.squared or problem.hard_margin or problem.total:
+    usual = problem.form == "linear" and isinstance(solver, Barrier)
+    if not tall or not usual or problem.squared or problem.hard_margin or problem.total:
         return False
     return float(np.median(problem.weight * problem.design.squared_norms())) <= EPOCHS_MAX_REACH
 
 
 def lanes_serve(solver: LinearSolver | None, problem: PrimalProblem) -> bool:
     """Whether one-vs-rest problems of this kind are solved side by side."""
-    usual = solver == LINEAR_FALLBACK and not isinstance(problem, L1Problem)
+    usual = solver == LINEAR_FALLBACK and problem.form == "linear"
     return usual and problem.design.sparse and not problem.hard_margin

@@ -24,7 +24,7 @@ HISTORY_MAX_RECORDS = 400  # after which every second one is dropped: enough for
 
 @dataclass(frozen=True)
 class Start:
-    """Where a run may begin: w and b, and multipliers if there are any. None of it need be feasible."""
+    """A starting point: w and b, and optionally multipliers, feasible or not."""
 
     w: Array
     b: float
@@ -33,7 +33,7 @@ class Start:
 
 @dataclass(frozen=True)
 class LinearSolution:
-    """The best point of a run.
+    """The best iterate of a run.
 
     Attributes
     ----------
@@ -102,18 +102,21 @@ class Run:
             up, down = bool(((problem.y > 0) & used).any()), bool(((problem.y < 0) & used).any())
             if (up and down) or ((up or down) and not problem.free):
                 return None
-            nothing = np.zeros(problem.n_rows)
-            return self.visit(0, np.zeros(problem.n_features), float(up) - float(down), nothing, nothing)
+            nothing, w = np.zeros(problem.n_rows), problem.closest(np.zeros(problem.n_features))
+            f = problem.design.times(w) if w.any() else nothing
+            b = 1.0 - float(f.min()) if up else -1.0 - float(f.max()) if down else 0.0
+            return self.visit(0, w, b, f, nothing, np.zeros(problem.n_features))
         beta = problem.first()
-        w = problem.w_of(beta) if beta.any() else np.zeros(problem.n_features)
-        f = problem.design.times(w) if beta.any() else np.zeros(problem.n_rows)
+        v = problem.sums_of(beta) if beta.any() else np.zeros(problem.n_features)
+        w = problem.closest(v)
+        f = problem.design.times(w) if w.any() else np.zeros(problem.n_rows)
         b = problem.settle(f, problem.b_of(beta))
         if problem.total:  # w = 0 and b = 0 cost nothing
             self.primal = min(self.primal, 0.0)
         if start is None:
-            status = self.visit(0, w, b, f, beta, w)
+            status = self.visit(0, w, b, f, beta, v)
             return status if status is Status.OPTIMAL else None
-        self._keep(w, b, f, problem.primal(w, b, f), beta, problem.dual(beta, w))
+        self._keep(w, b, f, problem.primal(w, b, f), beta, problem.dual(beta, v))
         return Status.OPTIMAL if self.gap <= self.tol else None
 
     def _keep(self, w: Array, b: float, f: Array | None, primal: float, beta: Array | None, dual: float) -> None:
@@ -129,14 +132,14 @@ class Run:
         b: float,
         f: Array,
         beta: Array | None = None,
-        w_beta: Array | None = None,
+        v: Array | None = None,
         *,
         scales: tuple[float, float] = (1.0, 1.0),
         own: bool = False,
     ) -> Status | None:
         """Evaluate an iterate: w, b, the values f = X w, multipliers that are feasible once the positive and the
-        negative ones are multiplied by ``scales``, and their w (scaled) where it is known. ``own`` says that f is X w
-        to the last digit, and may be kept.
+        negative ones are multiplied by ``scales``, and v = sum_i beta_i x_i (scaled) where it is known. ``own``
+        says that f is X w to the last digit, and may be kept.
 
         Returns how the run ended, or None if it should go on."""
         problem = self.problem
@@ -146,10 +149,10 @@ class Run:
         support = int(sums.support)
         primal, dual = problem.penalty(w, b) + problem.total * b + sums.losses, -math.inf
         if beta is not None:
-            if w_beta is None:
-                w_beta = problem.w_of(beta if scales == (1.0, 1.0) else beta * np.where(beta > 0, *scales))
+            if v is None:
+                v = problem.sums_of(beta if scales == (1.0, 1.0) else beta * np.where(beta > 0, *scales))
             of_b = problem.scaling**2 * sums.total(*scales)
-            dual = sums.dual(*scales) - problem.dual_penalty(w_beta, of_b if problem.intercept == "penalised" else 0.0)
+            dual = sums.dual(*scales) - problem.dual_penalty(v, of_b if problem.intercept == "penalised" else 0.0)
             if dual > self.dual and scales != (1.0, 1.0):
                 beta = beta * np.where(beta > 0, *scales)
             elif dual > self.dual:

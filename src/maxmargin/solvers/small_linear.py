@@ -12,7 +12,6 @@ import math
 import numpy as np
 
 from maxmargin import _native
-from maxmargin.problems.l1 import L1Problem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.problems.primal_certificate import PrimalCertificate, certify_dense
 from maxmargin.runtime.control import Control, Status
@@ -32,7 +31,7 @@ def is_small(problem: PrimalProblem) -> bool:
         and n * d * d <= SMALL_MAX_PRODUCTS
         and not problem.design.sparse
         and problem.total == 0
-        and not isinstance(problem, L1Problem)
+        and problem.form == "linear"
         and problem.weight.min() > 0
         and not problem.hard_margin
     )

@@ -106,7 +106,7 @@ class SMO(BlockSolver, LinearSolver):
         a = dual.start() if start is None or start.beta is None else dual.feasible(start.beta)
         steps, goal = 0, FIRST_VIOLATION
         while True:
-            w = problem.w_of(a)
+            w = problem.sums_of(a)
             f = problem.design.times(w)
             b = problem.settle(f, dual.scalars(optimality.offsets(dual, a, dual.gradient(f, a))).intercept)
             n_iter = -(-steps // n)

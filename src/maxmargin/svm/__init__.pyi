@@ -9,6 +9,7 @@ from .linear.classification import LinearSVC
 from .linear.l1_min_c import l1_min_c
 from .linear.one_class import LinearOneClassSVM
 from .linear.regression import LinearSVR
+from .multiple_kernel import MultipleKernelSVC, MultipleKernelSVR
 from .perceptron import Perceptron
 from .virtual import VirtualSVC
 
@@ -20,6 +21,8 @@ __all__ = [
     "LinearOneClassSVM",
     "LinearSVC",
     "LinearSVR",
+    "MultipleKernelSVC",
+    "MultipleKernelSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -160,18 +160,18 @@ class _Search:
 
 @parameters
 class CountErrorsSVC(LinearClassifier, ClassifierMixin, Estimator):
-    """The linear classifier with the least ``|w|^2 + C * (number of training errors)``, exactly.
+    """Linear classifier that minimises ``|w|^2 + C * (number of training errors)`` exactly.
 
-    An error is a point inside the margin or on the wrong side. This is no quadratic program: the exact answer takes a
-    search over sets of errors (branch and bound), whose time grows exponentially. Use it on some dozens of points to
-    see what :class:`~maxmargin.SVC`, which measures errors instead of counting them, gives up and gains.
+    An error is a point inside the margin or on the wrong side. This is not a quadratic program: the exact solution
+    takes a branch-and-bound search over sets of errors, whose time grows exponentially. Use it on a few dozen points,
+    to compare with :class:`~maxmargin.SVC`, which measures errors instead of counting them.
 
     Parameters
     ----------
     C : float, default=1.0
-        What an error costs, > 0.
+        Cost of an error, > 0.
     tol : float, default=1e-6
-        The objective may exceed the least one by this share of it.
+        Relative tolerance on the objective.
     max_nodes : int, default=100_000
         Nodes after which the search stops, with the best model so far and a warning.
     max_seconds : float or None, default=None
@@ -194,8 +194,8 @@ class CountErrorsSVC(LinearClassifier, ClassifierMixin, Estimator):
 
     Notes
     -----
-    At most 300 points are accepted. The margin, ``2 / |w|``, is infinite where predicting the larger class always is
-    best.
+    At most 300 points are accepted. The margin, ``2 / |w|``, is infinite if always predicting the larger
+    class is optimal.
 
     Examples
     --------

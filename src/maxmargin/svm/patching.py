@@ -81,14 +81,14 @@ class Patch:
 
 
 def patch_sklearn(names: str | Iterable[str] | None = None, *, verbose: bool = False) -> Patch:
-    """Put the estimators of this package into the place of those in ``sklearn.svm``.
+    """Replace the estimators of ``sklearn.svm`` by those of this package.
 
     Parameters
     ----------
     names : str or list of str, optional
         Which classes: "SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", ...; all that there are by default.
     verbose : bool, default=False
-        Report what was replaced, on standard error or wherever the program logs.
+        Report what was replaced, by logging or on standard error.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def patch_sklearn(names: str | Iterable[str] | None = None, *, verbose: bool = F
 
 
 def unpatch_sklearn(names: str | Iterable[str] | None = None) -> None:
-    """Put scikit-learn's own classes back; the very objects that were there.
+    """Restore the original estimators of ``sklearn.svm``.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def unpatch_sklearn(names: str | Iterable[str] | None = None) -> None:
 
 
 def sklearn_is_patched(name: str | None = None) -> bool:
-    """Whether ``sklearn.svm`` has an estimator of this package.
+    """Return whether estimators of ``sklearn.svm`` are replaced.
 
     Parameters
     ----------

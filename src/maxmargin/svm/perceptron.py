@@ -36,7 +36,7 @@ Row = tuple[int, int, int, int, float]  # of the history: binary problem, epoch,
 
 @dataclass(frozen=True)
 class PerceptronReport(TextReport):
-    """The account of a perceptron's fit.
+    """The report of a perceptron fit.
 
     Attributes
     ----------
@@ -84,36 +84,35 @@ class PerceptronReport(TextReport):
 @documented()
 @parameters
 class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
-    """Rosenblatt's perceptron: a linear classifier that learns from its mistakes.
+    """Rosenblatt's perceptron, a linear classifier.
 
-    On separable data it ends with a hyperplane that makes no error, after at most (R / gamma)^2 mistakes, where R is
-    the length of the longest point and gamma the largest possible margin. On other data it never would: it stops at
-    ``max_iter``, says so, and keeps the best hyperplane it had. :func:`~maxmargin.problems.separability` tells which it
-    is.
+    On separable data it converges to a hyperplane without training errors after at most (R / gamma)^2 updates, where R
+    is the largest norm of a point and gamma the largest possible margin. On other data it stops at ``max_iter`` with a
+    warning and keeps the best hyperplane. :func:`~maxmargin.problems.separability` tells whether data are separable.
 
     Parameters
     ----------
     fit_intercept : bool, default=True
         Learn b as the weight of a column of ones.
     max_iter : int, default=1000
-        Largest number of epochs, times through the data.
+        Maximum number of epochs.
     tol : float or None, default=None
-        Give up when the mean of max(0, -y f) has not fallen by this much below its best for ``n_iter_no_change``
-        epochs. None: go on until there are no errors, or to ``max_iter``.
+        Stop when the mean of max(0, -y f) has not improved by this much for ``n_iter_no_change`` epochs. None: continue
+        until there are no errors, or to ``max_iter``.
     shuffle : bool, default=True
-        Go through the points in a new random order in each epoch.
+        Whether to shuffle the points before each epoch.
     verbose : bool, default=False
-        Print a line an epoch on standard error.
+        Print one line per epoch on standard error.
     eta0 : float, default=1.0
-        The step. From a start at zero it scales the weights and changes nothing else.
+        Step size. If the weights start at zero, it only scales them.
     random_state : int, RandomState or None, default=0
         Of the order.
     n_iter_no_change : int, default=5
         See ``tol``.
     warm_start : bool, default=False
-        Start from the last fit's weights.
+        Start from the weights of the last fit.
     average : bool, default=False
-        Use the mean of all weights on the way (Freund & Schapire 1999), which generalises better.
+        Use the average of all iterates (Freund & Schapire 1999), which generalises better.
     max_seconds : float or None, default=None
         Stop after this time with the best weights so far.
 
@@ -296,7 +295,7 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
 
     @all_or_nothing(copies=("_runs", "mistakes_"))
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:
-        """Learn from some points once, and go on from there with the next call; nothing is said of convergence.
+        """Learn from each point once; the next call continues from there. Convergence is not checked.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ from maxmargin.runtime.validation import Array, Points
 
 @dataclass(frozen=True)
 class FitReport(TextReport):
-    """The account of one fit.
+    """The report of a fit: what was done, and the certificate of optimality.
 
     A fit may solve several problems (one-vs-one, one-vs-rest). Then objectives, evaluations and iterations are sums,
     as is the gap; the violation is the worst; ``margins`` has one entry per problem, and ``margin`` is the smallest.
@@ -34,22 +34,22 @@ class FitReport(TextReport):
     kernel : Kernel
         The kernel with its resolved parameters.
     parameters : str
-        C, nu, epsilon: what the estimator has.
+        C, nu or epsilon, depending on the estimator.
     status : Status
-        How the fit ended; ``status.value`` says it in words.
+        How the fit ended; ``status.value`` describes it.
     n_iter, kernel_evaluations, n_support : int
     n_samples, n_features : int
     margins : array
         2 / |w| of each binary problem.
     training_error : float
-        Share of training samples that are misclassified (or, one-class, outside); for regression the root mean
-        squared error. NaN if a large fit was stopped before this was known.
+        Fraction of misclassified training samples (one-class: of samples outside); for regression the root mean squared
+        error. NaN if a large fit was stopped before it was computed.
     primal_objective, dual_objective, duality_gap, relative_gap, kkt_violation : float
-        The certificate, computed apart from the solver: the violation, which decides ``status``, in float64 by
-        definition. Objectives of a problem of more than 256 rows may be sums of float32 kernel values, with a
+        The certificate, computed independently of the solver: the violation, which determines ``status``, in float64
+        from its definition. Objectives of a problem of more than 256 rows may be sums of float32 kernel values, with a
         relative error of about 1e-7.
     stationarity, primal_infeasibility, dual_infeasibility, complementarity : float
-        The KKT conditions one by one; 0 is perfect.
+        Violations of the individual KKT conditions.
     kernel_valid : bool or None
         False if the kernel is known not to be positive semidefinite (the gap then proves nothing), None if unknown.
     tol, seconds : float

@@ -37,7 +37,7 @@ def _has(name: str) -> Any:
 
 @documented()
 class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
-    """A classifier that was shown which changes of its points do not matter.
+    """Support vector classification with virtual support vectors, for known invariances.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
         table = points if names is None else names
         first = _fitted(self._inside(), table, labels, weights)
         last = first[-1] if isinstance(first, Pipeline) else first
-        if not hasattr(last, "support_"):
+        if not (hasattr(last, "support_") and hasattr(last, "classes_")):
             raise TypeError(
-                f"VirtualSVC needs a classifier with support_, like SVC or NuSVC; {type(last).__name__} has none."
+                f"VirtualSVC needs a classifier with support_, like SVC or NuSVC; got {type(last).__name__}."
             )
         support = _equal_rows(points, labels, weights, np.asarray(last.support_))
         vectors = points[support]

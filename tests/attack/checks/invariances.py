@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from attack.apart import problems, sample_weights, scheme_of
-from attack.case import answers_of, handed, need, within
+from attack.case import answers_of, handed, need, need_same_refusal, within
 from attack.checks.certificates import rounding
 from attack.functions import core, values
 from attack.state import differences, public, state_of
@@ -141,7 +141,7 @@ def sparse_bits(trial):
 
 
 def float32_or_float64(trial):
-    """Points that float32 holds exactly make the same function in either type."""
+    """Points that float32 holds exactly make the same function in either type, or are refused in both."""
     case = trial.case
     need(not case.precomputed)
     with np.errstate(over="ignore"):
@@ -150,6 +150,7 @@ def float32_or_float64(trial):
     need(np.isfinite(X32).all() and np.isfinite(new32).all())
     double = trial.like(case.but(X=X32.astype(np.float64), new=new32.astype(np.float64)))
     single = trial.like(case.but(X=X32, new=new32))
+    need_same_refusal(single, double)
     need(
         case.y is None or not hasattr(single.model, "classes_") or scheme_of(case, len(single.model.classes_)) == "ovo"
     )

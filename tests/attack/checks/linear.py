@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from attack.apart import class_weights, dense, sample_weights
-from attack.case import handed, need, within
+from attack.case import handed, need, need_same_refusal, within
 from reference.linear import Linear
 
 
@@ -136,6 +136,7 @@ def linear_float32(trial):
         X = case.X.astype(np.float32)
     need(np.isfinite(X).all())
     single, double = (trial.like(case.but(X=X.astype(kind))) for kind in (np.float32, np.float64))
+    need_same_refusal(single, double)
     need(single.model.report_.converged and double.model.report_.converged)
     pairs = zip(problems(single), problems(double), strict=True)
     for (problem, w, b), (_, v, a) in pairs:

@@ -2,8 +2,9 @@
 
 two columns            classes: decision function, margin, support vectors; outliers: the region
 one column, numbers    the curve and its tube
-more columns           classes and outliers: the plane of the first two kernel principal components, in colours of
-                       the predictions, errors crossed; numbers: predicted against true
+more columns           classes and outliers: the plane of the decision function and the first residual direction
+                       (of several functions: their two main directions), in colours of the predictions, errors
+                       crossed; numbers: predicted against true
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def command(model: str, data: str, output: str | None, seed: int, as_json: bool,
     """Draw MODEL on the rows of DATA.
 
     Of two columns, the decision function with its margin and support vectors; of one column and a regression, the
-    curve and its tube; of more, the plane of the first two kernel principal components, coloured by prediction.
+    curve and its tube; of more, the plane of the decision function and the first direction that it leaves.
     """
     voice = Voice(as_json)
     out = Path(output if output is not None else Path(model).with_suffix(".png").name)

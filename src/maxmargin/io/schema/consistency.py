@@ -144,6 +144,16 @@ def functions(parameters: Values, state: Values, lengths: Lengths) -> None:
     require(all_rising(state["support_"]), "support_ is not in order")
 
 
+def weighted_kernels(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """MultipleKernelSVC, MultipleKernelSVR: weights of the kernels, and a model of the same columns."""
+    weights, model = state["kernel_weights_"], state["estimator_"]
+    require(bool((weights >= 0).all()), "a kernel has a negative weight")
+    require(parameters["kernels"] is None or len(parameters["kernels"]) == len(weights), "kernels and weights differ")
+    require(getattr(model, "n_features_in_", None) == state.get("n_features_in_"), "estimator_ has other columns")
+    if "classes_" in state:
+        require(np.array_equal(model.classes_, state["classes_"]), "estimator_ has other classes")
+
+
 def linear(parameters: Values, state: Values, lengths: Lengths) -> None:
     """LinearSVC."""
     require("d" in lengths, "n_features_in_ is missing")

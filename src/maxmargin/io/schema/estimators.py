@@ -42,6 +42,12 @@ _CLASSIFIER = {
     "compression_report_?": "CompressionReport",
 }
 _FUNCTIONS = {**_KERNEL_SVM, "_n_support": "list", "compression_report_?": "CompressionReport"}
+_WEIGHTED_KERNELS = {
+    **_KERNEL,
+    "kernel_weights_": "float64 (m)",
+    "n_iter_": "count",
+    "report_": "KernelWeightsReport",
+}
 _LINEAR = {
     "classes_": "labels (k)",
     **NAMED,
@@ -90,6 +96,14 @@ ESTIMATORS: dict[str, Entry] = {
     "OneClassSVM": Entry("maxmargin.svm", {**_FUNCTIONS, "offset_": "float64 (t)"}, consistency.one_function),
     "SVDD": Entry(
         "maxmargin.svm", {**_FUNCTIONS, "offset_": "float64 (t)", "radius_": "number"}, consistency.one_function
+    ),
+    "MultipleKernelSVC": Entry(
+        "maxmargin.svm",
+        {"classes_": "labels (k)", **_WEIGHTED_KERNELS, "estimator_": "SVC"},
+        consistency.weighted_kernels,
+    ),
+    "MultipleKernelSVR": Entry(
+        "maxmargin.svm", {**_WEIGHTED_KERNELS, "estimator_": "SVR"}, consistency.weighted_kernels
     ),
     "LinearSVC": Entry(
         "maxmargin.svm.linear.classification",

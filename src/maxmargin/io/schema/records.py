@@ -85,6 +85,15 @@ RECORDS: dict[str, Entry] = {
             "seconds": "float",
         },
     ),
+    "KernelWeightsReport": Entry(
+        "maxmargin.svm.multiple_kernel",
+        {
+            "model": "text",
+            "status": "Status",
+            **dict.fromkeys(("primal_objective", "dual_objective", "relative_gap", "tol", "seconds"), "float"),
+            **dict.fromkeys(("n_iter", "n_kernels", "n_used"), "count"),
+        },
+    ),
     "CompressionReport": Entry(
         "maxmargin.inspection.compression",
         {

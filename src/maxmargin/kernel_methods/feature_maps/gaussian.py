@@ -40,7 +40,7 @@ CHUNK_ROWS = 256  # rows at a time
 @documented()
 @parameters
 class GaussianSeriesMap(FeatureMap):
-    """The Gaussian kernel's power series up to some order: Phi(x)'Phi(z) -> exp(-\\|x - z\\|^2 / (2 sigma^2)).
+    """Truncated power series of the Gaussian kernel: Phi(x)'Phi(z) -> exp(-\\|x - z\\|^2 / (2 sigma^2)).
 
     For one column the features are exp(-x^2 / (2 sigma^2)) (x / sigma)^k / sqrt(k!), k = 0, ..., order. For several
     they are the products of these of total degree up to the order, which is the series of the kernel in several
@@ -126,7 +126,7 @@ class GaussianSeriesMap(FeatureMap):
 
 @parameters
 class GaussianBasis(FeatureMap):
-    """Gaussian bumps around centres: one feature exp(-\\|x - c\\|^2 / sigma^2) for each centre c.
+    """Gaussian basis functions: one feature exp(-\\|x - c\\|^2 / sigma^2) per centre c.
 
     There is no 2 in the exponent, unlike in the Gaussian kernel: the width of the kernel is sigma / sqrt2.
 

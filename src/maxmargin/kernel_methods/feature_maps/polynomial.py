@@ -33,7 +33,7 @@ from maxmargin.runtime.validation import Array, Points, check_flag, check_memory
 
 @parameters
 class PolynomialMap(FeatureMap):
-    """The map whose inner product is the polynomial kernel: Phi(x)'Phi(z) = (gamma x'z + coef0)^degree.
+    """Explicit features of the polynomial kernel: Phi(x)'Phi(z) = (gamma x'z + coef0)^degree.
 
     The features are the monomials of the full degree and, if ``coef0`` > 0, of all lower degrees, each with the
     square root of its multinomial coefficient; sorted by degree, then by columns. For two columns, degree 2 and
@@ -122,7 +122,7 @@ class PolynomialMap(FeatureMap):
 
 @parameters
 class MonomialMap(FeatureMap):
-    """The powers of every column, (x, x^2, ..., x^degree): first all columns, then all their squares, and so on.
+    """The powers of every column, (x, x^2, ..., x^degree), ordered by degree.
 
     The basis of polynomial regression, and for one column the map (x, x^2) that separates an interval from its
     surroundings by a line.

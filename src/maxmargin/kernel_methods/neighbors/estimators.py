@@ -113,15 +113,17 @@ class _KernelNeighbors(KernelParameters):
 
 @documented(KERNEL_ENTRIES)
 class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
-    """Vote of the nearest training points, by distance in feature space; with the Gaussian kernel, the Euclidean ones.
+    """k-nearest-neighbours classification by distance in feature space.
+
+    With the Gaussian kernel the neighbours are those of the Euclidean distance.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        How many vote.
+        Number of neighbours.
     weights : {"uniform", "distance"} or callable, default="uniform"
-        One vote each; votes of 1 / distance (a neighbour at distance zero outvotes all others); or a function of the
-        array of distances that returns the weights.
+        Uniform weights; weights of 1 / distance (a neighbour at distance zero decides alone); or a function of the
+        array of distances that returns weights.
     {kernel, gamma, degree, coef0, n_jobs}
 
     Attributes
@@ -143,7 +145,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
     Words, compared by their shared pairs of letters:
 
     >>> import numpy as np
-    >>> from maxmargin.kernel_methods.neighbors import KernelKNeighborsClassifier
+    >>> from maxmargin import KernelKNeighborsClassifier
     >>> def shared_pairs(s, t):
     ...     return len(set(zip(s, s[1:])) & set(zip(t, t[1:])))
     >>> words = ["running", "jumping", "singing", "jumped", "walked", "talked"]
@@ -186,7 +188,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
 
 @documented(KERNEL_ENTRIES)
 class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
-    """Mean of the targets of the nearest training points, by distance in feature space.
+    """k-nearest-neighbours regression by distance in feature space.
 
     Parameters
     ----------
@@ -205,7 +207,7 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
 
     Examples
     --------
-    >>> from maxmargin.kernel_methods.neighbors import KernelKNeighborsRegressor
+    >>> from maxmargin import KernelKNeighborsRegressor
     >>> model = KernelKNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [2.0], [9.0]], [0.0, 1.0, 4.0, 81.0])
     >>> model.predict([[0.4], [1.6]])
     array([0.5, 2.5])

@@ -51,7 +51,7 @@ from maxmargin.svm.kernel_input import expansion_of, gram_of
 @documented(SKLEARN_ENTRIES)
 @parameters
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernelMethod):
-    """Principal components in feature space.
+    """Kernel principal component analysis, with pre-images.
 
     A drop-in for ``sklearn.decomposition.KernelPCA`` that takes every kernel of this library, and finds pre-images
     without learning, too.
@@ -103,7 +103,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
     Two rings, which no straight line tells apart, lie apart along the first component.
 
     >>> import numpy as np
-    >>> from maxmargin.kernel_methods.pca import KernelPCA
+    >>> from maxmargin import KernelPCA
     >>> angle = np.linspace(0.0, 6.0, 20)
     >>> ring = np.column_stack((np.cos(angle), np.sin(angle)))
     >>> pca = KernelPCA(n_components=6, kernel="rbf", gamma=0.3)

@@ -45,7 +45,7 @@ NAMES = ("gaussian", "polynomial")
 @documented()
 @parameters
 class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
-    """Regression on basis functions, f(x) = w'Phi(x): least squares, or ridge regression with ``alpha`` > 0.
+    """Regression on basis functions, f(x) = w'Phi(x), by least squares or ridge regression.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     --------
     >>> import numpy as np
     >>> from maxmargin.kernel_methods.feature_maps import MonomialMap
-    >>> from maxmargin.kernel_methods.ridge import BasisRegression
+    >>> from maxmargin import BasisRegression
     >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> y = np.array([1.0, 2.0, 5.0, 10.0])  # 1 + x^2
     >>> model = BasisRegression(MonomialMap(2, include_bias=True)).fit(x, y)

@@ -187,7 +187,7 @@ class KernelRidge(RidgeMethod):
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.kernel_methods.ridge import KernelRidge
+    >>> from maxmargin import KernelRidge
     >>> x = np.linspace(0, 6, 50)[:, None]
     >>> model = KernelRidge(alpha=1e-3, kernel="rbf", gamma=1.0).fit(x, np.sin(x).ravel())
     >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 1e-3)

@@ -46,7 +46,7 @@ ERROR_ROWS = 512  # whose errors are computed at a time
 @documented(SKLEARN_ENTRIES)
 @parameters
 class KernelRidgeCV(RidgeMethod):
-    """Kernel ridge regression that chooses alpha by leave-one-out.
+    """Kernel ridge regression with alpha chosen by leave-one-out cross-validation.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class KernelRidgeCV(RidgeMethod):
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.kernel_methods.ridge import KernelRidgeCV
+    >>> from maxmargin import KernelRidgeCV
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(0, 6, (60, 1))
     >>> y = np.sin(x).ravel() + 0.1 * rng.standard_normal(60)

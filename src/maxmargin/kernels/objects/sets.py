@@ -20,7 +20,7 @@ from maxmargin.runtime.validation import Array, Points
 
 
 class Jaccard(ObjectKernel):
-    """The share of their elements that two sets have in common, |X and Z| / |X or Z|.
+    """The Jaccard kernel of two sets, |X and Z| / |X or Z|.
 
     Also known as the Tanimoto kernel. Points are sets or frozensets of anything that can be in one. Two empty sets are
     equal, and so have similarity 1; an empty set and another have 0.

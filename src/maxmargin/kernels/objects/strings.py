@@ -108,7 +108,7 @@ class _WordKernel(StringKernel):
 
 
 class Spectrum(_WordKernel):
-    """The words two strings share, k(x, z) = sum_w n_w(x) n_w(z) over all words w of k letters.
+    """The spectrum kernel of strings, k(x, z) = sum_w n_w(x) n_w(z) over all substrings w of k letters.
 
     n_w(x) counts where w occurs in x, overlaps included (Leslie, Eskin & Noble 2002). A letter is a Unicode code
     point. A string of fewer than k letters has no words: its similarity is 0 to every string, itself included, and
@@ -142,7 +142,7 @@ class Spectrum(_WordKernel):
 
 
 class Mismatch(_WordKernel):
-    """The words two strings share, up to m letters, k(x, z) = sum_w n_w(x) n_w(z) over all words w of k letters.
+    """The mismatch kernel of strings: common substrings of k letters, up to m mismatches.
 
     n_w(x) counts the words of x that differ from w in at most m letters (Leslie, Eskin, Cohen, Weston & Noble 2004).
     The words w are made of the letters of the alphabet, so the values depend on its size. A letter outside it, as a

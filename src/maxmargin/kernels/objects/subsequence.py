@@ -34,7 +34,7 @@ MAX_OPERATIONS_PER_CALL = 2**25  # steps of P: some hundredths of a second, so t
 
 
 class Subsequence(StringKernel):
-    """The subsequences of k letters two strings share, with gaps: d^(length in x + length in z), summed over all.
+    """The subsequence kernel of strings: common subsequences of k letters, with gaps discounted.
 
     A subsequence need not be contiguous; its length is that of the stretch it covers, so with a small decay hardly
     anything but words without gaps counts, and with decay 1 all subsequences count alike (Lodhi, Saunders,

@@ -22,7 +22,7 @@ TILE_VALUES = 1 << 16  # pairs of strings at a time: their runs stay in the cach
 
 
 class WeightedDegree(StringKernel):
-    """Words of up to d letters that two strings have at the same places; for aligned strings, such as splice sites.
+    """The weighted degree kernel of aligned strings: common substrings at the same positions.
 
     Parameters
     ----------

@@ -348,7 +348,7 @@ def _ended(name: str, steps: int, stopped: str, converged: bool, last: dict[str,
         return f"{title} took {steps:,} step{plural}."
     above = max(0.0, last["primal"] / final["primal"] - 1)
     if SOLVERS[name].bounded:  # it has no test of its own, and ends where it was told to
-        state = f"stopped at its limit of {steps:,} steps"
+        state = f"stopped at its limit of {steps - bool(last.get('average')):,} steps"
     else:
         state = f"converged after {steps:,} step{plural}" if converged else stopped or f"stopped after {steps:,} steps"
     end = "at the best objective" if above < 1e-6 else f"{100 * above:.2g} % above the best objective"

@@ -27,7 +27,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
     """A step for every variable that is set free or reaches a bound."""
     K, y, lower, upper = lesson.K, lesson.y, lesson.dual.lower, lesson.dual.upper
     a, free = np.zeros(lesson.n), np.zeros(lesson.n, bool)
-    yield Step(a, K @ a, "All alpha are 0, and all are held there.", more={"free": []})
+    yield Step(a, K @ a, "All α are 0, and all are held there.", more={"free": []})
     while True:
         g = K @ a - y
         F = np.flatnonzero(free)
@@ -49,14 +49,14 @@ def steps(lesson: Lesson) -> Iterator[Step]:
         before = a[F].copy()
         a[F] = np.clip(a[F] + t * d, lower[F], upper[F])
         if stopped is None:
-            text = f"All {len(F)} free alpha moved at once, to the best point with the others held."
+            text = f"All {len(F)} free α moved at once, to the best point with the others held."
             chosen: tuple[int, ...] = tuple(F.tolist())
         else:
             i = int(F[stopped])
             a[i] = upper[i] if d[stopped] > 0 else lower[i]
             free[i] = False
             text = (
-                f"The {len(F)} free alpha moved {t:.0%} of the way to their best point, where {point(i)} met its "
+                f"The {len(F)} free α moved {t:.0%} of the way to their best point, where {point(i)} met its "
                 f"bound: {moved(i, before[stopped], a[i], lesson.C)}. It is held there."
             )
             chosen = (i,)

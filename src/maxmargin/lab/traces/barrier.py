@@ -25,7 +25,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
         mu = here.mu
         b = problem.scalars(here.offset).intercept
         if here.iteration == 0:
-            text = f"The start: every alpha well inside its bounds, with mu = {number(mu)}."
+            text = f"The start: every α well inside its bounds, with μ = {number(mu)}."
         else:
             text = (
                 f"Newton step {here.iteration} toward the central path went {here.step:.0%} of its length, and mu, the "
@@ -39,7 +39,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
             if optimality.violation(problem, a, problem.gradient(f, a)) <= min(lesson.tol, 1e-6):
                 at_zero, at_C = int(np.sum(a == 0)), int(np.sum(np.abs(a) == lesson.C))
                 text = (
-                    f"The path is left for its end: {at_zero} alpha are 0 and {at_C} are C, which can be seen by now, "
+                    f"The path is left for its end: {at_zero} α are 0 and {at_C} are C, which can be seen by now, "
                     f"and the {lesson.n - at_zero - at_C} others follow from a linear system."
                 )
                 yield Step(a, f, text, more={"mu": 0.0})

@@ -22,7 +22,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
     K, y, lower, upper = lesson.K, lesson.y, lesson.dual.lower, lesson.dual.upper
     curvature = np.maximum(np.diagonal(K), 1e-300)
     a, g = np.zeros(lesson.n), -y.copy()
-    yield Step(a, g + y, "All alpha are 0. This model has no intercept, so each alpha can move on its own.")
+    yield Step(a, g + y, "All α are 0. This model has no intercept, so each α can move on its own.")
     while True:
         highest = float(np.max(np.where(a > lower, g, 0.0), initial=0.0))
         lowest = float(np.min(np.where(a < upper, g, 0.0), initial=0.0))
@@ -40,7 +40,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
         yield Step(
             a,
             g + y,
-            f"Coordinate descent chose {point(i)}, whose alpha alone can gain most (slope {number(abs(slope))}): "
+            f"Coordinate descent chose {point(i)}, whose α alone can gain most (slope {number(abs(slope))}): "
             f"{moved(i, before, a[i], lesson.C)}, and the dual objective rose by {number(gain[i])}.",
             chosen=(i,),
             length=float(d[i]),

@@ -123,9 +123,9 @@ def moved(i: int, before: float, after: float, C: float) -> str:
     digits = next((k for k in range(3, 12) if number(before, k) != number(after, k)), None)
     end = ", its bound C" if after == C else ""
     if digits is None:
-        return f"alpha of {point(i)} stayed at {number(after)}{end}"
+        return f"α of {point(i)} stayed at {number(after)}{end}"
     verb = "rose" if after > before else "fell"
-    return f"alpha of {point(i)} {verb} from {number(before, digits)} to {number(after, digits)}{end}"
+    return f"α of {point(i)} {verb} from {number(before, digits)} to {number(after, digits)}{end}"
 
 
 def solved(system: Array, right: Array) -> Array:

@@ -27,7 +27,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
     # Below rounding the curvature is unknown: a larger one only shortens the step.
     curvature = np.maximum(diagonal + diagonal[:, None] - 2.0 * K, 1e-15 * size + 1e-300)
     a, g = np.zeros(lesson.n), -y.copy()
-    yield Step(a, g + y, "All alpha are 0: the model knows nothing yet, and f is the same everywhere.")
+    yield Step(a, g + y, "All α are 0: the model knows nothing yet, and f is the same everywhere.")
     while True:
         i = int(np.where(a < upper, g, np.inf).argmin())
         difference = np.where(a > lower, g - g[i], 0.0)

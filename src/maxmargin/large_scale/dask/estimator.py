@@ -44,7 +44,7 @@ X_new as X : dask array or dataframe, or array-like or sparse matrix, of shape (
 y : dask array or series, or array-like, of shape (n_samples,)
     Class labels, or target values; for NystroemRidge also of shape (n_samples, n_targets).
 sample_weight : dask array or series, or array-like, of shape (n_samples,), default=None
-    Weights; a weight of two is the same as giving the sample twice.
+    Weights; a weight of two equals repeating the sample.
 """
 )
 DASK_ENTRIES["landmark_model"] = """\

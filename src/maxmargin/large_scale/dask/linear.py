@@ -28,6 +28,7 @@ from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_number
 from maxmargin.solvers.newton import Newton
 from maxmargin.svm.linear.checks import check_linear_parameters
+from maxmargin.svm.linear.coef_bounds import has_bounds
 from maxmargin.svm.linear.report import LinearReport
 from maxmargin.svm.report import SolverUsed, report_fit
 
@@ -42,10 +43,11 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
     Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)) as :class:`maxmargin.LinearSVC` does, and finds the same w: the
     rows stay on their workers, which answer a few dozen questions of Newton's method. The parameters are those of
     :class:`maxmargin.LinearSVC`. What is not supported here raises an error that says what is: ``penalty="l1"``,
-    ``multi_class="crammer_singer"``, ``dual=True``, solvers other than ``"newton"``, a hard margin, and
-    ``calibration``: probabilities are learnt afterwards, by scikit-learn's ``CalibratedClassifierCV`` on rows that were
-    not used here. ``n_jobs`` are threads of a worker. Nothing is drawn at random. The squared hinge is solved to the
-    last digits, since Newton's last step costs next to nothing; the hinge ends at ``tol``.
+    ``multi_class="crammer_singer"``, ``dual=True``, solvers other than ``"newton"``, a hard margin, ``monotonic_cst``,
+    ``coef_bounds``, and ``calibration``: probabilities are learnt afterwards, by scikit-learn's
+    ``CalibratedClassifierCV`` on rows that were not used here. ``n_jobs`` are threads of a worker. Nothing is drawn at
+    random. The squared hinge is solved to the last digits, since Newton's last step costs next to nothing; the hinge
+    ends at ``tol``.
 
     See Also
     --------
@@ -76,6 +78,8 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
             raise ValueError(f"penalty='l1' is solved by columns, and dask's blocks hold rows: use 'l2', or {local}.")
         if self.multi_class == "crammer_singer":
             raise ValueError(f"multi_class='crammer_singer' is not supported on dask: use 'ovr', or {local}.")
+        if has_bounds(self):
+            raise ValueError("monotonic_cst and coef_bounds are not supported on dask: use maxmargin.LinearSVC.")
         if self.calibration is not None:
             raise ValueError(
                 f"calibration={self.calibration!r} is not supported on dask: fit without, and give "

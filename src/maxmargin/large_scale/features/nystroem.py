@@ -41,10 +41,10 @@ NAMED = {"gamma": "auto", "degree": 3, "coef0": 1.0}  # of a kernel given by nam
 @documented(FEATURE_ENTRIES)
 @parameters
 class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
-    """Features of landmarks, whose inner products are about the kernel's.
+    """Nystroem approximation of a kernel by features of landmarks.
 
-    A drop-in for ``sklearn.kernel_approximation.Nystroem`` that takes every kernel of this library, strings and other
-    objects, chooses landmarks well, and says how much of the kernel its features miss.
+    A drop-in replacement for ``sklearn.kernel_approximation.Nystroem`` with every kernel of this library, better
+    landmarks, and an estimate of the approximation error.
 
     Parameters
     ----------
@@ -58,14 +58,14 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
     kernel_params : dict, optional
         Keyword arguments for a kernel that is a function; or gamma, coef0 and degree in another place.
     n_components : int, default=100
-        How many landmarks, m. There are fewer if X has fewer distinct rows, and fewer features than landmarks if the
-        kernel has fewer dimensions.
+        Number of landmarks m. There are fewer if X has fewer distinct rows, and fewer features than landmarks if the
+        feature space has fewer dimensions.
     random_state : int, RandomState or Generator, optional
         Chooses the landmarks.
     {n_jobs}
     landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-        How to choose: at random; centres of clusters, for vectors; by ridge leverage scores, or one after another by
-        what is missed so far, which both find what is rare. Or the landmarks themselves, as points or as row numbers.
+        How to choose landmarks: random rows; centres of clusters, for vectors; by ridge leverage scores or randomly
+        pivoted Cholesky, which both cover rare groups. Or the landmarks themselves, as points or as row numbers.
     {dtype}
 
     Attributes
@@ -73,7 +73,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
     components_ : ndarray or CSR matrix of shape (m, n_features), or array of objects
         The landmarks; for a precomputed kernel, their row numbers.
     component_indices_ : ndarray of shape (m,) or None
-        Which rows of X they are; None if they are none.
+        Their row numbers in X; None if they are not rows of X.
     normalization_ : ndarray of shape (n_features_out, m)
         T'.
     eigenvalues_ : ndarray of shape (m,)
@@ -135,11 +135,11 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of objects
             Training points; with ``kernel="precomputed"`` their kernel matrix.
         {y_ignored}
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of two is a repetition, and zero is absent.
+            A weight of two equals repeating the row, a weight of zero removing it.
 
         {Returns, self}
         """
@@ -168,7 +168,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of objects
             Points; with ``kernel="precomputed"`` their kernel values with the training points.
 
         Returns
@@ -203,7 +203,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of things
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of objects
             Points, like the training points, or better others; for a precomputed kernel, its training matrix.
         {rows, random_state}
 

@@ -59,7 +59,7 @@ TURN = 2.0 * np.pi
 @documented(FEATURE_ENTRIES)
 @parameters
 class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Random waves, whose inner products are about the kernel's.
+    """Random Fourier features, which approximate a stationary kernel.
 
     Cheaper than :class:`Nystroem` for each feature, and it needs no data; but it takes more features for the same
     error, and only kernels of x - z.

@@ -16,7 +16,7 @@ __all__ = ["InseparabilityProof", "Separability", "decide", "proof_of", "separab
 
 @dataclass(frozen=True)
 class Separability:
-    """What :func:`separability` found; true in a condition when the classes are separable.
+    """The result of :func:`separability`; true if the classes are separable.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ def separability(X: Any, y: Any, *, fit_intercept: bool = True) -> Separability:
     Returns
     -------
     Separability
-        With ``w`` and ``b``, or with ``proof``; printed, it says which.
+        With ``w`` and ``b``, or with ``proof``.
 
     Raises
     ------

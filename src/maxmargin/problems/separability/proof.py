@@ -25,7 +25,7 @@ SHOWN = 6  # rows of a combination, and entries of a vector, that the texts show
 
 @dataclass(frozen=True)
 class InseparabilityProof:
-    """Two weighted sums, one of each class, that are the same point: no hyperplane has the classes on its two sides.
+    """Proof that no hyperplane separates two classes: equal convex combinations of their points.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class InseparabilityProof:
         Raises
         ------
         ValueError
-            If it is no proof for these points and labels; the message says why.
+            If it is not a proof for these points and labels; the message says why.
         """
         objects = as_objects(X) if self.kernel is not None and self.kernel.takes_objects else None
         X = check_points(X) if objects is None else objects

@@ -20,6 +20,7 @@ Where single precision cannot go on (very large kernel values, or C), the double
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -45,7 +46,8 @@ INNER_SHARE = 0.1  # the inner solve stops at this part of the present violation
 INNER_SHARE_HELD = 0.02  # the same where updates of f is cheap, for values are held in memory, and a new W is not
 NEAR_SHARE = 0.1  # phase 2 takes rows within this part of the first violation
 CLOSE_SHARE = 0.01  # phase 3 takes rows within this part of the first violation, or more if float32 erred more
-SLICE_MAX_VALUES = 10_000_000  # kernel values in double precision between two checks of the clock
+SLICE_MAX_VALUES = 3_000_000  # kernel values between two checks of the clock: a tenth of a second with 784 columns
+SLICE_MIN_ROWS = 64
 ONE_BLOCK_MAX_VARIABLES = 1024  # of a problem that is one block, if its kernel values are stored
 DUAL_PROGRESS_RELATIVE = 1e-7  # a relative gain of the dual objective that counts as progress
 STALLED_ROUNDS = 40  # rounds without progress before the double-precision solver takes over
@@ -140,8 +142,11 @@ class _Run:
         return BoxVariables(self.gradient, self.a, p.lower, p.upper, self.group, self.n_groups, self.untied)
 
     def _conditions(self, ids: Array) -> tuple[float, Array, float]:
-        """Over the variables ids: the violation, each group's middle, and half the widest group's violation."""
+        """Over the variables ids: the violation, each group's middle, and half the widest group's violation. It is
+        infinite where kernel values times multipliers overflow: comparisons with NaN would find no violation."""
         violation, middle = self._variables().sides(ids)
+        if not math.isfinite(float(self.gradient.sum())):
+            violation = math.inf
         return violation, middle, 0.5 * violation
 
     def _excess(self, ids: Array, middle: Array) -> Array:
@@ -224,6 +229,8 @@ class _Run:
             self._report(violation, every)
             if violation <= goal:
                 return None
+            if violation == math.inf:
+                return Status.STALLED
             stop = self.control.stop() or (Status.MAX_ITER if self.n_iter >= self.limit else None)
             if stop is not None:
                 return stop
@@ -232,17 +239,37 @@ class _Run:
             better = every and self.dual > climbed + DUAL_PROGRESS_RELATIVE * abs(climbed) + self._noise()
             stalled_rounds = 0 if violation < 0.98 * best or better else stalled_rounds + 1
             best, climbed = min(best, violation), self.dual if better else climbed
+            before = self.a.copy()
             changed, delta = self._solve_block(ids, violation, middle, goal)
             if len(changed) == 0 or stalled_rounds > STALLED_ROUNDS:
                 return Status.STALLED
+            new = self._sliced_product(changed, delta, rows, single)
+            if new is None:  # stopped: f belongs to the variables before this round
+                self.a = before
+                continue
             if every:
                 self.fresh = False
-                self.f += self.gram.product(changed, delta, single=single)
+                self.f += new
                 self._refresh_gradient()
             else:
-                self.f[rows] += self.gram.product(changed, delta, rows, single=single)
+                self.f[rows] += new
                 self.pending[changed] += delta
                 self._refresh_gradient(ids)
+
+    def _sliced_product(self, cols: Array, coef: Array, rows: Array | None, single: bool) -> Array | None:
+        """K[rows, cols] @ coef (all rows by default), or None if the run is to stop meanwhile."""
+        n = self.problem.n_rows if rows is None else len(rows)
+        step = max(SLICE_MIN_ROWS, SLICE_MAX_VALUES // len(cols))
+        if n <= step or self.gram.held:  # values in memory are added up in no time
+            return self.gram.product(cols, coef, rows, single=single)
+        out = np.empty(n)
+        for start in range(0, n, step):
+            if self.control.stop() is not None:
+                return None
+            end = min(n, start + step)
+            part = np.arange(start, end) if rows is None else rows[start:end]
+            out[start:end] = self.gram.product(cols, coef, part, single=single)
+        return out
 
     def _update_rest(self, ids: Array) -> None:
         """Bring the rows of all other variables up to date with the summed change."""
@@ -359,7 +386,7 @@ class _Run:
                 rows = np.unique(p.row[fresh])
                 coef = p.coefficients(self.a)
                 used = np.flatnonzero(coef)
-                step = max(64, SLICE_MAX_VALUES // len(used))
+                step = max(SLICE_MIN_ROWS, SLICE_MAX_VALUES // len(used))
                 for start in range(0, len(rows), step):
                     part = rows[start : start + step]
                     values = self.gram.product(used, coef[used], part)

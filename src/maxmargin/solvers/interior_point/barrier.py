@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from maxmargin.kernels.gram.operator import Gram
+from maxmargin.problems.bounded import BoundedProblem
 from maxmargin.problems.design import Halted
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.primal import PrimalProblem
@@ -23,12 +24,16 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.base import EVERY_LOSS, KernelSolver, LinearSolver, Solution
+from maxmargin.solvers.interior_point.bound_rows import BoundedSystem, WideBoundedSystem
 from maxmargin.solvers.interior_point.kernel_system import KERNEL_MAX_ROWS, solve_kernel
 from maxmargin.solvers.interior_point.path import Path, linear_start
 from maxmargin.solvers.interior_point.row_systems import NormalSystem, RowGramSystem
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
 NEAR_MAX_ITERATIONS = 14  # that a good start needs
+# Columns up to which bounds of w are solved in the d x d form also where rows are fewer: the n x n form loses digits
+# where C is large, and would have to be computed anew at every iteration.
+BOUNDED_MAX_COLUMNS = 1500
 DIVERGED = 1e-7  # |w| in units of sum |beta| times the mean length: multipliers grow and w does not
 
 
@@ -42,7 +47,7 @@ def _diverged(run: Run, beta: Array, w: Array, squares: float) -> Status | None:
 
 @dataclass(frozen=True)
 class Barrier(KernelSolver, LinearSolver):
-    """Interior points: ten to thirty iterations to any accuracy, whatever C, epsilon and the scale of the columns.
+    """Interior-point method: ten to thirty iterations for any C, epsilon and scale of the columns.
 
     Memory grows with the square of the number of columns, or of rows if they are fewer; of kernel problems with the
     square of the number of rows, which may be a few thousand.
@@ -58,7 +63,7 @@ class Barrier(KernelSolver, LinearSolver):
 
     name: ClassVar[str] = "barrier"
     title: ClassVar[str] = "barrier: interior points along the central path"
-    accepts: ClassVar[tuple[str, ...]] = ("kernel", "linear")
+    accepts: ClassVar[tuple[str, ...]] = ("kernel", "linear", "bounded")
     losses: ClassVar[tuple[str, ...]] = EVERY_LOSS
     learns: ClassVar[str] = "both"
     reads_columns: ClassVar[bool] = True
@@ -99,15 +104,15 @@ class Barrier(KernelSolver, LinearSolver):
         with single_threaded_blas():
             solution = super().solve_linear(problem, tol=tol, control=control, start=start)
             wide = problem.n_features > problem.n_rows and not problem.design.sparse and not problem.hard_margin
-            stalled = wide and solution.status is Status.STALLED
+            stalled = wide and solution.status is Status.STALLED and problem.form == "linear"
             return self._rotated(problem, tol, control, solution) if stalled else solution
 
     def solve_run(self, run: Run, start: Start | None, random_state: Any) -> LinearSolution:
         problem, control, n_iter, status = run.problem, run.control, 0, None
         columns = problem.n_features <= problem.n_rows
-        bounded = bool(np.isfinite(problem.upper).all() and np.isfinite(problem.lower).all()) and problem.total == 0
+        boxes = bool(np.isfinite(problem.upper).all() and np.isfinite(problem.lower).all()) and problem.total == 0
         try:
-            if columns and bounded and start is not None and start.beta is not None:
+            if columns and boxes and problem.form == "linear" and start is not None and start.beta is not None:
                 n_iter, status = self._path(problem, run, control, start)
             if status is None:
                 more, status = self._path(problem, run, control, None)
@@ -119,9 +124,15 @@ class Barrier(KernelSolver, LinearSolver):
     @staticmethod
     def _path(problem: PrimalProblem, run: Run, control: Control, start: Start | None) -> tuple[int, Status | None]:
         columns = problem.n_features <= problem.n_rows
-        system = NormalSystem(problem, control) if columns else RowGramSystem(problem, control)
+        system: NormalSystem | RowGramSystem
+        if isinstance(problem, BoundedProblem):
+            columns = problem.n_features <= max(problem.n_rows, BOUNDED_MAX_COLUMNS)
+            system = (BoundedSystem if columns else WideBoundedSystem)(problem, control)
+        else:
+            system = (NormalSystem if columns else RowGramSystem)(problem, control)
         squares = float(system.design.squared_norms().mean()) or 1.0
-        path = Path(linear_start(problem, system.f, squares), system)
+        first = linear_start(problem, system.f[: problem.n_rows], squares)
+        path = Path(system.extended(first) if isinstance(system, BoundedSystem) else first, system)
         if start is not None and isinstance(system, NormalSystem):
             path.offset = system.start_at(start)
             path.begin_near(run.primal - run.dual)
@@ -130,7 +141,7 @@ class Barrier(KernelSolver, LinearSolver):
             path.gather()
             status = system.evaluate(run, path.n_iter, path.beta, path.offset)
             if problem.hard_margin and status is None:
-                status = _diverged(run, path.beta, problem.w_of(problem.feasible(path.beta)), squares)
+                status = _diverged(run, path.beta, problem.sums_of(problem.feasible(path.beta)), squares)
             going = status is not None or (path.step() and (start is None or path.n_iter < NEAR_MAX_ITERATIONS))
         return path.n_iter, status
 

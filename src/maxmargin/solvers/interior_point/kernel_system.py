@@ -145,7 +145,7 @@ def iterates(problem: DualProblem, system: DenseSystem, unit: float | Array) -> 
     size = float(np.abs(p + f).max(initial=0.0)) or float(np.abs(system.value(a)).max(initial=0.0)) or 1.0
     boxes = problem.lower[None].copy(), problem.upper[None].copy(), p[None].copy(), a[None].copy()
     total, zeros = float(a.sum()), np.zeros(m)
-    path = Path(PathStart(*boxes, zeros, f, 0.0, total, size, False, EVEN_ONE_SIDED), system)
+    path = Path(PathStart(*boxes, zeros, f, 0.0, total, size, False, EVEN_ONE_SIDED, len(f)), system)
     going, state = True, np.empty(4 * m)
     while going:
         path.rows.rooms(state)

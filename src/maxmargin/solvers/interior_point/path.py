@@ -124,6 +124,7 @@ class PathStart:
     size: float  # of these multipliers, where nothing else decides it
     by_slack: bool  # whether they are larger for the smaller of two slacks
     level: float  # no product starts below so many means of all
+    tied: int  # rows that lambda belongs to; those after them, bounds of w, have none
 
 
 class DenseRows:
@@ -164,7 +165,7 @@ class Path:
     """
 
     def __init__(self, start: PathStart, system: RowSystem) -> None:
-        self.system, self.offset, self.total = system, start.offset, start.total
+        self.system, self.offset, self.total, self.tied = system, start.offset, start.total, start.tied
         self.a, n = start.a, start.p.shape[1]
         self.rows = _native.InteriorRows(start.p, start.lower, start.upper, start.ridge, self.a, system.f)
         self.beta = np.empty(n)
@@ -192,6 +193,7 @@ class Path:
         total, count, least = self.rows.products(step)
         return total / max(1.0, count), least
 
+    @np.errstate(over="ignore", invalid="ignore")
     def gather(self) -> None:
         """The first pass."""
         np.maximum(self.beta, 0.0, out=self.V[2])
@@ -199,8 +201,12 @@ class Path:
         q, T = self.V[1], self.V[0]
         rows, offset = self.rows, self.offset
         self.right = self.system.gather(
-            lambda part: rows.weigh(part.start, part.stop, offset, q[part], T[part]), self.V
+            lambda part: rows.weigh(part.start, part.stop, self._own(part, offset), q[part], T[part]), self.V
         )
+
+    def _own(self, part: slice, offset: float) -> float:
+        """lambda, or its change, of these rows."""
+        return offset if part.start < self.tied else 0.0
 
     def _predict(self, dlambda: float) -> tuple[float, list[float], Right, Right]:
         """The second pass: what blocks the predictor, the products along it as a parabola, and q of the corrected step
@@ -208,8 +214,8 @@ class Path:
         rows, system, V, found = self.rows, self.system, self.V2, {}
 
         def work(part: slice) -> None:
-            start, stop = part.start, part.stop
-            found[start] = rows.predict(start, stop, system.predicted[part], dlambda, V[0, part], V[1, part])
+            start, stop, own = part.start, part.stop, self._own(part, dlambda)
+            found[start] = rows.predict(start, stop, system.predicted[part], own, V[0, part], V[1, part])
 
         fixed, slope = system.along(work, V)
         parts = [found[start] for start in sorted(found)]
@@ -221,7 +227,8 @@ class Path:
 
         def work(part: slice) -> None:
             before, df = system.predicted[part], system.df[part]
-            blocked.append(rows.direct(part.start, part.stop, before, predictor, df, dlambda, mu, corrected))
+            own = (self._own(part, predictor), df, self._own(part, dlambda))
+            blocked.append(rows.direct(part.start, part.stop, before, *own, mu, corrected))
 
         system.to(work)
         return max(blocked) if all(map(math.isfinite, blocked)) else math.nan
@@ -229,7 +236,7 @@ class Path:
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def step(self) -> bool:
         """To the next point; False where rounding leaves no direction to go."""
-        system, missing = self.system, self.total - float(self.beta.sum())
+        system, missing = self.system, self.total - float(self.beta[: self.tied].sum())
         try:
             system.factor(self.V[0])
         except np.linalg.LinAlgError:
@@ -275,17 +282,17 @@ class Path:
 def linear_start(problem: PrimalProblem, f: Array, squares: float) -> PathStart:
     """Where the path of a linear problem begins; ``f`` are its values without the intercept, and ``squares`` a typical
     squared length of a row."""
-    classifies, zeros = problem.loss.classifies, np.zeros(problem.n_rows)
+    classifies = problem.loss.classifies
     offset = 0.0 if classifies else -problem.settle(f, 0.0)
     lower, upper, p = _variables(problem)
     # A typical distance of a target from the start measures the multipliers without a bound.
     spread = 1.0 if classifies else float(np.abs(problem.y - f + offset).mean()) or 1.0
     a = _inside(problem, lower, upper, 1.0 / squares, spread)
-    values = zeros if classifies else f.copy()
+    values = f.copy()
     size = float(np.abs(values + p + problem.ridge * a - offset).mean()) or 1.0
     two_sided = bool(((problem.lower < 0) & (problem.upper > 0)).all()) or problem.total != 0
     level = EVEN_PRESCRIBED if problem.total else EVEN_EQUAL if two_sided else EVEN_ONE_SIDED
-    return PathStart(lower, upper, p, a, problem.ridge, values, offset, problem.total, size, two_sided, level)
+    return PathStart(lower, upper, p, a, problem.ridge, values, offset, problem.total, size, two_sided, level, len(f))
 
 
 def _variables(problem: PrimalProblem) -> tuple[Array, Array, Array]:

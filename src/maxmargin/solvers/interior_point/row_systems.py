@@ -5,7 +5,7 @@ They ask for df = X delta' with delta = q + T (dlambda - df) and, with a free in
 d x d. w is kept as a variable of its own, with dw = X'(beta + delta) - w and df = X dw:
 
     M dw = X'beta - w + X'q + v (e - 1'q) / tau,        dlambda = (e - 1'q + v'dw) / tau,
-    M = I + X'T X - v v'/tau,    v = X'T 1,    tau = 1'T 1.
+    M = D + X'T X - v v'/tau,    v = X'T 1,    tau = 1'T 1,    D = I (more where coefficients have bounds: bound_rows).
 
 The intercept's row centres the columns at their T-weighted means. M has no eigenvalue below one, whatever the columns
 are: constant, repeated, or of very different sizes.
@@ -44,13 +44,18 @@ class NormalSystem:
     def __init__(self, problem: PrimalProblem, control: Control) -> None:
         self.problem, self.design = problem, problem.solver_design(control.stop)
         d, n = self.design.d, problem.n_rows
-        check_memory(12 * 8.0 * d * d, f"solver='barrier' with {d:,} columns", "use solver='coordinate_descent'.")
+        self._check_size()
         self.w, self.f = np.zeros(d), np.zeros(n)
+        self.diagonal = np.ones(d)  # D of the system
         if problem.total:
             self.w = self._of(self.design.transposed(problem.first()))
             self.f = self.design.times(self.w)
         self.predicted, self.df = np.empty(n), np.empty(n)
         self.single, self.refined, self.expected = self.design.columns >= SINGLE_MIN_COLUMNS, False, np.inf
+
+    def _check_size(self) -> None:
+        d = self.design.d
+        check_memory(12 * 8.0 * d * d, f"solver='barrier' with {d:,} columns", "use solver='coordinate_descent'.")
 
     def _of(self, sums: Array) -> Array:
         """X'beta from that of the shifted columns."""
@@ -69,7 +74,8 @@ class NormalSystem:
     def begin(self, beta: Array) -> None:
         """w need not be X'beta: the first step mends that."""
 
-    def gather(self, work: Pass, V: Array) -> Right:
+    def _moments(self, work: Pass, V: Array) -> Array:
+        """The pass over the rows; X'V, and X'T X for :meth:`factor`."""
         design, single, k = self.design, self.single, self.design.columns
 
         def both(rows: slice, G: Array, S: Array) -> None:
@@ -80,16 +86,24 @@ class NormalSystem:
         self.moments, S = design.summed(both, (k, k), (k + 1, 4), wide=True)
         if single and float(np.diagonal(self.moments).max(initial=0.0)) * SINGLE_ROUNDING > SINGLE_MAX_LOSS:
             self.single = False
-            return self.gather(work, V)
+            return self._moments(work, V)
+        return S
+
+    def gather(self, work: Pass, V: Array) -> Right:
+        design, S = self.design, self._moments(work, V)
         self.border, right, up, down = design.settled(S).T
         self.tau, total, self.total_up, self.total_down = (float(value) for value in S[-1])
         self.up, self.down = up, down
         self.sums = self._of(up + down)
-        self.rest = self.sums - self.w
+        self.rest = self._rest()
         # X'beta - w shrinks with every step. Where it does not, columns of very different sizes have cost its digits.
         left = float(np.abs(self.rest).max(initial=0.0))
         self.refined |= left > 2 * self.expected + 1e-10 * float(np.abs(self.w).max(initial=0.0))
         return right, total
+
+    def _rest(self) -> Array:
+        """What stationarity in w lacks."""
+        return self.sums - self.w
 
     def evaluate(self, run: Run, n_iter: int, beta: Array, offset: float) -> Status | None:
         """Show the present point to the run."""
@@ -110,7 +124,7 @@ class NormalSystem:
         M = self.design.bordered(self.moments, self.border)
         if self.problem.free:
             M -= np.outer(self.border, self.border / self.tau)
-        M[np.diag_indices_from(M)] += 1.0 + ROUNDING * np.diagonal(M)
+        M[np.diag_indices_from(M)] += self.diagonal + ROUNDING * np.diagonal(M)
         self.factors = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
 
     def _solved(self, right: Array, missing: float) -> tuple[Array, float]:

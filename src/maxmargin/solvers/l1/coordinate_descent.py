@@ -209,7 +209,7 @@ def _losses(problem: PrimalProblem, slack: Array) -> float:
 
 @dataclass(frozen=True)
 class L1CoordinateDescent(LinearSolver):
-    """Working sets of columns, Newton steps on each by coordinate descent: the solver for ``penalty="l1"``.
+    """The solver for ``penalty="l1"``: Newton steps on working sets of columns, by coordinate descent.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class L1CoordinateDescent(LinearSolver):
     >>> import numpy as np
     >>> from maxmargin.runtime.control import Control
     >>> from maxmargin.problems.l1 import L1Problem, certify_l1
-    >>> from maxmargin.solvers.l1.coordinate_descent import L1CoordinateDescent
+    >>> from maxmargin.solvers import L1CoordinateDescent
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 50))
     >>> problem = L1Problem(X, np.sign(X[:, 0] - X[:, 1]), np.full(200, 0.02))
@@ -277,7 +277,7 @@ class L1CoordinateDescent(LinearSolver):
         start = None
         b = problem.settle(np.zeros(problem.n_rows), 0.0)
         beta = problem.suggested(np.zeros(problem.n_rows), b)
-        steepest = float(np.abs(problem.w_of(beta)).max(initial=0.0))
+        steepest = float(np.abs(problem.sums_of(beta)).max(initial=0.0))
         stages = math.ceil(math.log(max(1.0, steepest / FIRST_WEIGHTS_MAX_GRADIENT), WEIGHTS_FACTOR))
         for stage in range(stages, 0, -1):
             part = replace(problem, weight=problem.weight / WEIGHTS_FACTOR**stage, csc=problem.by_columns)

@@ -66,7 +66,7 @@ class Averaged:
         beta = np.zeros(problem.n_rows)
         if start is not None and start.beta is not None:
             beta = problem.feasible(start.beta)
-        self.u, self.v = problem.w_of(beta), beta
+        self.u, self.v = problem.sums_of(beta), beta
         self.steps = _native.StochasticSteps(
             problem.design.compiled, problem.y, *problem.sides, problem.weight, self.u, self.v
         )
@@ -159,7 +159,7 @@ def descend(
 
 @dataclass(frozen=True)
 class StochasticSubgradient(LinearSolver):
-    """Stochastic sub-gradient descent, one row a step.
+    """Stochastic sub-gradient descent, one row per step.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ class Pegasos(LinearSolver):
     batch_size : int, default=1
         Rows a step.
     project : bool, default=True
-        Project w onto the ball that holds the optimum.
+        Project w onto the ball that contains the optimum.
     average : bool, default=True
         Give the weighted average of the iterates instead of the last one.
     order : {"random", "cyclic"}, default="random"

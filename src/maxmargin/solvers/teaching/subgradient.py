@@ -108,7 +108,7 @@ def too_long(step: Step | None) -> str:
 
 @dataclass(frozen=True)
 class Subgradient(LinearSolver):
-    """Batch sub-gradient descent: all rows in every step. A slow method that is easy to understand.
+    """Batch sub-gradient descent, all rows in every step; slow, but easy to understand.
 
     Parameters
     ----------
@@ -146,14 +146,14 @@ class Subgradient(LinearSolver):
         beta = np.zeros(problem.n_rows)
         if start is not None and start.beta is not None:
             beta = problem.feasible(start.beta)
-        w = problem.w_of(beta)
+        w = problem.sums_of(beta)
         mean_w, mean_beta, mean_f = w, beta, np.zeros(problem.n_rows)
         worst, t = highest(problem, self.step), 0
         while True:
             f = problem.design.times(w)
             b = problem.settle(f, problem.b_of(beta))
             s = multipliers(problem, f, b)
-            w_s = problem.w_of(s)
+            w_s = problem.sums_of(s)
             part = 2.0 / (t + 2) if self.average else 1.0  # the iterates' weights are 1, 2, 3, ...
             mean_w, mean_beta = mean_w + part * (w - mean_w), mean_beta + part * (beta - mean_beta)
             mean_f = mean_f + part * (f - mean_f)

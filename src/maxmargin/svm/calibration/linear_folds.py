@@ -66,7 +66,8 @@ ZERO_MULTIPLIER = 1e-7  # part of its bound at which a multiplier of an interior
 def linear_values(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
     """Decision values of a binary linear model for every row, each from a model without its fold; ``start`` is its
     solution. Rows of fold -1 are in every model and get the value of the model of all rows."""
-    if start.beta is None or problem.hard_margin or problem.n_features > SYSTEM_MAX_COLUMNS:
+    kinked = problem.hard_margin or problem.form != "linear"
+    if start.beta is None or kinked or problem.n_features > SYSTEM_MAX_COLUMNS:
         return _refitted(problem, start, folds, control)
     values = problem.design.times(start.w) + start.b
     margins = problem.y * values
@@ -113,7 +114,7 @@ def _kept(problem: PrimalProblem, folds: Array, h: Array, shift: Array | None, c
 
 def _refitted(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
     """Models refitted fold by fold; a fold's rows get the weight zero, which leaves them out without a copy of X."""
-    solver = Barrier() if problem.hard_margin else LINEAR_FALLBACK
+    solver = LINEAR_FALLBACK if problem.form == "linear" and not problem.hard_margin else Barrier()
     values = problem.design.times(start.w) + start.b
     for k in range(int(folds.max(initial=-1)) + 1):
         held = folds == k
@@ -143,9 +144,9 @@ def linear_joint_values(
 
 
 def suits(problem: PrimalProblem) -> bool:
-    """Whether a problem has few rows, and few for its columns."""
+    """Whether a problem has few rows, and few for its columns, and these no bounds."""
     n, d = problem.X.shape
-    return n <= MATRIX_MAX_ROWS and n < ROWS_PER_COLUMN * d
+    return problem.form == "linear" and n <= MATRIX_MAX_ROWS and n < ROWS_PER_COLUMN * d
 
 
 class LinearMatrix:

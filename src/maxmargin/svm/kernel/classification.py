@@ -29,7 +29,7 @@ dual_coef_ : array of shape (n_classes - 1, n_support)
 intercept_, n_iter_ : array of shape (n_models,)
     b, and solver steps, of each binary model.
 calibration_ : Calibration
-    With ``calibration``: what was learnt, and how well it does on rows that were left out.
+    The calibration and its score on held-out rows, if ``calibration`` is not None.
 """
 )
 
@@ -43,13 +43,11 @@ class SVC(KernelClassifier):
     ----------
     C : float, default=1.0
         Inverse strength of the regularisation, > 0: the penalty of slack. A large C gives a narrow margin with few
-        errors, a small one a wide margin that ignores points. ``inf`` is a hard margin, and an error if the classes
-        cannot be separated.
+        training errors, a small C a wide margin. ``inf`` is a hard margin, an error if the classes cannot be separated.
     {kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter}
     {decision_function_shape, break_ties, random_state}
     multiclass : {"ovo", "ovr", "crammer_singer"}, default="ovo"
-        One-vs-one, one-vs-rest, or the joint problem of Crammer and Singer, which has no intercept and a solver of its
-        own.
+        One-vs-one, one-vs-rest, or the joint problem of Crammer and Singer, which has no intercept and its own solver.
     {solver, fit_intercept, n_jobs, max_seconds, warm_start, calibration}
 
     Attributes
@@ -94,15 +92,15 @@ class SVC(KernelClassifier):
 class NuSVC(KernelClassifier):
     """nu-support vector classification.
 
-    ``nu`` takes the place of C: it bounds the share of margin errors from above and the share of support vectors from
-    below. Sample and class weights scale both.
+    ``nu`` replaces C: it is an upper bound on the fraction of margin errors and a lower bound on the fraction of
+    support vectors. Sample and class weights scale both.
 
     Parameters
     ----------
     nu : float, default=0.5
-        In (0, 1]; at most twice the share of the smaller class, in every pair of classes. A larger value is an error;
-        only the default, and a value that is made infeasible by weights, are lowered to the largest feasible one with a
-        warning.
+        In (0, 1]; at most twice the fraction of the smaller class, in every pair of classes. A larger value is an
+        error, except that the default, and a value that only weights make infeasible, are lowered to the largest
+        feasible one with a warning.
     {kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size}
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of each class.

@@ -48,7 +48,7 @@ ALTERNATIVE_MAX_SECONDS = 2.0  # seconds, if that is more
 
 
 class LongFitWarning(UserWarning):
-    """An exact fit that has begun will take more than a minute."""
+    """Warning that an exact fit will take longer than a minute."""
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,16 @@ from maxmargin.svm.report import report_fit
 @documented()
 @parameters
 class OneClassSVM(RegionMixin, UpdateMixin, KernelSVM):
-    """The smallest region, in feature space, that holds all but a share ``nu`` of the training points.
+    """One-class support vector machine for outlier and novelty detection.
+
+    Finds a small region in feature space that contains all but a fraction ``nu`` of the training points.
 
     Parameters
     ----------
     {kernel, degree, gamma, coef0, tol}
     nu : float, default=0.5
-        In (0, 1]: bounds the share of training points outside the region from above, that of support vectors from
-        below.
+        In (0, 1]: an upper bound on the fraction of training points outside the region and a lower bound on the
+        fraction of support vectors.
     {shrinking, cache_size, verbose, max_iter, solver, n_jobs, max_seconds, warm_start}
 
     Attributes

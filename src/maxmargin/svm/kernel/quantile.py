@@ -19,14 +19,14 @@ from maxmargin.svm.models.predictor import Predictor
 @documented()
 @parameters
 class QuantileSVR(KernelRegressor):
-    """Quantile regression with kernels: the value below which a share q of the targets lies, for every x.
+    """Support vector quantile regression.
 
     Minimises, for each quantile q,
 
         1/2 |w|^2 + C sum_i [ q max(0, y_i - f(x_i)) + (1 - q) max(0, f(x_i) - y_i) ],
 
-    the pinball loss. With an intercept, at the optimum, at most a share q of the training targets lies below f, and at
-    most 1 - q above.
+    the pinball loss. With an intercept, at the optimum, at most a fraction q of the training targets lie below f, and
+    at most 1 - q above.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class QuantileSVR(KernelRegressor):
         return super().compile_predictor()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of the pinball loss that the model explains, averaged over the quantiles.
+        """The fraction of the pinball loss that the model explains, averaged over the quantiles.
 
         One minus its loss over that of the best constant: 1 for a perfect prediction, 0 for the targets' own quantile
         (:func:`sklearn.metrics.d2_pinball_score`).

@@ -173,12 +173,13 @@ class SVR(UpdateMixin, KernelRegressor):
 @documented()
 @parameters
 class NuSVR(UpdateMixin, KernelRegressor):
-    """nu-support vector regression: the tube is as wide as a share ``nu`` of the points demands.
+    """nu-support vector regression, where ``nu`` controls the width of the tube.
 
     Parameters
     ----------
     nu : float, default=0.5
-        In (0, 1]: bounds the share of points outside the tube from above, that of support vectors from below.
+        In (0, 1]: an upper bound on the fraction of points outside the tube and a lower bound on the fraction of
+        support vectors.
     C : float, default=1.0
         Penalty of an error outside the tube.
     {kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, solver, fit_intercept, n_jobs}

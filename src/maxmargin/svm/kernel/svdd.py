@@ -24,7 +24,7 @@ from maxmargin.svm.report import report_fit
 @documented()
 @parameters
 class SVDD(RegionMixin, KernelSVM):
-    """Support vector data description: the smallest ball, in feature space, that holds most training points.
+    """Support vector data description: the smallest ball in feature space that contains most points.
 
     Minimises R^2 + C sum_i max(0, |phi(x_i) - c|^2 - R^2) over the centre c and the radius R. With a kernel for which
     k(x, x) is the same for all x (RBF, Laplacian, any normalised kernel) the region is that of :class:`OneClassSVM`
@@ -33,10 +33,11 @@ class SVDD(RegionMixin, KernelSVM):
     Parameters
     ----------
     nu : float, default=0.5
-        In (0, 1]: bounds the share of training points outside the ball from above, that of support vectors from below.
+        In (0, 1]: an upper bound on the fraction of training points outside the ball and a lower bound on the fraction
+        of support vectors.
     C : float, default=None
-        Penalty of points outside, in the place of ``nu``, which is then 1 / (C n). ``C >= 1`` (``inf`` too) allows no
-        point outside.
+        Penalty of points outside, as an alternative to ``nu``, which is then 1 / (C n). ``C >= 1`` (``inf`` too) allows
+        no point outside.
     {kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, solver, n_jobs, max_seconds}
     {warm_start}
 
@@ -108,7 +109,7 @@ class SVDD(RegionMixin, KernelSVM):
         y : ignored
             For scikit-learn's interface.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice.
+            Weights; a weight of two equals repeating the sample.
 
         Returns
         -------

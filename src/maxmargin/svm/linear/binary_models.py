@@ -72,7 +72,7 @@ def resumed(model: SolvedProblem, *, tol: float, control: Control, seed: int) ->
     on from its solution; the better of the two."""
     problem, before = model.problem, model.solution
     by_columns = problem.design.sparse and problem.X.format != "csr"
-    if before.status is not Status.STALLED or problem.hard_margin or isinstance(problem, L1Problem) or by_columns:
+    if before.status is not Status.STALLED or problem.hard_margin or problem.form != "linear" or by_columns:
         return model
     start = Start(before.w, before.b, before.beta)
     more = solve_certified(problem, LINEAR_FALLBACK, tol=tol, control=control, start=start, seed=seed)

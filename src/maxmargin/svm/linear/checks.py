@@ -11,6 +11,7 @@ from maxmargin.runtime.control import check_run_options
 from maxmargin.runtime.validation import check_choice, check_flag, check_number, shown
 from maxmargin.solvers.base import MARGIN_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
+from maxmargin.svm.linear.coef_bounds import check_what_bounds_need
 
 
 def check_linear_parameters(estimator: Any) -> None:
@@ -21,6 +22,7 @@ def check_linear_parameters(estimator: Any) -> None:
     check_number("C", estimator.C, above=0, infinite=True, remedy="Without a penalty of slack nothing is learnt.")
     check_choice("multi_class", estimator.multi_class, ["ovr", "crammer_singer"])
     check_dual_and_intercept(estimator)
+    check_what_bounds_need(estimator)
     _check_solver(estimator)
     if estimator.penalty == "l1":
         _check_l1(estimator)

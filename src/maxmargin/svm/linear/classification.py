@@ -26,6 +26,7 @@ from maxmargin.svm.calibration.probabilities import ProbabilityMixin, check_cali
 from maxmargin.svm.linear.binary_models import LinearOutcome, Memory
 from maxmargin.svm.linear.calibrating import calibrate_joint, calibrate_one_vs_rest
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
+from maxmargin.svm.linear.coef_bounds import check_monotonic_classes, coefficient_bounds, has_bounds
 from maxmargin.svm.linear.crammer_singer import solve_joint
 from maxmargin.svm.linear.fit import FitContext, Fitted, prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearClassifier, class_codes
@@ -46,30 +47,31 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     Parameters
     ----------
     penalty : {"l2", "l1"}, default="l2"
-        1/2 |w|^2, or |w|_1, with which most weights are exactly zero (squared hinge, one-vs-rest).
+        1/2 |w|^2, or |w|_1, with which many coefficients are exactly zero (squared hinge, one-vs-rest).
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (w'x + b).
     {dual, tol}
     C : float, default=1.0
-        Penalty of slack, > 0; ``inf`` asks for a hard margin and raises an error if the classes cannot be separated.
+        Penalty of slack, > 0; ``inf`` is a hard margin, an error if the classes cannot be separated.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        One-vs-rest, or the joint problem of Crammer and Singer (hinge loss, a solver of its own).
+        One-vs-rest, or the joint problem of Crammer and Singer (hinge loss, its own solver).
     fit_intercept : bool, default=True
     intercept_scaling : float or None, default=None
         None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
         added to the objective. The joint problem only has that form, and takes None for 1.
     class_weight : dict, "balanced" or None, default=None
-        Factors of C for each class. In one-vs-rest the factor of a class counts in its own problem only, and the rest
-        have factor one there (as in scikit-learn).
+        Factor of C for each class. In one-vs-rest the factor of a class applies in its own binary problem only, as in
+        scikit-learn.
     {verbose, random_state, max_iter}
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared hinge), ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``,
         ``"qp_dual"``, ``"subgradient"``, ``"stochastic_subgradient"``, ``"pegasos"``, or an object of
-        :mod:`maxmargin.solvers` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses
-        by the shape of X; ``report_`` says what, and why.
+        :mod:`maxmargin.solvers` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses by the
+        shape of X; ``report_`` says which and why.
     {n_jobs, max_seconds, warm_start}
     calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
         How decision values become probabilities, as in :class:`maxmargin.SVC`; None means no ``predict_proba``.
+    {monotonic_cst, coef_bounds}
 
     Attributes
     ----------
@@ -78,14 +80,14 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
     n_iter_ : int
-        Iterations of the binary problem that took most.
+        Largest number of iterations of any binary problem.
     {n_features_in_, feature_names_in_, report_}
     history_ : History
         Objectives, gap, margin, support vectors and time at each iteration, of each binary problem.
     t_ : int
-        Rows learnt from a stream (``partial_fit``, ``fit_stream``).
+        Number of rows seen by ``partial_fit`` or ``fit_stream``.
     stream_report_ : StreamReport
-        What ``fit_stream`` did, with estimates from rows that were held out.
+        The report of ``fit_stream``, with an error estimate from held-out rows.
 
     See Also
     --------
@@ -122,6 +124,8 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     max_seconds: float | None = None
     warm_start: bool = False
     calibration: str | None = None
+    monotonic_cst: Any = None
+    coef_bounds: Any = None
 
     def _check_parameters(self) -> None:
         check_linear_parameters(self)
@@ -137,6 +141,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         self._check_parameters()
         X, y = check_training(self, X, y, order=None)
         self.classes_, codes = check_labels(y)
+        check_monotonic_classes(self.monotonic_cst, self.classes_)
         weights = check_weights(sample_weight, X.shape[0])
         self.class_weight_ = check_class_weights(self.class_weight, self.classes_, codes, weights)
         effective = weights * self.class_weight_[codes]
@@ -178,7 +183,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         Returns
         -------
         list of LinearSVC
-            One fitted model for each C, with the other parameters of this estimator, which itself stays as it is.
+            One fitted model per C, with the other parameters of this estimator, which itself is not changed.
 
         Examples
         --------
@@ -215,6 +220,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
             penalty=self.penalty,
             intercept=self._intercept(),
             threads=context.threads,
+            bounds=coefficient_bounds(self, rows.X.shape[1]),
         )
         fitted = solve_problems(context, problems, constant, (bound_of(C, rows.weight), self.class_weight_))
         if self.calibration is not None:
@@ -289,7 +295,9 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
             "penalised": f"intercept penalised (s = {scaling:g})",
         }
         l1 = ", L1 penalty" if self.penalty == "l1" else ""
-        return f"C = {self.C:g}{' (hard margin)' if math.isinf(self.C) else ''}, {loss} loss{l1}, {with_b[kind]}"
+        bounds = ", bounded coefficients" if has_bounds(self) else ""
+        hard = " (hard margin)" if math.isinf(self.C) else ""
+        return f"C = {self.C:g}{hard}, {loss} loss{l1}, {with_b[kind]}{bounds}"
 
 
 def _training_error(decision: Array, present: Array, member_of: Array, codes: Array) -> Callable[[], float]:

@@ -52,7 +52,7 @@ def l1_min_c(
 
     Examples
     --------
-    >>> from maxmargin.svm import LinearSVC, l1_min_c
+    >>> from maxmargin import LinearSVC, l1_min_c
     >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 3.0]], [0, 0, 1]
     >>> least = l1_min_c(X, y)
     >>> [int((LinearSVC(penalty="l1", C=c * least).fit(X, y).coef_ != 0).sum()) for c in (0.9, 1.1)]

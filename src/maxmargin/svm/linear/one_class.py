@@ -34,7 +34,7 @@ from maxmargin.svm.models.region import RegionMixin
 @documented(LINEAR)
 @parameters
 class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
-    """The halfspace, as far from the origin as possible, that holds all but a share ``nu`` of the training points.
+    """Linear one-class support vector machine for outlier detection.
 
     The same problem as ``OneClassSVM(kernel="linear")``, for any number of rows. Together with a feature map of
     :mod:`maxmargin.kernel_methods.feature_maps` (or ``sklearn.kernel_approximation``) it describes regions of other
@@ -43,12 +43,12 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
     Parameters
     ----------
     nu : float, default=0.5
-        In (0, 1]: bounds the share of training points outside the region from above, that of support vectors from
-        below.
+        In (0, 1]: an upper bound on the fraction of training points outside the region and a lower bound on the
+        fraction of support vectors.
     {tol, max_iter, random_state, verbose}
     solver : str or solver object, default="auto"
         ``"barrier"`` or ``"coordinate_descent"``, or an object with options of its own. ``"auto"`` chooses by the shape
-        of X; ``report_`` says what, and why.
+        of X; ``report_`` says which and why.
     {n_jobs, max_seconds, warm_start}
 
     Attributes
@@ -64,8 +64,8 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
 
     Notes
     -----
-    A point exactly on the boundary counts as inside. Where no halfspace without the origin holds that many points, the
-    model is constant: w and rho are zero, every point is inside, and a warning says so.
+    A point exactly on the boundary counts as inside. If every halfspace with that many points contains the origin, the
+    model is constant: w and rho are zero, every point is inside, and a warning is issued.
 
     See Also
     --------
@@ -73,7 +73,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
 
     Examples
     --------
-    >>> from maxmargin.svm.linear.one_class import LinearOneClassSVM
+    >>> from maxmargin import LinearOneClassSVM
     >>> model = LinearOneClassSVM(nu=0.25).fit([[1.0, 1.0], [1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])
     >>> model.predict([[2.0, 2.0], [0.1, 0.1]])
     array([ 1, -1])

@@ -11,6 +11,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.problems.bounded import BoundedProblem
 from maxmargin.problems.l1 import L1Problem
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
@@ -33,8 +34,10 @@ def pose_one_vs_rest(
     penalty: str,
     intercept: tuple[str, float],
     threads: int,
+    bounds: tuple[Array, Array] | None,
 ) -> tuple[list[PrimalProblem], list[float]]:
-    """The problems, and for each the sign of its only side; 0 where there are two."""
+    """The problems, and for each the sign of its only side; 0 where there are two, or where the coefficients have
+    bounds, among which zero need not be."""
     problems: list[PrimalProblem] = []
     constant = []
     l1, several, row_loss = penalty == "l1", len(class_weight) > 2, make_loss(loss)
@@ -43,6 +46,10 @@ def pose_one_vs_rest(
         positive = task.y > 0
         bound = bound_of(C, rows.weight * np.where(positive, class_weight[k], 1.0) if several else rows.weight)
         common = (rows.X, task.y, bound, row_loss, *intercept, threads)
+        if bounds is not None:
+            problems.append(BoundedProblem(*common, low=bounds[0], high=bounds[1]))
+            constant.append(0.0)
+            continue
         problems.append(L1Problem(*common, csc=columns) if l1 else PrimalProblem(*common))
         used = bound > 0
         constant.append(float((positive & used).any()) - float((~positive & used).any()))

@@ -25,16 +25,25 @@ intercept_scaling : float or None, default=None
     None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is added
     to the objective.
 dual : "auto" or bool, default="auto"
-    For scikit-learn's interface: both problems have the same solution, and ``solver="auto"`` takes the fastest way to
-    it whatever this says. A solver asked for by name must be one of that side.
+    For compatibility: primal and dual have the same solution, and ``solver="auto"`` ignores this parameter. A solver
+    given by name must match it.
 verbose : int or bool, default=0
     Print progress on standard error.
 random_state : int, RandomState or None, default=None
-    For solvers that take rows at random. None is one fixed seed: the fit is deterministic.
+    Seed of stochastic solvers. None is a fixed seed: the fit is deterministic.
 max_iter : int, default=1000
-    Largest number of iterations (epochs, for methods that go through the rows), -1 for no limit.
+    Maximum number of iterations (epochs, for coordinate descent and stochastic methods); -1 for no limit.
 warm_start : bool, default=False
-    Start from the last fit's solution. Interior points only gain from a start that is already optimal.
+    Start from the solution of the last fit. The barrier method gains only if the start is already optimal.
+monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+    Whether the function rises with a feature (1), falls with it (-1), or either (0): the sign of its coefficient. A
+    dict is by the column's name. As in scikit-learn, for two classes the function is that of ``classes_[1]``, and more
+    are refused.
+coef_bounds : tuple, list or None, default=None
+    Bounds of the coefficients: a tuple (lower, upper) of numbers or of one number per feature, or a list of one pair
+    (low, high) per feature; None or infinity where there is no bound. They hold for every row of ``coef_``. Like
+    ``monotonic_cst`` they are constraints of the problem, not a cut afterwards: the solution is optimal among all
+    coefficients inside. ``solver="barrier"`` takes them, which ``"auto"`` chooses.
 history_ : History
     Objectives, gap, 2 / |w|, support vectors and time at each iteration.
 """

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from maxmargin.problems.bounded import BoundedProblem
 from maxmargin.problems.design import Design
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
@@ -27,6 +28,7 @@ from maxmargin.runtime.validation import (
 )
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
+from maxmargin.svm.linear.coef_bounds import check_what_bounds_need, coefficient_bounds, has_bounds
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
 from maxmargin.svm.linear.parameter_docs import LINEAR, LinearEstimator
 from maxmargin.svm.linear.rows import regression_rows
@@ -61,6 +63,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     {n_jobs, max_seconds, warm_start}
     quantile : float, default=0.5
         q of the pinball loss, between 0 and 1, both excluded.
+    {monotonic_cst, coef_bounds}
 
     Attributes
     ----------
@@ -78,7 +81,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from maxmargin.svm.linear.regression import LinearSVR
+    >>> from maxmargin import LinearSVR
     >>> x = np.arange(10.0)[:, None]
     >>> y = 2 * x.ravel() + 1
     >>> y[3] = 100.0  # one target is wrong, and changes next to nothing
@@ -105,6 +108,8 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     max_seconds: float | None = None
     warm_start: bool = False
     quantile: float = 0.5
+    monotonic_cst: Any = None
+    coef_bounds: Any = None
 
     def _check_parameters(self) -> None:
         check_number("epsilon", self.epsilon, least=0)
@@ -115,6 +120,7 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         if self.loss == "pinball" and self.epsilon != 0:
             raise ValueError(f"loss='pinball' has no tube; got epsilon={self.epsilon:g}. Give epsilon=0.")
         check_dual_and_intercept(self)
+        check_what_bounds_need(self)
         check_linear_solver(self.solver, TUBE_LOSSES)
 
     @all_or_nothing
@@ -134,10 +140,14 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         used = rows.member_of >= 0
         targets = np.empty((len(rows.weight), Y.shape[1]))
         targets[rows.member_of[used]] = Y[used]
-        problems = [
-            PrimalProblem(rows.X, np.ascontiguousarray(y), bound, loss, *self._intercept(), threads=context.threads)
-            for y in targets.T
-        ]
+        bounds = coefficient_bounds(self, rows.X.shape[1])
+        problems: list[PrimalProblem] = []
+        for y in targets.T:
+            common = (rows.X, np.ascontiguousarray(y), bound, loss, *self._intercept(), context.threads)
+            if bounds is None:
+                problems.append(PrimalProblem(*common))
+            else:
+                problems.append(BoundedProblem(*common, low=bounds[0], high=bounds[1]))
         fitted = solve_problems(context, problems, [0.0] * len(problems))
         outcome = fitted.outcome
         self.coef_, self.intercept_ = outcome.coef[0] if len(problems) == 1 else outcome.coef, outcome.intercept
@@ -165,7 +175,8 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         kind, scaling = self._intercept()
         with_b = {"free": "free intercept", "none": "no intercept"}.get(kind, f"intercept penalised (s = {scaling:g})")
         own = f"quantile = {self.quantile:g}" if self.loss == "pinball" else f"epsilon = {self.epsilon:g}"
-        return f"C = {self.C:g}, {own}, {self.loss.replace('_', ' ')} loss, {with_b}"
+        bounds = ", bounded coefficients" if has_bounds(self) else ""
+        return f"C = {self.C:g}, {own}, {self.loss.replace('_', ' ')} loss, {with_b}{bounds}"
 
     def _values(self, X: Any) -> Array:
         design = Design(X)

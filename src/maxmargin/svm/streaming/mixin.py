@@ -30,6 +30,7 @@ from maxmargin.runtime.validation import (
     check_training,
     warn,
 )
+from maxmargin.svm.linear.coef_bounds import has_bounds
 from maxmargin.svm.streaming.learner import Stream, StreamRun, kept_apart, nothing_learnt, streams
 from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate
 
@@ -46,6 +47,10 @@ class StreamingMixin:
         self._check_parameters()
         if math.isinf(self.C):
             raise ValueError("C=inf, the hard margin, cannot be learnt from a stream: give a finite C, or use fit.")
+        if has_bounds(self):
+            raise ValueError(
+                "monotonic_cst and coef_bounds cannot be learnt from a stream: leave them out, or use fit."
+            )
 
     def _ongoing(self: Any) -> Stream | None:
         """The stream so far; that of the last fit, if there was one since."""

@@ -78,27 +78,27 @@ def estimate(
 
 @dataclass(frozen=True)
 class StreamReport(TextReport):
-    """The account of :meth:`~maxmargin.LinearSVC.fit_stream`.
+    """The report of :meth:`~maxmargin.LinearSVC.fit_stream`.
 
     Attributes
     ----------
     model, parameters : str
     ended : str
-        How the run ended, in words.
+        How the run ended.
     complete : bool
-        Whether all epochs were gone through.
+        Whether all epochs were completed.
     rows : int
-        Rows learnt, each time counted.
+        Number of rows learnt from, counted once per epoch.
     size : float
         n of the penalty C n: rows of the stream (the sum of their weights) without those held out.
     held_out : int
         Rows held out.
     objectives, standard_errors, error_rates : arrays
         After each epoch, on the rows held out: lambda/2 |w|^2 + mean loss, with lambda = 1 / (C n), its standard error,
-        and the share of wrong labels. NaN without such rows.
+        and the error rate. NaN if no rows are held out.
     seconds : float
     advice : str
-        What would help, if something is seen to.
+        Advice, if any.
 
     Examples
     --------

@@ -145,6 +145,17 @@ export class Plane {
     if (found) this.paintOn(found.g, this.frame);
   }
 
+  /** What the screen shows and no more, as large as a rectangle allows and in its middle. @param {CanvasRenderingContext2D} g */
+  paintWithin(g, width, height, rem) {
+    const { frame } = this;
+    const scale = Math.min(width / frame.width, height / frame.height);
+    const [w, h] = [scale * frame.width, scale * frame.height];
+    g.save();
+    g.translate((width - w) / 2, (height - h) / 2);
+    this.paintOn(g, new Frame(this.box, w, h, rem));
+    g.restore();
+  }
+
   /** All layers on any canvas. @param {CanvasRenderingContext2D} g @param {Frame} frame */
   paintOn(g, frame) {
     const palette = this.ctx.palette();

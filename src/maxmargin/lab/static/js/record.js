@@ -8,7 +8,7 @@
 
 import { download } from "./dom.js";
 
-const KINDS = ["video/webm;codecs=vp9", "video/webm", "video/mp4"];
+const KINDS = ["video/webm;codecs=vp8", "video/webm", "video/mp4"]; // the lightest first: pictures that come too late are lost
 
 /** @param {HTMLCanvasElement} canvas @param {number} [rate] pictures a second */
 export function record(canvas, rate = 30) {

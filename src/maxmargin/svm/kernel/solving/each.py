@@ -211,7 +211,7 @@ def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: 
         f, a = solution.f, solution.a
         if not solution.fresh:
             f = optimality.audited(problem, a, f, gram, finished=solution.status.converged)
-        f = verified(problem, a, f, values)
+        f = verified(problem, a, f, values, stopped=solution.status in (Status.DEADLINE, Status.INTERRUPTED))
         offset = optimality.offsets(problem, a, problem.gradient(f, a))
         certificate = optimality.certify(problem, a, f, offset)
         status = certified_status(solution.status, certificate, float(np.abs(a).sum()), context.tol * problem.tol_scale)

@@ -1,7 +1,7 @@
 /** The picture that is saved: the plane at twice the size of the screen, and below it what its marks mean. */
 
 import { marker } from "../markers.js";
-import { Frame, sheet } from "../plot.js";
+import { sheet } from "../plot.js";
 import { captionOf } from "./compare.js";
 import { mark } from "./picture.js";
 
@@ -49,7 +49,7 @@ function paint(g, { plane, ctx, model, options, fit }, rows, left, { width, heig
   const palette = ctx.palette();
   g.save();
   g.translate(left, 0);
-  plane.paintOn(g, new Frame(plane.box, width, height, rem));
+  plane.paintWithin(g, width, height, rem);
   g.font = fontOf(rem);
   g.fillStyle = palette.ink;
   g.fillText(captionOf(model, options, fit, ctx.settings.width), rem, height + line, width - 2 * rem);

@@ -96,10 +96,12 @@ export function createLearning(ctx, model, changed) {
   function answered(answer) {
     shown = answer;
     const percent = (share) => `${(100 * share).toFixed(0)} %`;
-    const best = answer.test && Math.min(...answer.test);
-    const at = answer.test && answer.values[answer.test.lastIndexOf(best)];
-    const place = at && (answer.over === "C" ? `C = ${Number(at.toPrecision(2))}` : `σ = ${Number(sigmaOf(at).toPrecision(2))}`);
-    tell(answer, answer.test ? `The test error is smallest, ${percent(best)}, at ${place}.` : "Hold out points to see the test error.");
+    if (!answer.test) return tell(answer, "Hold out points to see the test error.");
+    const best = Math.min(...answer.test);
+    const places = answer.values.filter((_, k) => answer.test[k] === best).map((value) => Number((answer.over === "C" ? value : sigmaOf(value)).toPrecision(2)));
+    const [low, high] = [Math.min(...places), Math.max(...places)];
+    const name = answer.over === "C" ? "C" : "σ";
+    tell(answer, `The test error is smallest, ${percent(best)}, ${low === high ? `at ${name} = ${low}` : `at ${places.length} values of ${name} from ${low} to ${high}`}.`);
   }
 
   function tell(answer, text) {

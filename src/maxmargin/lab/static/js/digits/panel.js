@@ -3,7 +3,7 @@
 import { check, createErrors, group, select, slider } from "../controls.js";
 import { el, setText } from "../dom.js";
 import { FORMULAS, widthSlider } from "../model.js";
-import { COPIED, KERNELS, SCHEMES, USES } from "./state.js";
+import { KERNELS, QUICK, SCHEMES, USES } from "./state.js";
 
 const SLIDERS = {
   degree: { label: "Degree d", min: 1, max: 8, whole: true },
@@ -30,8 +30,10 @@ export function createPanel({ ctx, classifier, changed }) {
   function refresh() {
     kernel.value = classifier.kernel;
     scheme.value = classifier.multiclass;
-    copies.value = classifier.copies;
-    copies.root.hidden = !COPIED.includes(classifier.kernel);
+    for (const [key, control] of Object.entries(more)) {
+      control.value = classifier[key];
+      control.root.hidden = !QUICK.includes(classifier.kernel);
+    }
     tellFormula();
     gamma.value = classifier.gamma;
     gamma.visible(USES[classifier.kernel].includes("gamma"), classifier.kernel === "rbf");
@@ -41,10 +43,13 @@ export function createPanel({ ctx, classifier, changed }) {
     }
   }
 
-  const copies = check({ label: "with rotated, scaled and sheared copies", onchange: set("copies", "Train with copies") });
-  const about = el("p", { class: "about" }, "Trained on the 1,797 handwritten digits of scikit-learn, 8 × 8 pixels each.");
+  const more = {
+    copies: check({ label: "and rotated, scaled, sheared copies", onchange: set("copies", "Train with copies") }),
+    pen: check({ label: "and 2,000 digits written with a mouse", onchange: set("pen", "Train with written digits") }),
+  };
+  const about = el("p", { class: "about" }, "It learns from the 1,797 handwritten digits of scikit-learn, 8 × 8 pixels each,");
   return {
-    root: group("Model", kernel.root, formula, gamma.root, ...Object.values(sliders).map((control) => control.root), scheme.root, el("div", { class: "checks" }, copies.root), about),
+    root: group("Model", kernel.root, formula, gamma.root, ...Object.values(sliders).map((control) => control.root), scheme.root, about, el("div", { class: "checks" }, ...Object.values(more).map((control) => control.root))),
     refresh,
     error: createErrors({ kernel, multiclass: scheme, gamma, ...sliders }),
   };

@@ -2,8 +2,8 @@
  * The state of Digits as plain data, and how anything (a link, an old session, {}) is made into one.
  *
  * The names are those of POST /api/digits: strokes [[[x, y], ...], ...] in the unit square with y downwards, and the
- * classifier {kernel, gamma, degree, C ("inf" for a hard margin), multiclass, copies}. A picture is a data URL. Those that are too
- * long for a link stay in memory, so that undo finds them, and the state has only their names.
+ * classifier {kernel, gamma, degree, C ("inf" for a hard margin), multiclass, copies, pen}. A picture is a data URL. Those that are
+ * too long for a link stay in memory, so that undo finds them, and the state has only their names.
  */
 
 import { isNumber, penaltyOf } from "../data.js";
@@ -26,8 +26,8 @@ export const SCHEMES = [
   ["crammer_singer", "all at once (Crammer, Singer)"],
 ];
 export const USES = { rbf: ["gamma"], poly: ["gamma", "degree"], linear: [], laplacian: ["gamma"], intersection: [] };
-export const COPIED = ["rbf", "poly", "linear", "laplacian"]; // kernels fast enough to learn from copies too
-const FIRST = { kernel: "rbf", gamma: 0.001, degree: 3, C: 5, multiclass: "ovo", copies: true };
+export const QUICK = ["rbf", "poly", "linear", "laplacian"]; // kernels fast enough to learn from more
+const FIRST = { kernel: "rbf", gamma: 0.001, degree: 3, C: 5, multiclass: "ovo", copies: true, pen: true };
 
 const inside = (value) => isNumber(value) && value >= 0 && value <= 1;
 
@@ -66,13 +66,14 @@ export function classifierOf(given) {
     C: asked.C === "inf" ? Infinity : bounded("C", 1e-9, 1e9),
     multiclass: pick("multiclass", SCHEMES),
     copies: typeof asked.copies === "boolean" ? asked.copies : FIRST.copies,
+    pen: typeof asked.pen === "boolean" ? asked.pen : FIRST.pen,
   };
 }
 
 /** The settings for the server: those that the kernel has. */
-export function classifierRequest({ kernel, C, multiclass, copies, ...parameters }) {
+export function classifierRequest({ kernel, C, multiclass, copies, pen, ...parameters }) {
   const own = Object.fromEntries(USES[kernel].map((key) => [key, parameters[key]]));
-  return { kernel, ...own, C: penaltyOf(C), multiclass, ...(COPIED.includes(kernel) ? { copies } : {}) };
+  return { kernel, ...own, C: penaltyOf(C), multiclass, ...(QUICK.includes(kernel) ? { copies, pen } : {}) };
 }
 
 const kept = /** @type {Map<string, string>} */ (new Map());

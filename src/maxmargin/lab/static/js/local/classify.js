@@ -2,6 +2,7 @@
 
 import { ApiError } from "../api.js";
 import { kernelWords } from "../model.js";
+import { commonPoint } from "./hulls.js";
 import { expansion, kernelFunction, kernelMatrix, nodesOf } from "./kernels.js";
 import { solve } from "./smo.js";
 
@@ -28,8 +29,21 @@ export function classify({ points, test = [], kernel, C, view, grid }, options) 
     answer.comment.splice(5, 0, `test errors           ${answer.test.errors} of ${test.length} points (${((100 * answer.test.errors) / test.length).toFixed(1)} %)`);
   }
   if (!impossible) return answer;
-  const sentence = "No hard margin was found: with this kernel the classes cannot be separated, or all but touch. Choose a finite C, or another kernel.";
-  return { ...answer, kind: "inseparable", soft_C: SOFT, proof: { a: [], b: [], meet: null, proved: false, sentence } };
+  return { ...answer, kind: "inseparable", soft_C: SOFT, proof: proofOf(points, classes, kernel) };
+}
+
+/** Why there is no hard margin: with the linear kernel two classes have a point in common, which can be drawn. */
+function proofOf(points, classes, kernel) {
+  const otherwise = "Choose a finite C, or another kernel.";
+  if (kernel.name === "linear") {
+    for (const [i, p] of classes.entries()) {
+      for (const q of classes.slice(i + 1)) {
+        const common = commonPoint(...[p, q].map((c) => points.filter((row) => row[2] === c)));
+        if (common) return { ...common, classes: [p, q], proved: true, sentence: `No hard margin exists: one point is in the hulls of class ${p + 1} and of class ${q + 1}, and no boundary has it on both sides. ${otherwise}` };
+      }
+    }
+  }
+  return { a: [], b: [], meet: null, proved: false, sentence: `No hard margin was found: with this kernel the classes cannot be separated, or all but touch. ${otherwise}` };
 }
 
 /** POST /api/curve: errors along C or gamma. */

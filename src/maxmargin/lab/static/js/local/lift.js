@@ -53,7 +53,7 @@ export function lift({ points, map, gamma, C, view, grid }) {
   const sheet = Float32Array.from(nodesOf(view, SHEET, SHEET).flatMap((p) => mapped(map, p, gamma)));
   const corners = Object.fromEntries([-1, 0, 1].map((level) => [level, cornersOf(w, b - level, box)]));
   const signed = (value) => `${value < 0 ? "−" : "+"} ${short(Math.abs(value))}`;
-  const terms = w.map((value, j) => `${signed(value)} ${AXES[map][j]}`).join(" ").replace(/^\+ /, "");
+  const terms = w.map((value, j) => `${signed(value)} ${AXES[map][j]}`).join(" ").replace(/^\+ /, "").replace(/^− /, "−");
   const comment = [
     `In the lifted space the ${d === 2 ? "line" : "plane"} ${terms} ${signed(b)} = 0 ${errors ? "is the best one for this C," : "separates the classes"} with margin ${short(2 / norm)}; ${right}.`,
     `${support.length} of ${points.length} points are support vectors: on the margin of the lifted space, or beyond it.`,

@@ -35,7 +35,7 @@ export function trace({ points, kernel, C, solver, seed = 0 }) {
   if (frames.at(-1).iteration !== count - 1) frames.push(frameOf(lesson, count - 1, last));
   const final = { alpha: [...solution.a].map(Math.abs), b: solution.b, primal: solution.primal, dual: solution.dual, margin: 2 / solution.norm, n_support: solution.a.filter((a) => a !== 0).length };
   const above = Math.max(0, frames.at(-1).primal / solution.primal - 1);
-  const ended = { pegasos: `stopped at its limit of ${count - 1} steps`, perceptron: last.more?.separated ? "separates the classes; in general its margin is not the widest" : `stopped after ${count - 1} steps` }[solver] ?? (count > MOST_STEPS ? `stopped after ${count - 1} steps` : `converged after ${count - 1} steps`);
+  const ended = { pegasos: `stopped at its limit of ${(count - 2).toLocaleString("en")} steps`, perceptron: last.more?.separated ? "separates the classes; in general its margin is not the widest" : `stopped after ${count - 1} steps` }[solver] ?? (count > MOST_STEPS ? `stopped after ${count - 1} steps` : `converged after ${count - 1} steps`);
   const where = solver === "perceptron" ? "" : above < 1e-6 ? ", at the best objective" : `, ${short(100 * above, 2)} % above the best objective`;
   return {
     solver,
@@ -79,15 +79,13 @@ function frameOf({ X, y, C, linear, solver }, iteration, { a, f, b: own, chosen,
   };
 }
 
-/** The b with the least sum of hinges: one of y_i - f_i. */
+/** The b with the least sum of hinges, whose corners are at y_i - f_i; the middle one where there are many. */
 function bestIntercept(f, y) {
-  let [best, least] = [0, Infinity];
-  for (let k = 0; k < y.length; k++) {
-    const b = y[k] - f[k];
-    const sum = y.reduce((total, sign, i) => total + Math.max(0, 1 - sign * (f[i] + b)), 0);
-    if (sum < least) [best, least] = [b, sum];
-  }
-  return best;
+  const corners = [...y].map((sign, k) => sign - f[k]);
+  const sums = corners.map((b) => y.reduce((total, sign, i) => total + Math.max(0, 1 - sign * (f[i] + b)), 0));
+  const least = Math.min(...sums);
+  const best = corners.filter((_, k) => sums[k] <= least * (1 + 1e-12));
+  return (Math.min(...best) + Math.max(...best)) / 2;
 }
 
 const moved = (i, before, after) => `α of point ${i + 1} went from ${short(Math.abs(before))} to ${short(Math.abs(after))}`;

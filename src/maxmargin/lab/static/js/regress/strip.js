@@ -10,7 +10,8 @@
 import { el, short } from "../dom.js";
 import { Plane, halo, ticks, upright } from "../plot.js";
 
-const ROOM = 1.3; // of the largest stem, for the words above
+const ROOM = 1.3; // of the largest stem: some air, and
+const WORDS = 3; // rem for the words above, at least
 const STEP = 0.01; // of the width, for an arrow key
 
 /**
@@ -31,7 +32,7 @@ export function createStrip({ ctx, plane, points, at, move }) {
     g.textBaseline = "middle";
     for (const t of ticks(y0, y1, frame.height / (2.2 * frame.rem))) {
       const y = Math.round(frame.py(t)) + 0.5;
-      if (y < 1.6 * frame.rem || y > frame.height - 0.6 * frame.rem) continue;
+      if (y < 2.1 * frame.rem || y > frame.height - 0.6 * frame.rem) continue;
       g.strokeStyle = palette.muted;
       g.globalAlpha = t === 0 ? 0.6 : 0.13;
       g.lineWidth = 1;
@@ -79,7 +80,8 @@ export function createStrip({ ctx, plane, points, at, move }) {
     const { x0, x1 } = plane.frame.view;
     const [low, high] = reach;
     const size = high - low || 1;
-    strip.setBox({ x0, x1, y0: low - 0.12 * size, y1: low + ROOM * size });
+    const { height, rem } = strip.frame;
+    strip.setBox({ x0, x1, y0: low - 0.12 * size, y1: low + Math.max(ROOM, height / (height - WORDS * rem)) * size });
   }
 
   const follow = (event) => move(strip.frame.x(strip.pixel(event)[0]));

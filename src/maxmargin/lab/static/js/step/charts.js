@@ -9,23 +9,16 @@ import { curves } from "./curves.js";
 
 /** @typedef {import("./chart.js").Area} Area */
 
-const LEAST = 7; // rem of height that a chart needs
+const CHART_MIN_HEIGHT = 5.5; // rem, below which two stand beside each other
 
 /**
- * Where the charts are: in a column, or two by two where there is more width. Where a column has no room for four, the
- * objectives are left out first, then the room to the margin.
- * @returns {(Area|null)[]}
+ * Where the four charts are: in a column, or two by two where there is more width or too little height.
+ * @returns {Area[]}
  */
 export function areas(width, height, rem) {
-  const columns = width > 1.25 * height || width > 34 * rem ? 2 : 1;
-  const count = columns === 2 ? 4 : Math.max(2, Math.min(4, Math.floor(height / (LEAST * rem))));
-  const order = { 4: [0, 1, 2, 3], 3: [1, 2, 3], 2: [1, 2] }[count];
-  const rows = count / columns;
-  return Array.from({ length: 4 }, (_, chart) => {
-    const k = order.indexOf(chart);
-    if (k < 0) return null;
-    return { x: (k % columns) * (width / columns), y: Math.floor(k / columns) * (height / rows), w: width / columns, h: height / rows };
-  });
+  const columns = width > 1.25 * height || width > 34 * rem || height < 4 * CHART_MIN_HEIGHT * rem ? 2 : 1;
+  const [w, h] = [width / columns, (height * columns) / 4];
+  return Array.from({ length: 4 }, (_, k) => ({ x: (k % columns) * w, y: Math.floor(k / columns) * h, w, h }));
 }
 
 /**
@@ -40,7 +33,7 @@ export function paintCharts(g, size, palette, scene) {
   if (!run) return;
   const [objectives, gaps, alphas, rooms] = areas(size.width, size.height, size.rem);
   const style = { g, palette, rem: size.rem };
-  if (objectives) curves(style, objectives, scene, "objective", [
+  curves(style, objectives, scene, "objective", [
     { name: run.solver === "perceptron" ? "loss" : "primal", values: run.answer.curves.primal, colour: palette.accent },
     { name: "dual", values: run.answer.curves.dual, colour: palette.warn },
   ], run.solver === "perceptron" ? null : run.answer.final.primal);
@@ -52,13 +45,13 @@ export function paintCharts(g, size, palette, scene) {
   ]);
   if (run.solver === "barrier") paths(style, alphas, scene);
   else alphaBars(style, alphas, scene);
-  if (rooms) roomBars(style, rooms, scene);
+  roomBars(style, rooms, scene);
 }
 
 /** The frame of the run at a place in one of the curves; null beside them. */
 export function frameUnder(run, size, px, py) {
   for (const area of areas(size.width, size.height, size.rem).slice(0, 2)) {
-    if (!area || px < area.x || px > area.x + area.w || py < area.y || py > area.y + area.h) continue;
+    if (px < area.x || px > area.x + area.w || py < area.y || py > area.y + area.h) continue;
     const box = inside(area, size.rem);
     const share = Math.max(0, Math.min(1, (px - box.x) / box.w));
     return run.frameAt(Math.round(share * run.frames[run.last].iteration));

@@ -1,7 +1,7 @@
 /** One solver on the screen: its name and step, the plane, the charts and the sentence of the frame. */
 
 import { el, setText, short } from "../dom.js";
-import { Frame, Plane, sharp } from "../plot.js";
+import { Plane, sharp } from "../plot.js";
 import { frameUnder, paintCharts } from "./charts.js";
 import { layersOf } from "./picture.js";
 import { SetEditor } from "./pointset.js";
@@ -145,7 +145,7 @@ export class Pane {
       paint(w, h);
       g.restore();
     };
-    inside(plane, (w, h) => this.plane.paintOn(g, new Frame(this.plane.box, w, h, rem)));
+    inside(plane, (w, h) => this.plane.paintWithin(g, w, h, rem));
     inside(charts, (width, height) => paintCharts(g, { width, height, rem }, palette, this.scene));
   }
 }

@@ -14,7 +14,7 @@ import { SOLVERS } from "./solvers.js";
 export function createPanel({ ctx, model, options, presets, on }) {
   const points = createPointControls({ model, presets, on });
   const controls = createModelControls({ ctx, model, options, changed: on.changed });
-  const named = SOLVERS.map(({ name, title, about }) => [name, `${title}: ${about}`]);
+  const named = SOLVERS.filter(({ name }) => !options.traces || options.traces.includes(name)).map(({ name, title, about }) => [name, `${title}: ${about}`]);
   const set = (key, label) => (value) => {
     model[key] = value;
     refresh();

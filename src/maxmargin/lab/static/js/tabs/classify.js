@@ -117,6 +117,7 @@ async function load(side) {
 function usePreset(preset) {
   Object.assign(model, modelOf({ ...model, ...preset }, options));
   panel.refresh();
+  hints.show(model.points, model.brush, true); // whoever chooses has found the plane
   board.replace(pointsOf(preset.points), boxOf(preset.view), `Example: ${preset.title}`, preset.id);
   ctx.announce(preset.sentence);
 }
@@ -254,7 +255,7 @@ function hovered(at) {
 const getState = () => (options ? { ...board.state(), ...settings(), ...extras() } : (pending ?? {}));
 
 /** What is not as it is at first. */
-const extras = () => ({ ...flags(), ...(compare.on ? { compare: { kernel: settings(compare.model).kernel, C: penaltyOf(compare.model.C) } } : {}) });
+const extras = () => ({ ...flags(), ...(compare.on ? { compare: { kernel: settings(compare.model).kernel, C: penaltyOf(compare.model.C), ...compare.extras } } : {}) });
 const flags = () => Object.fromEntries(["example", "holdout", "probability", "noise", "nu"].filter((key) => model[key] && model[key] !== NU).map((key) => [key, model[key]]));
 
 /** Without points: those of its example; of a first visit, the first. */
@@ -272,7 +273,7 @@ function setState(given) {
   panel.refresh();
   learning.refresh();
   const second = state.compare && typeof state.compare === "object" ? modelOf(state.compare, options) : null;
-  compare.set(Boolean(second), second ?? undefined);
+  compare.set(Boolean(second), second ? { ...second, loss: state.compare.loss } : undefined);
   board.changed("", false);
 }
 
