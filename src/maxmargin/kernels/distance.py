@@ -226,8 +226,6 @@ class Periodic(Stationary):
            [0.018, 0.024, 1.   ]])
     """
 
-    _limits: ClassVar = {"period": {"above": 0}}
-
     def __init__(self, period: float = 1.0, gamma: str | float = "scale", *, sigma: float | None = None) -> None:
         self.period = period
         self.gamma = gamma
@@ -248,6 +246,7 @@ class Periodic(Stationary):
         return np.hstack((np.cos(angle), np.sin(angle)))
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
+        check_number("period", self.period, above=0)
         kernel = super()._resolve(self._circles(X), weights, feature_names)
         kernel.shift_ = None  # circles lie around the origin
         return kernel

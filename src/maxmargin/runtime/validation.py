@@ -364,10 +364,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 def callers_level() -> int:
     """The ``stacklevel`` of a warning that should point at the line outside this package that led to it."""
-    inside = (
-        os.path.dirname(os.path.dirname(__file__)),
-        contextlib.__file__,
-    )  # of the package, and its ``with`` blocks
+    inside = (os.path.dirname(os.path.dirname(__file__)), contextlib.__file__)  # the package, and its ``with`` blocks
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
         frame = frame.f_back

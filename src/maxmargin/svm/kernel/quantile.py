@@ -92,9 +92,7 @@ class QuantileSVR(KernelRegressor):
     def predict(self, X: Any) -> Array:
         """Quantiles at new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {Parameters, X}
 
         Returns
         -------
@@ -124,15 +122,7 @@ class QuantileSVR(KernelRegressor):
         One minus its loss over that of the best constant: 1 for a perfect prediction, 0 for the targets' own quantile
         (:func:`sklearn.metrics.d2_pinball_score`).
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
+        {X, y, sample_weight -> score}
         """
         values = self.predict(X)
         y = check_targets(y, len(values), numeric=True)

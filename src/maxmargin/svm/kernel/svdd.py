@@ -151,9 +151,7 @@ class SVDD(RegionMixin, KernelSVM):
     def distance(self, X: Any) -> Array:
         """Distance of new points from the centre, in feature space.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {Parameters, X}
 
         Returns
         -------
