@@ -20,7 +20,8 @@ REPEATS = 3
 
 def seconds_per_value(kernel: Any, X: Any, threads: int) -> float:
     """Least seconds per kernel value of a product with tiles; nan for a kernel without a tile form."""
-    from maxmargin.kernels.gram.tiled import TiledGram, tileable
+    from maxmargin.kernels.gram.sides import tileable
+    from maxmargin.kernels.gram.tiled import TiledGram
 
     if not tileable(kernel, X):
         return math.nan

@@ -8,7 +8,8 @@ from maxmargin import SVC
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.kernels.gram.choice import STORED_MAX_ROWS, make_gram
 from maxmargin.kernels.gram.shared import ClassBlocks, HeldGram
-from maxmargin.kernels.gram.tiled import MIRRORED_MIN_COLUMNS, TiledGram, tileable, varying_columns
+from maxmargin.kernels.gram.sides import tileable, varying_columns
+from maxmargin.kernels.gram.tiled import MIRRORED_MIN_COLUMNS, TiledGram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import c_svc, eps_svr, nu_svc, one_class
 from maxmargin.runtime.control import Control, Status

@@ -21,7 +21,8 @@ import numpy as np
 from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, Gram
-from maxmargin.kernels.gram.tiled import Form, Side, form_of, padded_slots, store_tiles, tileable
+from maxmargin.kernels.gram.sides import Form, Side, form_of, tileable
+from maxmargin.kernels.gram.tiled import padded_slots, store_tiles
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 

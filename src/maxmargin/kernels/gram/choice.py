@@ -9,7 +9,8 @@ import numpy as np
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.gram.local import without_zeros
 from maxmargin.kernels.gram.operator import Gram, KernelGram, StoredGram
-from maxmargin.kernels.gram.tiled import Side, TiledGram, form_of, padded_slots, store_tiles, tileable
+from maxmargin.kernels.gram.sides import Side, form_of, tileable
+from maxmargin.kernels.gram.tiled import TiledGram, padded_slots, store_tiles
 from maxmargin.runtime.validation import Points
 
 STORED_MAX_ROWS = 1024  # up to so many rows all of K is stored

@@ -18,7 +18,8 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from maxmargin import _native
-from maxmargin.kernels.gram.tiled import CHUNK_ROWS, Panels, Side, TiledGram, store_tiles
+from maxmargin.kernels.gram.sides import Panels, Side
+from maxmargin.kernels.gram.tiled import CHUNK_ROWS, TiledGram, store_tiles
 from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
 

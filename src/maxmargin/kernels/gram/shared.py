@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin import _native
-from maxmargin.kernels.gram.tiled import Panels, Side, TiledGram, padded_slots, store_tiles
+from maxmargin.kernels.gram.sides import Panels, Side
+from maxmargin.kernels.gram.tiled import TiledGram, padded_slots, store_tiles
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array
 

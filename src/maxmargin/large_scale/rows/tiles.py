@@ -25,7 +25,8 @@ import scipy.sparse as sp
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
-from maxmargin.kernels.gram.tiled import REGISTER_TILE_ROWS, Side, form_of, store_tiles, tileable
+from maxmargin.kernels.gram.sides import Side, form_of, tileable
+from maxmargin.kernels.gram.tiled import REGISTER_TILE_ROWS, store_tiles
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 

@@ -43,7 +43,7 @@ INDEPENDENT_SHARE = 0.15  # guess of S'(o) = 1' inverse(K of the free variables)
 REPORT_EVERY_SECONDS = 1.0
 WORK_POWER = 1.7  # how the time of a part grows with its rows
 
-Solve = Callable[[DualProblem, Gram, float, Control, Array | None], Solution]
+Solve = Callable[..., Solution]  # as that of a solver
 
 
 @dataclass
@@ -190,7 +190,7 @@ class _Search:
         gram = self.gram.subset(rows)
         gram.budget = self.gram.budget
         for _ in range(AUDITS_MAX if audit else 1):
-            solution = self.solve(part, gram, tol, self.silent, start)
+            solution = self.solve(part, gram, tol=tol, control=self.silent, start=start)
             self.n_iter += solution.n_iter
             if audit:
                 solution = replace(solution, f=optimality.audited(part, solution.a, solution.f, gram))

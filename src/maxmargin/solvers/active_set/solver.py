@@ -61,22 +61,20 @@ class ActiveSet(KernelSolver):
     title: ClassVar[str] = "active set: small working sets, solved exactly"
 
     def __init__(self, smallest: int = WORKING_SET_MIN, largest: int = WORKING_SET_MAX) -> None:
-        self.smallest = smallest
-        self.largest = largest
+        self.smallest, self.largest = smallest, largest
 
     def solve(
         self, problem: DualProblem, gram: Gram, *, tol: float, control: Control, start: Array | None = None
     ) -> Solution:
-        n_before = 0
-        small = problem.n_variables <= min(ONE_BLOCK_MAX_VARIABLES, self.largest)
-        if small and gram.single_is_exact:
+        n_before, one_block = 0, min(ONE_BLOCK_MAX_VARIABLES, self.largest)
+        if problem.n_variables <= one_block and gram.single_is_exact:
             solution, done = solve_small_dense(problem, gram, tol=tol, control=control, start=start)
             if done:
                 return solution
             n_before, start = solution.n_iter, solution.a
         note, parts = "", falls_apart(problem, gram, control)
         if parts is not None:
-            by_parts = solve_parts(problem, gram, parts, self._solve_part, tol=tol, control=control, start=start)
+            by_parts = solve_parts(problem, gram, parts, self.solve, tol=tol, control=control, start=start)
             start, n_before, note = by_parts.a, by_parts.n_iter, by_parts.note
             if by_parts.f is not None:
                 gradient = problem.gradient(by_parts.f, by_parts.a)
@@ -91,11 +89,6 @@ class ActiveSet(KernelSolver):
         solver = SMO() if len(problem.totals) else CoordinateDescent()
         last = solver.solve(problem, gram, tol=tol, control=control, start=run.a)
         return Solution(last.a, last.f, last.status, run.n_iter + last.n_iter, note=note)
-
-    def _solve_part(
-        self, problem: DualProblem, gram: Gram, tol: float, control: Control, start: Array | None
-    ) -> Solution:
-        return self.solve(problem, gram, tol=tol, control=control, start=start)
 
 
 class _Run:
@@ -150,9 +143,6 @@ class _Run:
             violation = math.inf
         return violation, middle, 0.5 * violation
 
-    def _excess(self, ids: Array, middle: Array) -> Array:
-        return self._variables().excess(ids, middle)
-
     def _refresh_gradient(self, ids: Array | None = None) -> None:
         p = self.problem
         if ids is None:
@@ -200,8 +190,7 @@ class _Run:
     def _solve_block(self, ids: Array, violation: float, middle: Array, goal: float) -> tuple[Array, Array]:
         """Choose W among ids and solve on it; the rows whose coefficients changed, and by how much."""
         p = self.problem
-        free = int(np.count_nonzero((self.a > p.lower) & (self.a < p.upper)))
-        least = self.smallest
+        free, least = int(np.count_nonzero((self.a > p.lower) & (self.a < p.upper))), self.smallest
         if len(ids) == len(self.every):  # many support vectors are still to come: take more of them at a time
             least = min(2 * CACHED_MAX_ROWS, least + GROWTH_PER_ROUND * max(0, self.rounds - EARLY_ROUNDS))
         size = min(self.cap, max(least, min(2 * free, max(CACHED_MAX_ROWS, 5 * free // 4))))
@@ -358,7 +347,7 @@ class _Run:
         """Phase 2: only rows near their conditions, in single precision."""
         violation, middle, half = self._conditions(self.every)
         slack = max(0.25 * violation, NEAR_SHARE * first)
-        near = np.flatnonzero(self._excess(self.every, middle) > -(slack + half))
+        near = np.flatnonzero(self._variables().excess(self.every, middle) > -(slack + half))
         while True:
             status = self._run_rounds(near, goal, single=True)
             if status is not None:
@@ -367,7 +356,7 @@ class _Run:
             violation, middle, half = self._conditions(self.every)
             if violation <= goal:
                 return None
-            bad = np.flatnonzero(self._excess(self.every, middle) > -0.5 * half)
+            bad = np.flatnonzero(self._variables().excess(self.every, middle) > -0.5 * half)
             near = np.union1d(near, bad)
 
     def _close_phase(self, first: float) -> Status | None:
@@ -380,7 +369,7 @@ class _Run:
         while True:
             _, middle, half = self._conditions(self.every)
             slack = max(slack, 16 * error)
-            close = self._excess(self.every, middle) > -(half + slack)
+            close = self._variables().excess(self.every, middle) > -(half + slack)
             fresh = np.flatnonzero(close & ~exact)
             if len(fresh):
                 rows = np.unique(p.row[fresh])
@@ -406,6 +395,6 @@ class _Run:
             self._update_rest(ids)
             violation, middle, half = self._conditions(self.every)
             rest = np.flatnonzero(~exact)
-            settled = np.max(self._excess(rest, middle), initial=-np.inf) <= 0.5 * self.goal - 4 * error
+            settled = np.max(self._variables().excess(rest, middle), initial=-np.inf) <= 0.5 * self.goal - 4 * error
             if settled and violation <= self.goal:
                 return None

@@ -24,7 +24,8 @@ import scipy.sparse as sp
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
-from maxmargin.kernels.gram.tiled import Form, Panels, Side, form_of, store_tiles, tileable, tiled_product
+from maxmargin.kernels.gram.sides import Form, Panels, Side, form_of, tileable
+from maxmargin.kernels.gram.tiled import store_tiles, tiled_product
 from maxmargin.runtime.csr import csr_arrays
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points

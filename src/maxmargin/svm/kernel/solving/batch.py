@@ -27,7 +27,7 @@ from maxmargin.kernels import Kernel
 from maxmargin.kernels._arrays import distances_from, squared_norms
 from maxmargin.kernels.definition import DefinedValues, has_formula
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
-from maxmargin.kernels.gram.tiled import Form, form_of
+from maxmargin.kernels.gram.sides import Form, form_of
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.optimality import Certificates
 from maxmargin.runtime.control import Control, Status

@@ -1,0 +1,222 @@
+"""Points as the rows and the columns of tiles, and a kernel as the tiles know it.
+
+Form      k = function(u + v + a'b), or of sums of |a - b|, of the points times a factor (``native/tiles``)
+Side      points as rows, in float32 or float64, with u of each; rows too far away for tiles apart
+Panels    points packed as columns, with v of each
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin import _native
+from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.kernels._arrays import row_sums
+from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL, FarRows
+from maxmargin.runtime.csr import CsrArrays, csr_arrays
+from maxmargin.runtime.threads import Scratch
+from maxmargin.runtime.validation import Array, Points
+
+LOG2E = math.log2(math.e)
+CSR_MAX_COLUMNS = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
+CONSTANT_MIN_SHARE = 0.04  # of the columns: if fewer are constant, leaving them out saves less than it costs
+COMPARED_ROWS = 256  # at a time, in the search for constant columns: most are ruled out by the first
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kernel as the tiles know it: k = function(u + v + a'b) of the points times ``root``; see ``native/tiles``.
+
+    Points are scaled before they become float32, so that the size of the data and of gamma cancel."""
+
+    kind: int
+    root: float
+    degree: int = 1
+    bias: float = 0.0  # u, where it is the same for all rows
+    norms: bool = False  # u = v = -|a|^2 / 2
+
+    @property
+    def decays(self) -> bool:
+        """Whether values fall to zero with the distance of two points."""
+        return self.kind in (_native.EXP2, _native.DECAY)
+
+    def single_suffices(self, typical: float, longest: float) -> bool:
+        """Whether float32 has the range and the digits for rows of these squared lengths (scaled). A few rows that are
+        far longer than the rest lose digits, which double precision restores where it matters; most must not."""
+        if self.kind == _native.POWER:
+            size = max(longest, abs(self.bias))
+            return size == 0 or abs(self.degree * math.log10(size)) < 20
+        return typical < 2048 and longest < 1e6
+
+
+def form_of(kernel: Kernel) -> Form | None:
+    """The tile form of a resolved kernel, if it has one."""
+    if type(kernel) is RBF:
+        return Form(_native.EXP2, math.sqrt(2 * LOG2E * float(kernel.gamma)), norms=True)
+    if type(kernel) is Laplacian:
+        return Form(_native.DECAY, LOG2E * float(kernel.gamma))
+    if type(kernel) is Linear:
+        return Form(_native.POWER, 1.0)
+    if type(kernel) is Sigmoid:
+        return Form(_native.TANH, math.sqrt(2 * LOG2E * float(kernel.gamma)), bias=2 * LOG2E * float(kernel.coef0))
+    if type(kernel) is Polynomial and float(kernel.degree).is_integer() and 1 <= kernel.degree <= 64:
+        return Form(_native.POWER, math.sqrt(float(kernel.gamma)), degree=int(kernel.degree), bias=float(kernel.coef0))
+    return None
+
+
+def tileable(kernel: Kernel, X: Points) -> bool:
+    """Whether tiles can compute this kernel on these points."""
+    if X.dtype == object or form_of(kernel) is None:
+        return False
+    return not sp.issparse(X) or (X.shape[1] <= CSR_MAX_COLUMNS and type(kernel) is not Laplacian)
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Points packed as the columns of tiles."""
+
+    P: Array
+    v: Array
+    n: int
+    far: FarRows | None = None
+
+
+@dataclass(frozen=True)
+class Side:
+    """Points as rows of tiles, in one precision: dense, or CSR."""
+
+    n: int
+    d: int
+    u: Array
+    typical: float  # squared length that nine rows of ten do not exceed
+    longest: float
+    A: Array | None = None
+    csr: CsrArrays | None = None
+    order: Array | None = None  # the CSR rows meant, where not all of them in order
+    far: FarRows | None = None  # rows whose distances from each other are not left to tiles
+
+    @classmethod
+    def of(
+        cls,
+        X: Points,
+        form: Form,
+        shift: Array | None,
+        dtype: type,
+        at: Array | None = None,
+        scratch: Scratch | None = None,
+        columns: Array | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> Side:
+        """The rows ``at`` and the columns ``columns`` of X (all by default; sparse points keep theirs), in new memory
+        or in scratch memory. ``check`` is called every few rows and may raise."""
+        if sp.issparse(X) and at is not None:
+            X, at = X[at], None
+        n, d = X.shape[0] if at is None else len(at), X.shape[1] if columns is None else len(columns)
+        shift = shift if shift is None or columns is None else shift[columns]
+        u = np.full(n, form.bias, dtype)
+        A = csr = None
+        with np.errstate(over="ignore", invalid="ignore"):  # what does not fit into float32 is found out by longest
+            if sp.issparse(X):
+                indptr, indices, data = csr_arrays(X)
+                data = (data.astype(np.float64) * form.root).astype(dtype, copy=False)
+                csr = indptr, indices, data
+                lengths = row_sums(data.astype(np.float64) ** 2, indptr)  # of the values that tiles compute with
+            else:
+                A = _memory(scratch, "rows", (n, d), dtype)
+                lengths = np.empty(n)
+                step = max(1, 200_000 // max(1, d))
+                for start in range(0, n, step):  # in float64 before the rounding to dtype, a few rows at a time
+                    if check is not None:
+                        check()
+                    rows = slice(start, min(start + step, n))
+                    part = X[rows] if at is None else X[at[rows]]
+                    part = (part if columns is None else part[:, columns]).astype(np.float64, copy=False)
+                    part = (part if shift is None else part - shift) * form.root
+                    A[rows] = part
+                    if form.kind == _native.DECAY:
+                        lengths[rows] = np.abs(part).sum(axis=1)
+                    else:
+                        rounded = A[rows].astype(np.float64, copy=False)
+                        lengths[rows] = np.einsum("ij,ij->i", rounded, rounded)
+            if form.norms:
+                u[:] = -0.5 * lengths
+        far = None
+        limit = LENGTH_LIMIT[np.dtype(dtype).type]
+        if form.decays and not lengths.max(initial=0.0) <= limit:
+            index = np.flatnonzero(~(lengths <= limit))
+            far = FarRows(index, X[index if at is None else at[index]])
+            beyond = ~(lengths <= SHELL * limit)  # these do not enter the tiles: zero from all rows that do
+            lengths[beyond] = SHELL * limit
+            u[beyond] = OUT_OF_REACH if form.kind == _native.DECAY else -OUT_OF_REACH
+            if A is not None:
+                A[beyond] = 0
+            elif csr is not None:
+                csr[2][np.repeat(beyond, np.diff(csr[0]))] = 0
+        ninth = (9 * n) // 10
+        typical = float(np.partition(lengths, ninth)[ninth]) if n else 0.0
+        return cls(n, d, u, typical, float(lengths.max(initial=0.0)), A, csr, far=far)
+
+    def part(self, rows: Array, scratch: Scratch | None = None) -> Side:
+        """Some of the rows; dense ones are copied, so that they lie together."""
+        far = None if self.far is None else self.far.part(rows)
+        if self.csr is not None:
+            return replace(self, n=len(rows), order=rows if self.order is None else self.order[rows], far=far)
+        assert self.A is not None
+        A = _memory(scratch, "rows", (len(rows), self.d), self.A.dtype)
+        np.take(self.A, rows, axis=0, out=A, mode="clip")  # with another mode NumPy fills a copy of A first
+        return replace(self, n=len(rows), A=A, u=self.u[rows], far=far)
+
+    def strip(self, start: int, stop: int) -> Side:
+        """A range of the rows, without a copy."""
+        far = None if self.far is None else self.far.part(np.arange(start, stop))
+        if self.csr is not None:
+            order = np.arange(start, stop) if self.order is None else self.order[start:stop]
+            return replace(self, n=stop - start, order=order, far=far)
+        assert self.A is not None
+        return replace(self, n=stop - start, A=self.A[start:stop], u=self.u[start:stop], far=far)
+
+    def narrowed(self, columns: Array, form: Form) -> Side:
+        """The same rows without columns in which they do not differ: their distances from each other do not change."""
+        assert self.A is not None
+        A = np.ascontiguousarray(self.A[:, columns])
+        u = (-0.5 * np.einsum("ij,ij->i", A, A, dtype=np.float64)).astype(A.dtype) if form.norms else self.u
+        return replace(self, d=len(columns), A=A, u=u)
+
+    def panels(self, at: Array, form: Form, scratch: Scratch | None = None) -> Panels:
+        """The rows ``at`` as packed columns."""
+        dtype = self.u.dtype.type
+        width = _native.panel_width(dtype)
+        count = -(-len(at) // width)
+        P = _memory(scratch, "columns", (count, self.d, width), dtype)
+        v: Array = np.empty(count * width, dtype)
+        own = self.u if form.norms or form.decays else None
+        if self.csr is not None:
+            _native.pack_csr(self.csr, own, at, P, v)
+        else:
+            assert self.A is not None
+            _native.pack_dense(self.A, own, at, P, v)
+        return Panels(P, v, len(at), None if self.far is None else self.far.part(at))
+
+
+def _memory(scratch: Scratch | None, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
+    """An array to be filled: new, or of scratch memory."""
+    array: Array = np.empty(shape, dtype) if scratch is None else scratch.take(name, shape, dtype)
+    return array
+
+
+def varying_columns(X: Points) -> Array | None:
+    """The columns in which dense points differ from each other; None where they are nearly all, or there is none."""
+    if sp.issparse(X) or X.shape[0] == 0:
+        return None
+    constant = np.arange(X.shape[1])
+    for start in range(0, X.shape[0], COMPARED_ROWS):
+        constant = constant[(X[start : start + COMPARED_ROWS, constant] == X[0, constant]).all(axis=0)]
+        if len(constant) < CONSTANT_MIN_SHARE * X.shape[1]:
+            return None
+    return np.setdiff1d(np.arange(X.shape[1]), constant) if len(constant) < X.shape[1] else None
