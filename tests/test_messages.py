@@ -94,6 +94,7 @@ MISTAKES = {
     "nu is zero": (lambda: OneClassSVM(nu=0).fit(X), ValueError, "nu must be > 0 and <= 1", "nu=0"),
     "nu is infeasible": (lambda: NuSVC(nu=0.9).fit(X, np.arange(30) < 5), ValueError, "nu is infeasible", "0.333333"),
     "epsilon is negative": (lambda: SVR(epsilon=-0.1).fit(X, VALUES), ValueError, "epsilon must be >= 0", "-0.1"),
+    "quantile without its loss": (lambda: LinearSVR(quantile=0.9).fit(X, VALUES), ValueError, "loss='pinball'"),
     "epsilon is negative, linear": (lambda: LinearSVR(epsilon=-1).fit(X, VALUES), ValueError, "epsilon must be >= 0"),
     "tol is zero": (lambda: SVC(tol=0).fit(X, Y), ValueError, "tol must be > 0", "tol=0"),
     "degree is negative": (lambda: SVC(kernel="poly", degree=-2).fit(X, Y), ValueError, "degree", "-2"),

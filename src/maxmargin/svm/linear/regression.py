@@ -119,6 +119,8 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
         check_number("quantile", self.quantile, above=0, below=1)
         if self.loss == "pinball" and self.epsilon != 0:
             raise ValueError(f"loss='pinball' has no tube; got epsilon={self.epsilon:g}. Give epsilon=0.")
+        if self.loss != "pinball" and self.quantile != 0.5:
+            raise ValueError(f"quantile={self.quantile:g} belongs to loss='pinball'; got loss={self.loss!r}.")
         check_dual_and_intercept(self)
         check_what_bounds_need(self)
         check_linear_solver(self.solver, TUBE_LOSSES)
