@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -136,9 +136,13 @@ class MultipleKernelModel(KernelInput, abc.ABC):
     n_jobs: int | None = None
     max_seconds: float | None = None
 
-    @abc.abstractmethod
+    _of_one_kernel: ClassVar[Any]  # the class of estimators with one kernel
+
     def _model(self, kernel: Kernel) -> Any:
-        """The estimator with one kernel."""
+        """The estimator with one kernel, and the parameters that it shares."""
+        mine, theirs = self.get_params(deep=False), self._of_one_kernel._get_param_names()
+        shared = {name: mine[name] for name in theirs if name in mine and name != "max_iter"}
+        return self._of_one_kernel(kernel=kernel, **shared)
 
     @abc.abstractmethod
     def _problems(self, context: FitContext) -> list[WeightedProblem]:
@@ -192,7 +196,10 @@ class MultipleKernelModel(KernelInput, abc.ABC):
         self.kernel_weights_, self.n_iter_ = learnt.weights, learnt.n_iter
         used = [(k, float(w)) for k, w in zip(resolved.kernels, learnt.weights, strict=True) if w > 0]
         self.kernel_ = Sum([Scaled(kernel, weight) for kernel, weight in used])
-        self.estimator_ = self._model(self.kernel_).fit(X, y, sample_weight)
+        model = self._model(self.kernel_)
+        if self.max_seconds is not None:  # what the weights have left, and a tenth in any case
+            model.max_seconds = max(0.1 * self.max_seconds, self.max_seconds - context.control.seconds)
+        self.estimator_ = model.fit(X, y, sample_weight).set_params(max_seconds=self.max_seconds)
         self.report_ = self._reported(learnt, context.control)
         distance = f"certified relative duality gap is {learnt.relative_gap:.2e} (tol={self.tol:g})"
         warn_unless_converged(self, learnt.status, distance)
@@ -269,18 +276,7 @@ class MultipleKernelSVC(ClassifierMixin, MultipleKernelModel):
     _: KW_ONLY
     class_weight: Any = None
 
-    def _model(self, kernel: Kernel) -> SVC:
-        return SVC(
-            kernel=kernel,
-            C=self.C,
-            tol=self.tol,
-            cache_size=self.cache_size,
-            class_weight=self.class_weight,
-            solver=self.solver,
-            verbose=self.verbose,
-            n_jobs=self.n_jobs,
-            max_seconds=self.max_seconds,
-        )
+    _of_one_kernel = SVC
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -356,18 +352,7 @@ class MultipleKernelSVR(RegressorMixin, MultipleKernelModel):
     _: KW_ONLY
     epsilon: float = 0.1
 
-    def _model(self, kernel: Kernel) -> SVR:
-        return SVR(
-            kernel=kernel,
-            C=self.C,
-            epsilon=self.epsilon,
-            tol=self.tol,
-            cache_size=self.cache_size,
-            solver=self.solver,
-            verbose=self.verbose,
-            n_jobs=self.n_jobs,
-            max_seconds=self.max_seconds,
-        )
+    _of_one_kernel = SVR
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
