@@ -145,10 +145,10 @@ def test_regression():
 def test_nu():
     X, y = two_classes(160)
     cv = StratifiedKFold(4)
-    peer = GridSearchCV(NuSVC(), {"gamma": GAMMAS, "nu": [0.2, 0.4]}, cv=cv).fit(X, y)
-    mine = NuSVCCV(nus=[0.2, 0.4], gammas=GAMMAS, cv=cv).fit(X, y)
+    peer = GridSearchCV(NuSVC(tol=1e-6), {"gamma": GAMMAS, "nu": [0.2, 0.4]}, cv=cv).fit(X, y)
+    mine = NuSVCCV(nus=[0.2, 0.4], gammas=GAMMAS, cv=cv, tol=1e-6).fit(X, y)
     assert mine.cv_results_["params"] == peer.cv_results_["params"]
-    assert samples_apart(mine, peer, X, y, cv) <= 2.001
+    assert samples_apart(mine, peer, X, y, cv) <= 1.001  # one that lies on the boundary
     assert mine.nu_ == mine.best_params_["nu"]
 
 

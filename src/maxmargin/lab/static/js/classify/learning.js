@@ -61,7 +61,7 @@ export function createLearning(ctx, model, changed) {
     className: "unit",
     choices: [
       { value: "C", title: "Error along C", content: ["C"] },
-      { value: "gamma", title: "Error along σ, the width of the kernel", content: ["σ"] },
+      { value: "gamma", title: "Error along σ, the width of the Gaussian", content: ["σ"] },
     ],
     onchange: () => ask(),
   });
