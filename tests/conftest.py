@@ -21,13 +21,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 # Tests that drive a browser, kill worker processes or send signals at random moments depend on when the system gives
 # them time. On a machine with other work one of them may be late: it is asked again, twice at most.
-TIMED = {
-    *("test_lab_page", "test_lab_story", "test_lab_step", "test_lab_lift", "test_lab_regress_tab"),
-    *("test_lab_digits_tab", "test_lab_server", "test_dask_estimators", "test_dask_recovery", "test_tuning_interrupts"),
-}
+TIMED = {"test_lab_server", "test_dask_estimators", "test_dask_recovery", "test_tuning_interrupts"}
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.stem in TIMED:
+        if item.path.stem in TIMED or "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=2))
