@@ -87,12 +87,14 @@ browser:
 	    apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
 	  echo "no Chromium: the tests of the lab's page are skipped"
 
-# Without build isolation the objects stay in build/, and only what changed is compiled again.
+# Without build isolation the objects stay in build/, and only what changed is compiled again. Bytecode is compiled here, as
+# pip does for a wheel: an editable installation would leave that to the first import, where PYTHONDONTWRITEBYTECODE forbids it.
 $(READY): pyproject.toml $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --group build
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[all]' --group dev
+	$(BIN)/python -m compileall -q src
 	touch $(READY)
 
 # The extension module in the source tree, for PYTHONPATH=src: PYTHON=... needs the `build` dependency group and NumPy.
