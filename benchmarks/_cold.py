@@ -1,7 +1,7 @@
 """The cold start: what the first import and the first fit of a new process cost, each measured in new processes.
 
-Every library has its bytecode, as pip compiles it when it installs a wheel: an editable installation, in which it may be
-missing or old, gets it first.
+Every library has its bytecode, as pip compiles it when it installs a wheel: an editable installation, in which it may
+be missing or old, gets it first.
 """
 
 from __future__ import annotations
