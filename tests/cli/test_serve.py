@@ -207,8 +207,44 @@ def test_too_many_connections_do_not_stop_those_that_are_open(model, monkeypatch
         assert b"200 OK" in health(second)
         refused = answered(port)
         assert b"503 Service Unavailable" in refused
-        assert json.loads(refused.partition(b"\r\n\r\n")[2])["error"].startswith("There are too many connections")
+        assert b"\r\nretry-after: 2\r\n" in refused
+        assert json.loads(refused.partition(b"\r\n\r\n")[2])["error"] == "The server is busy: try again later."
         assert b"200 OK" in health(first)
+
+
+def test_refused_connections_wait_so_that_the_others_are_served(model, monkeypatch):
+    monkeypatch.setattr(_server, "CONNECTIONS_MAX", 1)
+    monkeypatch.setattr(_server, "REFUSAL_SECONDS", 3600)
+    with serving(model) as port, socket.create_connection(("127.0.0.1", port), timeout=60) as first:
+        waiting = [socket.create_connection(("127.0.0.1", port), timeout=0.1) for _ in range(3)]
+        first.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n" % port)
+        assert b"200 OK" in first.recv(10_000)
+        for connection in waiting:
+            with connection, pytest.raises(TimeoutError):  # no answer yet
+                connection.recv(10)
+
+
+def test_the_limit_follows_the_files_that_may_be_open(monkeypatch):
+    resource = pytest.importorskip("resource")
+    for soft, expected in ((1024, 512), (10**6, 4096), (resource.RLIM_INFINITY, 4096)):
+        monkeypatch.setattr(resource, "getrlimit", lambda kind, soft=soft: (soft, soft))
+        assert _server.connections_max() == expected
+    allowed = []
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, limits: allowed.append(limits))
+    for soft, hard in ((1024, 4096), (1024, 10**6), (10**6, 10**6), (1024, resource.RLIM_INFINITY)):
+        monkeypatch.setattr(resource, "getrlimit", lambda kind, limits=(soft, hard): limits)
+        _server._allow_open_files()
+    assert allowed == [(4096, 4096), (8192, 10**6), (8192, resource.RLIM_INFINITY)]
+
+
+def test_bodies_together_are_limited(model, monkeypatch):
+    monkeypatch.setattr(_server, "BODIES_MAX", 0)
+    client = Client(create_app(model, {HOST}, 100_000))
+    answer = client.post("/predict", json=ROWS)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+    monkeypatch.setattr(_server, "BODIES_MAX", 1)
+    for _ in range(200):  # what was held is released after every answer
+        assert client.post("/predict", json=ROWS).status_code == 200
 
 
 def test_too_many_rows(model):

@@ -6,7 +6,11 @@ Origin    if there is one, the server's own: pages of other sites get no answer
 body      JSON or CSV, said so by its Content-Type, which a page of another site cannot send unasked; of a limited
           size, counted while it arrives
 time      a connection that does not send its request in time is closed, so that slow ones cannot take all places
-work      predictions run in threads, a few at a time; a request that waits too long is refused
+work      predictions run in threads, a few at a time; the others wait in their order, and one that waits too long is
+          refused with 503 and Retry-After
+places    connections beyond the limit get the same answer, but not at once: a client that tries again in a loop would
+          take the time of those that have a place
+memory    bodies of all requests together are limited, too
 """
 
 from __future__ import annotations
@@ -15,7 +19,8 @@ import asyncio
 import html
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from maxmargin.cli import UserError
@@ -40,7 +45,10 @@ WAITING_SECONDS = 30.0  # for a worker
 HEAD_SECONDS = 10.0  # for the head of a request to arrive
 BODY_SECONDS = 60.0  # for its body: 10 MB at 1.4 Mbit/s
 IDLE_SECONDS = 60  # between two requests of one connection
-CONNECTIONS_MAX = 512  # half of the files that a process may usually have open; those beyond are refused
+CONNECTIONS_MAX = 4096  # or half of the files that the process may have open; those beyond are refused
+REFUSAL_SECONDS = 1.0  # that a refused connection is kept waiting
+RETRY_SECONDS = 2  # after which a refused client should try again
+BODIES_MAX = 16  # largest bodies that are held in memory at a time
 CONTENT_LENGTH_MAX_DIGITS = 15  # a petabyte
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -48,21 +56,22 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 def create_app(model: Model, hosts: set[str] | None, max_bytes: int) -> Starlette:
     """The endpoint as an ASGI application; ``hosts`` are the names that it answers to, None for all."""
     gate = asyncio.Semaphore(WORKERS)
+    bodies = _Bodies(max_bytes)
 
     async def predict(request: Request) -> Response:
         kind = _own_header(request, "content-type").split(";")[0].strip().lower()
         if kind not in ("application/json", "text/csv"):
             raise Refused(415, "Send rows as JSON or CSV: Content-Type: application/json or text/csv.")
-        body = await _body(request, max_bytes)
         wanted = {name: _flag(request, name) for name in ("values", "probabilities")}
-        try:
-            await asyncio.wait_for(gate.acquire(), WAITING_SECONDS)
-        except TimeoutError:
-            raise Refused(503, "The server is busy: try again later.") from None
-        try:
-            answer = await asyncio.to_thread(answer_of, model, kind, body, wanted)
-        finally:
-            gate.release()
+        async with bodies.received(request) as body:
+            try:
+                await asyncio.wait_for(gate.acquire(), WAITING_SECONDS)
+            except TimeoutError:
+                raise Refused(503, BUSY) from None
+            try:
+                answer = await asyncio.to_thread(answer_of, model, kind, body, wanted)
+            finally:
+                gate.release()
         if "text/csv" in request.headers.get("accept", ""):
             return Response(in_csv(answer), media_type="text/csv")
         return _json(answer)
@@ -79,8 +88,10 @@ def create_app(model: Model, hosts: set[str] | None, max_bytes: int) -> Starlett
     def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
         answer = _json({"error": error.sentence}, error.status)
-        if error.status in (408, 413):  # the rest of the body is not waited for
+        if error.status in (408, 413, 503):  # the rest of the body is not waited for
             answer.headers["Connection"] = "close"
+        if error.status == 503:
+            answer.headers["Retry-After"] = str(RETRY_SECONDS)
         return answer
 
     def unknown(request: Request, error: Exception) -> Response:
@@ -140,31 +151,46 @@ PROTECTION = [
 ]
 
 
-async def _body(request: Request, max_bytes: int) -> bytes:
-    announced = _own_header(request, "content-length")
-    too_large = Refused(413, f"The request is larger than {max_bytes / 1e6:g} MB: send fewer rows at a time.")
-    if announced.isdecimal() and (len(announced) > CONTENT_LENGTH_MAX_DIGITS or int(announced) > max_bytes):
-        raise too_large
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for part in request.stream():
-                size += len(part)
-                if size > max_bytes:
-                    raise too_large
-                parts.append(part)
-    except TimeoutError:
-        raise Refused(
-            408, f"The request did not arrive within {BODY_SECONDS:g} s: send fewer rows at a time."
-        ) from None
-    return b"".join(parts)
-
-
-BUSY_BODY = b'{"error": "There are too many connections: try again later."}'
-BUSY = (
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n"
-    b"content-length: %d\r\n\r\n%s" % (len(BUSY_BODY), BUSY_BODY)
+BUSY = "The server is busy: try again later."
+BUSY_BODY = json.dumps({"error": BUSY}).encode()
+BUSY_ANSWER = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\nretry-after: %d\r\n"
+    b"content-length: %d\r\n\r\n%s" % (RETRY_SECONDS, len(BUSY_BODY), BUSY_BODY)
 )
+
+
+class _Bodies:
+    """The bodies of requests, from their arrival to the answer: each of a limited size, and all together."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes, self.held = max_bytes, 0
+
+    @asynccontextmanager
+    async def received(self, request: Request) -> AsyncIterator[bytes]:
+        announced = _own_header(request, "content-length")
+        too_large = Refused(413, f"The request is larger than {self.max_bytes / 1e6:g} MB: send fewer rows at a time.")
+        if announced.isdecimal() and (len(announced) > CONTENT_LENGTH_MAX_DIGITS or int(announced) > self.max_bytes):
+            raise too_large
+        parts: list[bytes] = []
+        size = 0
+        try:
+            try:
+                async with asyncio.timeout(BODY_SECONDS):
+                    async for part in request.stream():
+                        size += len(part)
+                        self.held += len(part)
+                        if size > self.max_bytes:
+                            raise too_large
+                        if self.held > BODIES_MAX * self.max_bytes:
+                            raise Refused(503, BUSY)
+                        parts.append(part)
+            except TimeoutError:
+                raise Refused(
+                    408, f"The request did not arrive within {BODY_SECONDS:g} s: send fewer rows at a time."
+                ) from None
+            yield b"".join(parts)
+        finally:
+            self.held -= size
 
 
 class PromptProtocol(H11Protocol):
@@ -175,11 +201,15 @@ class PromptProtocol(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS_MAX:
-            transport.write(BUSY)
-            transport.close()
+        if len(self.connections) > connections_max():
+            transport.pause_reading()
+            self._head_timer = self.loop.call_later(REFUSAL_SECONDS, self._refuse)
             return
         self._wait_for_head()
+
+    def _refuse(self) -> None:
+        self.transport.write(BUSY_ANSWER)
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -200,6 +230,28 @@ class PromptProtocol(H11Protocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+
+def connections_max() -> int:
+    """Connections that are served at a time. Refused ones are open for a moment, too, and so are other files."""
+    try:
+        import resource
+    except ImportError:  # Windows, where sockets do not count as files
+        return CONNECTIONS_MAX
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return CONNECTIONS_MAX if soft == resource.RLIM_INFINITY else min(CONNECTIONS_MAX, soft // 2)
+
+
+def _allow_open_files() -> None:
+    """Room for all connections, where the system allows it: shells often start programs with 1,024 files."""
+    try:
+        import resource
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(2 * CONNECTIONS_MAX, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _own_header(request: Request, name: str) -> str:
@@ -292,6 +344,7 @@ def launch(model: Model, host: str, port: int, max_bytes: int, say: Callable[[st
     say(f"{type(model.svm).__name__} of {model.path} is served at http://{host}:{port}/ (Ctrl-C ends it)")
     if hosts is None:
         say("Warning: every computer that reaches this address can ask the model, there is no login.")
+    _allow_open_files()
     with listener:
         make_server(create_app(model, hosts, max_bytes)).run(sockets=[listener])
 
