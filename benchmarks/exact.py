@@ -235,7 +235,7 @@ def document(results: Sequence[Result], starts: Sequence[Start], options: Option
     """All tables, with what they were measured on."""
     quick = "\n**A quick trial on a few rows: it shows that everything runs, the figures mean nothing.**\n"
     parts = ["# Exact fits", quick if options.most else "", machine(options), ""]
-    parts += ["## Seconds (medians)", "", times_table(results, options.tol), ""]
+    parts += ["## Training times: medians in seconds", "", times_table(results, options.tol), ""]
     parts += ["## Solutions, judged in float64 apart from every solver", "", solutions_table(results, options.tol), ""]
     if starts:
         parts += ["## Cold start", "", starts_table(starts), ""]

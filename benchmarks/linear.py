@@ -174,7 +174,7 @@ def document(results: Sequence[Result], left_out: Sequence[str], args: argparse.
         TEXT,
         "",
     ]
-    parts += ["## Seconds (medians)", "", times_table(results), ""]
+    parts += ["## Training times: medians in seconds", "", times_table(results), ""]
     parts += ["## Solutions of the same problem", "", solutions_table(results, args.memory), ""]
     if any(fit.cached for result in results for fit in result.peers.values()):
         parts += ["Times marked (stored) are of an earlier run: ratios to them are rough.", ""]

@@ -73,5 +73,5 @@ def test_svc_goes_one_way_through_at_most_twelve_files_which_the_architecture_pa
     path = steps(lambda: estimator.fit(X, y))
     assert len(path) == len(set(path)) <= 12, path
     text = ARCHITECTURE.read_text()
-    section = text[text.index("## One fit, traced") :]
+    section = text[text.index("## The path of a fit") :]
     assert re.findall(r"^\d+\. `(svm/[\w/]+\.py)`", section, re.MULTILINE) == path

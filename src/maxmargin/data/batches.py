@@ -50,20 +50,20 @@ def read_batches(
     zero_based : bool or "auto", default="auto"
         Whether columns of an svmlight file count from 0. "auto" needs a first pass over the file.
     n_features : int, optional
-        Number of features. When not given, an svmlight file is passed over once to find it.
+        Number of features. By default an svmlight file is read once to find it.
     encoder : TableEncoder, optional
-        A fitted :class:`~maxmargin.data.table_encoder.TableEncoder` that makes numbers of text columns. Without it a
-        text column is refused, because the first batch cannot know the words of the last.
+        A fitted :class:`~maxmargin.data.table_encoder.TableEncoder` that encodes text columns. Without it a text column
+        is refused, because later batches may contain new categories.
 
     Returns
     -------
     batches : Batches
-        Iterate it for pairs ``X, y``; ``y`` is None where there is no target.
+        Iterate over it to get pairs ``X, y``; ``y`` is None if there is no target.
 
     Raises
     ------
     DataFileError
-        As for :func:`read_data`, with the same line numbers; partly when the batches are read.
+        As for :func:`read_data`, with the same line numbers; some errors are raised only when the batches are read.
 
     Examples
     --------

@@ -92,24 +92,24 @@ def read_data(
     source : str or path
         The file, or "-" for standard input. Packed text (gzip, bzip2, xz) is unpacked.
     target : str or int, optional
-        The target column of a table, by name or by position, which counts from 0, or from the end if negative. When
-        not given it is a column called target, label, class or y, else the last.
+        The target column of a table, by name or by position from 0, or from the end if negative. By default it is a
+        column called target, label, class or y, or else the last column.
     columns : list of str, optional
-        The feature columns wanted, in this order; those of a model, say. All but the target when not given.
+        The feature columns to return, in this order. By default all columns except the target.
     format : str, optional
-        "svmlight" (or "libsvm"), "csv", "tsv", "parquet", "arrow" (or "feather"), "npz" or "npy"; found out from
-        the name and the content when not given.
+        "svmlight" (or "libsvm"), "csv", "tsv", "parquet", "arrow" (or "feather"), "npz" or "npy"; by default detected
+        from the name and the content.
     header : bool, optional
-        Whether the first line of a CSV file names the columns; found out when not given.
+        Whether the first line of a CSV file contains column names; detected by default.
     zero_based : bool or "auto", default="auto"
         Whether column indices of an svmlight file start at 0; "auto" assumes it if, and only if, an index 0 occurs.
     n_features : int, optional
-        Number of features; of an svmlight file the largest index when not given. A table must have as many.
+        Number of features; for an svmlight file by default the largest index. A table must have this many.
     labelled : bool, default=True
-        Whether there is a target. With False, a table may still have one column more than ``columns`` or
-        ``n_features`` ask for, and that is the target.
+        Whether there is a target. If False, a table may still have one more column than ``columns`` or ``n_features``,
+        which is then the target.
     text : list of str or int, default=()
-        Columns to take as text though they look like numbers, such as codes, by name or position.
+        Columns to read as text although they look like numbers, such as codes, by name or position.
 
     Returns
     -------
@@ -123,12 +123,11 @@ def read_data(
 
     Notes
     -----
-    A text column is one in which at least half of the values are no numbers;
-    :class:`~maxmargin.data.table_encoder.TableEncoder` makes numbers of it. Booleans become 0 and 1; a target keeps
-    them as labels. A first column without a name that counts the rows, as pandas and R write it, is left out. ``.npz``
-    files hold ``X`` (or ``data``) and ``y`` (or ``target``, ``labels``), or a sparse matrix as
-    :func:`scipy.sparse.save_npz` writes it; of a single array the last column is the target. Nothing in a file is ever
-    executed.
+    A column is text if at least half of its values are not numbers; :class:`~maxmargin.TableEncoder` encodes it.
+    Booleans become 0 and 1, except in the target, where they are labels. A first column without a name that numbers the
+    rows, as written by pandas and R, is dropped. ``.npz`` files contain ``X`` (or ``data``) and ``y`` (or ``target``,
+    ``labels``), or a sparse matrix written by :func:`scipy.sparse.save_npz`; the last column of a single array is the
+    target. Nothing in a file is ever executed.
 
     Examples
     --------

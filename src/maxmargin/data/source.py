@@ -59,7 +59,7 @@ EMPTY = "is empty, it holds no points: a data file needs a line for each"
 
 
 class DataFileError(ValueError):
-    """A data file that cannot be read: one line that names the file, the place in it, the cause and the remedy.
+    """Error in a data file; the message names the file, the position, the cause and the remedy.
 
     Examples
     --------

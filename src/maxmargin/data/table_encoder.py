@@ -59,7 +59,7 @@ SPARSE_MIN_OUTPUTS_PER_COLUMN = 5
 TABLE_ENTRIES = entries(
     """
 table_train as X : array-like, DataFrame or sparse matrix of shape (n_samples, n_columns)
-    The table; columns of numbers, booleans, strings or categories. A sparse matrix is numbers throughout.
+    The table, with columns of numbers, booleans, strings or categories. A sparse matrix contains only numbers.
 table as X : array-like, DataFrame or sparse matrix of shape (n_samples, n_columns)
     A table with the columns of the training data.
 Z : array or CSR matrix of shape (n_samples, n_outputs)
@@ -76,22 +76,22 @@ class TableEncoder(TransformerMixin, Estimator):
     Parameters
     ----------
     columns : list of str, optional
-        Names of the columns of the training data where those are an array; a DataFrame has its own. A DataFrame that is
-        transformed later must have these columns in this order.
+        Column names, if the training data are an array without names. A DataFrame that is transformed later must have
+        these columns in this order.
     handle_unknown : {"error", "ignore"}, default="error"
         What to do with a category that was not in the training data: refuse it, or encode it as zeros.
     sparse_output : bool or "auto", default="auto"
-        Whether the result is a CSR matrix. "auto" makes it one if it has 100 columns or more and most of them come from
+        Whether the result is a CSR matrix. With "auto" it is one if it has at least 100 columns, most of them from
         categories.
     forms : list of str, optional
-        How the values of each column are written: "number", "number ." ("$1,234.5"), "number ," ("1.234,5"),
-        "number . kg", "time", "date %Y-%m-%d > day month", "category", "category NA" (where NA is a category) or
-        "text"; :func:`maxmargin.data.survey.survey` finds them. By default columns of numbers are numbers and others
+        Format of the values of each column: "number", "number ." ("$1,234.5"), "number ," ("1.234,5"), "number . kg",
+        "time", "date %Y-%m-%d > day month", "category", "category NA" (where NA is a category) or "text";
+        :func:`maxmargin.data.survey.survey` finds them. By default columns of numbers are numbers and others
         categories, and a column that is neither is refused.
     missing : {"refuse", "median", "mode", "indicate"}, default="refuse"
-        How missing values are handled. "refuse": an error. "median": numbers become the median of their column, missing
-        categories a category of their own. "mode": both become the most frequent value. "indicate": like "median", with
-        a 0-1 column that marks missing numbers.
+        How missing values are handled. "refuse": an error. "median": missing numbers are replaced by the median of the
+        column, missing categories by a separate category. "mode": both are replaced by the most frequent value.
+        "indicate": like "median", with an additional 0-1 column that marks missing numbers.
     scale : bool, default=False
         Whether to standardise numbers to mean 0 and variance 1. Columns of 0 and 1 are not changed.
     min_frequency : int, default=1
@@ -106,11 +106,11 @@ class TableEncoder(TransformerMixin, Estimator):
     sparse_output_ : bool
         Whether the result is sparse.
     rare_ : list
-        For each column its categories that share a column, or None.
+        For each column the rare categories that share an output column, or None.
     one_hot_ : OneHotEncoder or None
         scikit-learn's encoder of the categories.
     fill_, center_, spread_ : arrays, one entry per number
-        What a missing number becomes, and what is subtracted and divided by.
+        Replacement for missing numbers, and the mean and standard deviation used for scaling.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : array of str
@@ -228,7 +228,7 @@ class TableEncoder(TransformerMixin, Estimator):
         return self.categories_[j] is not None and (self.forms is None or self.forms[j] != "text")
 
     def transform(self, X: Any) -> Points:
-        """Make numbers of a table.
+        """Encode a table as numbers.
 
         {table -> Z}
         """
@@ -279,7 +279,7 @@ class TableEncoder(TransformerMixin, Estimator):
         return sp.hstack(made, format="csr") if self.sparse_output_ else np.hstack(made)
 
     def unknown_categories(self, X: Any) -> dict[str, Counter[str]]:
-        """Categories of a table that were not there in ``fit``, with their counts, by the name of the column.
+        """Categories that did not occur in ``fit``, with their counts, by column name.
 
         {Parameters, table}
 
@@ -300,14 +300,14 @@ class TableEncoder(TransformerMixin, Estimator):
         return found
 
     def unreadable_values(self, X: Any) -> dict[str, tuple[Counter[str], str]]:
-        """Words of a table in columns of numbers, dates and times that are none, and count as missing.
+        """Values in numeric, date and time columns that cannot be parsed and count as missing.
 
         {Parameters, table}
 
         Returns
         -------
         unreadable : dict
-            By the name of the column its words with their counts, and the column's form; empty if all can be read.
+            For each column name the values with their counts, and the column's format; empty if all can be parsed.
         """
         check_is_fitted(self)
         table = columns_of(X, True)
@@ -321,12 +321,12 @@ class TableEncoder(TransformerMixin, Estimator):
         return found
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the outputs: those of number columns, and ``column_category`` for text columns.
+        """Names of the outputs: the column name for numbers, ``column_category`` for text columns.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the columns; those of the training data, or ``columns``, when not given.
+            Column names; by default those of the training data, or ``columns``.
 
         Returns
         -------
@@ -359,7 +359,7 @@ class TableEncoder(TransformerMixin, Estimator):
 
     @property
     def text_columns_(self) -> list[int]:
-        """Positions of the columns whose values are words: categories, texts, and numbers or dates with a form."""
+        """Positions of the columns that contain text: categories, texts, and numbers or dates with a format."""
         check_is_fitted(self)
         forms = self.forms or ["number"] * len(self.categories_)
         return [j for j, part in enumerate(self.categories_) if part is not None or forms[j] != "number"]

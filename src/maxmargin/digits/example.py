@@ -38,12 +38,12 @@ Array = NDArray[np.float64]
 
 
 def naive_baseline(y_train: ArrayLike, y_test: ArrayLike) -> float:
-    """Accuracy on the test labels of always answering the most frequent training label.
+    """Compute the test accuracy of always predicting the most frequent training label.
 
     Parameters
     ----------
     y_train, y_test : array-like of labels
-        Of several equally frequent training labels the first in sorted order is answered.
+        Ties between training labels go to the first in sorted order.
 
     Returns
     -------
@@ -70,12 +70,12 @@ def _most_frequent(labels: ArrayLike) -> Any:
 
 
 def wilson_interval(n_correct: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's confidence interval of a proportion, here of an accuracy.
+    """Compute Wilson's confidence interval of a proportion, such as an accuracy.
 
     Parameters
     ----------
     n_correct, n : int
-        Right answers, and all answers.
+        Number of correct predictions, and of all predictions.
     confidence : float, default=0.95
         Confidence level.
 
@@ -103,12 +103,12 @@ def wilson_interval(n_correct: int, n: int, confidence: float = 0.95) -> tuple[f
 
 
 def clearly_better(n_correct: int, n: int, baseline: float) -> bool:
-    """Whether an accuracy is above a baseline by more than chance: the lower end of its 95 % interval is.
+    """Return whether the lower end of the 95 % interval of an accuracy is above a baseline.
 
     Parameters
     ----------
     n_correct, n : int
-        Right answers, and all answers.
+        Number of correct predictions, and of all predictions.
     baseline : float
         Accuracy to beat, such as that of :func:`naive_baseline`.
 
@@ -145,7 +145,7 @@ class DigitsResult:
     images_train, images_test : ndarray of shape (n, 8, 8)
         The same images as squares.
     predictions : ndarray of shape (n_test,)
-        What the model takes the test images for.
+        Predicted digits of the test images.
     """
 
     model: SVC
@@ -167,12 +167,12 @@ class DigitsResult:
 
     @property
     def n_correct(self) -> int:
-        """Number of test images classified rightly."""
+        """Number of correctly classified test images."""
         return int(np.sum(self.predictions == self.y_test))
 
     @property
     def accuracy(self) -> float:
-        """Share of the test images classified rightly."""
+        """Fraction of correctly classified test images."""
         return self.n_correct / len(self.y_test)
 
     @property
@@ -182,7 +182,7 @@ class DigitsResult:
 
     @property
     def baseline(self) -> float:
-        """Accuracy on the test set of always answering the most frequent digit of the training set."""
+        """Test accuracy of always predicting the most frequent digit of the training set."""
         return naive_baseline(self.y_train, self.y_test)
 
     @property
@@ -192,7 +192,7 @@ class DigitsResult:
 
     @property
     def confusion(self) -> NDArray[np.int64]:
-        """Counts of test images: row, the digit shown; column, the digit predicted."""
+        """Confusion matrix of the test images: one row per true digit, one column per predicted digit."""
         return np.asarray(confusion_matrix(self.y_test, self.predictions, labels=range(10)))
 
     def scores(self) -> dict[str, dict[str, float]]:
@@ -201,7 +201,7 @@ class DigitsResult:
         Returns
         -------
         dict
-            From "0" ... "9" and "average" to the four figures by name. A figure with nothing to divide by is 0.
+            Maps "0" ... "9" and "average" to the four scores by name. Undefined scores are 0.
         """
         names = ("precision", "recall", "f1", "support")
         truth = (self.y_test, self.predictions)
@@ -215,7 +215,7 @@ class DigitsResult:
         return table
 
     def table(self) -> str:
-        """The figures of :meth:`scores` as text, one line a digit, the weighted average last."""
+        """The result of :meth:`scores` as text, one line per digit, the weighted average last."""
         lines = [f"{'digit':<11}{'precision':<10}{'recall':<7}{'f1':<5}support"]
         for name, row in self.scores().items():
             numbers = f"{row['precision']:<10.2f}{row['recall']:<7.2f}{row['f1']:<5.2f}{row['support']:.0f}"
@@ -223,7 +223,7 @@ class DigitsResult:
         return "\n".join(lines)
 
     def summary(self) -> str:
-        """What was done, the table, the accuracy beside the naive baseline, and the report of the fit."""
+        """Summary as text: the settings, the table, the accuracy and the naive baseline, and the report of the fit."""
         n_train, n_test = len(self.y_train), len(self.y_test)
         low, high = self.accuracy_interval
         answer = _most_frequent(self.y_train)
@@ -255,7 +255,7 @@ class DigitsResult:
         return self.summary()
 
     def to_dict(self) -> dict[str, Any]:
-        """The findings as plain numbers, ready for JSON."""
+        """The results as plain numbers, for JSON."""
         return {
             "n_train": len(self.y_train),
             "n_test": len(self.y_test),
@@ -281,7 +281,7 @@ def run(
     test_size : float, default=0.4
         Fraction of the images in the test set.
     random_state : int, default=0
-        Seed of the random separation.
+        Seed of the random split.
     **svc_params
         Further parameters of the classifier.
 

@@ -33,15 +33,15 @@ class PictureResult:
     Attributes
     ----------
     path : str
-        The picture's file, or "picture 1", "picture 2", ... where it had none.
+        The file, or "picture 1", "picture 2", ... if there is none.
     image : ndarray of shape (8, 8)
-        What the model sees, 0 (paper) to 16 (ink).
+        The input of the model, 0 (paper) to 16 (ink).
     label : int
-        The digit predicted.
+        The predicted digit.
     scores : dict
         The decision value of every digit, highest first.
     original : ndarray of shape (height, width, 3)
-        The picture, reduced, as the user knows it.
+        The original picture, reduced in size.
     """
 
     path: str
@@ -52,7 +52,7 @@ class PictureResult:
 
     @property
     def runner_up(self) -> Any:
-        """The digit with the highest score besides the one predicted."""
+        """The digit with the second-highest score."""
         return next(digit for digit in self.scores if digit != self.label)
 
     def __str__(self) -> str:
@@ -69,9 +69,9 @@ def classify_pictures(model: Any, pictures: Iterable[Any]) -> list[PictureResult
     Parameters
     ----------
     model : classifier
-        Fitted on images like scikit-learn's digits, such as ``run().model``; it needs one decision value a class.
+        Fitted on images like scikit-learn's digits, such as ``run().model``; it must have one decision value per class.
     pictures : iterable
-        Files, arrays or Pillow images, each as :func:`load_picture` takes them.
+        Files, arrays or Pillow images, as for :func:`load_picture`.
 
     Returns
     -------
@@ -106,10 +106,10 @@ def classify_pictures(model: Any, pictures: Iterable[Any]) -> list[PictureResult
 def load_picture(picture: Any) -> Array:
     """Convert a picture of a digit to the size and scale of scikit-learn's digits.
 
-    The ink is what differs from the brightness or colour along the picture's border, so dark on light and light
-    on dark both work, and so does an unevenly lit page. Specks are dropped; the digit is cropped, stretched,
-    straightened, centred and brought near the usual stroke width, as the training images were. A model of those
-    images was trained on handwriting only: printed digits, above all 1, 6 and 8, are misread more often.
+    Ink is whatever differs from the brightness or colour of the picture's border, so dark on light, light on dark and
+    unevenly lit pages all work. Specks are removed; the digit is cropped, stretched, straightened, centred and adjusted
+    to the usual stroke width, like the training images. The training images are handwritten: printed digits, above all
+    1, 6 and 8, are misread more often.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ def load_picture(picture: Any) -> Array:
     Raises
     ------
     ValueError
-        When the file is no picture, the picture is too large to open safely, or there is no ink in it.
+        If the file is not a picture, the picture is too large to open safely, or it contains no ink.
     OSError
-        When the file cannot be read.
+        If the file cannot be read.
 
     Examples
     --------

@@ -37,9 +37,9 @@ MARKERS = ("o", "s", "^", "D", "v", "*", "P", "p")
 DISPLAY_ENTRIES = entries(
     """
 ax : matplotlib Axes, optional
-    Where to draw; without it a new figure is made, that needs no window system.
+    Where to draw; by default a new figure, which needs no window system.
 ax_divided as ax : matplotlib Axes, optional
-    Its place is divided; without it a new figure is made, that needs no window system.
+    Axes to divide; by default a new figure, which needs no window system.
 ax_now as ax : matplotlib Axes, optional
     Where to draw at once; without it :meth:`plot` draws.
 display : Display

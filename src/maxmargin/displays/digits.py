@@ -173,7 +173,7 @@ class PicturesDisplay(Display):
 
         {Parameters, ax_divided}
         n_pictures : int, default=40
-            Draw at most so many, the first ones.
+            Maximum number of pictures to draw.
 
         {Returns, drawn}
         """

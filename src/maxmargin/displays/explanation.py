@@ -20,20 +20,20 @@ VECTORS_PER_ROW = 6
 class ExplanationDisplay(Display):
     """Plot the largest contributions to one prediction.
 
-    Blue terms raise the value, vermilion ones lower it.
+    Blue terms increase the value, vermilion ones decrease it.
 
     Parameters
     ----------
     explanation : Explanation
         One of those that :func:`maxmargin.inspection.explanations.explain` returned.
     image_shape : pair of int, optional
-        Height and width, where points are images: then they are shown, with a map of the sensitivities.
+        Height and width, if points are images; these are then shown, with a map of the sensitivities.
 
     Attributes
     ----------
     axes_ : list of matplotlib Axes
-        Images: the point, its sensitivities (where there are any) and the support vectors. Tables: one with the terms
-        and, where there are any, one with the sensitivities.
+        For images: the point, its sensitivities (if there are any) and the support vectors. For tables: the terms and,
+        if there are any, the sensitivities.
     figure_ : matplotlib Figure
 
     Examples
@@ -67,7 +67,7 @@ class ExplanationDisplay(Display):
         top : int, default=10
             The number of support vectors.
         image_shape : pair of int, optional
-            Height and width, where points are images.
+            Height and width, if points are images.
         {ax_now}
 
         {Returns, display}

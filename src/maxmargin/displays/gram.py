@@ -138,9 +138,9 @@ class GramDisplay(Display):
 
         {Parameters, ax}
         cmap : str or Colormap, optional
-            Colours. By default dark to bright, or, when there are negative values, two colours that part at zero.
+            Colour map. By default sequential, or diverging at zero if there are negative values.
         colorbar : bool, default=True
-            Whether to explain the colours.
+            Whether to draw a colour bar.
 
         {Returns, drawn}
         """

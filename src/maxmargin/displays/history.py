@@ -34,7 +34,7 @@ class HistoryDisplay(Display):
     Parameters
     ----------
     histories : History, or mapping of str to History
-        What to draw, with the name that the legend gives it.
+        The histories to plot, with their names for the legend.
 
     Attributes
     ----------
@@ -107,19 +107,20 @@ class HistoryDisplay(Display):
     ) -> HistoryDisplay:
         """Draw.
 
-        Records without a finite value are left out, and so are gaps that are not positive: nothing but rounding is left
-        of those. A log scale has no place for iteration 0. A history of one record is a marker. The binary
-        problems of one history (one per class, or per pair) are faint lines of one colour.
+        Records without a finite value are skipped, and so are gaps that are not positive, which are rounding errors. A
+        log scale cannot show iteration 0. A history with a single record is drawn as a marker. The binary problems of
+        one history (one per class, or per pair) are faint lines of the same colour.
 
         {Parameters, ax}
         x : {"iteration", "seconds"}, default="iteration"
         y : {"gap", "relative_gap", "excess", "objective", "dual", "margin", "n_support"}, default="gap"
-            ``"excess"`` is for histories of one problem: the objective minus the largest dual objective of them all,
-            the best lower bound of the optimum that is known.
+            ``"excess"``, for histories of the same problem, is the objective minus the largest dual objective of all of
+            them, the best known lower bound on the optimum.
         xscale, yscale : {"linear", "log"}, optional
-            By default log where it helps: y if all values are positive, x if its values are also far apart.
+            By default y is logarithmic if all values are positive, and x if its values also span several orders of
+            magnitude.
         max_problems : int, default=10
-            Draw at most so many binary problems of a history, the first ones; the legend says so.
+            Maximum number of binary problems to draw per history; the legend mentions omitted ones.
         legend : bool, default=True
 
         {Returns, drawn}

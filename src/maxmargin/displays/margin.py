@@ -68,22 +68,22 @@ class MarginDisplay(Display):
     values : array of shape (n_y, n_x)
         The decision function on the grid; for ``regions`` the code of the predicted class.
     regions : bool
-        Whether to fill regions instead of shading f.
+        Whether to fill the regions of the predicted classes instead of shading f.
     levels : sequence of float
         The contours of f.
     category : array of str, shape (n,)
         Of :data:`maxmargin.inspection.margin_table.CATEGORIES`, or empty.
     support : array of shape (n_support, 2)
-        The points to ring.
+        The points to mark with rings.
     caption : list of str
-        What to write below.
+        Lines of text below the axes.
     axis_names : pair of str
 
     Attributes
     ----------
     surface_ : matplotlib QuadMesh
     contours_ : matplotlib QuadContourSet or None
-        The contours of f; None where no level is reached, and for regions.
+        The contours of f; None if no level is reached, and for regions.
     rings_ : matplotlib PathCollection
         One ring per support vector.
     handles_ : list of matplotlib artists
@@ -139,11 +139,11 @@ class MarginDisplay(Display):
         X : array-like of shape (n_samples, 2)
             The points to show: the training points or others.
         y : array-like of shape (n_samples,)
-            Their labels. A one-class model has none: its points are coloured by the side they are on.
+            Their labels. A one-class model has none: its points are coloured by the predicted side.
         classes : label or pair of labels, optional
             Show one binary problem of a classifier of more than two classes, as in :func:`maxmargin.margin_report`.
         grid_resolution : int, default=200
-            Points of the grid along either side.
+            Number of grid points along each axis.
         pad : float, default=0.1
             The border around the points, as a fraction of their range.
         {ax_now}
@@ -189,10 +189,10 @@ class MarginDisplay(Display):
         legend : bool, default=True
             Whether to put a legend to the right of the axes.
         caption : bool, default=True
-            Whether to write below what the fit did.
+            Whether to write a summary of the fit below the axes.
         title : str, optional
         size : float, default=55.0
-            Of the points, in square points of print.
+            Size of the markers, in square typographic points.
 
         {Returns, drawn}
         """

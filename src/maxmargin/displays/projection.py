@@ -50,7 +50,7 @@ class ProjectionDisplay(Display):
     Z : array of shape (n_samples, n_shown)
         Projections on the components that are shown.
     components : sequence of int
-        Which they are, from 0.
+        Their numbers, from 0.
     shares : array of shape (n_shown,), optional
         The fraction of the variance explained by each.
     y : array of shape (n_samples,), optional
@@ -59,7 +59,7 @@ class ProjectionDisplay(Display):
         For contours: the points in the plane, the axes of a grid, and the components' values on it, of shape
         (n_shown, len(second), len(first)).
     names : sequence of two str
-        What the plane's axes are.
+        Labels of the axes of the plane.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class ProjectionDisplay(Display):
         Parameters
         ----------
         estimator : KernelPCA
-            Fitted. Another transformer does as well; the shares are then shown if it has
+            A fitted kernel PCA or another transformer; the explained variance is shown if it has
             ``explained_variance_ratio_``.
         X : array-like, table or sparse matrix of shape (n_samples, n_features)
             The points; contours need two columns.
@@ -115,7 +115,7 @@ class ProjectionDisplay(Display):
         components : sequence of int, default=(0, 1)
             Which components to show, from 0: two for the scatter plot, one or more for contours.
         n_grid : int, default=80
-            Places along each axis of the plane where contours are computed.
+            Number of grid points per axis for contours.
         {ax_now}
 
         {Returns, display}
@@ -152,12 +152,12 @@ class ProjectionDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; without it a new figure is made, that needs no window system. With contours of several
-            components its place is divided.
+            Where to draw; by default a new figure, which needs no window system. With contours of several components
+            the axes are divided.
         kind : {"scatter", "contours"}, default="scatter"
             The points by their projections, or the components as functions on the plane of the points.
         legend : bool, default=True
-            Whether to name the classes.
+            Whether to draw a legend of the classes.
 
         {Returns, drawn}
         """

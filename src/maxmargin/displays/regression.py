@@ -59,9 +59,9 @@ class RegressionDisplay(Display):
     basis : array of shape (n_grid, n_basis), optional
         The weighted basis functions on the grid.
     truth : array of shape (n_grid,), optional
-        The function that the points were drawn from.
+        The function that generated the points.
     blend : callable, optional
-        x0 -> (places of the training points, their blending weights).
+        x0 -> (positions of the training points, their weights).
     title, xlabel, ylabel : str
         Texts.
 
@@ -74,7 +74,7 @@ class RegressionDisplay(Display):
         The tube, the rings around support vectors, the true function.
     basis_lines_ : list of Line2D
     blend_ax_ : matplotlib Axes or None
-        The panel of the blending weights.
+        The panel of the weights.
 
     Examples
     --------
@@ -129,9 +129,9 @@ class RegressionDisplay(Display):
         basis : bool, default=False
             Whether to show the weighted basis functions of a :class:`~maxmargin.kernel_methods.ridge.BasisRegression`.
         truth : callable, optional
-            The function that the points were drawn from, of an array of shape (n,).
+            The function that generated the points, of an array of shape (n,).
         n_grid : int, default=500
-            Number of places where the curve is computed.
+            Number of grid points of the curve.
         {ax_now}
 
         {Returns, display}
@@ -172,12 +172,12 @@ class RegressionDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; without it a new figure is made, that needs no window system. With ``blend_at`` its place
-            is divided.
+            Where to draw; by default a new figure, which needs no window system. With ``blend_at`` the axes are
+            divided.
         blend_at : float, optional
-            A place x0: a second panel shows how f(x0) is blended of the targets of the training points.
+            A position x0: a second panel shows the weights of the training targets in f(x0).
         legend : bool, default=True
-            Whether to explain the lines.
+            Whether to draw a legend.
 
         {Returns, drawn}
         """

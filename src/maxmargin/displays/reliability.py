@@ -97,7 +97,7 @@ class ReliabilityDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, n_bins: int = 10, strategy: str = "uniform", ax: Any = None
     ) -> ReliabilityDisplay:
-        """Make the display of a fitted classifier on points that it was not fitted on.
+        """Create the display from a fitted classifier and held-out points.
 
         Parameters
         ----------

@@ -26,8 +26,8 @@ class ShapleyDisplay(Display):
     values : ShapleyValues
         What :func:`maxmargin.shapley_values` returned, of one output; choose one with ``values.output(name)``.
     kind : {"bar", "beeswarm", "force"}, default="beeswarm"
-        ``"bar"``: the mean size of each feature's values. ``"beeswarm"``: a dot for each row, coloured by the feature's
-        value. ``"force"``: the first row, feature by feature from the base value to its decision value.
+        ``"bar"``: the mean absolute value of each feature. ``"beeswarm"``: a dot for each row, coloured by the
+        feature's value. ``"force"``: the first row, feature by feature from the base value to its decision value.
     top : int, default=10
         The features to show, largest first; the others are summed up in the last line of ``"force"``.
 

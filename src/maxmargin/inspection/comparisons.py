@@ -148,11 +148,11 @@ def compare_solvers(
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Class labels; more than two classes are one binary problem per class.
+        Class labels; with more than two classes there is one binary problem per class.
     C : float, default=1.0
     loss : {"hinge", "squared_hinge"}, default="hinge"
     solvers : names, solver objects, or a mapping of names to them; optional
-        All by default. Objects carry options: ``{"large batches": Pegasos(batch_size=100)}``.
+        All by default. Solver objects may have options: ``{"large batches": Pegasos(batch_size=100)}``.
     tol : float, default=1e-4
         Relative duality gap at which a solver may stop.
     max_seconds : float or None, default=10
@@ -167,7 +167,7 @@ def compare_solvers(
     Returns
     -------
     SolverComparison
-        With one result a solver. A solver that does not take the problem is left out, with the reason.
+        One result per solver. Solvers that do not accept the problem are skipped, with the reason.
 
     Examples
     --------

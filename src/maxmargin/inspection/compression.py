@@ -60,18 +60,18 @@ class CompressionReport(TextReport):
         Support vectors.
     tolerance : float
     change : float
-        What ``tolerance`` bounds: the fraction of changed labels, or the root mean squared change of a regression's
-        values divided by their standard deviation.
+        The quantity that ``tolerance`` bounds: the fraction of changed labels or, for regression, the root mean squared
+        change of the predictions divided by their standard deviation.
     labels : bool
-        Which of the two.
+        Whether ``change`` is a fraction of labels.
     rms_change, largest_change : float
         Of the decision values.
     distance : float
-        \\|f - f^S\\| / \\|f\\| in feature space, of the binary model where it is largest.
+        \\|f - f^S\\| / \\|f\\| in feature space, for the binary model where it is largest.
     n_points : int
         Points on which the change was measured.
     own_points : bool
-        Whether those were the support vectors, for want of others.
+        Whether these were the support vectors, because no others were given.
     seconds : float
     """
 
@@ -110,16 +110,16 @@ def compress(estimator: Any, X: Any = None, *, tolerance: float = 0.01) -> Any:
         A fitted estimator with a kernel: ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR`` or ``OneClassSVM``. It is not changed.
     X : array-like, sparse matrix or list of objects, optional
         Points on which the change is measured: the training points, or points like those to be predicted. The default
-        is the support vectors, which are the hardest ones.
+        is the support vectors, which are the hardest to classify.
     tolerance : float, default=0.01
-        The fraction of labels of X that may change, in [0, 1); for a regression the root mean squared change of its
-        values, divided by their standard deviation.
+        The fraction of labels of X that may change, in [0, 1); for regression the root mean squared change of the
+        predictions, divided by their standard deviation.
 
     Returns
     -------
     estimator
         A copy with fewer support vectors and new coefficients, and with ``compression_report_``. Its ``report_`` is
-        that of the fit. If no smaller subset is accurate enough, it keeps all of them.
+        that of the original fit. If no smaller subset is accurate enough, all support vectors are kept.
 
     Raises
     ------

@@ -49,9 +49,9 @@ class Counterfactual:
     prediction : object
         What the estimator predicts for ``point``.
     decision : float
-        By how much the wanted prediction wins: the smallest of the functions that have to be positive.
+        Margin of the desired prediction: the smallest of the functions that must be positive.
     nearest : bool
-        Whether no such point is nearer, which is known for linear functions.
+        Whether this is proven to be the nearest such point, which is the case for linear functions.
     feature_names : list of str
     before : object
         What the estimator predicts for ``original``.

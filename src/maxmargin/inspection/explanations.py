@@ -44,20 +44,20 @@ class Explanation(TextReport):
     prediction : object
         The label, or the value of a regression.
     about : str
-        What the value is of, in words.
+        Description of the value.
     value : float
         The decision value explained: the sum of all contributions and the intercept.
     intercept : float
     index : array of int
         Training rows of the largest contributions, largest first; empty for a model without support vectors.
     label : array or None
-        Their classes; None where they have none.
+        Their classes; None if there are none.
     alpha : array
-        The size of each one's coefficient.
+        Absolute value of each coefficient.
     kernel : array
         k(x_i, x).
     contribution, share : arrays
-        c_i k(x_i, x), and its part of the sizes of all terms.
+        c_i k(x_i, x), and its share of the sum of absolute values of all terms.
     rest : float
         The sum of the contributions that are not listed.
     n_rest : int
@@ -67,7 +67,7 @@ class Explanation(TextReport):
     sensitivity : array of shape (d,) or None
         df/dx_j, where the kernel has a derivative.
     names : sequence of str or None
-        The features' names.
+        Names of the features.
     point : array of shape (d,) or None
         x, where it is a vector.
     vectors : array or None
@@ -218,7 +218,7 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
     Returns
     -------
     Explanations
-        One per point. Printed, it is a few tables.
+        One explanation per point; prints as tables.
 
     Raises
     ------

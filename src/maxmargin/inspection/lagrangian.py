@@ -34,7 +34,7 @@ class Lagrangian(TextReport):
     alpha : array of shape (n,)
         Multiplier of each point's margin constraint.
     beta : array of shape (n,)
-        Multiplier of xi >= 0: C of the point less alpha.
+        Multiplier of xi >= 0: C of the point minus alpha.
     slack : array of shape (n,)
         xi of each point.
     coefficients : array of shape (n,)

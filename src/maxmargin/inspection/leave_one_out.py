@@ -25,7 +25,7 @@ class LeaveOneOutScores:
     Attributes
     ----------
     predictions : array of shape (n,)
-        Of each row, by the model that was fitted without it.
+        Prediction for each row by the model fitted without it.
     score : float
         Accuracy, or the coefficient of determination R^2.
     n_refits : int
@@ -43,8 +43,8 @@ def leave_one_out(estimator: Any) -> LeaveOneOutScores:
     Parameters
     ----------
     estimator : SVC or SVR
-        Fitted with ``warm_start=True``, so that it has its training rows. It does not change. The kernel and the class
-        weights stay as they were fitted, also where they come from the data (``gamma="scale"``, ``"balanced"``).
+        Fitted with ``warm_start=True``, which keeps the training rows. It is not modified. Kernel parameters and class
+        weights stay fixed, even if they were computed from the data (``gamma="scale"``, ``"balanced"``).
 
     Returns
     -------

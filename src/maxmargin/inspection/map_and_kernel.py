@@ -152,12 +152,12 @@ def compare_map_and_kernel(
     C : float, default=1.0
         Penalty of slack.
     tol : float, default=1e-6
-        How exactly both problems are solved.
+        Tolerance of both solvers.
 
     Returns
     -------
     result : MapAndKernel
-        What came out, counted and measured; it prints as a table.
+        The comparison, which prints as a table.
 
     Examples
     --------

@@ -23,9 +23,9 @@ class MarginReport(TextReport):
     Attributes
     ----------
     positive, negative : object
-        The labels of the two sides; ``negative`` is None where that side is all other classes.
+        The labels of the two sides; ``negative`` is None if that side consists of all other classes.
     rows : array of int
-        The rows of X that this binary problem is about: all, or those of two classes.
+        The rows of X in this binary problem: all, or those of two classes.
     labels : array
         Their labels.
     decision, functional_margin, distance, slack : arrays
@@ -33,14 +33,14 @@ class MarginReport(TextReport):
     category : array of str
         ``"outside"``, ``"on"``, ``"inside"`` or ``"misclassified"``.
     alpha : array or None
-        The multipliers, 0 for points that are no support vectors (those of ``NuSVC`` in the scale of ``dual_coef_``).
-        None where the points are not the training points, or the classifier has no multipliers.
+        The multipliers, 0 for points that are not support vectors (for ``NuSVC`` in the scale of ``dual_coef_``). None
+        if the points are not the training points, or the classifier has no multipliers.
     norm : float
         \\|w\\|.
     tolerance : float
         How far from 1 a functional margin may be and still count as on the margin.
     function : FittedFunctions or None
-        f itself; None where the classifier has no kernel values for new points.
+        f itself; None if the classifier cannot compute kernel values for new points.
     points : array or CSR matrix
         The reported rows of X.
 
@@ -77,12 +77,12 @@ class MarginReport(TextReport):
 
     @property
     def d_plus(self) -> float:
-        """The distance of the closest positive point from the hyperplane; negative if one is on the wrong side."""
+        """Signed distance of the nearest positive point from the hyperplane; negative if it is on the wrong side."""
         return float(self.distance[self._positive].min(initial=np.inf))
 
     @property
     def d_minus(self) -> float:
-        """The same for the negative points. Of a hard margin both are half the margin."""
+        """The same for the negative points. For a hard margin both are half the margin."""
         return float((-self.distance[~self._positive]).min(initial=np.inf))
 
     @property
@@ -95,14 +95,14 @@ class MarginReport(TextReport):
         Parameters
         ----------
         eps : float
-            The size of the changes.
+            Size of the perturbation.
         norm : {2, numpy.inf}, default=2
-            How a change is measured: by its length, or by its largest entry.
+            Norm of the perturbation: Euclidean, or the largest absolute entry.
 
         Returns
         -------
         float
-            Exact for linear kernels, a lower bound for the RBF kernel, as of :func:`maxmargin.robustness`.
+            Exact for linear kernels, a lower bound for the RBF kernel, as in :func:`maxmargin.robustness`.
         """
         check_number("eps", eps, least=0)
         if norm not in (2, np.inf):

@@ -49,18 +49,18 @@ def margin_report(
     y : array-like of shape (n_samples,)
         Their labels.
     classes : label or pair of labels, optional
-        Which side is positive; with two classes the second of ``classes_`` unless said otherwise. With more classes,
-        which binary problem: a pair ``(a, b)`` for one-vs-one and the joint problem (only rows of these two classes
-        are reported; for the joint problem f is the difference of the two classes' values), a label for one-vs-rest.
+        The positive class; by default the second of two ``classes_``. With more classes, the binary problem: a pair
+        ``(a, b)`` for one-vs-one and the joint problem (only rows of these two classes are reported; for the joint
+        problem f is the difference of the two classes' values), a label for one-vs-rest.
     tolerance : float, optional
-        How far from 1 a functional margin may be and still count as on the margin. The default is the estimator's own
-        ``tol`` for kernel models, which is what their stopping rule leaves open (divided by rho for ``NuSVC``, as its
-        decision values are), and 1e-3 for others.
+        How far from 1 a functional margin may be and still count as on the margin. The default is ``tol`` for kernel
+        models, the accuracy of their stopping rule (for ``NuSVC`` divided by rho, like its decision values), and 1e-3
+        for others.
 
     Returns
     -------
     MarginReport
-        Printed, it is a table.
+        Prints as a table.
 
     Raises
     ------
@@ -69,8 +69,8 @@ def margin_report(
 
     Notes
     -----
-    Multipliers belong to training points. X is taken for the training set when it has as many rows and its rows
-    ``support_`` are the support vectors with the labels they had; otherwise ``alpha`` is None.
+    Multipliers belong to training points. X counts as the training set if it has the same number of rows, and its rows
+    ``support_`` are the support vectors with their labels; otherwise ``alpha`` is None.
 
     Examples
     --------
@@ -266,11 +266,11 @@ class ClassMargins:
     Attributes
     ----------
     margin : array of shape (n,)
-        By how much the own class is ahead of the runner-up.
+        Decision value of the point's class minus that of the runner-up.
     runner_up : array of shape (n,)
-        The other class that is closest, or furthest ahead.
+        The other class with the largest decision value.
     labels : array of shape (n,)
-        The own classes.
+        The classes of the points.
 
     Examples
     --------

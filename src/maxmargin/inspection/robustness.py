@@ -38,11 +38,11 @@ class Robustness:
     Attributes
     ----------
     radius : array of shape (n,)
-        No change of the point by less than that changes its prediction.
+        No smaller perturbation of the point changes its prediction.
     exact : bool
-        Whether some change by just more than the radius does change it; otherwise the radius is a lower bound.
+        Whether the radius is the exact distance to a change of the prediction; otherwise it is a lower bound.
     norm : float
-        2 or infinity: how a change is measured.
+        Norm of the perturbation, 2 or infinity.
     prediction : array of shape (n,)
 
     Examples
@@ -66,7 +66,7 @@ class Robustness:
         y : array-like of shape (n,)
             The true labels.
         eps : float
-            The size of the changes; 0 gives the usual accuracy.
+            Size of the perturbation; 0 gives the usual accuracy.
 
         Returns
         -------
@@ -91,7 +91,7 @@ def robustness(estimator: Any, X: Any, *, norm: float = 2) -> Robustness:
         A fitted classifier or outlier detector of this library, linear or with the kernel ``Linear`` or ``RBF``.
     X : array-like or sparse matrix of shape (n, d)
     norm : {2, numpy.inf}, default=2
-        How a change of a point is measured: by its length, or by its largest entry.
+        Norm of the perturbation: Euclidean, or the largest absolute entry.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def robustness(estimator: Any, X: Any, *, norm: float = 2) -> Robustness:
     Raises
     ------
     ValueError
-        If the kernel is another one.
+        For any other kernel.
 
     References
     ----------

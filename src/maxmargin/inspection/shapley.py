@@ -43,14 +43,14 @@ class ShapleyValues:
     Attributes
     ----------
     values : array of shape (n, d) or (n, d, T)
-        What each feature adds to f(x); one layer for each function where there are several.
+        Contribution of each feature to f(x); one layer per function if there are several.
     base_values : array of shape (n,) or (n, T)
-        The value when no feature is known; ``base_values + values.sum(axis=1)`` is f(x).
+        The value without any feature; ``base_values + values.sum(axis=1)`` is f(x).
     data : array of shape (n, d)
         The rows.
     feature_names : list of str
     output_names : list of str
-        What the functions are of: the classes, or the positive one of two.
+        Names of the functions: the classes, or the positive one of two.
 
     Examples
     --------
@@ -98,12 +98,12 @@ class ShapleyValues:
 
     @property
     def importance(self) -> Array:
-        """The mean size of each feature's values, over rows and outputs; shape (d,)."""
+        """Mean absolute value per feature, over rows and outputs; shape (d,)."""
         sizes = np.abs(self.values)
         return sizes.mean(axis=0) if sizes.ndim == 2 else sizes.mean(axis=(0, 2))
 
     def to_shap(self) -> Any:
-        """The same as a ``shap.Explanation``, which shap's plots take.
+        """Convert to a ``shap.Explanation``, for the plots of shap.
 
         Returns
         -------
@@ -181,8 +181,8 @@ def shapley_values(
 
     Notes
     -----
-    The time is proportional to rows times support vectors times features times background rows, and to the nodes of
-    the quadrature: d / 2 are exact, and as many as rounding requires suffice, mostly 8 to 32.
+    The time is proportional to rows times support vectors times features times background rows times quadrature nodes.
+    With d / 2 nodes the quadrature is exact; usually 8 to 32 give full double precision.
 
     References
     ----------

@@ -30,7 +30,7 @@ IMAGE_ENTRIES = entries(
 image_shape : sequence of int
     Height and width, and channels if the images have some.
 fill : float, default=0
-    What comes in from outside of the image: the value of the ground.
+    Value of pixels from outside the image: that of the background.
 images as X : array or sparse matrix of shape (n, pixels)
     Images, one per row.
 changed : array or sparse matrix of shape (n, pixels)
@@ -47,7 +47,7 @@ class ImageMap:
     Parameters
     ----------
     name : str
-        What it does.
+        Name of the transformation.
     image_shape : tuple of int
         Height and width, and channels if the images have some.
     matrix : pair of pairs of float
@@ -55,7 +55,7 @@ class ImageMap:
     shift : pair of float
         Rows down and columns to the right.
     fill : float
-        What comes in from outside of the image.
+        Value of pixels from outside the image.
 
     Examples
     --------
@@ -107,14 +107,13 @@ class ImageMap:
 @documented(IMAGE_ENTRIES)
 @dataclass(frozen=True)
 class Thickness:
-    """Thicker or thinner strokes of bright images on a dark ground.
+    """Thicker or thinner strokes of bright images on a dark background.
 
     Parameters
     ----------
     image_shape : tuple of int
     change : float
-        From -1 (each pixel the smallest of itself and its four neighbours) to 1 (the largest); a fraction goes a part
-        of the way.
+        From -1 (each pixel the smallest of itself and its four neighbours) to 1 (the largest); fractions interpolate.
 
     Examples
     --------
@@ -154,9 +153,9 @@ def shifts(
 
     {Parameters, image_shape}
     pixels : float, default=1
-        How far.
+        Distance in pixels.
     diagonal : bool, default=False
-        Also the four diagonal ones.
+        Whether to add the four diagonal shifts.
     {fill}
 
     {Returns, maps}
@@ -180,7 +179,7 @@ def rotations(image_shape: Sequence[int], degrees: Sequence[float] = (-10, 10), 
 
     {Parameters, image_shape}
     degrees : sequence of float, default=(-10, 10)
-        Angles, counter-clockwise as one sees the image.
+        Angles in degrees, counter-clockwise.
     {fill}
 
     {Returns, maps}

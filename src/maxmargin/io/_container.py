@@ -60,8 +60,9 @@ _BRACKETS = re.compile(rb'"[^"]*"|[\[\]{}]')  # in JSON without escapes: a strin
 
 
 class ModelFileError(ValueError):
-    """A model file that is damaged, forged, of another format, or written by a newer version; or a model that no file
-    of the format asked for can hold.
+    """Error in a model file, or a model that the file format cannot represent.
+
+    The file may be damaged, forged, in another format, or from a newer version.
 
     Examples
     --------

@@ -54,15 +54,15 @@ def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = Non
     path : str or path
         The file.
     n_features : int, optional
-        Number of columns of the training data, or with a precomputed kernel of training points. The file does not tell:
-        without it, the largest index among the support vectors is taken.
+        Number of columns of the training data, or with a precomputed kernel of training points. The file does not
+        contain it: by default it is the largest index among the support vectors.
 
     Returns
     -------
     estimator : SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        Fitted, and predicting what svm-predict does. Of more than two classes, ``classes_`` keeps the file's order.
-        What the file does not tell is not there (``report_``, ``history_``) or at its default (``C``, ``nu``), and
-        ``support_`` numbers the support vectors themselves.
+        A fitted estimator with the predictions of svm-predict. With more than two classes, ``classes_`` has the order
+        of the file. Information that is not in the file is missing (``report_``, ``history_``) or has its default value
+        (``C``, ``nu``), and ``support_`` numbers the support vectors themselves.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = Non
     Warns
     -----
     UserWarning
-        If the model has probability estimates (probA, probB), which are left out.
+        If the model has probability estimates (probA, probB), which are ignored.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def write_libsvm_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelFileError
-        If LIBSVM has no such model; the message names what it lacks. :func:`~maxmargin.io.save` holds them all.
+        If LIBSVM cannot represent the model; the message says why. :func:`~maxmargin.io.save` can save all models.
 
     Examples
     --------

@@ -48,17 +48,17 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file that :func:`load` reads.
 
     All estimators, searches, kernels and feature maps of this package can be saved, and pipelines of them with
-    scikit-learn's scalers, encoders and ``ColumnTransformer``. The new file is written beside the old one, read back
-    and compared with the estimator, and then takes the name of the old one: at any moment there is a complete file, and
-    what cannot be loaded never replaces what can.
+    scikit-learn's scalers, encoders and ``ColumnTransformer``. The new file is written to a temporary name, read back
+    and compared with the estimator, and then replaces the old one. So there is a complete file at any time, and a valid
+    file is never replaced by one that cannot be loaded.
 
     Parameters
     ----------
     estimator : object
-        The estimator. Its parameters must be values: a kernel or a scorer that is a Python function cannot be saved.
-        The state of a warm start is not kept; the next fit of the loaded estimator starts from the beginning.
+        The fitted estimator. Kernels or scorers that are Python functions cannot be saved. The state of a warm start is
+        not saved; the next fit of the loaded estimator starts from scratch.
     path : str or path
-        Where to write; by custom the name ends in ``.mm``.
+        The file name, by convention ending in ``.mm``.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator : object
-        An estimator whose predictions are bit for bit those of the saved one.
+        An estimator that makes bit for bit the same predictions as the saved one.
 
     Raises
     ------

@@ -53,34 +53,33 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
         Scalers are ``StandardScaler``, ``MinMaxScaler``, ``MaxAbsScaler`` and ``RobustScaler``. The first step may be
         a ``TableEncoder``.
     path : str or path, optional
-        The file to write; it is there as it was, or complete, never in between.
+        The file to write; it is replaced only when the new one is complete.
 
     Returns
     -------
     model : bytes, or None if it was written to a file
-        What ``onnxruntime.InferenceSession`` and ``onnx.load_model_from_string`` take.
+        The serialised model, for ``onnxruntime.InferenceSession`` and ``onnx.load_model_from_string``.
 
     Raises
     ------
     ModelFileError
-        If the model has no such form: a kernel on objects, a function of your own, another estimator; or if its
-        constants take more than the 2 GB a file may have.
+        If the model cannot be exported (a kernel on objects, a custom function, another estimator), or exceeds 2 GB,
+        the limit of ONNX files.
     ImportError
         If onnx is not installed: ``pip install "maxmargin[onnx]"``.
 
     Notes
     -----
     With a ``TableEncoder`` of text columns there is an input for each column instead of ``X``: a matrix of one column,
-    double for numbers and string for categories, NaN and "" where a value is missing. Prices, dates and times are read
-    before: such a column is its number, and each further part of a date ("day month") a column of its own.
+    double for numbers and string for categories, NaN and "" where a value is missing. Prices, dates and times must be
+    converted first: such a column is a number, and each further part of a date ("day month") is a separate column.
 
-    The input is ``X``, a double matrix with a row a point, of any number of rows; with ``kernel="precomputed"`` the
-    kernel values with the training points. Outputs are ``label`` and ``decision``, as ``predict`` and
-    ``decision_function`` give them, or ``value`` for a regression. Labels are int64, string, bool or double, as the
-    training labels were.
+    The input is ``X``, a double matrix with one row per point; with ``kernel="precomputed"`` the kernel values with the
+    training points. Outputs are ``label`` and ``decision``, as ``predict`` and ``decision_function`` give them, or
+    ``value`` for a regression. Labels are int64, string, bool or double, like the training labels.
 
     A call stores the kernel values of all its rows with all support vectors: pass large data in batches. The graph does
-    not look for what the estimator refuses, such as missing values, or negative ones where histograms are compared.
+    not validate its input: missing values, or negative values in histograms, are not detected.
 
     Examples
     --------

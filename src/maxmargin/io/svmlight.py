@@ -36,16 +36,16 @@ def read_svmlight(
     Parameters
     ----------
     path : str or path
-        The file, or "-" for standard input; one packed with gzip, bzip2 or xz is unpacked. Windows line ends and a byte
-        order mark do no harm.
+        The file, or "-" for standard input; files compressed with gzip, bzip2 or xz are decompressed. Windows line ends
+        and a byte order mark are accepted.
     n_features : int, optional
-        Number of columns; the largest index in the file when not given. Test data needs that of the training data.
+        Number of columns; by default the largest index in the file. For test data, give that of the training data.
     zero_based : bool or "auto", default="auto"
-        Whether columns count from 0; "auto" says so if, and only if, an index 0 occurs.
+        Whether column indices start at 0; "auto" assumes it if, and only if, an index 0 occurs.
     query_id : bool, default=False
-        Whether to return the queries, too.
+        Whether to return the query IDs too.
     dtype : type, default=float64
-        Of the points, float64 or float32.
+        dtype of the points, float64 or float32.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def read_svmlight(
     Raises
     ------
     DataFileError
-        If a line is not of the format; the message names the file and the line.
+        If a line is invalid; the message names the file and the line.
 
     Examples
     --------
@@ -93,9 +93,9 @@ def write_svmlight(
     y : array-like of shape (n_samples,)
         Targets, or labels that are numbers.
     path : str or path
-        Where to write; a name that ends in ``.gz``, ``.bz2`` or ``.xz`` packs the file.
+        The file name; the endings ``.gz``, ``.bz2`` and ``.xz`` compress the file.
     zero_based : bool, default=False
-        Whether columns count from 0; LIBSVM counts from 1.
+        Whether column indices start at 0; in LIBSVM they start at 1.
     query_id : array-like of shape (n_samples,), optional
         A query for each point.
 

@@ -16,7 +16,7 @@ from maxmargin.svm.models.expansion import KernelExpansion
 KERNEL_ENTRIES = entries(
     """
 kernel : str, Kernel or callable, default="rbf"
-    A name, a kernel object, or a function of two points or of two sets of points.
+    A name, a kernel object, or a function of two points or of two arrays of points.
 gamma, degree, coef0
     Parameters of a kernel given by name.
 X_fit_ : ndarray, sparse matrix or array of objects

@@ -54,10 +54,10 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         Number of directions for ``transform``, at most n_classes - 1, which is the default. Predictions use all.
     {kernel, gamma, degree, coef0}
     alpha : float, default=1e-3
-        Regularisation, > 0: what is added to the scatter within classes in every direction, as a share of the total
+        Regularisation, > 0: the amount added to the within-class scatter in every direction, as a fraction of the total
         variance of the features. With the linear kernel and a small ``alpha`` this is linear discriminant analysis.
     priors : array-like of shape (n_classes,), optional
-        Probabilities of the classes before a point is known; their shares of the training points when not given.
+        Prior probabilities of the classes; by default their frequencies in the training set.
     {n_jobs}
 
     Attributes
@@ -65,13 +65,13 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     priors_ : ndarray of shape (n_classes,)
-        The probabilities in use.
+        The prior probabilities used.
     eigenvalues_ : ndarray of shape (n_classes - 1,)
         rho of each direction: variance between classes over (regularised) variance within them, decreasing.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Its fraction of the total.
     means_ : ndarray of shape (n_classes, n_classes - 1)
-        The class means among the projections; zero for a class without weight.
+        The projected class means; zero for a class without weight.
     {kernel_}
 
     Examples
@@ -169,7 +169,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
             return Z @ self.means_.T - 0.5 * (self.means_**2).sum(axis=1) + np.log(self.priors_)
 
     def decision_function(self, X: Any) -> Array:
-        """Log posterior of each class, up to the same number for all; for two classes, of the second minus the first.
+        """Log posterior of each class, up to a common constant; for two classes, that of the second minus the first.
 
         {Parameters, X_new}
 
@@ -181,7 +181,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> Array:
-        """The class of largest posterior.
+        """Predict the class with the largest posterior.
 
         {X_new -> labels}
         """
@@ -189,7 +189,7 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Array:
-        """Posterior of each class, for features that are Gaussian within classes.
+        """Posterior probability of each class, assuming Gaussian features within classes.
 
         {X_new -> probabilities}
         """

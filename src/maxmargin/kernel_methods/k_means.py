@@ -54,11 +54,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     n_init : int, default=10
         Number of initialisations; the result with the smallest inertia is kept.
     max_iter : int, default=300
-        Iterations of one start.
+        Maximum number of iterations per initialisation.
     tol : float, default=1e-6
         Stop when no point changes its cluster, or the inertia decreases by less than this fraction.
     random_state : int or RandomState, optional
-        For the starts.
+        Seed of the initialisations.
     {n_jobs}
 
     Attributes
@@ -68,9 +68,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     inertia_ : float
         Sum of squared distances in feature space from the nearest centre, times the weights.
     n_iter_ : int
-        Iterations of the best start.
+        Iterations of the best initialisation.
     history_ : ndarray of shape (n_iter_,)
-        Inertia in each of its iterations; it never rises (for a positive semidefinite kernel).
+        Inertia in each of its iterations; it never increases if the kernel is positive semidefinite.
     {kernel_}
 
     Examples
@@ -180,8 +180,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_training)
-            Points; with ``kernel="precomputed"`` their kernel values with the training points, which tell distances
-            only if all training points have the same k(x, x).
+            Points; with ``kernel="precomputed"`` their kernel values with the training points; distances are then
+            available only if all training points have the same k(x, x).
 
         Returns
         -------
@@ -193,7 +193,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return np.sqrt(np.maximum(squares, 0.0))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The inertia of points about the centres found, times -1.
+        """The negative inertia of points with respect to the fitted centres.
 
         {X, y_ignored, sample_weight -> score}
         """

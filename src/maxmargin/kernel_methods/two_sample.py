@@ -52,11 +52,11 @@ class MMDResult:
     n_x, n_y : int
         Sizes of the samples.
     n_permutations : int
-        Number of relabellings.
+        Number of permutations.
     unbiased : bool
         Which estimate was used.
     null : ndarray of shape (n_permutations,)
-        The statistic of every relabelling, sorted.
+        The statistic of every permutation, sorted.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class MMDResult:
     null: Array = field(repr=False)
 
     def quantile(self, level: Any) -> Any:
-        """Quantiles of the null distribution: what the statistic would stay below, if the distributions were equal.
+        """Quantiles of the null distribution of the statistic.
 
         Parameters
         ----------
@@ -119,22 +119,22 @@ def mmd_test(
     X, Y : array-like, table or sparse matrix of shape (n_x, n_features) and (n_y, n_features)
         The samples, each with two points or more; lists of strings or other objects, if the kernel accepts them.
     kernel : str, Kernel or callable, default="rbf"
-        A name, a kernel object, or a function of two points or of two sets of points. With ``"precomputed"``, X and Y
+        A name, a kernel object, or a function of two points or of two arrays of points. With ``"precomputed"``, X and Y
         are rows of the kernel matrix of all points, those of the first sample and then those of the second.
     gamma : {"median", "scale", "auto"} or float, optional
-        Parameter of a kernel given by name. ``"median"``, for kernels of a distance, makes the kernel as wide as the
-        median distance of two points: 1 / (2 median^2) for ``"rbf"``, 1 / median for ``"laplacian"``. When not given,
-        ``"median"`` for these two, ``"scale"`` for others.
+        Parameter of a kernel given by name. ``"median"``, for kernels of a distance, sets the width to the median
+        distance between two points: 1 / (2 median^2) for ``"rbf"``, 1 / median for ``"laplacian"``. The default is
+        ``"median"`` for these two kernels, ``"scale"`` for others.
     degree, coef0 : float
         Parameters of a kernel given by name.
     n_permutations : int, default=1000
-        Number of relabellings; the p-value is no smaller than 1 / (1 + n_permutations).
+        Number of permutations; the p-value is at least 1 / (1 + n_permutations).
     unbiased : bool, default=True
-        Whether the statistic leaves out the pairs of a point with itself.
+        Whether the statistic excludes pairs of a point with itself.
     random_state : int or RandomState, optional
-        For the relabellings.
+        Seed of the permutations.
     n_jobs : int, optional
-        Threads; all cores when not given.
+        Threads; all cores by default.
 
     Returns
     -------

@@ -222,7 +222,7 @@ class Power(Wrapper):
     kernel : Kernel
         The kernel.
     exponent : float
-        The exponent p >= 0. With a fraction the kernel's values must not be negative.
+        The exponent p >= 0. If it is not an integer, the kernel values must not be negative.
 
     Examples
     --------

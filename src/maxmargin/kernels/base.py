@@ -39,9 +39,9 @@ _OBJECT_ROWS = 256
 class Kernel(Estimator, ABC):
     """Base class of kernels, similarities k(x, z) of two points.
 
-    The base of all kernels. An author writes ``matrix``; where there is a faster way than the diagonal of small
-    blocks, ``self_similarity``; where it holds, ``psd``; and where parameters or data must be looked at first,
-    ``_resolve``. A kernel on things that are not vectors says so by ``takes_objects`` (and ``takes_vectors``).
+    A subclass implements ``matrix``. It may also override ``self_similarity``, if there is a faster way than the
+    diagonal of small blocks; ``psd``, if the kernel is positive semidefinite; and ``_resolve``, if it depends on the
+    data or validates parameters. Kernels on objects other than vectors set ``takes_objects`` (and ``takes_vectors``).
 
     Kernels are combined with ``+``, ``*`` and ``**``, and multiplied by positive numbers. They have scikit-learn's
     ``get_params``, ``set_params`` and ``clone``.
@@ -73,7 +73,7 @@ class Kernel(Estimator, ABC):
         Parameters
         ----------
         A : array-like, table or sparse matrix of shape (n, d)
-            Points, one per row; for kernels on other things, a list or column of n of them.
+            Points, one per row; for kernels on other objects, a list or column of n objects.
         B : array-like, table or sparse matrix of shape (m, d), optional
             Points to compare with; A itself when not given, and the matrix is then exactly symmetric.
 
@@ -105,7 +105,7 @@ class Kernel(Estimator, ABC):
         Parameters
         ----------
         A : array-like, table or sparse matrix of shape (n, d)
-            Points, one per row; for kernels on other things, a list or column of n of them.
+            Points, one per row; for kernels on other objects, a list or column of n objects.
 
         Returns
         -------
@@ -118,12 +118,12 @@ class Kernel(Estimator, ABC):
     def resolve(
         self, X: Points, sample_weight: Array | None = None, feature_names: Sequence[str] | None = None
     ) -> Self:
-        """The kernel made ready for ``matrix`` by looking at the training points.
+        """Resolve the parameters on the training points, in preparation for ``matrix``.
 
         Parameters
         ----------
         X : ndarray or CSR matrix of shape (n, d), float32 or float64
-            The training points; for kernels on other things, an array of n objects.
+            The training points; for kernels on other objects, an array of n objects.
         sample_weight : ndarray of shape (n,), optional
             Their weights; a weight of two equals a repetition.
         feature_names : sequence of str, optional
@@ -132,8 +132,8 @@ class Kernel(Estimator, ABC):
         Returns
         -------
         Kernel
-            A new kernel; this one is not changed. Resolving a resolved kernel gives the same kernel again: numbers
-            stay as they are, and reference data is kept.
+            A new kernel; this one is not modified. Resolving a resolved kernel returns an equal kernel, with the same
+            numbers and reference data.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class Kernel(Estimator, ABC):
 
     @abstractmethod
     def matrix(self, A: Points, B: Points) -> Array:
-        """The numbers k(a_i, b_j) of a resolved kernel, unchecked.
+        """Compute k(a_i, b_j) of a resolved kernel, without validation.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Kernel(Estimator, ABC):
         """
 
     def self_similarity(self, A: Points) -> Array:
-        """The numbers k(x, x) of a resolved kernel, unchecked.
+        """Compute k(x, x) of a resolved kernel, without validation.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Kernel(Estimator, ABC):
         return values
 
     def check_points(self, A: Points) -> None:
-        """Raise ValueError for points that this kernel is not defined on; most kernels take all.
+        """Raise ValueError for points outside the domain of the kernel; most kernels accept all points.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class Kernel(Estimator, ABC):
 
     @property
     def takes_objects(self) -> bool:
-        """Whether points may be things that are not vectors, in a one-dimensional array of dtype object."""
+        """Whether points may be objects other than vectors, in a one-dimensional array of dtype object."""
         return False
 
     @property
@@ -206,7 +206,7 @@ class Kernel(Estimator, ABC):
         return True
 
     def objects(self, X: Any) -> Array | None:
-        """What a user handed in as an array of objects, where this kernel compares such; None for vectors.
+        """Convert input to an array of objects, if the kernel compares objects; None for vectors.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class Kernel(Estimator, ABC):
         Raises
         ------
         ValueError, TypeError
-            If X is plainly of the other sort: strings for a kernel of vectors, a table for one of objects.
+            If X has the wrong type: strings for a kernel on vectors, a table for a kernel on objects.
         """
         if not (self.takes_objects or self.takes_vectors):
             raise TypeError(f"{self!r} joins kernels of vectors and of other things: no points suit both.")
@@ -242,7 +242,7 @@ class Kernel(Estimator, ABC):
     def psd(self) -> bool:
         """Whether the kernel, with these parameters, is positive semidefinite on every data set.
 
-        False means that nothing is promised, not that a given matrix fails; see ``validate_gram`` for that.
+        False means that it is not guaranteed; ``validate_gram`` checks a given matrix.
         """
         return False
 

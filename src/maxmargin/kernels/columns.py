@@ -28,14 +28,14 @@ class Columns(Kernel):
     kernel : Kernel
         The kernel of the chosen columns.
     columns : int, str, slice, list of int, list of str or boolean mask
-        Which ones: by position (negative ones count from the end), by name, or by a mask with an entry for each.
+        The columns: by position (negative positions count from the end), by name, or by a boolean mask.
 
     Attributes
     ----------
     indices_ : ndarray of int
         After ``resolve``: the positions of the chosen columns.
     n_features_ : int
-        After ``resolve``: the number of columns there are.
+        After ``resolve``: the total number of columns.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Columns(Kernel):
             self.kernel.check_points(self._select(A))
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a resolved kernel forgets its column positions."""
+        """Set parameters and discard the column positions of a resolved kernel."""
         super().set_params(**params)
         for name in ("indices_", "n_features_"):
             self.__dict__.pop(name, None)

@@ -37,8 +37,8 @@ class Stationary(Kernel):
     Attributes
     ----------
     shift_ : ndarray of shape (n_features,) or None
-        After ``resolve``: the mean of the training points. Distances are computed around it, so that data far from
-        the origin keeps its digits. None for sparse training points.
+        After ``resolve``: the mean of the training points. Distances are computed relative to it, to preserve precision
+        for data far from the origin. None for sparse training points.
     """
 
     shift_: Array | None = None
@@ -98,8 +98,8 @@ class RBF(Stationary):
     Attributes
     ----------
     shift_ : ndarray of shape (n_features,) or None
-        After ``resolve``: the mean of the training points. Distances are computed around it, so that data far from
-        the origin keeps its digits. None for sparse training points.
+        After ``resolve``: the mean of the training points. Distances are computed relative to it, to preserve precision
+        for data far from the origin. None for sparse training points.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class RationalQuadratic(Stationary):
     gamma : {"scale", "auto"} or float, default="scale"
         The inverse squared width, > 0, as for :class:`RBF`.
     alpha : float, default=1.0
-        How much the widths agree, > 0; with a large one this is :class:`RBF`.
+        Concentration of the widths, > 0; the limit for large values is :class:`RBF`.
     sigma : float, optional
         The length scale instead of gamma: gamma = 1 / (2 sigma^2).
 
@@ -204,14 +204,14 @@ class RationalQuadratic(Stationary):
 
 
 class Periodic(Stationary):
-    """The periodic kernel, k(x, z) = exp(-4 gamma sum_j sin^2(pi (x_j - z_j) / period)), for columns that repeat.
+    """The periodic kernel, k(x, z) = exp(-4 gamma sum_j sin^2(pi (x_j - z_j) / period)), for cyclic columns.
 
-    Hours of a day, angles, seasons: points that are a period apart are the same point.
+    Points that are a period apart are equal: hours of a day, angles, seasons.
 
     Parameters
     ----------
     period : float, default=1.0
-        The period of all columns; :class:`Columns` gives a column its own.
+        The period of all columns; use :class:`Columns` for different periods.
     gamma : {"scale", "auto"} or float, default="scale"
         The inverse squared width, > 0, as for :class:`RBF` of the points (cos t, sin t), t = 2 pi x / period.
     sigma : float, optional

@@ -58,7 +58,7 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : float, default=3
-        The exponent, >= 0. With a fraction the base must never be negative.
+        The exponent, >= 0. If it is not an integer, the base must not be negative.
     gamma : {"scale", "auto"} or float, default="scale"
         The factor of the inner product, > 0: 1 / (n_features * variance of X), 1 / n_features, or a number.
     coef0 : float, default=0.0
@@ -207,8 +207,8 @@ def _directions(A: Points) -> tuple[Points, Array]:
 class Tanimoto(Kernel):
     """The Tanimoto kernel, k(x, z) = x'z / (x'x + z'z - x'z).
 
-    Of bit vectors, such as molecular fingerprints, it is the share of the bits that both have among those that either
-    has; :class:`Jaccard` is the same for sets. Two zero vectors have similarity 1.
+    For bit vectors, such as molecular fingerprints, it is the number of common bits divided by the number of bits in
+    either; :class:`Jaccard` is the same for sets. Two zero vectors have similarity 1.
 
     Examples
     --------

@@ -74,7 +74,7 @@ class Normalized(Wrapper):
 class Centered(Wrapper):
     """A kernel whose features have mean zero over the training points.
 
-    Resolving it evaluates the kernel on all pairs of training points, a tile at a time.
+    ``resolve`` evaluates the kernel on all pairs of training points, tile by tile.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Centered(Wrapper):
     weights_ : ndarray of shape (len(reference_),)
         Their weights, of sum 1.
     means_ : ndarray of shape (len(reference_),)
-        mu(x_i), the weighted mean similarity of each to all.
+        mu(x_i), the weighted mean similarity of each point to all points.
     grand_mean_ : float
         g, the weighted mean of ``means_``.
 
@@ -120,7 +120,7 @@ class Centered(Wrapper):
         return distances
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a resolved kernel forgets its reference, which no longer fits them."""
+        """Set parameters and discard the reference points of a resolved kernel."""
         super().set_params(**params)
         for name in ("reference_", "weights_", "means_", "grand_mean_", "_known"):
             self.__dict__.pop(name, None)

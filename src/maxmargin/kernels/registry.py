@@ -47,10 +47,10 @@ def as_kernel(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: floa
     Parameters
     ----------
     spec : str, Kernel or callable
-        A name out of ``KERNELS``, a kernel, which is returned as it is, or a function of two sets of points.
+        A name in ``KERNELS``, a kernel, which is returned unchanged, or a function of two arrays of points.
     gamma, degree, coef0
-        Parameters for a kernel given by name; those it does not have are left out. The chi-squared kernel has no
-        "scale" or "auto" and then keeps its own default, 1.
+        Parameters of a kernel given by name; those that it does not have are ignored. The chi-squared kernel does not
+        support "scale" and "auto", and uses its default, 1, instead.
 
     Returns
     -------

@@ -42,7 +42,7 @@ class GramValidity:
     relative_violation : float
         The size of the most negative eigenvalue, relative to the largest in absolute value; 0 if none is negative.
     negative_eigenvalues : int
-        How many eigenvalues are negative beyond the tolerance.
+        Number of eigenvalues that are negative beyond the tolerance.
     size : int
         Number of rows.
     tol : float
@@ -98,8 +98,8 @@ def validate_gram(K: Any, tol: float = 1e-8) -> GramValidity:
     K : array-like or sparse matrix of shape (n, n)
         The matrix, for example ``kernel(X)``.
     tol : float, default=1e-8
-        What counts as rounding, relative to the largest entry and the largest eigenvalue. For a matrix computed in
-        float32, 1e-5 is about right.
+        Tolerance for rounding errors, relative to the largest entry and the largest eigenvalue. For a matrix computed
+        in float32, 1e-5 is about right.
 
     Returns
     -------

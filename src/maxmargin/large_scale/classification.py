@@ -42,7 +42,7 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
         max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (f(x) + b). The former is faster.
     {fit_intercept}
     class_weight : dict, "balanced" or None, default=None
-        Factors of C for each class; in one-vs-rest that of a class counts in its own binary problem only.
+        Factor of C for each class; in one-vs-rest it applies only in the binary problem of that class.
     {tol, cache_size, max_iter, max_seconds, random_state, n_jobs, verbose}
 
     Attributes
@@ -102,12 +102,12 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     def fit_stream(self, source: Any, *, target: Any = None, classes: Any = None) -> Self:
         """Fit the model to rows in batches, from a file or an iterable.
 
-        The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
-        temporary file, which is removed in the end.
+        The solver reads the rows several times. They are kept in memory if they fit into ``cache_size``, otherwise in a
+        temporary file, which is removed at the end.
 
         {Parameters, source, target}
         classes : array-like, optional
-            All possible labels; others are refused, and labels that do not occur are still in ``classes_``.
+            All possible labels. Other labels are refused; labels that do not occur are still included in ``classes_``.
 
         {Returns, self}
 

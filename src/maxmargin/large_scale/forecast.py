@@ -32,7 +32,7 @@ def forecast_approximation(estimator: Any, X: Any, y: Any, sample_weight: Any = 
     -------
     Forecast or None
         ``seconds``, ``n_support``, ``megabytes`` and ``score`` of the exact fit, ``approximate_seconds`` and
-        ``approximate_score`` of ``alternative``. None where the exact fit takes less than a minute.
+        ``approximate_score`` of ``alternative``. None if the exact fit takes less than a minute.
 
     See Also
     --------

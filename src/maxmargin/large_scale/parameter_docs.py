@@ -9,17 +9,17 @@ kernel : str, Kernel or callable, default="rbf"
 gamma, degree, coef0
     Parameters of a kernel given by name, as for :class:`~maxmargin.SVC`.
 n_components : int or "auto", default=1000
-    Number of landmarks m. ``"auto"`` doubles it until the score on held-out rows improves by no more than noise.
+    Number of landmarks m. ``"auto"`` doubles it until the score on held-out rows no longer improves significantly.
 landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
-    How they are chosen; or the landmarks themselves, as points or as indices of rows.
+    How to choose landmarks; or the landmarks themselves, as points or as row indices.
 fit_intercept : bool, default=True
-    Whether to add a constant that is not penalised.
+    Whether to fit an unpenalised intercept.
 tol : float, default=1e-3
     Stop when the relative duality gap of each output is at most this.
 cache_size : float or "auto", default="auto"
-    Megabytes for kernel values; what does not fit is recomputed in every pass. "auto" is half of the free memory.
+    Megabytes for kernel values; values that do not fit are recomputed in every pass. "auto" is half of the free memory.
 max_iter : int, default=200
-    Largest number of Newton steps, -1 for no limit.
+    Maximum number of Newton steps; -1 for no limit.
 random_state : int, RandomState, Generator or None, default=None
     Seed for the choice of landmarks. None is a fixed seed.
 landmarks_ : array or CSR matrix of shape (n_components_, n_features), or array of objects
@@ -35,20 +35,20 @@ target : str or int, optional
 n_components_, n_iter_ : int
     Landmarks and Newton steps.
 report_ : ApproximateReport
-    What the fit did, how much of the kernel the landmarks miss, and the certificate of the approximated problem.
+    The report of the fit, with an estimate of the approximation error and the certificate of the approximated problem.
 """
 )
 FEATURE_ENTRIES = entries(
     """
 n_jobs : int, optional
-    Threads; all cores when not given. The features do not depend on it.
+    Threads; all cores by default. The features do not depend on it.
 dtype : {"float32", "float64"}, optional
-    Of the features; that of X when not given.
+    dtype of the features; by default that of X.
 rows : int, default=1000
-    How many of them to use.
+    Number of rows to use.
 random_state : int, RandomState or Generator, default=0
-    Draws the rows.
+    Seed for the choice of rows.
 error : KernelError
-    Its text is a sentence.
+    Prints as a sentence.
 """
 )

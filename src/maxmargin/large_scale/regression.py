@@ -52,8 +52,8 @@ class LandmarkRegressor(RegressorMixin, LandmarkEstimator):
     def fit_stream(self, source: Any, *, target: Any = None) -> Self:
         """Fit the model to rows in batches, from a file or an iterable.
 
-        The rows are passed over several times. They are gathered in memory if they fit ``cache_size``, else in a
-        temporary file, which is removed in the end.
+        The solver reads the rows several times. They are kept in memory if they fit into ``cache_size``, otherwise in a
+        temporary file, which is removed at the end.
 
         {source, target -> self}
 

@@ -29,20 +29,20 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
     Parameters
     ----------
     features : {"random", "nystroem"}, RandomFeatures or Nystroem, default="random"
-        The map in front of the stream. ``"random"`` takes the RBF and Laplacian kernels and needs nothing of the data
-        but gamma; ``"nystroem"`` takes any kernel, and its landmarks are rows of the first batch. An object is used as
-        it is, with its own kernel, gamma, n_components and random_state.
+        The feature map. ``"random"`` accepts the RBF and Laplacian kernels and depends on the data only through gamma;
+        ``"nystroem"`` accepts any kernel, and its landmarks are rows of the first batch. An object is used unchanged,
+        with its own kernel, gamma, n_components and random_state.
     kernel : str or Kernel, default="rbf"
     gamma : float, "scale" or "auto", default="scale"
-        ``"scale"`` is that of the first batch.
+        ``"scale"`` is computed from the first batch.
     n_components : int, default=300
-        Number of features; of landmarks no more than the first batch has rows.
+        Number of features; the number of landmarks is at most the number of rows of the first batch.
     C : float, default=1.0
         Inverse strength of the regularisation, as in ``LinearSVC``.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
     class_weight : dict, "balanced" or None, default=None
     random_state : int, RandomState or None, default=0
-        Of the map.
+        Seed of the feature map.
     n_jobs : int or None, default=None
 
     Attributes
@@ -116,10 +116,10 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, stream_size: float | None = None
     ) -> Self:
-        """Learn from a batch, each row once; the next call continues from there.
+        """Update the model with one pass over a batch.
 
-        The map is fitted to the first batch, which should be large enough for gamma and the landmarks: some hundred
-        rows. A batch that is refused leaves the model as it was.
+        The map is fitted to the first batch, which should be large enough for gamma and the landmarks: a few hundred
+        rows. A batch that is refused leaves the model unchanged.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
             All possible labels; without them, new classes are added as they occur.
         sample_weight : array-like of shape (n_samples,), default=None
         stream_size : float, optional
-            The rows that C is the penalty for; see :meth:`maxmargin.LinearSVC.partial_fit`.
+            The number of rows to which C refers; see :meth:`maxmargin.LinearSVC.partial_fit`.
 
         Returns
         -------

@@ -94,8 +94,9 @@ class SVCCV(KernelClassifierSearch):
 
     {Parameters, Cs, gammas, kernel, kernel_params, cv, scoring, refit, refine}
     cells : int or None, default=None
-        Approximate: divide input space into cells of at most so many rows, and search in each of them alone. Points are
-        predicted by the model of their cell. For hundreds of thousands of rows; 2000 is a good size.
+        Approximation for large data: divide the input space into cells of at most this many rows, and search in each
+        cell separately. A point is predicted by the model of its cell. For hundreds of thousands of rows; 2000 is a
+        good size.
     {degree, coef0}
     tol, class_weight, max_iter, decision_function_shape, break_ties, random_state, multiclass, solver, fit_intercept
         As in :class:`SVC`.
@@ -107,9 +108,10 @@ class SVCCV(KernelClassifierSearch):
 
     Notes
     -----
-    With ``cells`` each cell has hyperparameters of its own. ``best_params_`` has the best mean score over the cells
-    with two classes and more, weighted by their rows; ``best_score_`` is the mean of the cells' best scores;
-    ``best_estimator_`` holds the models of the cells, each with its certificate. There is none for the whole.
+    With ``cells`` each cell has its own hyperparameters. ``best_params_`` has the best mean score over the cells with
+    at least two classes, weighted by their rows; ``best_score_`` is the mean of the cells' best scores;
+    ``best_estimator_`` contains the models of the cells, each with its certificate. There is no certificate for the
+    combined model.
 
     Data-dependent kernel parameters (``gamma="scale"``) are computed once, from all of X. With
     ``sample_weight``, models and scores are weighted; a scorer without weights gets the samples of nonzero weight.
@@ -166,7 +168,7 @@ class NuSVCCV(KernelClassifierSearch):
     Parameters
     ----------
     nus : list of float, default=None
-        Values of nu to try, in (0, 1]; None tries 0.05, 0.1, 0.2, 0.3, 0.5. One that a fold's classes do not allow is
+        Values of nu to try, in (0, 1]; None tries 0.05, 0.1, 0.2, 0.3, 0.5. A value that is infeasible in a fold is
         marked as failed.
     {gammas, kernel, kernel_params, cv, scoring, refit, refine, degree, coef0}
     tol, class_weight, max_iter, decision_function_shape, break_ties, random_state, multiclass, solver, fit_intercept

@@ -34,7 +34,7 @@ class Range:
     low, high : float
         The ends, 0 < low < high.
     count : int, default=6
-        How many values, at least 2.
+        Number of values, at least 2.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class OneClassSVMCV(OutlierMixin, KernelSearch):
     tol, max_iter, solver
         As in :class:`OneClassSVM`.
     random_state : int, RandomState or None, default=None
-        Of the points that measure volumes; None is one fixed seed.
+        Seed of the points that measure volumes; None is a fixed seed.
     {cache_size, n_jobs, max_seconds, verbose}
 
     Attributes
@@ -66,8 +66,8 @@ class OneClassSVMCV(OutlierMixin, KernelSearch):
 
     Notes
     -----
-    ``"mass_volume"`` is minus the area under the mass-volume curve for masses from 0.9 to 0.999: how much
-    of the space around the data has the scores that 90 % or more of the rows left out have (Goix 2016). It measures the
+    ``"mass_volume"`` is minus the area under the mass-volume curve for masses from 0.9 to 0.999: the volume around the
+    data whose scores are at least as high as those of 90 % or more of the held-out rows (Goix 2016). It measures the
     ranking of points, so it selects the kernel well, but nu only as far as nu affects the ranking: without labels, data
     cannot tell how many outliers there are. Up to 8 columns the space is the bounding box of X; for more it is sampled
     by rows moved by random differences of rows. ``"rejection"`` is minus the difference between nu and the fraction of

@@ -13,9 +13,9 @@ kernel : str, Kernel, callable or a list of them, default="rbf"
 kernel_params : dict of lists, default=None
     Values for other parameters of the kernel, such as ``{"degree": [2, 3], "coef0": [0, 1]}``.
 cv : int, splitter or list of splits, default=None
-    scikit-learn's; None means 5 folds, stratified where labels are scored.
+    As in scikit-learn; None means 5 folds, stratified for classification.
 scoring : str, callable or None, default=None
-    One of scikit-learn's scorers, higher being better; None is the estimator's own ``score``.
+    One of scikit-learn's scorers, where higher is better; None uses the estimator's ``score``.
 refit : bool, default=True
     Whether to fit ``best_estimator_`` to all data.
 refine : bool or int, default=False
@@ -23,17 +23,17 @@ refine : bool or int, default=False
 degree, coef0 : float, default=3, 0.0
     Fixed parameters of a kernel given by name.
 cache_size : float, default=1000
-    Megabytes for kernel values. If those of all rows do not fit, every fit computes its own.
+    Megabytes for kernel values. If the values of all rows do not fit, every fit computes its own.
 max_seconds : float or None, default=None
     Stop searching after this time and use the best cell so far. The refit may take another tenth of it.
 best_params_, best_score_, best_index_ : dict, float, int
-    The best cell, its mean score and its place in ``cv_results_``.
+    The best cell, its mean score and its index in ``cv_results_``.
 C_, epsilon_, nu_ : float
     The best values of the hyperparameters that were searched.
 gamma_ : float
     The best kernel's gamma as a number, if it has one.
 best_estimator_ : estimator
-    Fitted to all data; its ``report_`` has the certificate. Only with ``refit``.
+    Fitted to all data; its ``report_`` contains the certificate. Only with ``refit``.
 cv_results_ : dict of arrays
     As in ``GridSearchCV``, with a column ``reason`` for cells without a score.
 error_reasons_ : dict
@@ -43,7 +43,7 @@ status_ : str
 n_splits_, scorer_, refit_time_, classes_, n_features_in_
     As in ``GridSearchCV``.
 sample_weight : array-like of shape (n_samples,), default=None
-    Weights, of training and of scores; a weight of zero takes a sample out.
+    Weights for training and scoring; a weight of zero removes a sample.
 groups : array-like of shape (n_samples,), default=None
     Groups for splitters that keep them together, such as ``GroupKFold``.
 """

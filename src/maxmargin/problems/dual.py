@@ -139,7 +139,8 @@ class DualProblem:
         return self.feasible(a) if self.totals.any() else a
 
     def at_bounds(self, a: Array) -> Array:
-        """Variables that miss a bound by rounding put there: one that seems free would decide the intercept."""
+        """Move variables that miss a bound by a rounding error to that bound; otherwise they would seem free and
+        determine the intercept."""
         width = self.upper - self.lower
         reach = BOUND_ROUNDING * np.where(np.isfinite(width), width, 0.0)
         a = np.where(np.abs(a - self.lower) <= reach, self.lower, a)

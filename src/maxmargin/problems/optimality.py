@@ -29,7 +29,7 @@ SAMPLED_ROWS = 64  # rows of a larger problem whose values are checked
 
 @dataclass(frozen=True)
 class Certificate:
-    """What can be said of a solution without trusting its solver.
+    """Certificate of a solution, independent of the solver.
 
     Attributes
     ----------

@@ -79,15 +79,15 @@ class History:
     Attributes
     ----------
     problem : array of int
-        Which of several binary problems (one-vs-rest has one per class); 0 where there is one.
+        Number of the binary problem (one-vs-rest has one per class); 0 if there is only one.
     iteration : array of int
-        Iterations, or epochs of a method that goes through the rows one by one, done so far.
+        Iterations so far; for methods that process one row at a time, epochs.
     objective : array
-        Primal objective of the present iterate, to be minimised.
+        Primal objective of the current iterate, to be minimised.
     dual : array
-        Dual objective of the present multipliers, to be maximised; never above the optimum.
+        Dual objective of the current multipliers, to be maximised; never above the optimum.
     gap : array
-        objective - dual: how far the objective can be from the optimum.
+        objective - dual, an upper bound on the distance from the optimum.
     relative_gap : array
         The gap divided by the larger objective.
     margin : array
@@ -122,7 +122,7 @@ class History:
 
     @classmethod
     def deferred(cls, make: Callable[[], History]) -> History:
-        """A history that ``make`` returns when it is first read."""
+        """Create a history that ``make`` computes on first access."""
         history = object.__new__(cls)
         history.__dict__.update(_make=make, _columns={})
         return history
@@ -138,18 +138,18 @@ class History:
         seconds: float = math.nan,
         problem: int = 0,
     ) -> None:
-        """Add a record; the gap follows from the objectives. Of many records some are dropped."""
+        """Add a record; the gap follows from the objectives. Very long histories are thinned out."""
         gap = objective - dual
         self._records.append(Record(problem, iteration, objective, dual, gap, margin, n_support, seconds))
         self._columns.clear()
 
     @classmethod
     def joined(cls, histories: Iterable[History]) -> History:
-        """One history of several binary problems, numbered in the order given."""
+        """Join the histories of several binary problems, numbered in the given order."""
         return cls(record._replace(problem=k) for k, history in enumerate(histories) for record in history)
 
     def continued(self, other: History, after: int) -> History:
-        """This history, and then another whose iterations began after so many of this one."""
+        """Append another history, whose iterations continue those of this one."""
         return History([*self, *(record._replace(iteration=record.iteration + after) for record in other)])
 
     def of_problem(self, problem: int) -> History:

@@ -36,7 +36,7 @@ KEPT_MODEL = (
 
 
 class FitInterrupted(KeyboardInterrupt):
-    """Raised when Ctrl-C stops a fit; the estimator keeps the best model so far, a search its scores.
+    """Raised when Ctrl-C stops a fit; the estimator keeps the best model so far, and a search keeps its scores.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def interrupts(policy: str) -> Iterator[InterruptRequest]:
     Yields
     ------
     InterruptRequest
-        Its ``requested`` tells whether Ctrl-C was pressed during a fit, so that a loop can end.
+        Its attribute ``requested`` is true if Ctrl-C was pressed during a fit, so that a loop can end.
 
     See Also
     --------

@@ -37,14 +37,14 @@ class Solution:
     a : array
         The problem's variables (for the joint problem a matrix, one column per class).
     f : array
-        K @ coefficients, as the solver knows it.
+        K @ coefficients, as computed by the solver.
     status : Status
     n_iter : int
         Steps taken: pairs for SMO, coordinates for coordinate descent, iterations for interior points.
     fresh : bool
         Whether ``f`` was computed from ``a`` alone, in float64, after the last step.
     note : str
-        What a report should say of the way there; mostly nothing.
+        A note for the report; usually empty.
     """
 
     a: Array
@@ -56,7 +56,7 @@ class Solution:
 
 
 class Solver:
-    """One algorithm and what it accepts: a :class:`KernelSolver`, a :class:`LinearSolver`, or both.
+    """An algorithm and the problems that it accepts: a :class:`KernelSolver`, a :class:`LinearSolver`, or both.
 
     Attributes
     ----------
@@ -70,9 +70,9 @@ class Solver:
     learns : {"primal", "dual", "both"}
         Whether its unknowns in a linear problem are the d numbers of w, the n multipliers, or both.
     reads_columns : bool
-        Whether a CSC matrix serves it as well as a CSR matrix.
+        Whether it accepts CSC as well as CSR matrices.
     few_iterations : bool
-        Whether an iteration is so much work that a limit of a thousand is never the reason to stop.
+        Whether it needs so few iterations that a limit of a thousand is never reached.
     interruptible : bool
         Whether Ctrl-C and deadlines are obeyed within a run, and not only at its end.
     """
@@ -87,7 +87,7 @@ class Solver:
     interruptible: ClassVar[bool] = True
 
     def refuses(self, problem: Any) -> str | None:
-        """Why this solver cannot take the problem, and what to use instead; None if it can."""
+        """Why this solver cannot solve the problem, and what to use instead; None if it can."""
         return self.refuses_loss(problem) if isinstance(problem, PrimalProblem) else None
 
     def refuses_form(self, problem: Any) -> str | None:

@@ -41,19 +41,19 @@ ROUNDING = 1e-14  # part of the first pull below which there is only rounding
 
 @dataclass(frozen=True, kw_only=True)
 class CoordinateDescent(BlockSolver, LinearSolver):
-    """One variable at a time: for kernel problems without an intercept, and for linear problems with many columns of
-    which a row uses few, such as text.
+    """Coordinate descent on one variable at a time, for kernel problems without an intercept and for sparse linear
+    problems such as text.
 
     Parameters
     ----------
     working_set : int, default=1024
-        Of kernel problems: largest number of variables in a working set.
+        For kernel problems: maximum number of variables in a working set.
     shrinking : bool, default=True
-        Leave out multipliers that stay at a bound, or at zero.
+        Skip multipliers that stay at a bound or at zero.
     free_steps : bool, default=True
         Move all free multipliers together, by conjugate gradients, between epochs.
     penalty : float, default=0.1
-        rho of a free intercept, in units of the squared length of a typical row.
+        rho for a free intercept, relative to the squared norm of a typical row.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class CrammerSinger(KernelSolver):
     Parameters
     ----------
     working_set : int
-        Largest number of rows in a block.
+        Maximum number of rows in a block.
     """
 
     name: ClassVar[str] = "crammer_singer"

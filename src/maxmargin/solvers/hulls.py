@@ -39,7 +39,7 @@ class InseparableError(ValueError):
     Attributes
     ----------
     proof : InseparabilityProof or None
-        Two convex combinations of training rows, one of each class, that meet in the same point; ``proof.verify(X, y)``
+        Two convex combinations of training rows, one of each class, that are the same point; ``proof.verify(X, y)``
         checks it. None for the joint multiclass problem.
     rows : array or None
         ``proof.rows``: the training rows that are combined.

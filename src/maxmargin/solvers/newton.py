@@ -117,7 +117,7 @@ class _Piece:
 
 @dataclass(frozen=True)
 class Newton(LinearSolver):
-    """Newton's method, for squared losses with up to some hundred columns.
+    """Newton's method, for squared losses with up to a few hundred columns.
 
     Examples
     --------

@@ -53,7 +53,7 @@ SPARSE_SYSTEM_MAX_ROWS = 300  # of text, say: beyond, going through the rows cos
 
 
 def solvers_for(form: str, losses: Iterable[str] | None = None) -> list[str]:
-    """Names of the solvers that accept this form of problem and, of linear ones, at least one of these losses.
+    """Names of the solvers that accept this form of problem and, for linear problems, at least one of these losses.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def check_linear_solver(solver: Any, losses: Iterable[str]) -> None:
 
 
 def choose_solver(name: str, problem: DualProblem) -> tuple[KernelSolver, str]:
-    """The solver of that name for a kernel problem, or with ``"auto"`` the right one; and why."""
+    """Choose a solver for a kernel problem by name or, with ``"auto"``, by the problem; also return the reason."""
     solver = SOLVERS[KERNEL_DEFAULT] if name == "auto" else _requested(SOLVERS[name], problem)
     assert isinstance(solver, KernelSolver)
     return solver, "small working sets over kernel values in tiles suit every kernel" if name == "auto" else "asked for"
@@ -97,19 +97,19 @@ def _requested(solver: Solver, problem: DualProblem | PrimalProblem) -> Solver:
 def choose_linear_solver(
     solver: str | Solver, problem: PrimalProblem, learns: str | None = None
 ) -> tuple[LinearSolver, str]:
-    """The solver asked for, or with ``"auto"`` the right one for the problem's shape; and why.
+    """Choose a solver for a linear problem by name or, with ``"auto"``, by its shape; also return the reason.
 
     The primal has d unknowns, the dual n. Where either is small, interior points (with a squared loss and few columns
-    Newton steps) solve its square system a few times; where both are large, or a row uses few of many columns, going
-    through the rows costs least.
+    Newton steps) solve its square system a few times; where both are large, or the rows are sparse, coordinate descent
+    is cheapest.
 
     Parameters
     ----------
     solver : str or Solver
     problem : PrimalProblem
     learns : {"primal", "dual"}, optional
-        What ``dual`` asks for. Both have the same solution, so ``"auto"`` goes by the shape all the same; a solver
-        asked for by name must learn this.
+        The requested form (the parameter ``dual``). Both have the same solution, so ``"auto"`` only considers the
+        shape; a solver given by name must match.
 
     Returns
     -------

@@ -45,7 +45,7 @@ class LinearSolution:
         Iterations, or epochs of a method that goes through the rows one by one.
     history : History
     advice : str
-        What the solver itself reports about an early end; often empty.
+        Message of the solver about early termination; often empty.
     f : array of shape (n_rows,) or None
         X w, where it is known.
     made : bool

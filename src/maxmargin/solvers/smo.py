@@ -40,8 +40,8 @@ LINEAR_KERNEL_BYTES = 2e8  # for kernel values of a linear problem
 
 @dataclass(frozen=True, kw_only=True)
 class SMO(BlockSolver, LinearSolver):
-    """Pairs of variables on a working set: for every dual whose variables are tied by equalities; of linear problems,
-    for the hinge loss with a free intercept.
+    """Sequential minimal optimisation on working sets, for duals with equality constraints; for linear problems, the
+    hinge loss with a free intercept.
 
     Examples
     --------

@@ -173,7 +173,7 @@ class CountErrorsSVC(LinearClassifier, ClassifierMixin, Estimator):
     tol : float, default=1e-6
         Relative tolerance on the objective.
     max_nodes : int, default=100_000
-        Nodes after which the search stops, with the best model so far and a warning.
+        Maximum number of nodes; the search then stops with the best model so far and a warning.
     max_seconds : float or None, default=None
         The same for time.
 
@@ -187,7 +187,7 @@ class CountErrorsSVC(LinearClassifier, ClassifierMixin, Estimator):
     objective_ : float
         ``|w|^2 + C * len(error_rows_)``.
     lower_bound_ : float
-        No model has a lower objective; equals ``objective_`` when the search has ended.
+        No model has a lower objective; equals ``objective_`` if the search is complete.
     n_nodes_ : int
         Problems that the search solved or skipped.
     n_features_in_ : int

@@ -33,27 +33,27 @@ DEFAULT_KERNELS = (Normalized(Linear()), Normalized(Polynomial(degree=2)), RBF()
 MULTIPLE_KERNELS = entries(
     """
 kernels : list of Kernel or str, default=None
-    The kernels: objects of :mod:`maxmargin.kernels` (also sums, products, kernels of some columns), or names for those
-    with default parameters. None: the cosine, its square shifted by one, and the Gaussian kernel. Weights depend on
-    their scales: :class:`~maxmargin.kernels.Normalized` makes them comparable.
+    The kernels: objects of :mod:`maxmargin.kernels` (including sums, products and kernels on some columns), or names,
+    for default parameters. None means the cosine kernel, (1 + cosine)^2, and the Gaussian kernel. The weights depend on
+    the scales of the kernels: :class:`~maxmargin.kernels.Normalized` makes them comparable.
 norm : {1, 2}, default=1
-    Of the weights, which is at most one: 1 gives few kernels a weight, 2 most of them.
+    Norm of the weights, which is at most one: with 1 few kernels have a nonzero weight, with 2 most of them.
 tol : float, default=1e-3
     Stop when the relative duality gap of weights and model is at most this; also the tolerance of the last fit.
 cache_size : float, default=200
     Megabytes for the kernel matrices, one per kernel, which are computed once.
 max_iter : int, default=200
-    Largest number of weight vectors to try, -1 for no limit.
+    Maximum number of weight vectors to try; -1 for no limit.
 solver : str, default="auto"
-    Of the last fit.
+    Solver of the last fit.
 verbose : bool, default=False
     Print progress on standard error.
 kernel_weights_ : array of shape (n_kernels,)
     d.
 kernel_ : Kernel
-    The weighted sum, of the kernels with weight.
+    The weighted sum of the kernels with nonzero weights.
 report_ : KernelWeightsReport
-    The bounds of the optimum, and how the search for the weights ended.
+    The bounds on the optimum, and the status of the search.
 n_iter_ : int
     Weight vectors tried.
 """
@@ -62,20 +62,20 @@ n_iter_ : int
 
 @dataclass(frozen=True)
 class KernelWeightsReport(TextReport):
-    """What is known of learnt kernel weights.
+    """The report of learned kernel weights.
 
     Attributes
     ----------
     model : str
     status : Status
     primal_objective, dual_objective : float
-        Bounds of the optimum of all weights, from above and from below.
+        Upper and lower bound on the optimum over all weights.
     relative_gap : float
-        Their difference as a part of the larger.
+        Their difference divided by the larger one.
     n_iter : int
         Weight vectors tried.
     n_kernels, n_used : int
-        Kernels given, and those with weight.
+        Number of kernels, and of those with a nonzero weight.
     tol, seconds : float
 
     Examples
@@ -231,14 +231,14 @@ class MultipleKernelModel(KernelInput, abc.ABC):
 @documented(MULTIPLE_KERNELS)
 @parameters
 class MultipleKernelSVC(ClassifierMixin, MultipleKernelModel):
-    """Support vector classification with a sum of kernels whose weights are learnt.
+    """Support vector classification with learned weights of several kernels.
 
     Minimises over weights d >= 0 of norm |d| <= 1 the sum, over all pairs of classes p, of the optima of
 
         1/2 sum_m |w_pm|^2 / d_m + C sum_i max(0, 1 - y_i f_p(x_i)),        f_p = sum_m w_pm'phi_m + b_p
 
-    with phi_m the features of kernel m: one vector of weights for all pairs. The model is then that of :class:`SVC`
-    with the kernel sum_m d_m k_m.
+    with phi_m the features of kernel m: one vector of weights for all pairs. The model is that of :class:`SVC` with the
+    kernel sum_m d_m k_m.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ class MultipleKernelSVC(ClassifierMixin, MultipleKernelModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the weights, and fit the model.
+        """Learn the weights and fit the model.
 
         {X_train, y_labels, sample_weight -> self}
         """
@@ -303,7 +303,7 @@ class MultipleKernelSVC(ClassifierMixin, MultipleKernelModel):
         return [WeightedProblem(rows, pose.problem(y, weight[rows])) for rows, y in posed]
 
     def decision_function(self, X: Any) -> Array:
-        """Decision values, those of ``estimator_``.
+        """Decision values of ``estimator_``.
 
         {X -> decision}
         """
@@ -314,13 +314,13 @@ class MultipleKernelSVC(ClassifierMixin, MultipleKernelModel):
 @documented(MULTIPLE_KERNELS)
 @parameters
 class MultipleKernelSVR(RegressorMixin, MultipleKernelModel):
-    """Support vector regression with a sum of kernels whose weights are learnt.
+    """Support vector regression with learned weights of several kernels.
 
     Minimises over weights d >= 0 of norm |d| <= 1, and over w and b,
 
         1/2 sum_m |w_m|^2 / d_m + C sum_i max(0, |y_i - f(x_i)| - epsilon),        f = sum_m w_m'phi_m + b
 
-    with phi_m the features of kernel m. The model is then that of :class:`SVR` with the kernel sum_m d_m k_m.
+    with phi_m the features of kernel m. The model is that of :class:`SVR` with the kernel sum_m d_m k_m.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ class MultipleKernelSVR(RegressorMixin, MultipleKernelModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the weights, and fit the model.
+        """Learn the weights and fit the model.
 
         {X_train, y_values, sample_weight -> self}
         """

@@ -86,24 +86,24 @@ def patch_sklearn(names: str | Iterable[str] | None = None, *, verbose: bool = F
     Parameters
     ----------
     names : str or list of str, optional
-        Which classes: "SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", ...; all that there are by default.
+        Which classes: "SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", ...; all by default.
     verbose : bool, default=False
         Report what was replaced, by logging or on standard error.
 
     Returns
     -------
     patch : context manager
-        ``with patch_sklearn(): ...`` undoes at the end what this call did. Otherwise :func:`unpatch_sklearn` does.
+        ``with patch_sklearn(): ...`` undoes the patch at the end of the block. Otherwise call :func:`unpatch_sklearn`.
 
     Notes
     -----
-    Names in all loaded modules of scikit-learn are replaced. What another module has taken by ``from sklearn.svm import
-    SVC`` before stays scikit-learn's, which the log mentions: call this first. The change concerns the process,
-    whichever thread makes it. Fitted models are of classes of :mod:`maxmargin.svm.patching`, and can be pickled and
-    loaded whether or not anything is patched.
+    The names are replaced in all loaded modules of scikit-learn. Modules that have already executed ``from sklearn.svm
+    import SVC`` keep scikit-learn's class, which is logged: call this function first. The patch applies to the whole
+    process, in all threads. Fitted models are instances of classes in :mod:`maxmargin.svm.patching`, and can be pickled
+    and loaded with or without the patch.
 
-    Parameters and their defaults are scikit-learn's, such as ``LinearSVC(intercept_scaling=1)``; ``report_`` and our
-    own parameters come on top.
+    Parameters and their defaults are scikit-learn's, such as ``LinearSVC(intercept_scaling=1)``; ``report_`` and the
+    additional parameters of this package are available too.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def unpatch_sklearn(names: str | Iterable[str] | None = None) -> None:
     Parameters
     ----------
     names : str or list of str, optional
-        Which classes; all by default. Those that are not patched stay as they are.
+        Which classes; all by default. Classes that are not patched are ignored.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def sklearn_is_patched(name: str | None = None) -> bool:
     Parameters
     ----------
     name : str, optional
-        Of this name; of any by default.
+        Name of a class; by default any.
 
     Returns
     -------

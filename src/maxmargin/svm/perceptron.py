@@ -88,7 +88,7 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
 
     On separable data it converges to a hyperplane without training errors after at most (R / gamma)^2 updates, where R
     is the largest norm of a point and gamma the largest possible margin. On other data it stops at ``max_iter`` with a
-    warning and keeps the best hyperplane. :func:`~maxmargin.problems.separability` tells whether data are separable.
+    warning and keeps the best hyperplane. :func:`~maxmargin.separability` checks whether data are separable.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
     eta0 : float, default=1.0
         Step size. If the weights start at zero, it only scales them.
     random_state : int, RandomState or None, default=0
-        Of the order.
+        Seed of the order.
     n_iter_no_change : int, default=5
         See ``tol``.
     warm_start : bool, default=False
@@ -120,20 +120,20 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
     ----------
     classes_ : array of shape (n_classes,)
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        w; more than two classes have one each, one-vs-rest.
+        w; with more than two classes one row per class (one-vs-rest).
     intercept_ : array of shape (1,) or (n_classes,)
     converged_ : bool
         Whether no training point is on the wrong side.
     n_iter_ : int
-        Epochs, of the binary problem that took longest.
+        Epochs of the binary problem that took longest.
     mistakes_ : array of shape (1,) or (n_classes,)
         Updates for each binary problem.
     history_ : dict of arrays
-        An entry for each epoch of each binary problem, of many epochs some hundred: ``problem`` (its number),
-        ``epoch``, ``mistakes`` (its updates), ``errors`` (points on the wrong side at its end) and ``objective`` (the
-        mean of max(0, -y f) then).
+        One entry per epoch and binary problem (a few hundred entries if there are many epochs): ``problem`` (its
+        number), ``epoch``, ``mistakes`` (its updates), ``errors`` (points on the wrong side at its end) and
+        ``objective`` (the mean of max(0, -y f) then).
     report_ : PerceptronReport
-        The same in words.
+        The report of the fit.
 
     See Also
     --------
@@ -295,7 +295,7 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
 
     @all_or_nothing(copies=("_runs", "mistakes_"))
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:
-        """Learn from each point once; the next call continues from there. Convergence is not checked.
+        """Update the model with one pass over a batch of points. Convergence is not checked.
 
         Parameters
         ----------
@@ -304,7 +304,7 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), optional
-            All labels there will be; needed in the first call.
+            All possible labels; required in the first call.
 
         Returns
         -------

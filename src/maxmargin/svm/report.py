@@ -20,7 +20,7 @@ from maxmargin.runtime.validation import Array, Points
 
 @dataclass(frozen=True)
 class FitReport(TextReport):
-    """The report of a fit: what was done, and the certificate of optimality.
+    """The report of a fit, with the certificate of optimality.
 
     A fit may solve several problems (one-vs-one, one-vs-rest). Then objectives, evaluations and iterations are sums,
     as is the gap; the violation is the worst; ``margins`` has one entry per problem, and ``margin`` is the smallest.
@@ -89,8 +89,7 @@ class FitReport(TextReport):
 
     @classmethod
     def deferred(cls, fields: Callable[[], dict[str, Any]]) -> Self:
-        """A report whose fields are computed when the first of them is read: a fit of a millisecond does not wait for
-        an account that nobody may ask for."""
+        """Create a report whose fields are computed on first access, so that short fits do not wait for them."""
         report = object.__new__(cls)
         report.__dict__["_fields"] = fields
         return report
@@ -120,7 +119,7 @@ class FitReport(TextReport):
         return self.status.converged
 
     def distance_from_optimum(self) -> str:
-        """How far the model can be from the optimum, in the measure of ``tol``."""
+        """Upper bound on the distance of the model from the optimum, in the units of ``tol``."""
         gap = "" if self.kernel_valid is False else f" and the relative duality gap {self.relative_gap:.2e}"
         return f"certified violation is {self.kkt_violation:.2e} (tol={self.tol:g}){gap}"
 

@@ -44,25 +44,25 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
     estimator : classifier, optional
         With ``support_`` when fitted: ``SVC``, ``NuSVC``, or a pipeline that ends in one. ``SVC()`` by default.
     transforms : sequence of callables
-        Each takes points of shape (n, d), the support vectors, and returns n changed points of the same classes:
-        :mod:`maxmargin.invariances` has shifts, rotations, scalings, shears and thickness of images. A pipeline's
-        transforms get points as they were before its first step. Without any, the second fit is that of the support
-        vectors alone.
+        Functions that map points of shape (n, d), the support vectors, to n transformed points of the same classes:
+        :mod:`maxmargin.invariances` has shifts, rotations, scalings, shears and thickness changes of images. With a
+        pipeline, they get the points before its first step. Without transforms, the second fit uses the support vectors
+        alone.
 
     Attributes
     ----------
     first_ : classifier
         Fitted on the training set.
     estimator_ : classifier
-        Fitted on the support vectors and their copies; predictions are its own.
+        Fitted to the support vectors and their transformed copies; makes the predictions.
     n_virtual_ : int
-        Copies that it was fitted on.
+        Number of transformed copies.
     classes_ : array
     n_features_in_ : int
 
     Notes
     -----
-    ``save`` does not take it, because its transforms are functions; save ``estimator_``, which predicts the same.
+    ``save`` refuses it, because its transforms are functions. Save ``estimator_``, which makes the same predictions.
 
     References
     ----------
@@ -133,7 +133,7 @@ class VirtualSVC(MetaEstimatorMixin, ClassifierMixin, Estimator):
 
     @_has("decision_function")
     def decision_function(self, X: Any) -> Array:
-        """Decision values, those of ``estimator_``.
+        """Decision values of ``estimator_``.
 
         {X -> decision}
         """

@@ -85,8 +85,8 @@ class GaussianSeriesMap(FeatureMap):
         Returns
         -------
         error : float
-            P(order + 1, R^2), R the length of the longest row divided by sigma. It is attained by that row with itself,
-            and bounds the error for all points that are not longer.
+            P(order + 1, R^2), R the length of the longest row divided by sigma. It is attained by that row paired with
+            itself, and bounds the error for all points of smaller or equal norm.
         """
         X = check_new_points(self, X)
         with np.errstate(over="ignore"):
@@ -133,7 +133,7 @@ class GaussianBasis(FeatureMap):
     Parameters
     ----------
     sigma : float, default=1.0
-        The width of a bump, > 0.
+        The width of a basis function, > 0.
     centers : array-like of shape (n_centers,) or (n_centers, n_features), default=None
         The centres; None puts one on each distinct training point, in the order of their first appearance (two equal
         centres would only make two equal features).

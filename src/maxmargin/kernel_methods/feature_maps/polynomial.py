@@ -51,7 +51,7 @@ class PolynomialMap(FeatureMap):
     Attributes
     ----------
     gamma_ : float
-        The number that ``gamma`` came to.
+        The value of ``gamma`` that was used.
     n_output_features_ : int
         C(d + degree, degree) for d columns, or C(d + degree - 1, degree) if ``coef0`` is zero.
     n_features_in_ : int
@@ -59,8 +59,8 @@ class PolynomialMap(FeatureMap):
 
     Notes
     -----
-    Sparse points have sparse features. Where the features do not fit into memory the map is refused with their number;
-    the kernel needs d numbers a point all the same.
+    Sparse points have sparse features. If the features do not fit into memory, an error gives their number; the kernel
+    only needs the d columns of the points.
 
     Examples
     --------

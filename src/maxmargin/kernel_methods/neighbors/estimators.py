@@ -132,13 +132,13 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
         The labels, sorted.
     {kernel_, X_fit_}
     n_samples_fit_ : int
-        How many there are.
+        Number of training points.
 
     Notes
     -----
-    With ``kernel="precomputed"``, rows for new points hold k(x, x_i) and not k(x, x), which distances need and their
-    order does not. It is taken from the training points if they all have the same one, as with a normalised kernel;
-    else ``weights="distance"`` and the distances of ``kneighbors`` are refused.
+    With ``kernel="precomputed"``, rows of new points contain k(x, x_i) but not k(x, x), which is needed for distances,
+    though not for their order. If all training points have the same k(x, x), as with a normalised kernel, that value is
+    used; otherwise ``weights="distance"`` and the distances of ``kneighbors`` are refused.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
         return self
 
     def predict_proba(self, X: Any) -> Array:
-        """Shares of the votes.
+        """Fraction of votes for each class.
 
         {X_new -> probabilities}
         """
@@ -178,7 +178,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
         return votes / votes.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> Array:
-        """The label with the most votes; of equal ones the first in ``classes_``.
+        """Predict the label with the most votes; ties go to the first in ``classes_``.
 
         {X_new -> labels}
         """
@@ -193,17 +193,17 @@ class KernelKNeighborsRegressor(RegressorMixin, _KernelNeighbors):
     Parameters
     ----------
     n_neighbors : int, default=5
-        How many count.
+        Number of neighbours.
     weights : {"uniform", "distance"} or callable, default="uniform"
-        The plain mean; weights of 1 / distance (a neighbour at distance zero leaves no weight to others); or a function
-        of the array of distances that returns the weights.
+        Uniform weights; weights of 1 / distance (a neighbour at distance zero decides alone); or a function of the
+        array of distances that returns weights.
     {kernel, gamma, degree, coef0, n_jobs}
 
     Attributes
     ----------
     {kernel_, X_fit_}
     n_samples_fit_ : int
-        How many there are.
+        Number of training points.
 
     Examples
     --------

@@ -53,34 +53,34 @@ from maxmargin.svm.kernel_input import expansion_of, gram_of
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernelMethod):
     """Kernel principal component analysis, with pre-images.
 
-    A drop-in for ``sklearn.decomposition.KernelPCA`` that takes every kernel of this library, and finds pre-images
-    without learning, too.
+    A drop-in replacement for ``sklearn.decomposition.KernelPCA`` that accepts every kernel of this library, and also
+    finds pre-images without a learned regression.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of components; all of non-zero variance when not given.
+        Number of components; by default all with nonzero variance.
     {kernel, gamma, degree, coef0, kernel_params}
     alpha : float, default=1.0
-        Ridge of the regression that learns ``inverse_transform``.
+        Ridge penalty of the regression that learns ``inverse_transform``.
     fit_inverse_transform : bool, default=False
         Whether to learn it.
     eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
-        LAPACK, exact; Lanczos iterations, as exact, and faster for few components; or a random subspace with power
+        LAPACK, exact; Lanczos iterations, equally exact and faster for few components; or a random subspace with power
         iterations (Halko, Martinsson & Tropp 2011), approximate. ``"auto"`` is ``"arpack"`` for more than 200 points
         and fewer than 10 components, or no more than a fiftieth of the points; else ``"dense"``.
     tol : float, default=0
-        Relative accuracy of ``"arpack"``; zero is that of the arithmetic.
+        Relative accuracy of ``"arpack"``; zero means machine precision.
     max_iter : int, optional
-        Iterations of ``"arpack"``; ten times the number of points when not given.
+        Maximum number of iterations of ``"arpack"``; by default ten times the number of points.
     iterated_power : int or "auto", default="auto"
-        Power iterations of ``"randomized"``; ``"auto"`` is 7, or 4 when a tenth of all components is asked for.
+        Power iterations of ``"randomized"``; ``"auto"`` is 7, or 4 if at least a tenth of all components is requested.
     remove_zero_eig : bool, default=False
-        Whether components without variance leave. They do in any case when ``n_components`` is not given.
+        Whether to drop components without variance. They are always dropped if ``n_components`` is not given.
     random_state : int or RandomState, optional
         For ``"randomized"``, and the start of ``"arpack"``.
     copy_X : bool, default=True
-        Whether ``X_fit_`` is a copy. X itself is never changed.
+        Whether ``X_fit_`` is a copy. X itself is never modified.
     {n_jobs}
 
     Attributes
@@ -94,7 +94,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
         With ``fit_inverse_transform``: the projections of the training points, and the regression on them.
     {kernel_}
     gamma_ : float or None
-        The number gamma stands for.
+        The value of gamma that was used.
     eigen_solver_ : str
         The solver that was used.
 
@@ -259,7 +259,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
     ) -> Array:
         """Points whose features are near to given projections.
 
-        ``preimage(transform(X))`` takes noise off X: what lies outside the components is lost.
+        ``preimage(transform(X))`` denoises X by discarding everything outside the components.
 
         Parameters
         ----------
@@ -268,12 +268,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
         method : {"fixed_point", "ridge"}, default="fixed_point"
             Fixed-point steps, for the Gaussian kernel (Mika et al. 1999); or ``inverse_transform``.
         start : array-like of shape (n_samples, n_features), optional
-            Where fixed-point steps begin: at the training point that is nearest in feature space, when not given. There
-            may be several pre-images, and the start decides between them.
+            Starting points of the iterations; by default the nearest training point in feature space. If there are
+            several pre-images, the start determines which one is found.
         max_iter : int, default=1000
-            Fixed-point steps at most.
+            Maximum number of fixed-point steps.
         tol : float, default=1e-6
-            They end when a step is shorter than this times the width sigma of the kernel.
+            Stop when a step is shorter than this times the width sigma of the kernel.
 
         Returns
         -------

@@ -50,22 +50,21 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
     Parameters
     ----------
     basis : transformer, callable, {"polynomial", "gaussian"} or None, default=None
-        The map Phi: anything with ``fit`` and ``transform``, of which a clone is fitted, or a function of the array of
-        points. ``"polynomial"`` is ``MonomialMap(3, include_bias=True)``, ``"gaussian"`` is ``GaussianBasis()`` with a
-        bump on every training point, both of :mod:`maxmargin.kernel_methods.feature_maps`. None takes the columns as
-        they are.
+        The map Phi: a transformer, which is cloned and fitted, or a function of the array of points. ``"polynomial"``
+        is ``MonomialMap(3, include_bias=True)``, ``"gaussian"`` is ``GaussianBasis()``, with one function per training
+        point; both are in :mod:`maxmargin.kernel_methods.feature_maps`. None uses the columns unchanged.
     alpha : float, default=0.0
-        The penalty of the squared weights, >= 0; 0 is least squares.
+        Penalty on the squared weights, >= 0; 0 is least squares.
     fit_intercept : bool, default=False
-        Whether to add a constant that costs nothing. By default a constant is part of Phi where it is wanted, and is
-        penalised like the other weights, as in w = (Phi'Phi + alpha I)^-1 Phi'y.
+        Whether to add an unpenalised intercept. By default a constant, if wanted, is part of Phi and is penalised like
+        the other weights, as in w = (Phi'Phi + alpha I)^-1 Phi'y.
 
     Attributes
     ----------
     basis_ : transformer
         The fitted map.
     coef_ : array of shape (n_basis,) or (n_targets, n_basis)
-        The weights w; ``basis_.get_feature_names_out()`` tells of what, if the transformer knows.
+        The weights w, in the order of ``basis_.get_feature_names_out()``, if the transformer has this method.
     intercept_ : float or array of shape (n_targets,)
         The constant; 0 without ``fit_intercept``.
     rank_ : int
@@ -114,7 +113,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Target values.
         sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights; a weight of two is the same as giving the sample twice, for maps that do not count points.
+            Weights; a weight of two equals repeating the sample, unless the map itself depends on the number of points.
 
         {Returns, self}
         """
@@ -157,9 +156,9 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         return values.ravel() if self._single else values
 
     def blend_weights(self, X: Any) -> Array:
-        """Predictions as blends of the training targets: the matrix B with ``predict(X) = B @ y``.
+        """Weights of the training targets in each prediction: the matrix B with ``predict(X) = B @ y``.
 
-        The system is solved again for this, for every training row as a target.
+        This solves the linear system again, once per training row.
 
         {Parameters, X}
 

@@ -58,7 +58,7 @@ class RidgeMethod(MultiOutputMixin, RegressorMixin, SklearnKernelMethod):
         return values.ravel() if self._single else values
 
     def blend_weights(self, X: Any) -> Array:
-        """Predictions as blends of the training targets: the matrix B with ``predict(X) = B @ y``.
+        """Weights of the training targets in each prediction: the matrix B with ``predict(X) = B @ y``.
 
         The linear system is factorised again for this, in the time of a fit.
 
@@ -164,11 +164,12 @@ class KernelRidge(RidgeMethod):
     Parameters
     ----------
     alpha : float or array-like of shape (n_targets,), default=1.0
-        Weight of the penalty |f|^2, >= 0, one for all targets or one each. 0 interpolates, where K allows.
+        Weight of the penalty |f|^2, >= 0: one for all targets, or one per target. 0 interpolates the data if K is
+        nonsingular.
     {kernel, gamma, degree, coef0, kernel_params}
     fit_intercept : bool, default=False
-        Whether to add a constant b that is not penalised. Without it, a kernel that has no constant of its own pulls
-        predictions to zero.
+        Whether to fit an unpenalised intercept b. Without it, predictions shrink towards zero, unless the kernel
+        includes a constant.
     {n_jobs}
 
     Attributes

@@ -54,10 +54,10 @@ class KernelRidgeCV(RidgeMethod):
         The values to try, > 0; None tries 17 values from 1e-6 to 100 times the mean of k(x, x).
     {kernel, gamma, degree, coef0, kernel_params}
     fit_intercept : bool, default=False
-        Whether to add a constant b that is not penalised.
+        Whether to fit an unpenalised intercept b.
     scoring : str, callable or None, default=None
-        How to compare left-out predictions with the targets: one of scikit-learn's scorers, higher being better; None
-        is the negative mean squared error.
+        Score of the leave-one-out predictions: one of scikit-learn's scorers, where higher is better; None is the
+        negative mean squared error.
     store_cv_results : bool, default=False
         Whether to keep ``cv_results_``.
     {n_jobs}
@@ -71,8 +71,8 @@ class KernelRidgeCV(RidgeMethod):
     alphas_, scores_ : arrays of shape (n_alphas,)
         The values that were tried and their scores.
     cv_results_ : array of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
-        If asked for: squared leave-one-out errors, or, with ``scoring``, the left-out predictions. NaN for samples of
-        weight zero.
+        With ``store_cv_results=True``: squared leave-one-out errors or, with ``scoring``, the leave-one-out
+        predictions. NaN for samples of weight zero.
     dual_coef_, intercept_, X_fit_, kernel_, n_features_in_
         As in :class:`KernelRidge`.
 

@@ -22,8 +22,8 @@ from maxmargin.runtime.validation import Array, Points
 class Jaccard(ObjectKernel):
     """The Jaccard kernel of two sets, |X and Z| / |X or Z|.
 
-    Also known as the Tanimoto kernel. Points are sets or frozensets of anything that can be in one. Two empty sets are
-    equal, and so have similarity 1; an empty set and another have 0.
+    Also known as the Tanimoto kernel. Points are sets or frozensets. Two empty sets have similarity 1, an empty and a
+    nonempty set 0.
 
     Examples
     --------

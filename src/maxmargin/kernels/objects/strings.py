@@ -145,9 +145,9 @@ class Mismatch(_WordKernel):
     """The mismatch kernel of strings: common substrings of k letters, up to m mismatches.
 
     n_w(x) counts the words of x that differ from w in at most m letters (Leslie, Eskin, Cohen, Weston & Noble 2004).
-    The words w are made of the letters of the alphabet, so the values depend on its size. A letter outside it, as a
-    new string may hold one, or as N stands for an unknown base, equals itself only and is never substituted. With
-    m = 0 this is the spectrum kernel, and as there a string of fewer than k letters is similar to none.
+    The words w are made of the letters of the alphabet, so the values depend on its size. A letter outside it, for
+    example N for an unknown base, matches only itself. With m = 0 this is the spectrum kernel. A string of fewer than k
+    letters has similarity 0 to every string.
 
     Parameters
     ----------
@@ -156,8 +156,8 @@ class Mismatch(_WordKernel):
     m : int, default=1
         Letters that may differ, from 0 to k - 1.
     alphabet : str or None, default=None
-        The letters that may take each other's place. When not given, those of the training strings; in a call of the
-        kernel itself, those of all strings it is given.
+        The letters that may replace each other. By default those of the training strings; if the kernel is called
+        directly, those of all given strings.
 
     Examples
     --------

@@ -36,10 +36,10 @@ MAX_OPERATIONS_PER_CALL = 2**25  # steps of P: some hundredths of a second, so t
 class Subsequence(StringKernel):
     """The subsequence kernel of strings: common subsequences of k letters, with gaps discounted.
 
-    A subsequence need not be contiguous; its length is that of the stretch it covers, so with a small decay hardly
-    anything but words without gaps counts, and with decay 1 all subsequences count alike (Lodhi, Saunders,
-    Shawe-Taylor, Cristianini & Watkins 2002). Values grow with the strings' lengths, so that ``Normalized`` around
-    this kernel is often wanted. A string of fewer than k letters has similarity 0 to every string, itself included.
+    A subsequence need not be contiguous; its length is that of the span it covers, so with a small decay mainly
+    subsequences without gaps count, and with decay 1 all count equally (Lodhi, Saunders, Shawe-Taylor, Cristianini &
+    Watkins 2002). Values grow with the lengths of the strings, so this kernel is often combined with ``Normalized``. A
+    string of fewer than k letters has similarity 0 to every string, itself included.
 
     The cost of a value is proportional to k times the product of the two lengths.
 
@@ -48,7 +48,7 @@ class Subsequence(StringKernel):
     k : int, default=3
         Letters in a subsequence, >= 1.
     decay : float, default=0.5
-        What each letter of the stretch multiplies the weight by, 0 < decay <= 1.
+        Factor per letter of the span, 0 < decay <= 1.
 
     Examples
     --------

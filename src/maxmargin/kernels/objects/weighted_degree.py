@@ -27,7 +27,7 @@ class WeightedDegree(StringKernel):
     Parameters
     ----------
     degree : int, default=3
-        The longest word d, >= 1. A word of k letters counts 2 (d - k + 1) / (d (d + 1)).
+        Maximum length d of a word, >= 1. A word of k letters has the weight 2 (d - k + 1) / (d (d + 1)).
 
     Examples
     --------

@@ -37,7 +37,7 @@ client : distributed.Client or None, default=None
 DASK_ENTRIES = entries(
     """
 X : dask array or dataframe, list of delayed blocks, or array-like, of shape (n_samples, n_features)
-    Blocks may be arrays, tables or CSR matrices; rows in memory are cut into blocks and sent to the workers. With
+    Blocks may be arrays, tables or CSR matrices; local data are divided into blocks and sent to the workers. With
     ``kernel="precomputed"`` the square kernel matrix.
 X_new as X : dask array or dataframe, or array-like or sparse matrix, of shape (n_samples, n_features)
     Points, one per row.
@@ -49,8 +49,9 @@ sample_weight : dask array or series, or array-like, of shape (n_samples,), defa
 )
 DASK_ENTRIES["landmark_model"] = """\
 The model is that of the local estimator, with the same parameters and attributes, over the same landmarks.
-``n_components="auto"`` tries sizes on rows that the client can hold, up to 100,000. With ``kernel="precomputed"`` X is
-the square kernel matrix, in chunks of rows. ``cache_size`` and ``n_jobs`` are those of a worker."""
+``n_components="auto"`` tries several sizes on a sample of at most 100,000 rows on the client. With
+``kernel="precomputed"`` X is
+the square kernel matrix, in chunks of rows. ``cache_size`` and ``n_jobs`` apply to each worker."""
 TRAFFIC = """\
 Attributes
 ----------

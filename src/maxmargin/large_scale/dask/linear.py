@@ -38,16 +38,16 @@ SQUARED_TOL = 1e-13  # relative gap to which squared losses are solved: Newton's
 @documented(DASK_ENTRIES)
 @with_client(svm.LinearSVC, "maxmargin.LinearSVC")
 class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin before the base, for its tags
-    """Linear support vector classification of rows that lie on many computers.
+    """Linear support vector classification of rows on a Dask cluster.
 
-    Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)) as :class:`maxmargin.LinearSVC` does, and finds the same w: the
-    rows stay on their workers, which answer a few dozen questions of Newton's method. The parameters are those of
-    :class:`maxmargin.LinearSVC`. What is not supported here raises an error that says what is: ``penalty="l1"``,
+    Minimises 1/2 |w|^2 + C sum_i loss(y_i (w'x_i + b)) like :class:`maxmargin.LinearSVC`, and finds the same w. The
+    rows stay on their workers; Newton's method takes a few dozen map-reduce steps. The parameters are those of
+    :class:`maxmargin.LinearSVC`. The following raise an error that names the alternative: ``penalty="l1"``,
     ``multi_class="crammer_singer"``, ``dual=True``, solvers other than ``"newton"``, a hard margin, ``monotonic_cst``,
-    ``coef_bounds``, and ``calibration``: probabilities are learnt afterwards, by scikit-learn's
-    ``CalibratedClassifierCV`` on rows that were not used here. ``n_jobs`` are threads of a worker. Nothing is drawn at
-    random. The squared hinge is solved to the last digits, since Newton's last step costs next to nothing; the hinge
-    ends at ``tol``.
+    ``coef_bounds``, and ``calibration``. For probabilities, use scikit-learn's ``CalibratedClassifierCV`` on held-out
+    rows. ``n_jobs`` is the number of threads per worker. The fit is deterministic. With the squared hinge loss the
+    solution is accurate to machine precision, because the last Newton step is cheap; with the hinge loss it is accurate
+    to ``tol``.
 
     See Also
     --------
@@ -120,19 +120,19 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[LinearSVC]:
-        """Models for several values of C, each started from the solution for the next smaller one.
+        """Fit models for several values of C, each with a warm start from the next smaller one.
 
         Parameters
         ----------
         X, y, sample_weight
-            As for ``fit``; a collection that is not held on the workers (``X.persist()``) is computed for each C.
+            As for ``fit``; a collection that is not kept on the workers (``X.persist()``) is recomputed for each C.
         Cs : array-like
-            Values of C; the models come in their order.
+            Values of C; the models are returned in this order.
 
         Returns
         -------
         list of LinearSVC
-            One fitted model for each C, with the other parameters of this one, which itself stays as it is.
+            One fitted model per C, with the other parameters of this estimator. The estimator itself is not modified.
 
         Examples
         --------

@@ -110,7 +110,7 @@ class LandmarksOnCluster(ClusterEstimator, abc.ABC):
 @documented(DASK_ENTRIES)
 @with_client(large_scale.NystroemSVC, "maxmargin.large_scale.NystroemSVC")
 class NystroemSVC(ClusterClassifier, LandmarksOnCluster, large_scale.NystroemSVC):
-    """Support vector classification with a kernel, of rows that lie on many computers.
+    """Support vector classification with a kernel, for rows on a Dask cluster.
 
     {landmark_model}
 
@@ -148,7 +148,7 @@ class RegressionSummaries:
 @documented(DASK_ENTRIES)
 @with_client(large_scale.NystroemSVR, "maxmargin.large_scale.NystroemSVR")
 class NystroemSVR(RegressionSummaries, LandmarksOnCluster, large_scale.NystroemSVR):
-    """Support vector regression with a kernel, of rows that lie on many computers.
+    """Support vector regression with a kernel, for rows on a Dask cluster.
 
     {landmark_model}
 
@@ -172,7 +172,7 @@ class NystroemSVR(RegressionSummaries, LandmarksOnCluster, large_scale.NystroemS
 @documented(DASK_ENTRIES)
 @with_client(large_scale.NystroemRidge, "maxmargin.large_scale.NystroemRidge")
 class NystroemRidge(RegressionSummaries, LandmarksOnCluster, large_scale.NystroemRidge):
-    """Kernel ridge regression on landmarks, of rows that lie on many computers.
+    """Kernel ridge regression with landmarks, for rows on a Dask cluster.
 
     {landmark_model}
 

@@ -56,12 +56,12 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
     coef0, degree : float, optional
         Parameters of a kernel given by name; 1 and 3 when not given.
     kernel_params : dict, optional
-        Keyword arguments for a kernel that is a function; or gamma, coef0 and degree in another place.
+        Keyword arguments for a kernel that is a function; or gamma, coef0 and degree.
     n_components : int, default=100
         Number of landmarks m. There are fewer if X has fewer distinct rows, and fewer features than landmarks if the
         feature space has fewer dimensions.
     random_state : int, RandomState or Generator, optional
-        Chooses the landmarks.
+        Seed for the choice of landmarks.
     {n_jobs}
     landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
         How to choose landmarks: random rows; centres of clusters, for vectors; by ridge leverage scores or randomly
@@ -174,7 +174,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         Returns
         -------
         features : ndarray of shape (n_samples, n_features_out)
-            float32 if the points are float32, float64 otherwise, unless ``dtype`` says which.
+            float32 if the points are float32, float64 otherwise, unless ``dtype`` is given.
         """
         X = self._new_points(X)
         n, m = X.shape[0], self.components_.shape[0]
@@ -199,12 +199,13 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
         return check_finite(out)
 
     def kernel_error(self, X: Any, rows: int = 1000, random_state: Any = 0) -> KernelError:
-        """How far the inner products of the features are from the kernel, on some rows that are no landmarks.
+        """Estimate the approximation error of the kernel on rows that are not landmarks.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or a list of objects
-            Points, like the training points, or better others; for a precomputed kernel, its training matrix.
+            Points from the same distribution as the training points, preferably new ones; for a precomputed kernel, the
+            training matrix.
         {rows, random_state}
 
         {Returns, error}

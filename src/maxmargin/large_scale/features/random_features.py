@@ -61,8 +61,8 @@ TURN = 2.0 * np.pi
 class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Random Fourier features, which approximate a stationary kernel.
 
-    Cheaper than :class:`Nystroem` for each feature, and it needs no data; but it takes more features for the same
-    error, and only kernels of x - z.
+    A random feature is cheaper than one of :class:`Nystroem` and does not depend on the data, but more of them are
+    needed for the same error, and the kernel must be a function of x - z.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     gamma : float, "scale" or "auto", optional
         Parameter of a kernel given by name; 1 / n_features when not given.
     method : {"fourier", "orthogonal"}, default="fourier"
-        Independent frequencies, or orthogonal ones, which make the error smaller (RBF kernels only).
+        Independent frequencies, or orthogonal ones, which reduce the error (RBF kernels only).
     random_state : int, RandomState or Generator, optional
-        Draws the frequencies.
+        Seed of the frequencies.
     {n_jobs, dtype}
 
     Attributes
@@ -84,9 +84,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     frequencies_ : ndarray of shape (ceil(n_components / 2), n_features)
         w, one per row.
     phase_ : float
-        Of the last frequency if n_components is odd.
+        Phase of the last frequency if n_components is odd.
     scale_ : float
-        sqrt(2 k(0) / n_components), the size of a wave.
+        sqrt(2 k(0) / n_components), the amplitude of a feature.
     kernel_ : Kernel
         The kernel with its resolved parameters.
 
@@ -129,7 +129,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training points: the number of columns, and what ``gamma="scale"`` needs.
+            Training points, which determine the number of columns and ``gamma="scale"``.
         {y_ignored}
 
         {Returns, self}
@@ -158,7 +158,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         Returns
         -------
         features : ndarray of shape (n_samples, n_components)
-            float32 if the points are float32, float64 otherwise, unless ``dtype`` says which.
+            float32 if the points are float32, float64 otherwise, unless ``dtype`` is given.
         """
         X = check_new_points(self, X)
         return self._features(X, np.dtype(self.dtype or X.dtype))
@@ -193,7 +193,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         return check_finite(out)
 
     def kernel_error(self, X: Any, rows: int = 1000, random_state: Any = 0) -> KernelError:
-        """How far the inner products of the features are from the kernel, on some rows.
+        """Estimate the approximation error of the kernel on some rows.
 
         {X, rows, random_state -> error}
         """

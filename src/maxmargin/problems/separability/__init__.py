@@ -23,10 +23,10 @@ class Separability:
     separable : bool
     w : array of shape (n_features,) or None
     b : float or None
-        Where separable: y (w'x + b) >= 1 for every row as computed in float64, with some room for rounding; y is +1 for
+        If separable: y (w'x + b) >= 1 for every row, computed in float64 with an allowance for rounding; y is +1 for
         ``classes[1]``.
     proof : InseparabilityProof or None
-        Where not.
+        If not separable.
     classes : tuple
         The two labels.
     n_samples : int
@@ -54,7 +54,7 @@ class Separability:
 
     @property
     def margin(self) -> float:
-        """2 / \\|w\\| of the hyperplane found, which need not be the widest; 0 where there is none."""
+        """2 / \\|w\\| of the hyperplane, which need not have the widest margin; 0 if there is none."""
         if self.w is None:
             return 0.0
         largest = float(np.abs(self.w).max())  # a square of w may overflow
@@ -97,11 +97,11 @@ def separability(X: Any, y: Any, *, fit_intercept: bool = True) -> Separability:
     ValueError
         If y does not have two classes, or X is not a table of finite numbers.
     ArithmeticError
-        If the classes are so close that neither a hyperplane nor a proof stands up to the rounding of float64.
+        If the classes are so close that rounding in float64 invalidates both a hyperplane and a proof.
 
     Notes
     -----
-    Classes whose hulls touch in a single point are not separable: a margin of one needs a distance.
+    Classes whose convex hulls touch in a single point are not separable.
 
     Examples
     --------

@@ -34,16 +34,16 @@ class InseparabilityProof:
     weights_positive, weights_negative : arrays
         Their weights, none negative. Those of each class sum to one; without an intercept, those of both together.
     positive, negative : object
-        The labels of the two classes; None where one side is several classes, or where labels are not known.
+        The labels of the two classes; None if one side consists of several classes, or if the labels are unknown.
     point : array of shape (n_features,) or None
         The common point; None in the feature space of a kernel.
     residual : float
-        The distance of the two sums, relative to the size of the data: the largest difference in any column, in parts
-        of that column's range (without an intercept, of its largest value). With a kernel, the distance in feature
-        space, in parts of the longest vector there; since kernel values are squares, 1e-8 is rounding.
+        The distance between the two combinations, relative to the scale of the data: the largest difference in any
+        column, divided by the column's range (without an intercept, by its largest absolute value). With a kernel, the
+        distance in feature space divided by the largest norm; since kernel values are squares, 1e-8 is rounding.
     fit_intercept : bool
     kernel : Kernel or None
-        The kernel whose feature space this is about; None for the space of X itself.
+        The kernel of the feature space; None for the input space.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class InseparabilityProof:
         return np.concatenate((self.weights_positive, self.weights_negative))
 
     def verify(self, X: Any, y: Any) -> float:
-        """Find out from the data, and from nothing else, whether this is a proof.
+        """Check the proof against the data.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class InseparabilityProof:
         Returns
         -------
         residual : float
-            As the attribute, computed anew.
+            The attribute of the same name, recomputed.
 
         Raises
         ------

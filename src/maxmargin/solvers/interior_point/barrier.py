@@ -49,8 +49,8 @@ def _diverged(run: Run, beta: Array, w: Array, squares: float) -> Status | None:
 class Barrier(KernelSolver, LinearSolver):
     """Interior-point method: ten to thirty iterations for any C, epsilon and scale of the columns.
 
-    Memory grows with the square of the number of columns, or of rows if they are fewer; of kernel problems with the
-    square of the number of rows, which may be a few thousand.
+    Memory grows with the square of the number of columns, or of rows if there are fewer. For kernel problems it grows
+    with the square of the number of rows, which is limited to a few thousand.
 
     Examples
     --------

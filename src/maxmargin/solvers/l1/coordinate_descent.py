@@ -216,7 +216,7 @@ class L1CoordinateDescent(LinearSolver):
     first : int, default=128
         Columns of the first working set.
     square : int, default=3000
-        Columns up to which their square matrix is formed; above, the steps are one-dimensional.
+        Maximum number of columns for which a square matrix is formed; with more, the steps are one-dimensional.
 
     Examples
     --------

@@ -167,9 +167,9 @@ class StochasticSubgradient(LinearSolver):
         Length of step t = 1, 2, ...: 1/t, a constant, or a function of t. None is 1 / (t + t_0), with t_0 such that the
         first step changes the margin of its own row by about one.
     average : bool, default=True
-        Give the weighted average of the iterates instead of the last one.
+        Return the weighted average of the iterates instead of the last one.
     order : {"random", "cyclic"}, default="random"
-        Draw a row at random for each step, or take the rows in turn.
+        Whether each step uses a random row, or the rows in turn.
 
     Examples
     --------
@@ -211,13 +211,13 @@ class Pegasos(LinearSolver):
     Parameters
     ----------
     batch_size : int, default=1
-        Rows a step.
+        Number of rows per step.
     project : bool, default=True
         Project w onto the ball that contains the optimum.
     average : bool, default=True
-        Give the weighted average of the iterates instead of the last one.
+        Return the weighted average of the iterates instead of the last one.
     order : {"random", "cyclic"}, default="random"
-        Draw rows at random for each step, or take them in turn.
+        Whether each step uses random rows, or the rows in turn.
 
     Examples
     --------

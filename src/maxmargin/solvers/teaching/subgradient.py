@@ -116,7 +116,7 @@ class Subgradient(LinearSolver):
         Length of step t = 1, 2, ...: 1/t (lambda is 1 in the objective as stated here), a constant, or a function of t.
         None is 1/t for the hinge, and 1 / L for the squared hinge, L being its largest curvature.
     average : bool, default=False
-        Give the weighted average of the iterates, which helps with constant steps.
+        Return the weighted average of the iterates, which helps with constant steps.
 
     Examples
     --------

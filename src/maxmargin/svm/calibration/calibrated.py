@@ -58,19 +58,19 @@ _ONE: dict[str, Callable[[Array, Array, Array], Any]] = {
 
 
 def agreeing(p: Array, codes: Array) -> Array:
-    """The nearest probabilities whose largest entry is that of the given class.
+    """Return the nearest probabilities whose largest entry is that of the given class.
 
     Parameters
     ----------
     p : array of shape (n, k)
-        Probabilities. Not changed.
+        Probabilities; not modified.
     codes : array of int, shape (n,)
         The predicted classes.
 
     Returns
     -------
     array of shape (n, k)
-        The largest entry of each row is that of its code, and it is the only one.
+        The unique largest entry of each row is that of its code.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def agreeing(p: Array, codes: Array) -> Array:
 
 
 def couple(r: Array, present: Array) -> Array:
-    """Probabilities of the classes from probabilities of the pairs.
+    """Combine probabilities of pairs of classes into probabilities of the classes.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def couple(r: Array, present: Array) -> Array:
         For each pair (i, j), i < j, in the order of :func:`maxmargin.svm.models.multiclass.pairs`: the probability of
         i.
     present : array of bool, shape (k,)
-        The classes that there are; the others have probability 0.
+        The classes that occur; the others have probability 0.
 
     Returns
     -------
@@ -155,23 +155,23 @@ def couple(r: Array, present: Array) -> Array:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How a classifier's decision values become probabilities.
+    """Fitted map from decision values to probabilities.
 
     Attributes
     ----------
     method : {"sigmoid", "isotonic", "temperature"}
     kind : {"binary", "pairs", "classes"}
-        What there is a decision value of.
+        The meaning of the decision values.
     maps : list
-        One per decision value, or one for all classes (temperature); None for a value that was decided in advance.
+        One per decision value, or one for all classes (temperature); None for a constant value.
     n_folds : int
-        Models were trained without each of these parts of the rows, to learn from unbiased values.
+        Number of folds; each was held out from training to get unbiased decision values.
     n_samples : int
-        Rows with such a value.
+        Number of rows with such a value.
     log_loss : float
-        Mean of -log p of the true class over those rows, by their weights. (NaN if there is none.)
+        Weighted mean of -log p of the true class over these rows; NaN if there are none.
     note : str
-        What was done about classes of few rows; often empty.
+        Note about classes with few rows; often empty.
 
     Examples
     --------

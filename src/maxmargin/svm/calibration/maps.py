@@ -54,7 +54,7 @@ from maxmargin.runtime.validation import Array
 MAP_ENTRIES = entries(
     """
 values : array of shape (n,)
-    Decision values of rows that the model was not trained on.
+    Decision values of held-out rows.
 positive : array of bool, shape (n,)
     Which rows are of the positive class.
 weight : array of shape (n,)
@@ -118,7 +118,7 @@ def fit_sigmoids(values: Sequence[Array], positive: Sequence[Array], weight: Seq
 
 @documented(MAP_ENTRIES)
 def fit_sigmoid(values: Array, positive: Array, weight: Array) -> SigmoidMap:
-    """The sigmoid of least cross-entropy with Platt's targets.
+    """Fit the sigmoid with the smallest cross-entropy, using Platt's targets.
 
     {Parameters, values, positive, weight}
 
@@ -140,12 +140,12 @@ def fit_sigmoid(values: Array, positive: Array, weight: Array) -> SigmoidMap:
 
 @dataclass(frozen=True)
 class IsotonicMap:
-    """A function that does not fall: straight lines between knots, constant beyond them.
+    """A nondecreasing function: linear between knots, constant beyond them.
 
     Attributes
     ----------
     knots : array of shape (m,)
-        Decision values, rising.
+        Decision values, in increasing order.
     levels : array of shape (m,)
         The probabilities there.
 
@@ -170,7 +170,7 @@ class IsotonicMap:
 
 @documented(MAP_ENTRIES)
 def fit_isotonic(values: Array, positive: Array, weight: Array) -> IsotonicMap:
-    """The isotonic regression of the labels on the decision values.
+    """Fit an isotonic regression of the labels on the decision values.
 
     {Parameters, values, positive, weight}
 
@@ -244,13 +244,12 @@ def _derivatives(scores: Array, own: Array, weight: Array, slope: float) -> tupl
 
 @documented(MAP_ENTRIES)
 def fit_temperature(scores: Array, codes: Array, weight: Array) -> TemperatureMap:
-    """The temperature of least cross-entropy.
+    """Fit the temperature with the smallest cross-entropy.
 
     Parameters
     ----------
     scores : array of shape (n,) or (n, k)
-        Decision values, positive for code 1; or one score per class. Of rows that the model was not trained
-        on.
+        Decision values, positive for code 1; or one score per class. Held-out rows only.
     codes : array of int, shape (n,)
         The class of each row.
     {weight}

@@ -43,7 +43,8 @@ class SVC(KernelClassifier):
     ----------
     C : float, default=1.0
         Inverse strength of the regularisation, > 0: the penalty of slack. A large C gives a narrow margin with few
-        training errors, a small C a wide margin. ``inf`` is a hard margin, an error if the classes cannot be separated.
+        training errors, a small C a wide margin. ``inf`` requires a hard margin, and raises an error if the classes are
+        not separable.
     {kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter}
     {decision_function_shape, break_ties, random_state}
     multiclass : {"ovo", "ovr", "crammer_singer"}, default="ovo"

@@ -72,7 +72,7 @@ class OneClassSVM(RegionMixin, UpdateMixin, KernelSVM):
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Find the region of the training points.
+        """Fit the region to the training points.
 
         {X_train, y_ignored, sample_weight -> self}
         """

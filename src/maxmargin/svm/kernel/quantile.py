@@ -35,9 +35,9 @@ class QuantileSVR(KernelRegressor):
     C : float, default=1.0
         Penalty of the errors, > 0.
     non_crossing : bool, default=False
-        Whether predicted quantiles of a point are brought into order. Each q has its own function, and two of them may
-        cross where there are few data. The values of a point are then sorted, so that the k-th smallest belongs to the
-        k-th smallest q; that never takes them further from the true quantiles, on average over the quantiles.
+        Whether to sort the predicted quantiles of each point. Each q has its own function, and two of them may cross
+        where data are scarce. After sorting, the k-th smallest value belongs to the k-th smallest q; on average over
+        the quantiles this never moves them away from the true quantiles.
     {kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, solver, fit_intercept, n_jobs}
     {max_seconds, warm_start}
 
@@ -51,8 +51,8 @@ class QuantileSVR(KernelRegressor):
 
     Notes
     -----
-    All quantiles share their kernel values. For many rows and a linear function there is
-    ``LinearSVR(loss="pinball", quantile=0.9)``.
+    All quantiles share their kernel values. For a linear model on many rows use ``LinearSVR(loss="pinball",
+    quantile=0.9)``.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class QuantileSVR(KernelRegressor):
         return values[:, 0] if np.ndim(self.quantiles) == 0 else values
 
     def compile_predictor(self) -> Predictor:
-        """The fitted model as a compiled function of one row or of several, without per-call validation.
+        """Compile the fitted model into a fast function of one or several rows, without validation.
 
         Returns
         -------
@@ -119,8 +119,8 @@ class QuantileSVR(KernelRegressor):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The fraction of the pinball loss that the model explains, averaged over the quantiles.
 
-        One minus its loss over that of the best constant: 1 for a perfect prediction, 0 for the targets' own quantile
-        (:func:`sklearn.metrics.d2_pinball_score`).
+        One minus the ratio of its loss to that of the best constant: 1 for a perfect prediction, 0 for a constant
+        quantile (:func:`sklearn.metrics.d2_pinball_score`).
 
         {X, y, sample_weight -> score}
         """

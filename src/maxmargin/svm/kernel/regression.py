@@ -133,7 +133,7 @@ class SVR(UpdateMixin, KernelRegressor):
     ----------
     {kernel, degree, gamma, coef0, tol}
     C : float, default=1.0
-        Penalty of an error outside the tube, > 0; ``inf`` demands that every point lies inside it.
+        Penalty of an error outside the tube, > 0; with ``inf`` every point must lie inside it.
     epsilon : float, default=0.1
         Half the width of the tube inside which errors cost nothing.
     {shrinking, cache_size, verbose, max_iter, solver, fit_intercept, n_jobs, max_seconds, warm_start}
@@ -192,7 +192,7 @@ class NuSVR(UpdateMixin, KernelRegressor):
         alpha - alpha* of each support vector.
     {coef_, intercept_, n_iter_, fit_status_, kernel_, report_, history_}
     epsilon_ : float or array of shape (n_targets,)
-        Half the width of the tube that was found.
+        Half the width of the fitted tube.
 
     Examples
     --------

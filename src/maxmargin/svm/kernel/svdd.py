@@ -28,7 +28,7 @@ class SVDD(RegionMixin, KernelSVM):
 
     Minimises R^2 + C sum_i max(0, |phi(x_i) - c|^2 - R^2) over the centre c and the radius R. With a kernel for which
     k(x, x) is the same for all x (RBF, Laplacian, any normalised kernel) the region is that of :class:`OneClassSVM`
-    with the same ``nu``; with others, such as the linear kernel, it is another one: a ball, not a halfspace.
+    with the same ``nu``; with other kernels, such as the linear one, it differs: a ball, not a halfspace.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class SVDD(RegionMixin, KernelSVM):
         In (0, 1]: an upper bound on the fraction of training points outside the ball and a lower bound on the fraction
         of support vectors.
     C : float, default=None
-        Penalty of points outside, as an alternative to ``nu``, which is then 1 / (C n). ``C >= 1`` (``inf`` too) allows
-        no point outside.
+        Penalty of points outside, as an alternative to ``nu``, which is then 1 / (C n). With ``C >= 1`` (also ``inf``)
+        no point may lie outside.
     {kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, solver, n_jobs, max_seconds}
     {warm_start}
 
@@ -56,7 +56,7 @@ class SVDD(RegionMixin, KernelSVM):
 
     Notes
     -----
-    ``report_`` and its duality gap are about n nu / 2 times n nu R^2 + sum_i max(0, |phi(x_i) - c|^2 - R^2), which has
+    ``report_`` and its duality gap refer to n nu / 2 times n nu R^2 + sum_i max(0, |phi(x_i) - c|^2 - R^2), which has
     the same solution. A point exactly on the sphere counts as inside.
 
     Examples
@@ -101,7 +101,7 @@ class SVDD(RegionMixin, KernelSVM):
     @all_or_nothing
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Find the ball of the training points.
+        """Fit the ball to the training points.
 
         Parameters
         ----------

@@ -47,27 +47,27 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     Parameters
     ----------
     penalty : {"l2", "l1"}, default="l2"
-        1/2 |w|^2, or |w|_1, with which many coefficients are exactly zero (squared hinge, one-vs-rest).
+        1/2 |w|^2, or |w|_1, which makes many coefficients exactly zero (squared hinge and one-vs-rest only).
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         max(0, 1 - m)^2 or max(0, 1 - m) of the margin m = y (w'x + b).
     {dual, tol}
     C : float, default=1.0
-        Penalty of slack, > 0; ``inf`` is a hard margin, an error if the classes cannot be separated.
+        Penalty of slack, > 0; ``inf`` requires a hard margin, and raises an error if the classes are not separable.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         One-vs-rest, or the joint problem of Crammer and Singer (hinge loss, its own solver).
     fit_intercept : bool, default=True
     intercept_scaling : float or None, default=None
         None leaves the intercept unpenalised. A number s penalises it as scikit-learn does: the term 1/2 (b/s)^2 is
-        added to the objective. The joint problem only has that form, and takes None for 1.
+        added to the objective. The joint problem always penalises the intercept, and treats None as 1.
     class_weight : dict, "balanced" or None, default=None
-        Factor of C for each class. In one-vs-rest the factor of a class applies in its own binary problem only, as in
-        scikit-learn.
+        Factor of C for each class. In one-vs-rest the factor of a class applies only in the binary problem of that
+        class, as in scikit-learn.
     {verbose, random_state, max_iter}
     solver : str or solver object, default="auto"
         ``"barrier"``, ``"newton"`` (squared hinge), ``"coordinate_descent"``, ``"smo"``, ``"qp_primal"``,
         ``"qp_dual"``, ``"subgradient"``, ``"stochastic_subgradient"``, ``"pegasos"``, or an object of
-        :mod:`maxmargin.solvers` with options of its own, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses by the
-        shape of X; ``report_`` says which and why.
+        :mod:`maxmargin.solvers` with options, such as ``Pegasos(batch_size=16)``. ``"auto"`` chooses by the shape of X;
+        ``report_`` says which and why.
     {n_jobs, max_seconds, warm_start}
     calibration : {None, "sigmoid", "isotonic", "temperature"}, default=None
         How decision values become probabilities, as in :class:`maxmargin.SVC`; None means no ``predict_proba``.
@@ -170,20 +170,20 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[Self]:
-        """Models for several values of C, each started from the solution for the next smaller one.
+        """Fit models for several values of C, each with a warm start from the next smaller one.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         Cs : array-like
-            Values of C; the models come in their order.
+            Values of C; the models are returned in this order.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
         -------
         list of LinearSVC
-            One fitted model per C, with the other parameters of this estimator, which itself is not changed.
+            One fitted model per C, with the other parameters of this estimator. The estimator itself is not modified.
 
         Examples
         --------

@@ -29,7 +29,7 @@ def l1_min_c(
     fit_intercept: bool = True,
     intercept_scaling: float | None = None,
 ) -> float:
-    """The largest C at which a linear classifier with an L1 penalty still has no weights.
+    """Compute the largest C for which all coefficients of an L1-penalised linear classifier are zero.
 
     Parameters
     ----------
@@ -38,17 +38,17 @@ def l1_min_c(
     y : array-like of shape (n_samples,)
         Labels.
     loss : {"squared_hinge", "log"}, default="squared_hinge"
-        The loss: of ``LinearSVC``, or of scikit-learn's ``LogisticRegression``.
+        The loss of ``LinearSVC``, or that of scikit-learn's ``LogisticRegression``.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     intercept_scaling : float, optional
-        The scale of a penalised intercept; by default the intercept of the squared hinge loss is free, as that of
-        ``LinearSVC`` is, and that of "log" penalised with scale 1.
+        Scale of a penalised intercept. By default the intercept is free for the squared hinge loss, as in
+        ``LinearSVC``, and penalised with scale 1 for "log".
 
     Returns
     -------
     C : float
-        With any larger C the model has at least one weight.
+        With any larger C at least one coefficient is nonzero.
 
     Examples
     --------

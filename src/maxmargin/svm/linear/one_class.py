@@ -36,9 +36,8 @@ from maxmargin.svm.models.region import RegionMixin
 class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
     """Linear one-class support vector machine for outlier detection.
 
-    The same problem as ``OneClassSVM(kernel="linear")``, for any number of rows. Together with a feature map of
-    :mod:`maxmargin.kernel_methods.feature_maps` (or ``sklearn.kernel_approximation``) it describes regions of other
-    shapes.
+    Solves the same problem as ``OneClassSVM(kernel="linear")``, for any number of rows. Combine it with a feature map
+    such as :class:`~maxmargin.Nystroem` for regions of other shapes.
 
     Parameters
     ----------
@@ -47,8 +46,8 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
         fraction of support vectors.
     {tol, max_iter, random_state, verbose}
     solver : str or solver object, default="auto"
-        ``"barrier"`` or ``"coordinate_descent"``, or an object with options of its own. ``"auto"`` chooses by the shape
-        of X; ``report_`` says which and why.
+        ``"barrier"`` or ``"coordinate_descent"``, or a solver object with options. ``"auto"`` chooses by the shape of
+        X; ``report_`` says which and why.
     {n_jobs, max_seconds, warm_start}
 
     Attributes
@@ -64,7 +63,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
 
     Notes
     -----
-    A point exactly on the boundary counts as inside. If every halfspace with that many points contains the origin, the
+    A point exactly on the boundary counts as inside. If every halfspace with enough points contains the origin, the
     model is constant: w and rho are zero, every point is inside, and a warning is issued.
 
     See Also
@@ -92,7 +91,7 @@ class LinearOneClassSVM(RegionMixin, LinearFunction, LinearEstimator):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearOneClassSVM:
-        """Find the halfspace of the training points.
+        """Fit the halfspace to the training points.
 
         {X, y_ignored, sample_weight -> self}
         """

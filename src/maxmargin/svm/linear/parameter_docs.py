@@ -36,14 +36,14 @@ max_iter : int, default=1000
 warm_start : bool, default=False
     Start from the solution of the last fit. The barrier method gains only if the start is already optimal.
 monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
-    Whether the function rises with a feature (1), falls with it (-1), or either (0): the sign of its coefficient. A
-    dict is by the column's name. As in scikit-learn, for two classes the function is that of ``classes_[1]``, and more
-    are refused.
+    Constraint on the sign of each coefficient: 1 for increasing, -1 for decreasing, 0 for no constraint. A dict maps
+    column names to signs. As in scikit-learn, with two classes the constraint refers to ``classes_[1]``, and more than
+    two classes are refused.
 coef_bounds : tuple, list or None, default=None
-    Bounds of the coefficients: a tuple (lower, upper) of numbers or of one number per feature, or a list of one pair
-    (low, high) per feature; None or infinity where there is no bound. They hold for every row of ``coef_``. Like
-    ``monotonic_cst`` they are constraints of the problem, not a cut afterwards: the solution is optimal among all
-    coefficients inside. ``solver="barrier"`` takes them, which ``"auto"`` chooses.
+    Bounds on the coefficients: a tuple (lower, upper) of numbers or of arrays with one number per feature, or a list
+    with one pair (low, high) per feature; None or infinity means no bound. They apply to every row of ``coef_``. Like
+    ``monotonic_cst`` they are constraints of the problem, not a clipping of its solution: the solution is optimal among
+    all coefficients within the bounds. Only ``solver="barrier"`` supports them; ``"auto"`` chooses it.
 history_ : History
     Objectives, gap, 2 / |w|, support vectors and time at each iteration.
 """

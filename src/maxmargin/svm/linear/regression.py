@@ -57,9 +57,9 @@ class LinearSVR(PredictorMixin, RegressorMixin, LinearEstimator):
     fit_intercept : bool, default=True
     {intercept_scaling, dual, verbose, random_state, max_iter}
     solver : str or solver object, default="auto"
-        ``"barrier"``, ``"newton"`` (squared loss), ``"coordinate_descent"``, or an object with options of its own, such
-        as :class:`~maxmargin.solvers.CoordinateDescent`. ``"auto"`` chooses by the shape of X and
-        the loss; ``report_`` says what, and why.
+        ``"barrier"``, ``"newton"`` (squared loss), ``"coordinate_descent"``, or a solver object with options, such as
+        :class:`~maxmargin.solvers.CoordinateDescent`. ``"auto"`` chooses by the shape of X and the loss; ``report_``
+        says which and why.
     {n_jobs, max_seconds, warm_start}
     quantile : float, default=0.5
         q of the pinball loss, between 0 and 1, both excluded.

@@ -105,7 +105,7 @@ class PredictorMixin:
     intercept_: Any
 
     def compile_predictor(self) -> Predictor:
-        """The fitted model as a compiled function of one row or of several, without per-call validation.
+        """Compile the fitted model into a fast function of one or several rows, without validation.
 
         Returns
         -------
