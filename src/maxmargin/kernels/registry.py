@@ -9,36 +9,32 @@ import functools
 from typing import Any
 
 from maxmargin.kernels.base import Kernel
-from maxmargin.kernels.distance import RBF, Laplacian, Matern, Periodic, RationalQuadratic
-from maxmargin.kernels.dot import ArcCosine, Linear, Polynomial, Sigmoid, Tanimoto
-from maxmargin.kernels.histogram import ChiSquared, HistogramIntersection
-from maxmargin.kernels.objects.sets import Jaccard
-from maxmargin.kernels.objects.strings import Mismatch, Spectrum
-from maxmargin.kernels.objects.subsequence import Subsequence
-from maxmargin.kernels.objects.weighted_degree import WeightedDegree
-from maxmargin.kernels.other import Callable, Precomputed
+from maxmargin.kernels.other import Callable
+from maxmargin.runtime.registry import Registry
 from maxmargin.runtime.validation import check_choice
 
-KERNELS: dict[str, type[Kernel]] = {
-    "linear": Linear,
-    "poly": Polynomial,
-    "rbf": RBF,
-    "sigmoid": Sigmoid,
-    "laplacian": Laplacian,
-    "matern": Matern,
-    "rational_quadratic": RationalQuadratic,
-    "periodic": Periodic,
-    "arc_cosine": ArcCosine,
-    "tanimoto": Tanimoto,
-    "chi2": ChiSquared,
-    "intersection": HistogramIntersection,
-    "spectrum": Spectrum,
-    "mismatch": Mismatch,
-    "subsequence": Subsequence,
-    "weighted_degree": WeightedDegree,
-    "jaccard": Jaccard,
-    "precomputed": Precomputed,
-}
+KERNELS: Registry[type[Kernel]] = Registry(
+    {
+        "linear": "maxmargin.kernels.dot:Linear",
+        "poly": "maxmargin.kernels.dot:Polynomial",
+        "rbf": "maxmargin.kernels.distance:RBF",
+        "sigmoid": "maxmargin.kernels.dot:Sigmoid",
+        "laplacian": "maxmargin.kernels.distance:Laplacian",
+        "matern": "maxmargin.kernels.distance:Matern",
+        "rational_quadratic": "maxmargin.kernels.distance:RationalQuadratic",
+        "periodic": "maxmargin.kernels.distance:Periodic",
+        "arc_cosine": "maxmargin.kernels.dot:ArcCosine",
+        "tanimoto": "maxmargin.kernels.dot:Tanimoto",
+        "chi2": "maxmargin.kernels.histogram:ChiSquared",
+        "intersection": "maxmargin.kernels.histogram:HistogramIntersection",
+        "spectrum": "maxmargin.kernels.objects.strings:Spectrum",
+        "mismatch": "maxmargin.kernels.objects.strings:Mismatch",
+        "subsequence": "maxmargin.kernels.objects.subsequence:Subsequence",
+        "weighted_degree": "maxmargin.kernels.objects.weighted_degree:WeightedDegree",
+        "jaccard": "maxmargin.kernels.objects.sets:Jaccard",
+        "precomputed": "maxmargin.kernels.other:Precomputed",
+    }
+)
 
 
 def as_kernel(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: float = 0.0) -> Kernel:
@@ -74,7 +70,7 @@ def as_kernel(spec: Any, *, gamma: Any = "scale", degree: float = 3, coef0: floa
         return Callable(spec)
     kind = KERNELS[check_choice("kernel", spec, KERNELS, extra=", a kernel object or a function")]
     given = {"gamma": gamma, "degree": degree, "coef0": coef0}
-    if kind is ChiSquared and isinstance(gamma, str) and gamma in ("scale", "auto"):
+    if spec == "chi2" and isinstance(gamma, str) and gamma in ("scale", "auto"):
         del given["gamma"]
     return kind(**{name: value for name, value in given.items() if name in _parameters(kind)})
 

@@ -11,48 +11,21 @@ every case, says how it ended, and never decides itself whether it was right: th
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems.losses import LOSSES
 from maxmargin.problems.primal import PrimalProblem
-from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.run import LinearSolution, Run, Start
+from maxmargin.solvers.solution import Solution
 
 EVERY_LOSS = tuple(LOSSES)
 MARGIN_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.classifies)
 REGRESSION_LOSSES = tuple(name for name, loss in LOSSES.items() if not loss.classifies)
 SQUARED_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.squared)
 FORMS = ("kernel", "joint", "linear", "bounded", "l1")  # of problems
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The solution of a kernel problem: feasible variables, status and iterations.
-
-    Attributes
-    ----------
-    a : array
-        The problem's variables (for the joint problem a matrix, one column per class).
-    f : array
-        K @ coefficients, as computed by the solver.
-    status : Status
-    n_iter : int
-        Steps taken: pairs for SMO, coordinates for coordinate descent, iterations for interior points.
-    fresh : bool
-        Whether ``f`` was computed from ``a`` alone, in float64, after the last step.
-    note : str
-        A note for the report; usually empty.
-    """
-
-    a: Array
-    f: Array
-    status: Status
-    n_iter: int
-    fresh: bool = False
-    note: str = ""
 
 
 class Solver:

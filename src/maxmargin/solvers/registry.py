@@ -2,7 +2,8 @@
 
 ``SOLVERS`` is the list that the estimators, ``compare_solvers``, the command line, the lab, the tests and the
 documentation go by. A solver declares the forms of problems and the losses that it accepts, and refuses what it cannot
-take with the remedy. Each entry has its default options; ``Pegasos(batch_size=16)`` is one with others.
+take with the remedy. Each entry has its default options; ``Pegasos(batch_size=16)`` is one with others. A solver is
+imported when it is first used: a fit does not wait for those that it does not need.
 """
 
 from __future__ import annotations
@@ -14,42 +15,40 @@ import numpy as np
 
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.primal import PrimalProblem
+from maxmargin.runtime.registry import Registry
 from maxmargin.runtime.validation import check_choice
-from maxmargin.solvers.active_set import ActiveSet
 from maxmargin.solvers.base import KernelSolver, LinearSolver, Solver
-from maxmargin.solvers.coordinate_descent import CoordinateDescent
-from maxmargin.solvers.crammer_singer import CrammerSinger
-from maxmargin.solvers.interior_point import Barrier
-from maxmargin.solvers.l1 import L1CoordinateDescent
-from maxmargin.solvers.newton import Newton
-from maxmargin.solvers.qp import DualQP, PrimalQP
-from maxmargin.solvers.smo import SMO
-from maxmargin.solvers.teaching import Pegasos, StochasticSubgradient, Subgradient
 
-SOLVERS: dict[str, Solver] = {
-    solver.name: solver
-    for solver in (
-        ActiveSet(),
-        Barrier(),
-        Newton(),
-        CoordinateDescent(),
-        SMO(),
-        PrimalQP(),
-        DualQP(),
-        Subgradient(),
-        StochasticSubgradient(),
-        Pegasos(),
-        L1CoordinateDescent(),
-        CrammerSinger(),
-    )
-}
-KERNEL_DEFAULT = ActiveSet.name
-LINEAR_FALLBACK = CoordinateDescent()  # takes every loss, and forms no square system that could lose digits
+SOLVERS: Registry[Solver] = Registry(
+    {
+        "active_set": "maxmargin.solvers.active_set:ActiveSet",
+        "barrier": "maxmargin.solvers.interior_point:Barrier",
+        "newton": "maxmargin.solvers.newton:Newton",
+        "coordinate_descent": "maxmargin.solvers.coordinate_descent:CoordinateDescent",
+        "smo": "maxmargin.solvers.smo:SMO",
+        "qp_primal": "maxmargin.solvers.qp:PrimalQP",
+        "qp_dual": "maxmargin.solvers.qp:DualQP",
+        "subgradient": "maxmargin.solvers.teaching.subgradient:Subgradient",
+        "stochastic_subgradient": "maxmargin.solvers.teaching.stochastic:StochasticSubgradient",
+        "pegasos": "maxmargin.solvers.teaching.stochastic:Pegasos",
+        "l1_coordinate_descent": "maxmargin.solvers.l1:L1CoordinateDescent",
+        "crammer_singer": "maxmargin.solvers.crammer_singer:CrammerSinger",
+    },
+    make=lambda kind: kind(),
+)
+KERNEL_DEFAULT = "active_set"
 # c_i |x_i|^2 of a typical row up to which its epochs are tried first. Measured on sparse two-class data: up to here a
 # hundred reach 1e-4, in less time than interior points take, and beyond it takes thousands.
 EPOCHS_MAX_REACH = 4.0
 SYSTEM_MAX_SIZE = 1500  # columns, or rows, whose square matrix is factored in a fraction of a second
 SPARSE_SYSTEM_MAX_ROWS = 300  # of text, say: beyond, going through the rows costs less than the square matrix
+
+
+def linear_fallback() -> LinearSolver:
+    """Coordinate descent, which takes every loss and forms no square system that could lose digits."""
+    solver = SOLVERS["coordinate_descent"]
+    assert isinstance(solver, LinearSolver)
+    return solver
 
 
 def solvers_for(form: str, losses: Iterable[str] | None = None) -> list[str]:
@@ -146,30 +145,28 @@ def choose_linear_solver(
 def _by_shape(problem: PrimalProblem) -> tuple[Solver, str]:
     if problem.form == "l1":
         by_columns = "the L1 penalty makes most weights zero: by columns, those that matter first"
-        return next(solver for solver in SOLVERS.values() if "l1" in solver.accepts), by_columns
+        return SOLVERS["l1_coordinate_descent"], by_columns
     n, d = problem.n_rows, problem.n_features
     unknowns = f"the primal has {d:,} unknown{'s' if d != 1 else ''} (columns), the dual {n:,} (rows)"
     small = min(n, d)
     if problem.form == "bounded":
-        return SOLVERS[
-            Barrier.name
-        ], f"{unknowns}, and coefficients have bounds: a {small:,} x {small:,} system an iteration"
-    descent, barrier, newton = (SOLVERS[kind.name] for kind in (CoordinateDescent, Barrier, Newton))
-    if d <= SYSTEM_MAX_SIZE and n > d and newton.refuses(problem) is None:
+        bounded = f"{unknowns}, and coefficients have bounds: a {small:,} x {small:,} system an iteration"
+        return SOLVERS["barrier"], bounded
+    if d <= SYSTEM_MAX_SIZE and n > d and SOLVERS["newton"].refuses(problem) is None:
         loss = "squared hinge" if problem.loss.classifies else "squared loss"
-        return newton, f"{unknowns}, and the {loss} has a derivative: a {d:,} x {d:,} system a step"
+        return SOLVERS["newton"], f"{unknowns}, and the {loss} has a derivative: a {d:,} x {d:,} system a step"
     if problem.design.sparse and d > n > SPARSE_SYSTEM_MAX_ROWS and not problem.hard_margin:
-        return descent, f"{unknowns}, and a row uses few columns: row by row"
+        return linear_fallback(), f"{unknowns}, and a row uses few columns: row by row"
     if small <= SYSTEM_MAX_SIZE or problem.hard_margin:
-        return barrier, f"{unknowns}: a {small:,} x {small:,} system an iteration"
-    return descent, f"{unknowns}: too many for a square system, so row by row"
+        return SOLVERS["barrier"], f"{unknowns}: a {small:,} x {small:,} system an iteration"
+    return linear_fallback(), f"{unknowns}: too many for a square system, so row by row"
 
 
 def epochs_first(problem: PrimalProblem, solver: LinearSolver) -> bool:
     """Whether epochs over sparse rows come before interior points: where the bound of a multiplier is not far beyond
     what its row alone would give it, most come to rest at a bound within a few of them."""
     tall = problem.design.sparse and problem.n_rows > problem.n_features and problem.X.format == "csr"
-    usual = problem.form == "linear" and isinstance(solver, Barrier)
+    usual = problem.form == "linear" and solver.name == "barrier"
     if not tall or not usual or problem.squared or problem.hard_margin or problem.total:
         return False
     return float(np.median(problem.weight * problem.design.squared_norms())) <= EPOCHS_MAX_REACH
@@ -177,5 +174,5 @@ def epochs_first(problem: PrimalProblem, solver: LinearSolver) -> bool:
 
 def lanes_serve(solver: LinearSolver | None, problem: PrimalProblem) -> bool:
     """Whether one-vs-rest problems of this kind are solved side by side."""
-    usual = solver == LINEAR_FALLBACK and problem.form == "linear"
+    usual = solver == linear_fallback() and problem.form == "linear"
     return usual and problem.design.sparse and not problem.hard_margin

@@ -13,8 +13,9 @@ from maxmargin.svm.calibration.calibrated import Calibration, fit_binary
 from maxmargin.svm.calibration.folds import PAIR_MAX_ROWS, quotas, silent, stratified_folds
 from maxmargin.svm.calibration.learning import CalibrationGoal, calibration_of, learn_binary, learn_classes
 from maxmargin.svm.calibration.out_of_fold import joint_values, kernel_values
-from maxmargin.svm.kernel.classes import BinaryProblems, Labels, SolvedClasses, SolvedJoint
+from maxmargin.svm.kernel.classes import BinaryProblems, Labels, SolvedClasses
 from maxmargin.svm.kernel.context import CONCURRENT_PROBLEMS, FitContext
+from maxmargin.svm.kernel.solving.joint import SolvedJoint
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel
 
 SERIAL_MAX_ROWS = 500  # rows of a binary model up to which threads cost more than they bring

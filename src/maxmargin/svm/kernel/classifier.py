@@ -24,8 +24,7 @@ from maxmargin.svm.calibration.calibrated import METHODS
 from maxmargin.svm.calibration.probabilities import ProbabilityMixin
 from maxmargin.svm.compatibility import PlattAttributes, calibration_of, check_probability, check_unaltered
 from maxmargin.svm.kernel import forecast
-from maxmargin.svm.kernel.calibrating import calibrate
-from maxmargin.svm.kernel.classes import Labels, TrainingCodes, solve_classes, solve_joint
+from maxmargin.svm.kernel.classes import Labels, TrainingCodes, solve_classes
 from maxmargin.svm.kernel.context import FitContext, InputRows, WarmStart, prepare
 from maxmargin.svm.kernel.estimator import KernelSVM
 from maxmargin.svm.kernel.formulations import Formulation
@@ -120,6 +119,8 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Updat
         labels = Labels.of(context, scheme, class_weight)
         with context.control.catching_interrupts():
             if scheme == "crammer_singer":
+                from maxmargin.svm.kernel.solving.joint import solve_joint  # only these fits wait for its modules
+
                 found = solve_joint(context, labels, formulation, start)
             else:
                 batched = self.solver == "auto" and start is None
@@ -133,6 +134,8 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Updat
             if method is None:
                 remove_attributes(self, "calibration_")
             else:
+                from maxmargin.svm.kernel.calibrating import calibrate
+
                 self.calibration_, evaluations = calibrate(method, context, found)
                 outcome = outcome.with_evaluations(evaluations)
             several = f", {SCHEMES[scheme]}, {len(found.intercept)} binary problems" if n_classes > 2 else ""

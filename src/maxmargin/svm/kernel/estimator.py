@@ -25,7 +25,6 @@ from maxmargin.runtime.callbacks import CallbackSupport
 from maxmargin.runtime.control import check_run_options
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.validation import Array, Points, check_choice, check_flag, check_number
-from maxmargin.solvers import solvers_for
 from maxmargin.svm.compatibility import LibsvmAttributes
 from maxmargin.svm.kernel.context import FitContext, WarmStart
 from maxmargin.svm.kernel.formulations import Formulation
@@ -71,6 +70,8 @@ class KernelSVM(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInput):
         check_number("cache_size", self.cache_size, above=0)
         check_flag("shrinking", self.shrinking)
         if not (isinstance(self.solver, str) and self.solver == "auto"):
+            from maxmargin.solvers.registry import solvers_for
+
             check_choice("solver", self.solver, ["auto", *solvers_for("kernel")])
 
     @property

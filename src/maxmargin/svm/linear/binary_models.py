@@ -18,7 +18,7 @@ from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.lanes import solve_together
-from maxmargin.solvers.registry import LINEAR_FALLBACK
+from maxmargin.solvers.registry import linear_fallback
 from maxmargin.solvers.run import LinearSolution, Start
 from maxmargin.solvers.small_linear import is_small, solve_small
 from maxmargin.svm.linear.rows import TrainingRows
@@ -63,7 +63,7 @@ def solve_by_epochs(problem: PrimalProblem, *, tol: float, control: Control, see
     """The solution by epochs of coordinate descent; None where they do not reach ``tol``."""
     limit = FIRST_MAX_EPOCHS if control.max_iter < 0 else min(control.max_iter, FIRST_MAX_EPOCHS)
     few = replace(control, max_iter=limit)
-    model = solve_certified(problem, LINEAR_FALLBACK, tol=tol, control=few, start=None, seed=seed)
+    model = solve_certified(problem, linear_fallback(), tol=tol, control=few, start=None, seed=seed)
     return model if model.solution.status is not Status.MAX_ITER else None
 
 
@@ -75,7 +75,7 @@ def resumed(model: SolvedProblem, *, tol: float, control: Control, seed: int) ->
     if before.status is not Status.STALLED or problem.hard_margin or problem.form != "linear" or by_columns:
         return model
     start = Start(before.w, before.b, before.beta)
-    more = solve_certified(problem, LINEAR_FALLBACK, tol=tol, control=control, start=start, seed=seed)
+    more = solve_certified(problem, linear_fallback(), tol=tol, control=control, start=start, seed=seed)
     if more.certificate.relative_gap >= model.certificate.relative_gap:
         return model
     return _continued(before, more)
@@ -122,7 +122,7 @@ def solve_side_by_side(
         elif control.stop() is None and solution.status is not Status.MAX_ITER:
             start = Start(solution.w, solution.b, solution.beta)
             more = solve_certified(
-                problem, LINEAR_FALLBACK, tol=tol, control=control.of_one(), start=start, seed=seeds[k]
+                problem, linear_fallback(), tol=tol, control=control.of_one(), start=start, seed=seeds[k]
             )
             models[k] = _continued(solution, more)
             return

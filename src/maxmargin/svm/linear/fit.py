@@ -19,7 +19,7 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.registry import LINEAR_FALLBACK, SOLVERS, choose_linear_solver, epochs_first, lanes_serve
+from maxmargin.solvers.registry import SOLVERS, choose_linear_solver, epochs_first, lanes_serve, linear_fallback
 from maxmargin.svm.linear.binary_models import (
     LinearOutcome,
     Memory,
@@ -149,7 +149,7 @@ def solve_problems(
         by_epochs = [False] * len(problems)
         run_tiles(work, len(left), context.threads)
     if all(by_epochs[k] for k in left):
-        return fitted(LINEAR_FALLBACK.name, "a row uses few columns, and C is small: row by row")
+        return fitted(linear_fallback().name, "a row uses few columns, and C is small: row by row")
     return fitted(solver.name, reason)
 
 

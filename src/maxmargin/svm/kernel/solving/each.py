@@ -1,10 +1,11 @@
 """Solve and certify the problems of a fit.
 
     batch      small problems with a finite C and an intercept: one compiled call
-    solver     everything else, and what a batch leaves unfinished, from where it is: problem by problem, several at a
+    near       updates of a nearby solution
+    alone      everything else, and what a batch leaves unfinished, from where it is: problem by problem, several at a
                time, each over its own part of the Gram operator
 
-Whoever solves, the certificate is computed from float64 values of f; a solver that misses tol by it is sent on.
+The last two and the solvers that they need are imported when a problem needs them: most fits are one batch.
 """
 
 from __future__ import annotations
@@ -19,22 +20,18 @@ from maxmargin.kernels.gram.operator import Gram, StoredGram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import c_svc
 from maxmargin.problems.optimality import Certificate
-from maxmargin.problems.verification import certified_status, verified
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers import SOLVERS, KernelSolver, Solution, choose_solver
+from maxmargin.solvers.solution import Solution
 from maxmargin.svm.kernel.context import CONCURRENT_PROBLEMS, FitContext
 from maxmargin.svm.kernel.solving import batch
 from maxmargin.svm.kernel.solving.batch import KernelValues, Posed, Solved
-from maxmargin.svm.kernel.solving.hard_margin import solve_hard_margin, solve_hard_tube
-from maxmargin.svm.kernel.solving.near import NEAR_MIN_ROWS, solve_near
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, SolvedProblems, Subproblem
 from maxmargin.svm.report import SolverUsed
 
 SERIAL_MAX_ROWS = 500  # rows of a problem up to which threads cost more than they bring
-CREEPING_MAX_VARIABLES = 1000  # of a problem in which pair steps creep, up to which interior points take over
-CERTIFICATE_ATTEMPTS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
+NEAR_MIN_ROWS = 1_000  # of an update of a nearby solution; below, the general way takes a few milliseconds
 BATCH_REASON = "small problems are solved together in one compiled call"
 
 
@@ -48,7 +45,7 @@ def solve_subproblems(
     functions of the same rows (one array ``rows``) share their kernel values; each is solved as if it were alone."""
     if not posed:
         return [], NOTHING_SOLVED
-    solver, reason = choose_solver(context.solver, posed[0].problem)
+    used = _requested_solver(context, posed[0]) if context.solver != "auto" else None
     models: list[BinaryModel] = [None] * len(posed)  # type: ignore[list-item]
     evaluations, batched = [0] * len(posed), [False] * len(posed)
     together = len(posed) > 1 and all(sub.rows is posed[0].rows for sub in posed)
@@ -67,6 +64,8 @@ def solve_subproblems(
         control = context.control if len(posed) == 1 else context.control.of_one()
         if context.solver == "auto" and sub.start is not None and len(sub.rows) >= NEAR_MIN_ROWS:
             gram = context.gram_of(sub.rows) if gram_of is None else gram_of(t)
+            from maxmargin.svm.kernel.solving.near import solve_near
+
             near = solve_near(context, sub, lambda posed: kernel_values(context, posed), gram, control)
             if near is not None:
                 models[t], evaluations[t] = near
@@ -83,19 +82,29 @@ def solve_subproblems(
         if idle and len(posed) == 1 and gram_of is None and context.gram_in_time() is None:
             models[t] = untouched(sub, context.control.stop() or Status.DEADLINE)
             return
+        from maxmargin.svm.kernel.solving.alone import solve_alone
+
         gram = context.gram_of(sub.rows) if gram_of is None else gram_of(t)
         before, gram.budget = gram.evaluations, share
         with single_threaded_blas():
-            models[t] = _after_batch(context, sub, solver, gram, control)
+            models[t] = solve_alone(context, sub, gram, control)
         evaluations[t] += 0 if gram is context.gram else gram.evaluations - before
 
     serial = together or sum(len(sub.rows) for sub in posed) <= SERIAL_MAX_ROWS * len(posed)
     run_tiles(work, len(posed), 1 if serial else min(CONCURRENT_PROBLEMS, context.threads))
     if context.gram_in_use is not None:
         context.gram_in_use.budget = context.budget
-    name, reason = ("batch", BATCH_REASON) if all(batched) else (solver.name, reason)
+    name, reason = ("batch", BATCH_REASON) if all(batched) else used or _requested_solver(context, posed[0])
     reason = "; ".join([reason, *dict.fromkeys(model.solution.note for model in models if model.solution.note)])
     return models, SolverUsed(name, reason, context.evaluations + sum(evaluations))
+
+
+def _requested_solver(context: FitContext, sub: Subproblem) -> tuple[str, str]:
+    """The name of the solver for a problem, and why it was chosen; refused where it cannot solve it."""
+    from maxmargin.solvers.registry import choose_solver
+
+    solver, reason = choose_solver(context.solver, sub.problem)
+    return solver.name, reason
 
 
 def kernel_values(context: FitContext, posed: Posed) -> tuple[KernelValues | None, Array | None]:
@@ -178,50 +187,6 @@ def _attempt(sub: Subproblem, solved: Solved, p: int, control: Control) -> Batch
     return BatchAttempt(model, None, evaluations)
 
 
-def _after_batch(
-    context: FitContext, sub: Subproblem, solver: KernelSolver, gram: Gram, control: Control
-) -> BinaryModel:
-    """Solve a problem that a batch did not take, or in which its pair steps creep: unscaled columns, a large C. On few
-    rows interior points do not mind, and take less time than the steps did; what they cannot solve goes on as ever,
-    unless no step could: a violation below the rounding errors of f."""
-    problem = sub.problem
-    crept = context.solver == "auto" and sub.start is not None and control.max_iter < 0
-    barrier = SOLVERS["barrier"]
-    assert isinstance(barrier, KernelSolver)
-    if crept and problem.n_variables <= CREEPING_MAX_VARIABLES and barrier.refuses(problem) is None:
-        model = solve_one(context, replace(sub, start=None), barrier, gram, control)
-        rounding = float(np.finfo(np.float64).eps * np.abs(model.solution.a).sum() * gram.diagonal().max())
-        if model.solution.status.converged or control.stop() is not None or model.certificate.violation <= rounding:
-            return model
-    return solve_one(context, sub, solver, gram, control)
-
-
-def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: Gram, control: Control) -> BinaryModel:
-    """Solve one problem; a certificate that misses tol sends the solver on, with half the tol it had."""
-    problem, start, n_iter, tol = sub.problem, sub.start, 0, context.tol
-    values = context.defined_values(sub.rows)
-    for attempt in range(CERTIFICATE_ATTEMPTS):
-        if problem.hard_margin:
-            solution = solve_hard_margin(context, replace(sub, start=start), solver, gram, tol, control)
-        elif problem.hard_tube:
-            solution = solve_hard_tube(replace(sub, start=start), solver, gram, tol, control)
-        else:
-            solution = solver.solve(problem, gram, tol=tol, control=control, start=start)
-        n_iter += solution.n_iter
-        f, a = solution.f, solution.a
-        if not solution.fresh:
-            f = optimality.audited(problem, a, f, gram, finished=solution.status.converged)
-        f = verified(problem, a, f, values, stopped=solution.status in (Status.DEADLINE, Status.INTERRUPTED))
-        offset = optimality.offsets(problem, a, problem.gradient(f, a))
-        certificate = optimality.certify(problem, a, f, offset)
-        status = certified_status(solution.status, certificate, float(np.abs(a).sum()), context.tol * problem.tol_scale)
-        if status is solution.status or status.converged or attempt == CERTIFICATE_ATTEMPTS - 1:
-            break
-        start, tol = a, 0.5 * tol
-    solution = replace(solution, n_iter=n_iter, status=status)
-    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
-
-
 def untouched(sub: Subproblem, status: Status) -> BinaryModel:
     """The model of a problem that a stopped fit did not come to: all variables are zero, and so is f."""
     a, f = sub.problem.start(), np.zeros(sub.problem.n_rows)
@@ -297,15 +262,16 @@ def _report(control: Control, steps: int, certificate: Certificate, n_support: i
 
 def _finished(context: FitContext, solved: Solved, p: int) -> BinaryModel:
     """A problem that the batch left unfinished, by the general solver; the batch's arrays take the result."""
+    from maxmargin.svm.kernel.solving.alone import solve_alone
+
     posed = solved.posed
     variables = slice(posed.at[p], posed.at[p + 1])
     y = posed.target[variables]
     rows = posed.rows(p)
     problem = c_svc(y, posed.upper[variables] - posed.lower[variables])
-    solver, _ = choose_solver(context.solver, problem)
     gram = context.gram_of(rows)
     control = context.control.of_one()
-    model = _after_batch(context, Subproblem(rows, problem, solved.a[variables].copy()), solver, gram, control)
+    model = solve_alone(context, Subproblem(rows, problem, solved.a[variables].copy()), gram, control)
     solved.a[variables], solved.f[variables] = model.solution.a, model.f
     solved.offset[p, 0] = -model.intercept
     solved.certificates.replace(p, model.certificate)

@@ -23,14 +23,13 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.verification import certified_status, verified
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers import Solution
+from maxmargin.solvers.solution import Solution
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.solving import batch
 from maxmargin.svm.kernel.solving.batch import KernelValues, Posed
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, Subproblem
 
 KINDS = ("c_svc", "eps_svr", "one_class")  # one equality over all variables
-NEAR_MIN_ROWS = 1_000  # below, the general way takes a few milliseconds
 NEAR_MAX_VARIABLES = 4_000  # that take part: with more, working sets over all rows are faster
 NEAR_OFFSET = 0.1  # of the margin (1, epsilon or rho): gradients this near to the offset take part at once
 MAX_ROUNDS = 6  # in which rows join; from a start that is near, two or three
@@ -45,8 +44,8 @@ def solve_near(
     """The problem solved from ``sub.start``, and the kernel values that this took besides those of ``gram``; None where
     that is not the way: another kind of problem or kernel, or a start that is not near. ``values_for`` gives the kernel
     values of a batch, and which of their rows the canonical rows are (None: the same ones)."""
-    problem, n, evaluations = sub.problem, sub.problem.n_rows, 0
-    if sub.start is None or problem.kind not in KINDS or n < NEAR_MIN_ROWS:
+    problem, evaluations = sub.problem, 0
+    if sub.start is None or problem.kind not in KINDS:
         return None
     if not problem.fit_intercept or not np.isfinite(problem.bound).all() or control.max_iter >= 0:
         return None

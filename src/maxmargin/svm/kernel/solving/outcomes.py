@@ -19,7 +19,7 @@ from maxmargin.problems.optimality import Certificate, Certificates
 from maxmargin.runtime.control import Progress, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers import Solution
+from maxmargin.solvers.solution import Solution
 from maxmargin.svm.kernel.solving.batch import STATUSES, Solved
 from maxmargin.svm.report import SolverUsed
 
