@@ -12,6 +12,8 @@ void pack(const Batch* s, int64_t segment) {
     pack_segment<float>(*s, segment);
 }
 
+bool pack_integers(const Batch* s, int64_t segment) { return pack_integers_of_segment(*s, segment); }
+
 void products(const Batch* s, int64_t a, int64_t first_row, int64_t last_row, int64_t first, int64_t last,
               double* sums) {
   sparse_products(*s, a, first_row, last_row, first, last, sums);
@@ -155,8 +157,8 @@ size_t arena_bytes(const Batch* s, int64_t slots) {
 
 }  // namespace batch_code
 
-const BatchTable batch_table = {batch_code::WIDTH<float>, batch_code::WIDTH<double>, batch_code::pack,
-                                batch_code::products, batch_code::finish,        batch_code::solve,
-                                batch_code::arena_bytes};
+const BatchTable batch_table = {batch_code::WIDTH<float>,      batch_code::WIDTH<double>, batch_code::pack,
+                                batch_code::INTEGER_TILES,     batch_code::pack_integers, batch_code::products,
+                                batch_code::finish,            batch_code::solve,         batch_code::arena_bytes};
 
 }  // namespace LEVEL

@@ -68,6 +68,18 @@ struct Packed {
   double *panels64, *v64;
 };
 
+// Dense points on a lattice (batch/lattice.h), in place of float32 panels where all points are on it: panels of
+// pairs of columns, and |k|^2 of each slot.
+struct Lattice {
+  double step;     // 0: there is none
+  int64_t origin;  // the row whose coordinates are the offsets
+};
+struct Integers {
+  Lattice lattice;
+  int16_t* panels;  // null where float32 panels are used
+  int32_t* norms;
+};
+
 // CSR points by columns: entries of the columns that are not in the panels, in order of slots.
 struct Columns {
   const int32_t* place;  // of each column: its place in the panels, or -1
@@ -130,6 +142,7 @@ struct Batch {
   Points points;
   Segments segments;
   Packed packed;
+  Integers integers;
   Columns columns;
   Blocks blocks;
   SharedRows shared;
@@ -146,6 +159,8 @@ struct Batch {
 struct BatchTable {
   int panel_width32, panel_width64;
   void (*pack)(const batch::Batch*, int64_t segment);
+  bool integer_tiles;  // whether the level has them
+  bool (*pack_integers)(const batch::Batch*, int64_t segment);  // false where a point is not on the lattice
   // BLOCKS of CSR points: some rows of segment a with segments first..last; then the kernel's function on K of a and b.
   void (*sparse_products)(const batch::Batch*, int64_t a, int64_t first_row, int64_t last_row, int64_t first,
                           int64_t last, double* sums);

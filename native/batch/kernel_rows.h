@@ -1,5 +1,6 @@
 // Rows of K for pair steps: read from blocks, or made on demand and kept as long as the memory allows.
 #pragma once
+#include "batch/integer_tile.h"
 #include "batch/steps.h"
 
 namespace LEVEL::batch_code {
@@ -44,6 +45,61 @@ template <class T> struct BlockRows {
 
 constexpr int MADE_ROWS_MAX = 24;  // at a time
 
+// Points laid out one after the other, and their kernel values with the panels of run k: from floating-point panels, or
+// from those of a lattice.
+template <class T> struct RealPoints {
+  const Form& form;
+  int64_t d;
+  const T *const *panels, *const *v;
+  T* points;
+  T u[MADE_ROWS_MAX];
+
+  INLINE void lay_out(int64_t t, int run, int64_t local) {
+    unpack(panels[run], d, local, points + t * d);
+    u[t] = u_of<T>(form, v[run][local]);
+  }
+  template <int KIND> INLINE void strip_values(int64_t t, int k, int64_t p, T* out) const {
+    strip<T, KIND>(points + t * d, u[t], panels[k] + p * d, v[k] + p, d, form.degree, out);
+  }
+  template <int KIND, int ROWS, class Use> INLINE void tile_values(const int64_t* t, int k, int64_t p, Use use) const {
+    const T* rows[ROWS];
+    T shift[ROWS];
+    for (int r = 0; r < ROWS; r++) rows[r] = points + t[r] * d, shift[r] = u[t[r]];
+    tile<T, KIND, ROWS>(rows, shift, panels[k] + p * d, v[k] + p, d, form.degree, static_cast<const T*>(nullptr), use);
+  }
+};
+
+struct IntegerPoints {
+  int64_t pairs;
+  float scale;
+  const int16_t* panels[2];
+  const int32_t* norms[2];
+  int16_t* points;
+  int32_t own[MADE_ROWS_MAX];
+
+  IntegerPoints(const Batch& s, const Layout& layout, void* memory) : pairs(pairs_of(s.points.d)) {
+    const double unit = s.points.form.root * s.integers.lattice.step;
+    scale = float(0.5 * unit * unit), points = static_cast<int16_t*>(memory);
+    for (int k = 0; k < layout.runs; k++) {
+      const int64_t slot = s.segments.slot[layout.segment[k]];
+      panels[k] = s.integers.panels + slot * 2 * pairs, norms[k] = s.integers.norms + slot;
+    }
+  }
+  INLINE void lay_out(int64_t t, int run, int64_t local) {
+    unpack_integers(panels[run], pairs, local, points + t * 2 * pairs);
+    own[t] = norms[run][local];
+  }
+  template <int KIND> INLINE void strip_values(int64_t t, int k, int64_t p, float* out) const {
+    integer_strip<KIND>(points + t * 2 * pairs, own[t], panels[k] + p * 2 * pairs, norms[k] + p, pairs, scale, out);
+  }
+  template <int KIND, int ROWS, class Use> INLINE void tile_values(const int64_t* t, int k, int64_t p, Use use) const {
+    const int16_t* rows[ROWS];
+    int32_t norm[ROWS];
+    for (int r = 0; r < ROWS; r++) rows[r] = points + t[r] * 2 * pairs, norm[r] = own[t[r]];
+    integer_tile<KIND, ROWS>(rows, norm, panels[k] + p * 2 * pairs, norms[k] + p, pairs, scale, use);
+  }
+};
+
 // Rows made when they are needed: the one asked for, and with it the worst violators that have none, a tile at a time.
 // Where segments are shared, K of a row with its own segment is made once for all problems, by whichever thread needs it
 // first, and only the rest of the row is the problem's own.
@@ -84,13 +140,20 @@ template <class T> struct MadeRows {
 
   void make(int64_t wanted) {
     if (s.source == STORED) return gather(wanted);
+    if constexpr (sizeof(T) == sizeof(float) && INTEGER_TILES)
+      if (s.integers.panels) {
+        IntegerPoints values(s, layout, points);
+        return make_from(values, wanted);
+      }
+    RealPoints<T> values{s.points.form, s.points.d, panels, v, points, {}};
+    make_from(values, wanted);
+  }
+
+  template <class Values> void make_from(Values& values, int64_t wanted) {
     int64_t chosen[MADE_ROWS_MAX];
-    T u[MADE_ROWS_MAX];
-    const int64_t count = at_once <= 1 ? (chosen[0] = wanted, 1) : choose(wanted, chosen), d = s.points.d;
+    const int64_t count = at_once <= 1 ? (chosen[0] = wanted, 1) : choose(wanted, chosen);
     for (int64_t t = 0; t < count; t++) {
-      const int run = layout.run(chosen[t]);
-      unpack(panels[run], d, layout.local(chosen[t]), points + t * d);
-      u[t] = u_of<T>(s.points.form, v[run][layout.local(chosen[t])]);
+      values.lay_out(t, layout.run(chosen[t]), layout.local(chosen[t]));
       place(chosen[t]);
     }
     for (int k = 0; k < (layout.twins ? 1 : layout.runs); k++) {
@@ -109,40 +172,37 @@ template <class T> struct MadeRows {
         }
         at[m++] = t;
       }
-      for_kind(s.points.form.kind, [&](auto kind) { fill<kind>(k, at, u, to, m); });
+      for_kind(s.points.form.kind, [&](auto kind) { fill<kind>(values, k, at, to, m); });
       for (int64_t r = 0; r < m && shared; r++)
         if (layout.run(chosen[at[r]]) == k)
           __atomic_store_n(shared_state(chosen[at[r]]), uint8_t(SHARED_READY), __ATOMIC_RELEASE);
-      work += m * layout.padded[k] * (1 + d / 16), made += m * layout.padded[k];
+      work += m * layout.padded[k] * (1 + s.points.d / 16), made += m * layout.padded[k];
     }
   }
 
   // to[r][0:padded] = k(point at[r], segment of run k), a tile of rows at a time; rows that fill up a tile are repeated.
-  template <int KIND> void fill(int k, const int64_t* at, const T* u, T* const* to, int64_t m) {
-    const int64_t d = s.points.d, wide = layout.padded[k];
-    const int degree = s.points.form.degree;
+  template <int KIND, class Values> void fill(const Values& values, int k, const int64_t* at, T* const* to, int64_t m) {
+    const int64_t wide = layout.padded[k];
     int64_t p = 0;
     if (m == 1) {
-      const T* row = points + at[0] * d;
       for (; p + STRIP_PANELS * WIDTH<T> <= wide; p += STRIP_PANELS * WIDTH<T>)
-        strip<T, KIND>(row, u[at[0]], panels[k] + p * d, v[k] + p, d, degree, to[0] + p);
+        values.template strip_values<KIND>(at[0], k, p, to[0] + p);
       for (; p < wide; p += WIDTH<T>) {
         T* here = to[0] + p;
-        tile<T, KIND, 1>(&row, u + at[0], panels[k] + p * d, v[k] + p, d, degree, static_cast<const T*>(nullptr),
-                         [=](auto, auto c, Vec<T> value) { store(here + c * LANES<T>, value); });
+        values.template tile_values<KIND, 1>(at, k, p, [=](auto, auto c, Vec<T> value) { store(here + c * LANES<T>, value); });
       }
       return;
     }
     for (; m > 0 && p < wide; p += WIDTH<T>)
       for (int64_t t = 0; t < m; t += TILE_ROWS) {
-        const T* rows[TILE_ROWS];
-        T shift[TILE_ROWS], *out[TILE_ROWS];
+        int64_t which[TILE_ROWS];
+        T* out[TILE_ROWS];
         for (int r = 0; r < TILE_ROWS; r++) {
-          const int64_t which = minimum(t + r, m - 1);
-          rows[r] = points + at[which] * d, shift[r] = u[at[which]], out[r] = to[which] + p;
+          const int64_t place = minimum(t + r, m - 1);
+          which[r] = at[place], out[r] = to[place] + p;
         }
-        tile<T, KIND, TILE_ROWS>(rows, shift, panels[k] + p * d, v[k] + p, d, degree, static_cast<const T*>(nullptr),
-                                 [=](auto r, auto c, Vec<T> value) { store(out[r] + c * LANES<T>, value); });
+        values.template tile_values<KIND, TILE_ROWS>(
+            which, k, p, [=](auto r, auto c, Vec<T> value) { store(out[r] + c * LANES<T>, value); });
       }
   }
 

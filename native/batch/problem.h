@@ -139,7 +139,7 @@ MadeRows<T> made_rows(State<T>& z, const T* const* panels, const T* const* v, bo
   capacity = minimum(maximum<int64_t>(capacity, 2 * MADE_ROWS_MAX), n + 2 * MADE_ROWS_MAX);
   MadeRows<T> rows{z.s,     z.layout, z.x,     {panels[0], panels[1]}, {v[0], v[1]}, z.s.rows_at_once, width, capacity, 0, 0, 0,
                    nullptr, nullptr,  nullptr, nullptr,                {-1, -1},     shared};
-  rows.points = take<T>(arena, MADE_ROWS_MAX * d);
+  rows.points = take<T>(arena, MADE_ROWS_MAX * (d + 1));
   rows.of = take<T*>(arena, n);
   rows.owner = take<int64_t>(arena, capacity);
   rows.memory = take<T>(arena, capacity * width);

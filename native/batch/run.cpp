@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "batch/lattice.h"
 #include "batch/verify.h"
 
 namespace batch {
@@ -17,7 +18,7 @@ namespace {
 
 constexpr auto POLL_INTERVAL = std::chrono::milliseconds(50);  // a quarter of the 0.2 s in which a stop is promised
 constexpr int64_t PRODUCT_ROWS = 16;                           // sparse products: rows of one task
-constexpr double SHARED_MAX_SHARE = 0.8;  // of the memory for kernel values; the rest is for the problems' own rows
+constexpr double OWN_ROWS_SHARE = 0.5;  // of a problem's rows of K, for which memory stays when K of segments is shared
 constexpr double STAGE_BYTES = 32e6;  // blocks computed before they are used: little new memory is touched
 constexpr double DENSE_COLUMN_SHARE = 0.15;  // columns fuller than this: tiles beat running through them (measured on text)
 
@@ -214,6 +215,8 @@ void run(Batch& s, const RunOptions& options) {
     s.packed.columns = s.points.d;
   Memory<float> panels32, v32;
   Memory<double> panels64, v64;
+  Memory<int16_t> integers;
+  Memory<int32_t> norms;
   const size_t entries = size_t(s.segments.slots) * size_t(s.packed.columns);
   if (s.source != STORED && s.twice) {
     panels64 = memory<double>(entries), v64 = memory<double>(size_t(s.segments.slots));
@@ -221,6 +224,12 @@ void run(Batch& s, const RunOptions& options) {
   } else if (s.source != STORED) {
     panels32 = memory<float>(entries), v32 = memory<float>(size_t(s.segments.slots));
     s.packed.panels32 = panels32.get(), s.packed.v32 = v32.get();
+  }
+  s.integers = {};
+  if (level.integer_tiles && s.source == TILES && !s.twice && s.points.form.norms) s.integers.lattice = lattice_of(s.points, s.segments);
+  if (s.integers.lattice.step > 0) {
+    integers = memory<int16_t>(size_t(s.segments.slots) * size_t(s.points.d + 1)), norms = memory<int32_t>(size_t(s.segments.slots));
+    s.integers.panels = integers.get(), s.integers.norms = norms.get();
   }
 
   std::unique_ptr<BlockStages> stages;
@@ -230,7 +239,9 @@ void run(Batch& s, const RunOptions& options) {
   std::vector<uint8_t> state;
   s.shared = {};
   const size_t shared_bytes = shareable_bytes(s);
-  if (shared_bytes > 0 && double(shared_bytes) <= SHARED_MAX_SHARE * options.budget) {
+  const int64_t widest = *std::max_element(padded.get(), padded.get() + n);  // columns of a row that is not shared
+  const double own_rows = OWN_ROWS_SHARE * double(largest) * double(widest) * (s.twice ? 8 : 4) * options.threads;
+  if (shared_bytes > 0 && double(shared_bytes) + own_rows <= options.budget) {
     shared = memory<char>(shared_bytes);
     state.assign(size_t(s.segments.slots), uint8_t(SHARED_MISSING));
     char* to = shared.get();
@@ -241,7 +252,14 @@ void run(Batch& s, const RunOptions& options) {
   size_t bytes = level.arena_bytes(&s, largest);
   if (s.points.indptr) bytes = std::max(bytes, size_t(s.segments.slots) * 8);
   Crew crew(options.threads, bytes, options.stop_asked);
-  if (s.source != STORED) crew.each(n, [&](int64_t c, Arena*, const Stop*) { level.pack(&s, c); });
+  if (s.integers.panels) {
+    std::atomic<bool> all_on_it{true};
+    crew.each(n, [&](int64_t c, Arena*, const Stop*) {
+      if (all_on_it && !level.pack_integers(&s, c)) all_on_it = false;
+    });
+    if (!all_on_it) s.integers.panels = nullptr;
+  }
+  if (s.source != STORED && !s.integers.panels) crew.each(n, [&](int64_t c, Arena*, const Stop*) { level.pack(&s, c); });
 
   // The longest problems first; where there are many segments, those of one segment follow each other.
   std::vector<int64_t> tasks(size_t(s.problems.count));

@@ -170,6 +170,51 @@ def test_drawn_shapes(level, n, d, k, how, seed):
     check(posed, solved, batch.kernel_matrix(X, form), 1e-3, [None] * posed.n_problems)
 
 
+@given(
+    n=st.integers(6, 150),
+    d=st.integers(1, 41),
+    step=st.sampled_from([1.0, 1 / 255, 0.037, 1e-3]),
+    largest=st.sampled_from([1, 3, 255, 32_000, 10**6]),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    stray=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(deadline=None, max_examples=60)
+def test_points_on_a_lattice(level, n, d, step, largest, dtype, stray, seed):
+    """Multiples of a step, which have tiles of integers; ``stray`` is one point that is none, and 10**6 is too many."""
+    rng = np.random.default_rng(seed)
+    multiples = rng.integers(-largest, largest + 1, (n, d)) * (rng.random((n, d)) < 0.8)
+    X = (step * multiples + rng.normal(size=d)).astype(dtype)
+    if stray:
+        X[rng.integers(n), rng.integers(d)] += dtype(0.4 * step)
+    form = (0, 1, 1.5 / (step * largest * np.sqrt(d)), 0.0, True)
+    codes = np.arange(n) % 3
+    bound = rng.uniform(0.5, 3.0, n)
+    posed = pairs_of_classes(codes, bound, 3)
+    solved = solve(posed, KernelValues((X, None), form, d, single=True))
+    K = batch.kernel_matrix(X, form)
+    pairs = [
+        dual.c_svc(posed.target[posed.at[p] : posed.at[p + 1]], bound[posed.rows(p)]) for p in range(posed.n_problems)
+    ]
+    check(posed, solved, K, 1e-3, pairs)
+
+
+def test_rows_of_integers_are_exact_kernel_values(level):
+    """Products of integers leave only the rounding of the exponential, also for points far from the origin."""
+    rng = np.random.default_rng(5)
+    n, d = 400, 301
+    X = 1e4 + rng.integers(0, 256, (n, d)) / 255.0
+    form = (0, 1, 0.35, 0.0, True)
+    bound = np.full(n, 1.0)
+    posed = pairs_of_classes(np.arange(n) % 2, bound, 2)
+    solved = solve(posed, KernelValues((X, X.mean(axis=0)), form, d, single=True), tol=0.5)
+    K = batch.kernel_matrix(X - 1e4, form)
+    full = np.zeros(n)
+    np.add.at(full, posed.order[posed.place], solved.a)
+    exact = (K @ full)[posed.order[posed.place]]
+    np.testing.assert_allclose(solved.f, exact, atol=3e-7 * np.abs(full).sum() + 1e-12)
+
+
 def test_the_rest_and_folds_give_f_of_all_rows(level):
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 3, 120)

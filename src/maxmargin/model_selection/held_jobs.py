@@ -19,8 +19,8 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.base import Solution
 from maxmargin.solvers.registry import choose_solver
+from maxmargin.solvers.solution import Solution
 from maxmargin.svm.models.expansion import KernelExpansion
 
 

@@ -19,6 +19,7 @@ Ctrl-C raises in the main thread only, and a fit is ended by ``max_seconds`` or 
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # its functions: those of signal look each handler up in an enumeration
 import signal
 import threading
 import time
@@ -198,7 +199,7 @@ def catching(event: threading.Event, *, anew: bool = False) -> Iterator[None]:
     before: Any = None
     handler = _Handler(event)
     if threading.current_thread() is threading.main_thread():
-        current = signal.getsignal(signal.SIGINT)
+        current = _signal.getsignal(signal.SIGINT)
         if isinstance(current, _Handler) and not anew:
             if event not in current.events:
                 current.events.append(event)
@@ -208,12 +209,12 @@ def catching(event: threading.Event, *, anew: bool = False) -> Iterator[None]:
             before = current
     try:
         if before is not None:
-            signal.signal(signal.SIGINT, handler)
+            _signal.signal(signal.SIGINT, handler)
         yield
     finally:
         # signal.signal() first runs the handler of a signal that has arrived, then exchanges the handlers.
-        if signal.getsignal(signal.SIGINT) is handler:
-            signal.signal(signal.SIGINT, before)
+        if _signal.getsignal(signal.SIGINT) is handler:
+            _signal.signal(signal.SIGINT, before)
         _event.reset(token)
 
 

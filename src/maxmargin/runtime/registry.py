@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from importlib import import_module
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 Entry = TypeVar("Entry")
 
@@ -38,7 +38,7 @@ class Registry(MutableMapping[str, Entry], Generic[Entry]):
         if isinstance(entry, str):
             module, found = entry.split(":")
             entry = self._entries[name] = self._make(getattr(import_module(module), found))
-        return cast("Entry", entry)
+        return entry
 
     def __setitem__(self, name: str, entry: Entry) -> None:
         self._entries[name] = entry

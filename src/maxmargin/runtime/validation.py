@@ -315,34 +315,32 @@ def check_number(
     remedy: str = "",
 ) -> float:
     """A number inside its bounds, or an error that names the parameter, the value and the remedy."""
-    kind = numbers.Integral if integer else numbers.Real
-    wanted = "an integer" if integer else "a number"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
-        raise TypeError(f"{name} must be {wanted}; got {shown(value)} of type {type(value).__name__}.")
+    if type(value) is not int and (integer or type(value) is not float):  # the usual types need no look at their bases
+        kind = numbers.Integral if integer else numbers.Real
+        wanted = "an integer" if integer else "a number"
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+            raise TypeError(f"{name} must be {wanted}; got {shown(value)} of type {type(value).__name__}.")
     number = float(value)
-    bounds = [f"> {above:g}"] if above is not None else []
-    bounds += [f">= {least:g}"] if least is not None else []
-    bounds += [f"<= {most:g}"] if most is not None else []
-    bounds += [f"< {below:g}"] if below is not None else []
-    inside = (
+    if (
         (above is None or number > above)
         and (least is None or number >= least)
         and (most is None or number <= most)
         and (below is None or number < below)
         and (math.isfinite(number) or (infinite and number > 0))
-    )
-    if not inside:
-        finite = "" if infinite else " and finite"
-        rule = " and ".join(bounds)
-        raise ValueError(f"{name} must be {rule}{finite}; got {name}={shown(value)}.{' ' + remedy if remedy else ''}")
-    return number
+    ):
+        return number
+    limits = {">": above, ">=": least, "<=": most, "<": below}
+    rule = " and ".join(f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None)
+    finite = "" if infinite else " and finite"
+    raise ValueError(f"{name} must be {rule}{finite}; got {name}={shown(value)}.{' ' + remedy if remedy else ''}")
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str], extra: str = "") -> str:
     """One of the given names; otherwise an error with the list and the nearest of them."""
-    known = sorted(choices)
+    known = list(choices)
     if isinstance(value, str) and value in known:
         return value
+    known.sort()
     by_lower_case = {name.lower(): name for name in known}
     near = difflib.get_close_matches(str(value).lower(), by_lower_case, n=1)
     meant = SYNONYMS.get(str(value).lower()) or (by_lower_case[near[0]] if near else None)

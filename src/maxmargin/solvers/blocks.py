@@ -21,7 +21,8 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import KernelSolver, Solution
+from maxmargin.solvers.base import KernelSolver
+from maxmargin.solvers.solution import Solution
 
 INNER_WORK = 20_000_000  # array elements touched between two checks of the clock: well under 0.2 s
 MIN_STEPS = 10_000_000  # LIBSVM's own limit where the user sets none: max(10^7, 100 n)

@@ -21,8 +21,9 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import KernelSolver, Solution
+from maxmargin.solvers.base import KernelSolver
 from maxmargin.solvers.blocks import INNER_WORK, MIN_STEPS, NO_PROGRESS_MAX_ROUNDS, STEPS_PER_VARIABLE
+from maxmargin.solvers.solution import Solution
 
 DUAL_PROGRESS_RELATIVE = 1e-7  # gain of the dual objective by a working set, below which the run may be stalled
 VIOLATION_PROGRESS_RELATIVE = 0.99  # part of the smallest violation so far that a smaller one must reach

@@ -35,9 +35,10 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.base import MARGIN_LOSSES, KernelSolver, LinearSolver, Solution
+from maxmargin.solvers.base import MARGIN_LOSSES, KernelSolver, LinearSolver
 from maxmargin.solvers.interior_point.kernel_system import with_free_solved
 from maxmargin.solvers.run import LinearSolution, Run, Start
+from maxmargin.solvers.solution import Solution
 
 BOUND_DISTANCE = 1e-7  # relative to the box (or to the largest variable), that counts as at the bound
 LARGEST_MIN_UNITS = 1e-2  # what the largest variable counts as at least: where all are zero, the solver's are 1e-11

@@ -24,7 +24,7 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, print_note
 from maxmargin.runtime.history import ThinnedList
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import Solution
+from maxmargin.solvers.solution import Solution
 
 PARTS_MIN_ROWS = 10_000  # a smaller problem is solved as a whole
 JOINED_MIN_ROWS = 1000  # smaller parts are solved together

@@ -16,7 +16,7 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.base import Solution
+from maxmargin.solvers.solution import Solution
 
 MAX_STEPS_PER_VARIABLE = 20  # a problem that needs more is left to another solver
 

@@ -35,10 +35,11 @@ from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set.pair_steps import BoxVariables, Slots, pair_steps
 from maxmargin.solvers.active_set.parts import falls_apart, solve_parts
 from maxmargin.solvers.active_set.small_dense import solve_small_dense
-from maxmargin.solvers.base import KernelSolver, Solution
+from maxmargin.solvers.base import KernelSolver
 from maxmargin.solvers.blocks import MIN_STEPS
 from maxmargin.solvers.coordinate_descent import CoordinateDescent
 from maxmargin.solvers.smo import SMO
+from maxmargin.solvers.solution import Solution
 
 WORKING_SET_MIN, WORKING_SET_MAX = 1536, 6144  # size of W: twice the free variables, within these, but
 CACHED_MAX_ROWS = 2048  # beyond this, where K_WW outgrows the cache, only a quarter more than the free variables

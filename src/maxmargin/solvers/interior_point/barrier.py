@@ -23,12 +23,13 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.base import EVERY_LOSS, KernelSolver, LinearSolver, Solution
+from maxmargin.solvers.base import EVERY_LOSS, KernelSolver, LinearSolver
 from maxmargin.solvers.interior_point.bound_rows import BoundedSystem, WideBoundedSystem
 from maxmargin.solvers.interior_point.kernel_system import KERNEL_MAX_ROWS, solve_kernel
 from maxmargin.solvers.interior_point.path import Path, linear_start
 from maxmargin.solvers.interior_point.row_systems import NormalSystem, RowGramSystem
 from maxmargin.solvers.run import LinearSolution, Run, Start
+from maxmargin.solvers.solution import Solution
 
 NEAR_MAX_ITERATIONS = 14  # that a good start needs
 # Columns up to which bounds of w are solved in the d x d form also where rows are fewer: the n x n form loses digits

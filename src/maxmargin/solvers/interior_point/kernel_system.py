@@ -28,8 +28,8 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, check_memory
-from maxmargin.solvers.base import Solution
 from maxmargin.solvers.interior_point.path import EVEN_ONE_SIDED, DenseRows, Pass, Path, PathStart, Right
+from maxmargin.solvers.solution import Solution
 
 KERNEL_MAX_ROWS = 4000  # beyond, a factorisation takes seconds, and the other solvers are much faster
 BOUNDS_MAX_MU = 1e-4  # mu, in its natural unit, from which on the bounds are read off

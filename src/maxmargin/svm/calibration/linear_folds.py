@@ -47,7 +47,8 @@ from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.registry import SOLVERS, linear_fallback
+from maxmargin.solvers.interior_point import Barrier
+from maxmargin.solvers.registry import linear_fallback
 from maxmargin.solvers.run import Start
 from maxmargin.svm.calibration.folds import FOLD_TOL, held_and_rest
 from maxmargin.svm.calibration.matrix_folds import FOLD_OF_PADDING, SlotProblem, padded
@@ -113,7 +114,7 @@ def _kept(problem: PrimalProblem, folds: Array, h: Array, shift: Array | None, c
 
 def _refitted(problem: PrimalProblem, start: Start, folds: Array, control: Control) -> Array:
     """Models refitted fold by fold; a fold's rows get the weight zero, which leaves them out without a copy of X."""
-    solver = linear_fallback() if problem.form == "linear" and not problem.hard_margin else SOLVERS["barrier"]
+    solver = linear_fallback() if problem.form == "linear" and not problem.hard_margin else Barrier()
     values = problem.design.times(start.w) + start.b
     for k in range(int(folds.max(initial=-1)) + 1):
         held = folds == k
