@@ -52,10 +52,9 @@ from .kernels import validate_gram
 from .large_scale import Nystroem, NystroemRidge, NystroemSVC, NystroemSVR, RandomFeatures, StreamingKernelSVC
 from .model_selection import SVCCV, SVRCV, LinearSVCCV, NuSVCCV, OneClassSVMCV
 from .problems.scalings import convert_regularization
-from .problems.separability import InseparabilityProof, Separability, separability
+from .problems.separability import InseparabilityProof, InseparableError, Separability, separability
 from .runtime.history import History
 from .runtime.interrupts import FitInterrupted, interrupts, set_interrupts
-from .solvers.hulls import InseparableError
 from .svm import (
     SVC,
     SVDD,

@@ -1,8 +1,8 @@
-"""Grid search that shares its work: models that choose their own parameters by cross-validation."""
+"""Grid search that shares its work: models that choose their own parameters by cross-validation.
 
-from maxmargin.model_selection.estimators import SVCCV, SVRCV, NuSVCCV
-from maxmargin.model_selection.grid import Range
-from maxmargin.model_selection.linear import LinearSVCCV
-from maxmargin.model_selection.one_class import OneClassSVMCV
+A module is loaded when one of its names is first used.
+"""
 
-__all__ = ["SVCCV", "SVRCV", "LinearSVCCV", "NuSVCCV", "OneClassSVMCV", "Range"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

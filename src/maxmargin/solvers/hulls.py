@@ -17,7 +17,6 @@ import numpy as np
 
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems.dual import nu_svc
-from maxmargin.problems.separability import InseparabilityProof
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.smo import SMO
@@ -31,36 +30,6 @@ class Hulls:
     distance: float  # between the hulls, in feature space; 0 up to rounding when they meet
     # the convex combination of each class: entries of a class sum to one. Without an intercept all sum to one
     weights: Array
-
-
-class InseparableError(ValueError):
-    """Raised when a hard margin is impossible because no hyperplane separates the classes.
-
-    Attributes
-    ----------
-    proof : InseparabilityProof or None
-        Two convex combinations of training rows, one of each class, that are the same point; ``proof.verify(X, y)``
-        checks it. None for the joint multiclass problem.
-    rows : array or None
-        ``proof.rows``: the training rows that are combined.
-
-    Examples
-    --------
-    >>> from maxmargin import SVC, InseparableError
-    >>> X, y = [[0.0, 0.0], [2.0, 2.0], [1.0, 1.0]], ["end", "end", "middle"]
-    >>> try:
-    ...     SVC(kernel="linear", C=float("inf")).fit(X, y)
-    ... except InseparableError as error:
-    ...     print(error.proof.rows_negative, error.proof.weights_negative, error.proof.point)
-    [0 1] [0.5 0.5] [1. 1.]
-    """
-
-    proof: InseparabilityProof | None
-
-    def __init__(self, message: str, proof: InseparabilityProof | None = None) -> None:
-        super().__init__(message)
-        self.proof = proof
-        self.rows = None if proof is None else proof.rows
 
 
 def nearest_points(y: Array, gram: Gram, control: Control, fit_intercept: bool = True) -> Hulls:

@@ -70,7 +70,8 @@ def solvers_for(form: str, losses: Iterable[str] | None = None) -> list[str]:
 def check_linear_solver(solver: Any, losses: Iterable[str]) -> None:
     """A name of the registry that accepts one of these losses, or an object that can solve."""
     if isinstance(solver, str):
-        check_choice("solver", solver, ["auto", *solvers_for("linear", losses)], ", or a solver object")
+        if solver != "auto":
+            check_choice("solver", solver, ["auto", *solvers_for("linear", losses)], ", or a solver object")
     elif not isinstance(solver, Solver):
         example = "Pegasos" if "hinge" in set(losses) else "CoordinateDescent"
         raise TypeError(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from maxmargin.problems.separability.program import decide
-from maxmargin.problems.separability.proof import InseparabilityProof, aligned, proof_of, vector_text
+from maxmargin.problems.separability.proof import InseparabilityProof, InseparableError, aligned, proof_of, vector_text
 from maxmargin.runtime.validation import Array, check_flag, check_labels, check_points, check_targets
 
-__all__ = ["InseparabilityProof", "Separability", "decide", "proof_of", "separability"]
+__all__ = ["InseparabilityProof", "InseparableError", "Separability", "decide", "proof_of", "separability"]
 
 
 @dataclass(frozen=True)

@@ -203,3 +203,33 @@ def vector_text(v: Array) -> str:
 def aligned(lines: list[tuple[str, str]]) -> str:
     width = max(len(name) for name, _ in lines) + 3
     return "\n".join(f"{name:<{width}}{value}" for name, value in lines)
+
+
+class InseparableError(ValueError):
+    """Raised when a hard margin is impossible because no hyperplane separates the classes.
+
+    Attributes
+    ----------
+    proof : InseparabilityProof or None
+        Two convex combinations of training rows, one of each class, that are the same point; ``proof.verify(X, y)``
+        checks it. None for the joint multiclass problem.
+    rows : array or None
+        ``proof.rows``: the training rows that are combined.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC, InseparableError
+    >>> X, y = [[0.0, 0.0], [2.0, 2.0], [1.0, 1.0]], ["end", "end", "middle"]
+    >>> try:
+    ...     SVC(kernel="linear", C=float("inf")).fit(X, y)
+    ... except InseparableError as error:
+    ...     print(error.proof.rows_negative, error.proof.weights_negative, error.proof.point)
+    [0 1] [0.5 0.5] [1. 1.]
+    """
+
+    proof: InseparabilityProof | None
+
+    def __init__(self, message: str, proof: InseparabilityProof | None = None) -> None:
+        super().__init__(message)
+        self.proof = proof
+        self.rows = None if proof is None else proof.rows

@@ -19,18 +19,14 @@ from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
 from maxmargin.runtime.validation import Array, check_labels, check_training, check_weights
-from maxmargin.solvers.hulls import InseparableError
 from maxmargin.svm.calibration.folds import stratified_folds
 from maxmargin.svm.calibration.learning import CalibrationGoal
 from maxmargin.svm.calibration.probabilities import ProbabilityMixin, check_calibration
 from maxmargin.svm.linear.binary_models import LinearOutcome, Memory
-from maxmargin.svm.linear.calibrating import calibrate_joint, calibrate_one_vs_rest
 from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
 from maxmargin.svm.linear.coef_bounds import check_monotonic_classes, coefficient_bounds, has_bounds
-from maxmargin.svm.linear.crammer_singer import solve_joint
 from maxmargin.svm.linear.fit import FitContext, Fitted, prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearClassifier, class_codes
-from maxmargin.svm.linear.hard_margin import check_separable
 from maxmargin.svm.linear.one_vs_rest import bound_of, pose_one_vs_rest
 from maxmargin.svm.linear.parameter_docs import LINEAR, LinearEstimator
 from maxmargin.svm.linear.rows import TrainingRows, training_rows
@@ -224,6 +220,8 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         )
         fitted = solve_problems(context, problems, constant, (bound_of(C, rows.weight), self.class_weight_))
         if self.calibration is not None:
+            from maxmargin.svm.linear.calibrating import calibrate_one_vs_rest  # only these fits wait for its modules
+
             with context.control.catching_interrupts():
                 goal, weight = self._calibration_goal(rows), self._own_weight(rows)
                 self.calibration_ = calibrate_one_vs_rest(goal, rows, weight, fitted.models, context.control)
@@ -242,6 +240,8 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
 
     def _fit_joint(self, context: FitContext) -> Fitted:
         """One problem for all classes that have weight."""
+        from maxmargin.svm.linear.crammer_singer import solve_joint
+
         rows, control, threads = context.rows, context.control, context.threads
         present, (kind, scaling) = np.flatnonzero(self._present), self._intercept()
         bound = bound_of(float(self.C), rows.weight)
@@ -250,6 +250,8 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         with control.catching_interrupts(), single_threaded_blas():
             outcome = solve_joint(rows.X, problem, constant, tol=context.tol, control=control, threads=threads)
             if self.calibration is not None:
+                from maxmargin.svm.linear.calibrating import calibrate_joint
+
                 goal, weight = self._calibration_goal(rows), self._own_weight(rows)
                 self.calibration_ = calibrate_joint(
                     goal, rows, weight, problem, outcome, constant=constant, control=control, threads=threads
@@ -265,6 +267,9 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
 
     def _check_separable(self, X: Any, codes: Array, weights: Array, outcome: LinearOutcome) -> None:
         """An error, with the proof, if a hard margin is impossible."""
+        from maxmargin.problems.separability import InseparableError
+        from maxmargin.svm.linear.hard_margin import check_separable
+
         if self.multi_class == "crammer_singer":
             if outcome.status is Status.INSEPARABLE:
                 raise InseparableError(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin.problems.separability import decide, proof_of
+from maxmargin.problems.separability import InseparableError, decide, proof_of
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.hulls import InseparableError
 
 
 def check_separable(X: Points, y: Array, used: Array, fit_intercept: bool, labels: tuple[Any, Any]) -> None:
-    """Raise :class:`~maxmargin.solvers.hulls.InseparableError`, with the proof, if no hyperplane separates the rows
+    """Raise :class:`~maxmargin.InseparableError`, with the proof, if no hyperplane separates the rows
     ``used`` with y = +1 from those with y = -1; ``labels`` are those of the two sides, the positive one first."""
     try:
         found = decide(X[used], y[used], fit_intercept)

@@ -18,12 +18,12 @@ import numpy as np
 from maxmargin.kernels import Linear, Precomputed
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems.dual import DualProblem
-from maxmargin.problems.separability import InseparabilityProof, decide, proof_of
+from maxmargin.problems.separability import InseparabilityProof, InseparableError, decide, proof_of
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import KernelSolver
 from maxmargin.solvers.blocks import MIN_STEPS
-from maxmargin.solvers.hulls import InseparableError, nearest_points
+from maxmargin.solvers.hulls import nearest_points
 from maxmargin.solvers.solution import Solution
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.solving.outcomes import Subproblem

@@ -9,12 +9,12 @@ import numpy as np
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import JointProblem
+from maxmargin.problems.separability import InseparableError
 from maxmargin.problems.verification import certified_status, verified_joint
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.crammer_singer import CrammerSinger
-from maxmargin.solvers.hulls import InseparableError
 from maxmargin.svm.kernel.classes import Labels, SolvedClasses, TrainingCodes
 from maxmargin.svm.kernel.context import FitContext, WarmStart
 from maxmargin.svm.kernel.formulations import Formulation

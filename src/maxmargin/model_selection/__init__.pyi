@@ -1,0 +1,6 @@
+from .estimators import SVCCV, SVRCV, NuSVCCV
+from .grid import Range
+from .linear import LinearSVCCV
+from .one_class import OneClassSVMCV
+
+__all__ = ["SVCCV", "SVRCV", "LinearSVCCV", "NuSVCCV", "OneClassSVMCV", "Range"]
