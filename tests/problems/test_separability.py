@@ -519,7 +519,7 @@ def test_a_narrow_linear_margin_is_no_proof():
     assert model.score(X, y) == 1.0
 
 
-def test_the_joint_machine_says_so_without_a_proof():
+def test_the_joint_estimator_says_so_without_a_proof():
     with pytest.raises(InseparableError) as caught:
         SVC(C=math.inf, kernel="linear", multiclass="crammer_singer").fit(CROSS, CORNERS)
     assert caught.value.proof is None

@@ -437,14 +437,14 @@ def test_a_hard_margin_where_nothing_separates_ends(name, kind, intercept):
 
 @accepted("c_svc")
 def test_one_class_only(name, kind, intercept):
-    """All labels equal: with an intercept, zero is optimal; without, it is the one-sided machine."""
+    """All labels equal: with an intercept, zero is optimal; without, it is the one-sided model."""
     y, bound, K = np.ones(4), np.ones(4), np.eye(4) + 1
     problem = problems.c_svc(y, bound, fit_intercept=intercept)
     objective = qp.c_svc(K, y, bound, fit_intercept=intercept).objective
     check_solved(name, problem, K, solve(SOLVERS[name], problem, K), objective)
 
 
-# The joint multiclass machine
+# The joint multiclass model
 
 
 def joint_case(seed, bound=2.0, n=30, classes=3):
@@ -478,7 +478,7 @@ def check_joint(problem, K, solution, tol=TOL):
 @pytest.mark.parametrize("kernel", KERNEL_MATRICES)
 @pytest.mark.parametrize("bound", [0.1, 3.0])
 @pytest.mark.parametrize("classes", [2, 3, 5])
-def test_joint_machine_finds_the_oracle_s_optimum(kernel, bound, classes):
+def test_joint_estimator_finds_the_oracle_s_optimum(kernel, bound, classes):
     X, problem = joint_case(0, bound, classes=classes)
     K = KERNEL_MATRICES[kernel](X)
     check_joint(problem, K, solve_joint(problem, K))
@@ -513,7 +513,7 @@ def test_joint_price_of_zero():
 
 @pytest.mark.parametrize("classes", [2, 3, 4])
 def test_joint_zero_rows(classes):
-    """A point at the origin has K_ii = 0: every machine gives it 0, so it pays its full price."""
+    """A point at the origin has K_ii = 0: every model gives it 0, so it pays its full price."""
     X, problem = joint_case(4, classes=classes)
     X[[1, 5]] = 0.0
     K = X @ X.T
@@ -653,7 +653,7 @@ def test_hulls_in_feature_space():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_hull_distance_is_the_hard_margin(seed):
-    """2 / |w| of the hard-margin machine is the distance of the hulls."""
+    """2 / |w| of the hard-margin model is the distance of the hulls."""
     X, arguments = qp.draw("hard_margin", True, seed)
     K = X @ X.T
     margin = 2 / math.sqrt(2 * qp.c_svc(K, **arguments).objective)
