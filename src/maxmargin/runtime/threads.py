@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+Poll = Callable[[], None] | None  # called between the pieces of a long computation; it may raise, to end it
+
 _lock = threading.Lock()
 _local = threading.local()
 _pools: dict[int, ThreadPoolExecutor] = {}
