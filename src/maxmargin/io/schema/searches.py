@@ -79,11 +79,29 @@ def _search(best: str, state: dict[str, str]) -> Entry:
 
 
 SEARCHES: dict[str, Entry] = {
-    "SVCCV": _search("SVC", _CLASSIFIER),
+    "SVCCV": _search("SVC | CellClassifier", _CLASSIFIER),
     "NuSVCCV": _search("NuSVC", _CLASSIFIER),
     "LinearSVCCV": _search("LinearSVC", _CLASSIFIER),
     "SVRCV": _search("SVR", _SEARCH),
     "OneClassSVMCV": _search("OneClassSVM", {**_SEARCH, "scorer_?": "MassVolume | Rejection | BothSides"}),
+}
+
+_CELLS = "maxmargin.model_selection.partition"
+CELLS: dict[str, Entry] = {
+    "CellClassifier": Entry(
+        _CELLS,
+        {
+            "classes_": "labels (k)",
+            **NAMED,
+            "models_": "list",
+            **dict.fromkeys(("cell_sizes_", "_constant"), "indices (c)"),
+            "_partition": "Partition",
+        },
+        consistency.cells,
+    ),
+    "Partition": Entry(
+        _CELLS, {"column": "indices (p)", "cut": "float64 (p)", "after": "int64 (p, 2)"}, consistency.partition
+    ),
 }
 
 SCORERS: dict[str, Entry] = {
