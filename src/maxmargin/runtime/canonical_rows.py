@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
-from maxmargin.runtime.csr import csr_arrays
+from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.validation import Array, Points
 
 MIXING_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads the bits of a target over a hash

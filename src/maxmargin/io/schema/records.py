@@ -38,7 +38,7 @@ RECORDS: dict[str, Entry] = {
         lambda parameters, state, lengths: check_expansion(state),
     ),
     "FitReport": Entry("maxmargin.svm.report", _REPORT, renamed=_REPORT_RENAMED),
-    "LinearReport": Entry("maxmargin.svm.linear.report", _REPORT, renamed=_REPORT_RENAMED),
+    "LinearReport": Entry("maxmargin.svm.linear.fit", _REPORT, renamed=_REPORT_RENAMED),
     "ApproximateReport": Entry(
         "maxmargin.large_scale.report",
         {

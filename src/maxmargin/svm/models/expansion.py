@@ -26,7 +26,7 @@ from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
 from maxmargin.kernels.gram.sides import Form, Panels, Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import store_tiles, tiled_product
-from maxmargin.runtime.csr import csr_arrays
+from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.models.terms import compiled_expansion, sparse_kernel_values
