@@ -262,7 +262,7 @@ def test_hulls_that_nearly_touch_get_an_honest_answer(d, apart):
 
 
 def test_what_cannot_be_told_is_said(monkeypatch):
-    monkeypatch.setattr(program, "MEET", -1.0)  # no proof is good enough
+    monkeypatch.setattr(program, "COMMON_POINT_TOL", -1.0)  # no proof is good enough
     with pytest.raises(ArithmeticError, match=r"cannot tell .* within \d\.\de[-+]\d+ of each other"):
         separability(CROSS, CORNERS)
 

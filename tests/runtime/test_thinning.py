@@ -15,7 +15,7 @@ import pytest
 import maxmargin
 from maxmargin import History, LinearSVC, Perceptron
 from maxmargin.runtime.control import Control
-from maxmargin.runtime.history import FULL_RECORDS, GROWTH, ThinnedList
+from maxmargin.runtime.history import FULL_RECORDS, RECORD_SPACING, ThinnedList
 
 
 def filled(count):
@@ -35,10 +35,10 @@ def test_long_runs_keep_the_first_the_last_and_geometrically_fewer(count):
     records = filled(count)
     assert records[:FULL_RECORDS] == list(range(FULL_RECORDS))
     assert records[-1] == count - 1
-    assert len(records) <= FULL_RECORDS + 2 + np.log(count / FULL_RECORDS) / np.log(GROWTH) * 1.02
+    assert len(records) <= FULL_RECORDS + 2 + np.log(count / FULL_RECORDS) / np.log(RECORD_SPACING) * 1.02
     steps = np.diff(records[FULL_RECORDS:-1])
     assert (steps > 0).all()
-    assert (steps <= 1 + (GROWTH - 1) * np.array(records[FULL_RECORDS:-2])).all()
+    assert (steps <= 1 + (RECORD_SPACING - 1) * np.array(records[FULL_RECORDS:-2])).all()
 
 
 def test_at_every_moment_the_last_is_there():
@@ -78,15 +78,15 @@ def test_ten_million_reports_take_no_memory(kind):
         assert tracemalloc.get_traced_memory()[0] - before < 100_000
     finally:
         tracemalloc.stop()
-    assert len(run.seen if kind is Control else run) < 500
+    assert len(run.records if kind is Control else run) < 500
 
 
 def test_a_control_thins_whatever_list_it_is_given():
-    control = Control(seen=[])
+    control = Control(records=[])
     for t in range(10_000):
         control.report(t, 0.5, 3)
-    assert len(control.seen) < 400
-    assert control.of_one().seen == []
+    assert len(control.records) < 400
+    assert control.of_one().records == []
 
 
 def test_long_histories_of_fits_are_short():

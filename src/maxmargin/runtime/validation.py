@@ -51,7 +51,7 @@ SYNONYMS = {
 
 
 def check_points(X: Any, name: str = "X") -> Points:
-    """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
+    """Points outside an estimator: array-like, pandas, polars or sparse, one row per point."""
     X = exact_single(as_numpy(X))
     check_indices(X)
     try:

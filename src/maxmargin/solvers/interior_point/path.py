@@ -58,7 +58,7 @@ NOWHERE_LENGTH = 1e-6  # of a step that leads nowhere
 # equal, well above the mean takes fewest iterations; where sums are prescribed or boxes are one-sided, less.
 EVEN_EQUAL, EVEN_PRESCRIBED, EVEN_ONE_SIDED = 5.0, 1.0, 0.1
 NEAR_MU = 5.0  # mu of a start that is near the solution, in units of what its duality gap suggests
-TINY = 1e-300
+SMALLEST_DIVISOR = 1e-300
 
 
 Pass = Callable[[slice], None]
@@ -223,7 +223,7 @@ class Path:
 
     def _direct(self, predictor: float, dlambda: float, mu: float, corrected: bool) -> float:
         """The third pass: the step towards mu; what blocks it."""
-        rows, system, blocked = self.rows, self.system, [TINY]
+        rows, system, blocked = self.rows, self.system, [SMALLEST_DIVISOR]
 
         def work(part: slice) -> None:
             before, df = system.predicted[part], system.df[part]
@@ -246,7 +246,7 @@ class Path:
         blocked, (before, first, second), fixed, slope = self._predict(predictor)
         if not math.isfinite(blocked):
             return False
-        length = min(1.0, 1.0 / max(blocked, TINY))
+        length = min(1.0, 1.0 / max(blocked, SMALLEST_DIVISOR))
         predicted = before + length * (first + length * second)
         target = mu * min(1.0, max(0.0, predicted / before)) ** 3 if before > 0 else 0.0
         # A corrected step that is blocked at once, or leads away, could do so for ever: Newton's own is taken instead.

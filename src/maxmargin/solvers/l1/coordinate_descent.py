@@ -1,6 +1,6 @@
 """Coordinate descent for the L1 penalty, on a working set of columns.
 
-Each round looks at all columns once, for the slopes p_j and the duality gap of :mod:`maxmargin.problems.l1`, and
+Each round evaluates all columns once, for the slopes p_j and the duality gap of :mod:`maxmargin.problems.l1`, and
 then works on few of them: those whose weight is not zero, and those that promise most, by
 
     (|p_j| - 1) / h_j,     h_j^2 = sum_i 2 c_i x_ij^2,
@@ -12,7 +12,7 @@ multipliers are so near to any feasible ones of gap G that
     |p_j| + sqrt(2 G) h_j < 1
 
 proves w_j = 0 (Ndiaye, Fercoq, Gramfort & Salmon 2017). Without such columns the problem has the same solution, so they
-are not looked at again.
+are not evaluated again.
 
 The work on the chosen columns is a Newton step. With S the rows inside their margins and Theta_i = 2 c_i on S, else 0,
 the losses are quadratic as long as S stays the same, and the model
@@ -58,10 +58,10 @@ HESSIAN_MAX_COLUMNS = 3000  # columns up to which H is formed
 PASSES_PER_ROUND = 10  # over the columns in a round where it is not
 LINE_SEARCH_MAX_EVALUATIONS = 60  # along one direction
 LINE_SEARCH_END_SLOPE = 0.02  # slope, relative to that at the start, at which a search ends
-FORCING = 0.01  # violation of the model's conditions, relative to that of the problem's
+MODEL_TOL_SHARE = 0.01  # violation of the model's conditions, relative to that of the problem's
 MAX_FULL_STEPS = 10  # full steps in a row that may end lower than a search
 POOR_STEP_LENGTH = 0.5  # length of a Newton step below which its model was a poor one
-ROUNDING = 1e-12  # relative: below it there is nothing else
+ROUNDING_SHARE = 1e-12  # relative: below it there is nothing else
 MAX_POOR_STEPS = 3  # poor steps in a row before the weights are approached from below
 FIRST_WEIGHTS_MAX_GRADIENT = 10.0  # largest |p_j| at w = 0 for the first of the lower weights
 WEIGHTS_FACTOR = 3.0  # factor from one set of weights to the next
@@ -141,10 +141,10 @@ class _WorkingSet:
         if centre:
             by_b = float(self.problem.y @ (self.theta * np.maximum(0.0, slack)))
             H = H - np.outer(self.border, self.border / corner)
-            flat = np.diagonal(H) <= ROUNDING * np.diagonal(self.H)  # constant on S: nothing but rounding is left
+            flat = np.diagonal(H) <= ROUNDING_SHARE * np.diagonal(self.H)  # constant on S: nothing but rounding is left
             H[flat], H[:, flat] = 0.0, 0.0
             p = np.where(flat, 0.0, p - self.border * (by_b / corner))
-        v, solved = minimise(H, p + H @ w, w, max(ROUNDING, FORCING * min(1.0, violation(-p, w))))
+        v, solved = minimise(H, p + H @ w, w, max(ROUNDING_SHARE, MODEL_TOL_SHARE * min(1.0, violation(-p, w))))
         db = (by_b - float(self.border @ (v - w))) / corner if centre else 0.0
         return v, db, self.design.times(v - w) + db, solved
 
@@ -187,7 +187,7 @@ class _WorkingSet:
             elif self.free:
                 db = best_move(problem, slack)
                 moved, slack = moved + db, slack - y * db
-            if largest <= ROUNDING or self.control.stop() is not None:
+            if largest <= ROUNDING_SHARE or self.control.stop() is not None:
                 break
         return w, moved, slack
 
@@ -281,7 +281,7 @@ class L1CoordinateDescent(LinearSolver):
         stages = math.ceil(math.log(max(1.0, steepest / FIRST_WEIGHTS_MAX_GRADIENT), WEIGHTS_FACTOR))
         for stage in range(stages, 0, -1):
             part = replace(problem, weight=problem.weight / WEIGHTS_FACTOR**stage, csc=problem.by_columns)
-            quiet = replace(control, max_iter=WEIGHTS_MAX_ROUNDS, callback=None, watchers=(), seen=[])
+            quiet = replace(control, max_iter=WEIGHTS_MAX_ROUNDS, callback=None, watchers=(), records=[])
             coarse = Run(part, WEIGHTS_GAP, quiet)
             done, _ = self._rounds(part, coarse, quiet, rng, start, 0)
             n_iter, start = n_iter + done, Start(coarse.w, coarse.b)
