@@ -15,8 +15,8 @@ The coefficient of the row in w = sum_i beta_i x_i is beta = d loss / d r. The c
 
     loss*(beta) = epsilon |beta| + rho beta^2 / 2   for  -l <= beta <= u,   else infinite
 
-with rho = 0; a squared loss has rho = 1 / 2c and, on a side that has weight, no bound. An infinite weight forbids
-residuals on its side: the hard margin.
+with rho = 0; a squared loss has rho = 1 / 2c and, on a side that has weight, no bound. rho is one number per row: a
+side of a squared loss has the weight c, or none. An infinite weight forbids residuals on its side: the hard margin.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -127,6 +127,15 @@ class PathStart:
     tied: int  # rows that lambda belongs to; those after them, bounds of w, have none
 
 
+class Prediction(NamedTuple):
+    """What the second pass finds out along the predictor."""
+
+    blocked: float  # one over the longest step inside the bounds
+    products: list[float]  # their sum along the step, as a parabola
+    fixed: Right  # q of the corrected step at mu = 0
+    slope: Right  # its change with mu
+
+
 class DenseRows:
     """The passes of a system that keeps its matrix in memory: all rows at once."""
 
@@ -208,9 +217,8 @@ class Path:
         """lambda, or its change, of these rows."""
         return offset if part.start < self.tied else 0.0
 
-    def _predict(self, dlambda: float) -> tuple[float, list[float], Right, Right]:
-        """The second pass: what blocks the predictor, the products along it as a parabola, and q of the corrected step
-        as a constant and a multiple of mu."""
+    def _predict(self, dlambda: float) -> Prediction:
+        """The second pass."""
         rows, system, V, found = self.rows, self.system, self.V2, {}
 
         def work(part: slice) -> None:
@@ -219,7 +227,8 @@ class Path:
 
         fixed, slope = system.along(work, V)
         parts = [found[start] for start in sorted(found)]
-        return max(part[0] for part in parts), [sum(part[k] for part in parts) for k in (1, 2, 3)], fixed, slope
+        blocked, *products = zip(*parts, strict=True)
+        return Prediction(max(blocked), [sum(each) for each in products], fixed, slope)
 
     def _direct(self, predictor: float, dlambda: float, mu: float, corrected: bool) -> float:
         """The third pass: the step towards mu; what blocks it."""
@@ -243,16 +252,18 @@ class Path:
             return False
         mu = self.mean_product()
         predictor = system.solve(self.right, missing)
-        blocked, (before, first, second), fixed, slope = self._predict(predictor)
-        if not math.isfinite(blocked):
+        prediction = self._predict(predictor)
+        if not math.isfinite(prediction.blocked):
             return False
-        length = min(1.0, 1.0 / max(blocked, SMALLEST_DIVISOR))
+        length = min(1.0, 1.0 / max(prediction.blocked, SMALLEST_DIVISOR))
+        before, first, second = prediction.products
         predicted = before + length * (first + length * second)
         target = mu * min(1.0, max(0.0, predicted / before)) ** 3 if before > 0 else 0.0
         # A corrected step that is blocked at once, or leads away, could do so for ever: Newton's own is taken instead.
         for corrected, goal in ((True, target), (False, 0.5 * mu)):
-            base, total = fixed if corrected else self.right
-            dlambda = system.solve((base + goal * slope[0], total + goal * slope[1]), missing)
+            base, total = prediction.fixed if corrected else self.right
+            by_mu, total_by_mu = prediction.slope
+            dlambda = system.solve((base + goal * by_mu, total + goal * total_by_mu), missing)
             blocked = self._direct(predictor, dlambda, goal, corrected)
             changes = np.empty(len(self.beta))
             self.rows.changes(changes)

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -96,6 +96,24 @@ def _length(rows: Any, r: Array, u: Array, w: Array, dw: Array, flat: float) -> 
     return t
 
 
+class Direction(NamedTuple):
+    """From w to the minimum of the model of a problem."""
+
+    v: Array  # the minimum
+    db: float  # the change of a free intercept
+    u: Array  # (v - w)'x_i + db
+    solved: bool  # whether the model was solved
+
+
+class NewtonStep(NamedTuple):
+    """What a step leads to."""
+
+    w: Array
+    db: float  # the change of a free intercept
+    slack: Array
+    well: bool  # whether the model was solved, and the step not cut short
+
+
 class _WorkingSet:
     """Some columns of X, and steps over their weights and the intercept.
 
@@ -131,9 +149,8 @@ class _WorkingSet:
                     self.border += sign * part.transposed(added)
         self.theta = theta
 
-    def _direction(self, w: Array, slack: Array, p: Array) -> tuple[Array, float, Array, bool]:
-        """The minimum v of the model, the change of a free intercept, u_i = (v - w)'x_i + db, and whether the
-        model was solved."""
+    def _direction(self, w: Array, slack: Array, p: Array) -> Direction:
+        """Towards the minimum of the model."""
         problem = self.problem
         self._moments(np.where(slack > 0, 2.0 * problem.weight, 0.0))
         H, corner, by_b = self.H, float(self.theta.sum()), 0.0
@@ -146,10 +163,10 @@ class _WorkingSet:
             p = np.where(flat, 0.0, p - self.border * (by_b / corner))
         v, solved = minimise(H, p + H @ w, w, max(ROUNDING_SHARE, MODEL_TOL_SHARE * min(1.0, violation(-p, w))))
         db = (by_b - float(self.border @ (v - w))) / corner if centre else 0.0
-        return v, db, self.design.times(v - w) + db, solved
+        return Direction(v, db, self.design.times(v - w) + db, solved)
 
-    def newton(self, w: Array, slack: Array, p: Array, full: int) -> tuple[Array, float, Array, bool]:
-        """A Newton step: the new weights, the change of a free intercept, the new slacks, and whether it went well.
+    def newton(self, w: Array, slack: Array, p: Array, full: int) -> NewtonStep:
+        """A Newton step.
 
         A step that its search cuts short has met rows outside S. Full steps, one after the other, take such rows into S
         and often end lower, though they do not descend on the way; ``full`` of them are tried."""
@@ -158,18 +175,18 @@ class _WorkingSet:
         t = _length(problem.rows, y * slack, u, w, v - w, LINE_SEARCH_END_SLOPE)
         cut = w + t * (v - w), t * db, slack - t * (y * u)
         if t > POOR_STEP_LENGTH:
-            return v if t == 1.0 else cut[0], *cut[1:], solved
+            return NewtonStep(v if t == 1.0 else cut[0], *cut[1:], solved)
         goal = self._value(cut[0], cut[2])
         for _ in range(full if solved else 0):
             w, moved, slack = v, db, slack - y * u
             if self._value(w, slack) < goal:
-                return w, moved, slack, solved
+                return NewtonStep(w, moved, slack, solved)
             p = self.design.transposed(problem.y * (2.0 * problem.weight * np.maximum(0.0, slack)))
             v, more, u, solved = self._direction(w, slack, p)
             db = moved + more
             if not solved:
                 break
-        return *cut, False
+        return NewtonStep(*cut, False)
 
     def _value(self, w: Array, slack: Array) -> float:
         return float(np.abs(w).sum()) + _losses(self.problem, slack)

@@ -140,9 +140,8 @@ class UpdateMixin:
                 for i, j in pairs(len(self.classes_))  # type: ignore[attr-defined]
             ]
         if kind == "nu_svc":  # coefficients were divided by rho
-            lines = [
-                line * (self.nu * np.count_nonzero(line) / max(np.abs(line).sum(), SMALLEST_WEIGHT)) for line in lines
-            ]  # type: ignore[attr-defined]
+            nu: float = self.nu  # type: ignore[attr-defined]
+            lines = [line * (nu * np.count_nonzero(line) / max(np.abs(line).sum(), SMALLEST_WEIGHT)) for line in lines]
         return [StoredVariables(kind, line[None, :]) for line in lines]
 
 
