@@ -127,7 +127,7 @@ def test_every_problem_has_a_solver_and_refusals_say_why(kind, intercept):
         assert solver.name == name
         reason = solver.refuses(problem)
         if reason is None:
-            assert choose_solver(name, problem) == (solver, "asked for")
+            assert choose_solver(name, problem) == (solver, "requested")
         else:
             assert len(reason) > 10
             with pytest.raises(ValueError, match=f"solver='{name}' cannot solve this problem"):

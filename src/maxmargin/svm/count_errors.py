@@ -84,10 +84,10 @@ class _Search:
 
     def run(self) -> tuple[float, Status]:
         """Search to the end, or to a limit; a lower bound of the objective, and why the search ended."""
-        nobody = np.zeros(len(self.y), bool)
+        no_rows = np.zeros(len(self.y), bool)
         numbers = itertools.count()
         open_nodes: list[_Node] = []
-        self._add(open_nodes, nobody, nobody, next(numbers))
+        self._add(open_nodes, no_rows, no_rows, next(numbers))
         while open_nodes:
             if (stop := self.control.stop()) is not None or self.n_nodes >= self.max_nodes:
                 return min(self.best, open_nodes[0].bound), stop or Status.MAX_ITER

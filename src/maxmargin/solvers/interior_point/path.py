@@ -16,7 +16,7 @@ First with mu = 0 and no corrections cA, cB: the predictor. How far that step ge
 mu <- mu (mu_predicted / mu)^3, and its products of changes, cA = dA dz and cB = dB dx, correct for what Newton's method
 leaves out: the second solve, with the same factors.
 
-How Q is factored is the business of a :class:`RowSystem`. In linear problems Q = E X X'E', where E gives each variable
+How Q is factored is left to a :class:`RowSystem`. In linear problems Q = E X X'E', where E gives each variable
 its row: without a tube (eps = 0) a row has one variable, a_i = beta_i; with a tube it has two, one per side, whose sum
 is beta_i:
 
@@ -190,7 +190,7 @@ class Path:
 
     def begin_near(self, gap: float) -> None:
         """Multipliers that fulfil the conditions of every row at the system's values and the offset for a small mu:
-        A z = B x = mu and z - x = slope; ``gap`` is the duality gap there. Only w = X'beta is left to be mended."""
+        A z = B x = mu and z - x = slope; ``gap`` is the duality gap there. Only w = X'beta is left to be corrected."""
         self.rows.centre(self.offset, NEAR_MU * gap / (2 * self.a.size))
         self.rows.beta(self.beta)
 
@@ -259,7 +259,7 @@ class Path:
         before, first, second = prediction.products
         predicted = before + length * (first + length * second)
         target = mu * min(1.0, max(0.0, predicted / before)) ** 3 if before > 0 else 0.0
-        # A corrected step that is blocked at once, or leads away, could do so for ever: Newton's own is taken instead.
+        # A corrected step that is blocked at once, or leads away, could repeat: Newton's own is taken instead.
         for corrected, goal in ((True, target), (False, 0.5 * mu)):
             base, total = prediction.fixed if corrected else self.right
             by_mu, total_by_mu = prediction.slope

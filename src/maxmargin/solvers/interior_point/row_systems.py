@@ -72,7 +72,7 @@ class NormalSystem:
         return -(start.b + (0.0 if shift is None else float(shift @ start.w))) if problem.free else 0.0
 
     def begin(self, beta: Array) -> None:
-        """w need not be X'beta: the first step mends that."""
+        """w need not be X'beta: the first step corrects that."""
 
     def _moments(self, work: Pass, V: Array) -> Array:
         """The pass over the rows; X'V, and X'T X for :meth:`factor`."""

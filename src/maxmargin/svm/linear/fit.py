@@ -223,7 +223,7 @@ def fit_path(estimator: Fittable, Cs: Any, data: tuple[Any, Any, Any], carried: 
 
 
 class LinearReport(FitReport):
-    """A report whose tolerance is a relative duality gap, and which has no kernel values to speak of.
+    """A report whose tolerance is a relative duality gap, and which has no kernel values.
 
     Its attributes are those of :class:`~maxmargin.svm.report.FitReport`; ``kkt_violation`` is the largest residual of
     the conditions in :mod:`maxmargin.problems.primal_certificate`, each as a share.
@@ -234,7 +234,7 @@ class LinearReport(FitReport):
     >>> print(LinearSVC(loss="hinge").fit([[-1.0], [1.0]], ["left", "right"]).report_)
     model            LinearSVC, 2 classes
     parameters       C = 1, hinge loss, free intercept
-    solver           barrier (the primal has 1 unknown (columns), the dual 2 (rows): a 1 x 1 system an iteration)
+    solver           barrier (the primal has 1 unknown (columns), the dual 2 (rows): a 1 x 1 system per iteration)
     status           optimal within the tolerance
     ...
     """
