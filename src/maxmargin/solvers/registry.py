@@ -45,7 +45,6 @@ SOLVERS: dict[str, Solver] = {
 }
 KERNEL_DEFAULT = ActiveSet.name
 LINEAR_FALLBACK = CoordinateDescent()  # takes every loss, and forms no square system that could lose digits
-FEW_ITERATIONS = Barrier()  # a few dozen, also where steps of the other solvers creep
 # c_i |x_i|^2 of a typical row up to which its epochs are tried first. Measured on sparse two-class data: up to here a
 # hundred reach 1e-4, in less time than interior points take, and beyond it takes thousands.
 EPOCHS_MAX_REACH = 4.0

@@ -36,7 +36,7 @@ from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_labels, check_number, check_training, warn
-from maxmargin.solvers.registry import FEW_ITERATIONS
+from maxmargin.solvers import SOLVERS, KernelSolver
 from maxmargin.svm.kernel.solving.batch import OPTIMAL, KernelValues, one_problem, solve_posed
 from maxmargin.svm.linear.function import LinearClassifier
 
@@ -151,7 +151,9 @@ class _Search:
         if solved.status[0] == OPTIMAL:
             return solved.a, float(solved.intercept[0])
         gram = precomputed_gram(self.K, rows)  # pair steps creep where penalties differ much
-        solution = FEW_ITERATIONS.solve(problem, gram, tol=RELAXATION_TOL, control=Control())
+        barrier = SOLVERS["barrier"]
+        assert isinstance(barrier, KernelSolver)
+        solution = barrier.solve(problem, gram, tol=RELAXATION_TOL, control=Control())
         offset = offsets(problem, solution.a, problem.gradient(solution.f, solution.a))
         return solution.a, problem.scalars(offset).intercept
 

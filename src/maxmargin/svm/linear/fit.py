@@ -21,14 +21,7 @@ from maxmargin.runtime.control import LINEAR_WORDS, Control, Status
 from maxmargin.runtime.text_report import tolerance_text
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.solvers.registry import (
-    FEW_ITERATIONS,
-    LINEAR_FALLBACK,
-    SOLVERS,
-    choose_linear_solver,
-    epochs_first,
-    lanes_serve,
-)
+from maxmargin.solvers.registry import LINEAR_FALLBACK, SOLVERS, choose_linear_solver, epochs_first, lanes_serve
 from maxmargin.svm.linear.binary_models import (
     LinearOutcome,
     Memory,
@@ -201,7 +194,7 @@ def advised(outcome: LinearOutcome) -> LinearOutcome:
     slow = solver is not None and "linear" in solver.accepts and not solver.few_iterations
     if outcome.status is not Status.MAX_ITER or not slow:
         return outcome
-    advice = f"{outcome.advice or outcome.status.value}; solver={FEW_ITERATIONS.name!r} takes a few dozen iterations"
+    advice = f"{outcome.advice or outcome.status.value}; solver='barrier' takes a few dozen iterations"
     return replace(outcome, advice=advice)
 
 

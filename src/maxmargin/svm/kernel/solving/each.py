@@ -23,8 +23,7 @@ from maxmargin.problems.verification import certified_status, verified
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers import KernelSolver, Solution, choose_solver
-from maxmargin.solvers.registry import FEW_ITERATIONS
+from maxmargin.solvers import SOLVERS, KernelSolver, Solution, choose_solver
 from maxmargin.svm.kernel.context import CONCURRENT_PROBLEMS, FitContext
 from maxmargin.svm.kernel.solving import batch
 from maxmargin.svm.kernel.solving.batch import KernelValues, Posed, Solved
@@ -187,8 +186,10 @@ def _after_batch(
     unless no step could: a violation below the rounding errors of f."""
     problem = sub.problem
     crept = context.solver == "auto" and sub.start is not None and control.max_iter < 0
-    if crept and problem.n_variables <= CREEPING_MAX_VARIABLES and FEW_ITERATIONS.refuses(problem) is None:
-        model = solve_one(context, replace(sub, start=None), FEW_ITERATIONS, gram, control)
+    barrier = SOLVERS["barrier"]
+    assert isinstance(barrier, KernelSolver)
+    if crept and problem.n_variables <= CREEPING_MAX_VARIABLES and barrier.refuses(problem) is None:
+        model = solve_one(context, replace(sub, start=None), barrier, gram, control)
         rounding = float(np.finfo(np.float64).eps * np.abs(model.solution.a).sum() * gram.diagonal().max())
         if model.solution.status.converged or control.stop() is not None or model.certificate.violation <= rounding:
             return model
