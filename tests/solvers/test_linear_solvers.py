@@ -396,7 +396,7 @@ def test_refusals_say_why_and_what_instead(name):
     for problem in [draw(loss=loss, intercept=intercept) for loss in LOSSES for intercept in INTERCEPTS] + [hard]:
         reason = solver.refuses(problem)
         if reason is None:
-            assert choose_linear_solver(name, problem) == (solver, "requested")
+            assert choose_linear_solver(name, problem) == (solver, "asked for")
         else:
             assert "use" in reason
             with pytest.raises(ValueError, match=f"solver='{name}' cannot solve this problem"):

@@ -127,7 +127,7 @@ def test_every_problem_has_a_solver_and_refusals_say_why(kind, intercept):
         assert solver.name == name
         reason = solver.refuses(problem)
         if reason is None:
-            assert choose_solver(name, problem) == (solver, "requested")
+            assert choose_solver(name, problem) == (solver, "asked for")
         else:
             assert len(reason) > 10
             with pytest.raises(ValueError, match=f"solver='{name}' cannot solve this problem"):
@@ -673,7 +673,7 @@ def test_the_engine_is_patient_while_the_objective_improves(monkeypatch):
     monkeypatch.setattr(SMO, "solve", lambda *_, **__: pytest.fail("left to the slower solver"))
     control = Control()
     solution = ActiveSet(smallest=256, largest=256).solve(problem, gram, tol=1e-3, control=control)
-    seen = [progress.violation for progress in control.records]
+    seen = [progress.violation for progress in control.seen]
     assert min(seen[2:43]) > 0.98 * min(seen[:2])  # forty rounds without a smaller violation
     assert solution.status is Status.OPTIMAL
     f = optimality.audited(problem, solution.a, solution.f, gram)

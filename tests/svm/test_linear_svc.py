@@ -128,7 +128,7 @@ def test_solvers_by_name(name):
     best = LinearSVC(loss=loss, solver="barrier", tol=1e-8, C=0.01).fit(X, y).report_.primal_objective
     model = LinearSVC(loss=loss, solver=name, C=0.01, tol=0.05 if rough else 1e-6, max_iter=20_000).fit(X, y)
     assert model.report_.solver == name
-    assert model.report_.solver_reason == "requested"
+    assert model.report_.solver_reason == "asked for"
     assert model.report_.primal_objective == pytest.approx(best, rel=0.05 if rough else 1e-6)
 
 

@@ -157,7 +157,7 @@ def test_solvers_by_name_and_as_objects(solver, loss):
     X, y = line()
     model = LinearSVR(solver=solver, loss=loss, C=0.1).fit(X, y)
     assert model.report_.solver == solver
-    assert model.report_.solver_reason == "requested"
+    assert model.report_.solver_reason == "asked for"
     assert model.report_.relative_gap <= 1e-4
 
 

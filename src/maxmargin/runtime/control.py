@@ -109,7 +109,7 @@ class Control:
         Wall-clock limit for the whole fit.
     callback : callable or None
         Called with a :class:`Progress` once per block of work.
-    records : list of Progress
+    seen : list of Progress
         What was reported: the first blocks, ever fewer of the later ones, and the last.
     watchers : tuple of callables
         Those of :func:`watching` around the place where the fit began; called like ``callback``.
@@ -119,13 +119,13 @@ class Control:
     max_seconds: float | None = None
     callback: Callable[[Progress], None] | None = None
     started: float = field(default_factory=time.perf_counter)
-    records: list[Progress] = field(default_factory=ThinnedList)
+    seen: list[Progress] = field(default_factory=ThinnedList)
     watchers: tuple[Callable[[Progress], None], ...] = field(default_factory=_watchers.get)
     _interrupted: threading.Event = field(default_factory=enclosing_event)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.records, ThinnedList):
-            self.records = ThinnedList(self.records)
+        if not isinstance(self.seen, ThinnedList):
+            self.seen = ThinnedList(self.seen)
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
@@ -145,7 +145,7 @@ class Control:
 
     def of_one(self) -> Control:
         """For one of several problems: the same clock, limits and listeners, and its own list of reports."""
-        return replace(self, records=ThinnedList())
+        return replace(self, seen=ThinnedList())
 
     @property
     def seconds(self) -> float:
@@ -170,7 +170,7 @@ class Control:
         norm: float = math.nan,
     ) -> None:
         progress = Progress(iteration, violation, n_support, self.seconds, primal, dual, norm)
-        self.records.append(progress)
+        self.seen.append(progress)
         for listener in self.watchers if self.callback is None else (self.callback, *self.watchers):
             listener(progress)
 

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-Poll = Callable[[], None] | None  # called between the pieces of a long computation; it may raise, to end it
-
 _lock = threading.Lock()
 _local = threading.local()
 _pools: dict[int, ThreadPoolExecutor] = {}
 _blas: dict[str, Any] = {"users": 0, "before": [], "libraries": None}
+
+Poll = Callable[[], None] | None  # called between the pieces of a long computation; it may raise, to end it
 
 
 def _after_fork() -> None:

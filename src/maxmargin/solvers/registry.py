@@ -83,11 +83,11 @@ def choose_solver(name: str, problem: DualProblem) -> tuple[KernelSolver, str]:
     """Choose a solver for a kernel problem by name or, with ``"auto"``, by the problem; also return the reason."""
     solver = SOLVERS[KERNEL_DEFAULT] if name == "auto" else _requested(SOLVERS[name], problem)
     assert isinstance(solver, KernelSolver)
-    return solver, "small working sets over kernel values in tiles suit every kernel" if name == "auto" else "requested"
+    return solver, "small working sets over kernel values in tiles suit every kernel" if name == "auto" else "asked for"
 
 
 def _requested(solver: Solver, problem: DualProblem | PrimalProblem) -> Solver:
-    """The requested solver, unless it refuses the problem."""
+    """The solver asked for, unless it refuses the problem."""
     reason = solver.refuses(problem) or solver.refuses_form(problem)
     if reason is not None:
         raise ValueError(f"solver={solver.name!r} cannot solve this problem: {reason}.")
@@ -124,7 +124,7 @@ def choose_linear_solver(
     >>> problem = PrimalProblem(np.zeros((10, 3)), np.ones(10), np.ones(10))
     >>> solver, why = choose_linear_solver("auto", problem)
     >>> solver.name, why
-    ('barrier', 'the primal has 3 unknowns (columns), the dual 10 (rows): a 3 x 3 system per iteration')
+    ('barrier', 'the primal has 3 unknowns (columns), the dual 10 (rows): a 3 x 3 system an iteration')
     """
     if isinstance(solver, str) and solver == "auto":
         chosen, reason = _by_shape(problem)
@@ -140,7 +140,7 @@ def choose_linear_solver(
             f"{chosen.learns}: use dual='auto', or solver='auto'."
         )
     assert isinstance(chosen, LinearSolver)
-    return chosen, "requested"
+    return chosen, "asked for"
 
 
 def _by_shape(problem: PrimalProblem) -> tuple[Solver, str]:
@@ -153,15 +153,15 @@ def _by_shape(problem: PrimalProblem) -> tuple[Solver, str]:
     if problem.form == "bounded":
         return SOLVERS[
             Barrier.name
-        ], f"{unknowns}, and coefficients have bounds: a {small:,} x {small:,} system per iteration"
+        ], f"{unknowns}, and coefficients have bounds: a {small:,} x {small:,} system an iteration"
     descent, barrier, newton = (SOLVERS[kind.name] for kind in (CoordinateDescent, Barrier, Newton))
     if d <= SYSTEM_MAX_SIZE and n > d and newton.refuses(problem) is None:
         loss = "squared hinge" if problem.loss.classifies else "squared loss"
-        return newton, f"{unknowns}, and the {loss} has a derivative: a {d:,} x {d:,} system per step"
+        return newton, f"{unknowns}, and the {loss} has a derivative: a {d:,} x {d:,} system a step"
     if problem.design.sparse and d > n > SPARSE_SYSTEM_MAX_ROWS and not problem.hard_margin:
         return descent, f"{unknowns}, and a row uses few columns: row by row"
     if small <= SYSTEM_MAX_SIZE or problem.hard_margin:
-        return barrier, f"{unknowns}: a {small:,} x {small:,} system per iteration"
+        return barrier, f"{unknowns}: a {small:,} x {small:,} system an iteration"
     return descent, f"{unknowns}: too many for a square system, so row by row"
 
 

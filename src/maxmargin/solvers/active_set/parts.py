@@ -182,7 +182,7 @@ class _Search:
         for k, rows in enumerate(parts):
             part_of_row[rows] = k
         self.ids = [np.flatnonzero(part_of_row[problem.row] == k) for k in range(len(parts))]
-        self.silent = replace(control, callback=None, watchers=(), records=ThinnedList())
+        self.silent = replace(control, callback=None, watchers=(), seen=ThinnedList())
 
     def _solve(
         self, part: DualProblem, rows: Array, tol: float, start: Array | None, *, audit: bool = False

@@ -92,4 +92,4 @@ def held_and_rest(folds: Array, values: Array, control: Control) -> Iterator[tup
 
 def silent(control: Control) -> Control:
     """The same clock and limits; nothing is reported of the folds."""
-    return replace(control, callback=None, watchers=(), records=[])
+    return replace(control, callback=None, watchers=(), seen=[])

@@ -170,7 +170,7 @@ def _one_fold(full: _AllRows, k: int, wanted: Array, distance: Array, band: floa
         shifted = _shifted(fold, near, a[rows] + change[rows], f0)
         part = gram.subset(rows)
         part.budget = gram.budget
-        limited = replace(control, max_iter=full.max_steps(len(rows)), records=[])
+        limited = replace(control, max_iter=full.max_steps(len(rows)), seen=[])
         solution = SOLVER.solve(shifted, part, tol=full.goal / shifted.tol_scale, control=limited)
         gram.evaluations += part.evaluations
         change[rows] += solution.a

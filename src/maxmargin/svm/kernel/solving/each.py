@@ -174,7 +174,7 @@ def _attempt(sub: Subproblem, solved: Solved, p: int, control: Control) -> Batch
     _report(control, steps, certificate, int(solved.n_support[p]))
     offset = solved.offset[p, : len(problem.totals)]
     solution = Solution(a, f, status, steps, fresh=True)
-    model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.records)
+    model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
     return BatchAttempt(model, None, evaluations)
 
 
@@ -219,7 +219,7 @@ def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: 
             break
         start, tol = a, 0.5 * tol
     solution = replace(solution, n_iter=n_iter, status=status)
-    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.records)
+    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
 
 
 def untouched(sub: Subproblem, status: Status) -> BinaryModel:

@@ -94,7 +94,7 @@ def solve_near(
     if not status.converged:
         return None
     solution = Solution(a, f, status, steps, fresh=True)
-    model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.records)
+    model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
     return model, evaluations
 
 
