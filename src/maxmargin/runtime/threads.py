@@ -25,8 +25,6 @@ _local = threading.local()
 _pools: dict[int, ThreadPoolExecutor] = {}
 _blas: dict[str, Any] = {"users": 0, "before": [], "libraries": None}
 
-Poll = Callable[[], None] | None  # called between the pieces of a long computation; it may raise, to end it
-
 
 def _after_fork() -> None:
     """A child process has none of its parent's threads: drop the pools and the locks they may hold."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from maxmargin.kernels import Kernel
@@ -9,7 +11,6 @@ from maxmargin.kernels.gram.local import without_zeros
 from maxmargin.kernels.gram.operator import Gram, KernelGram, StoredGram
 from maxmargin.kernels.gram.sides import Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import TiledGram, padded_slots, store_tiles
-from maxmargin.runtime.threads import Poll
 from maxmargin.runtime.validation import Points
 
 STORED_MAX_ROWS = 1024  # up to so many rows all of K is stored
@@ -23,7 +24,7 @@ def make_gram(
     threads: int = 1,
     budget: float = 0.0,
     pairs: bool = False,
-    check: Poll = None,
+    check: Callable[[], None] | None = None,
 ) -> Gram:
     """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
     fits into ``budget`` bytes; otherwise values come on demand, by tiles where there is a form. ``pairs`` says that

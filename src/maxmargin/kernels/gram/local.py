@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from maxmargin import _native
 from maxmargin.kernels.gram.sides import Panels, Side
 from maxmargin.kernels.gram.tiled import CHUNK_ROWS, TiledGram, store_tiles
-from maxmargin.runtime.threads import Poll, run_tiles
+from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
 
 ZERO_EXPONENT = 60.0  # a kernel value below 2 to the minus this counts as zero
@@ -124,11 +124,9 @@ class LocalGram(TiledGram):
     def arranged(self, rows: Array) -> Array:
         return np.argsort(self.cells.label[rows], kind="stable")
 
-    def product(
-        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, poll: Poll = None
-    ) -> Array:
+    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         if coef.ndim > 1:
-            return super().product(cols, coef, rows, single=single, poll=poll)
+            return super().product(cols, coef, rows, single=single)
         order = self.arranged(cols)
         cols = cols[order]
         left_rows = self._all_sorted()[0] if rows is None else rows[self.arranged(rows)]
@@ -148,8 +146,8 @@ class LocalGram(TiledGram):
 
         def work(t: int) -> None:
             start, stop, runs = pieces[t]
-            if poll is not None:
-                poll()
+            if self.poll is not None:
+                self.poll()
             for p, q in runs:
                 lanes = slice(p * width, q * width)
                 columns = right.P[p:q], right.v[lanes], weights[lanes], self.form.kind, self.form.degree, sums

@@ -8,6 +8,7 @@ Panels    points packed as columns, with v of each
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoi
 from maxmargin.kernels._arrays import row_sums
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL_RADIUS, FarRows
 from maxmargin.runtime.arrays import CsrArrays, csr_arrays
-from maxmargin.runtime.threads import Poll, Scratch
+from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array, Points
 
 LOG2E = math.log2(math.e)
@@ -110,7 +111,7 @@ class Side:
         at: Array | None = None,
         scratch: Scratch | None = None,
         columns: Array | None = None,
-        check: Poll = None,
+        check: Callable[[], None] | None = None,
     ) -> Side:
         """The rows ``at`` and the columns ``columns`` of X (all by default; sparse points keep theirs), in new memory
         or in scratch memory. ``check`` is called every few rows and may raise."""

@@ -17,7 +17,7 @@ from maxmargin import _native
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.gram.operator import KernelGram
 from maxmargin.kernels.gram.sides import Form, Panels, Side, form_of, varying_columns
-from maxmargin.runtime.threads import Poll, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 REGISTER_TILE_ROWS = 6  # rows of a register tile: pieces of full tiles waste none of it
@@ -35,7 +35,7 @@ def _spread(
     work: Callable[[int, int], None],
     count: int,
     threads: int,
-    poll: Poll = None,
+    poll: Callable[[], None] | None = None,
     products_per_row: int = 1,
 ) -> None:
     """Divide ``count`` rows into pieces of full tiles, and run them on the threads, with ``poll`` before each."""
@@ -56,7 +56,9 @@ def _spread(
     run_tiles(run, len(starts), threads)
 
 
-def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: int, poll: Poll = None) -> Array:
+def tiled_product(
+    left: Side, right: Panels, coef: Array, form: Form, threads: int, poll: Callable[[], None] | None = None
+) -> Array:
     """k(left, right) @ coef, in float64 sums; for several columns of ``coef`` values are stored tile by tile."""
     if coef.ndim > 1:
         return _many_products(left, right, coef, form, threads)
@@ -71,7 +73,9 @@ def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: i
     return out
 
 
-def _one_product(left: Side, right: Panels, coef: Array, form: Form, threads: int, poll: Poll = None) -> Array:
+def _one_product(
+    left: Side, right: Panels, coef: Array, form: Form, threads: int, poll: Callable[[], None] | None = None
+) -> Array:
     """k(left, right) @ coef for one column, by tiles alone."""
     weights: Array = np.zeros(len(right.v), right.v.dtype)
     weights[: right.n] = coef
@@ -141,7 +145,7 @@ class TiledGram(KernelGram):
     X: array or CSR matrix of shape (N, d)
     """
 
-    def __init__(self, kernel: Kernel, X: Points, threads: int = 1, check: Poll = None) -> None:
+    def __init__(self, kernel: Kernel, X: Points, threads: int = 1, check: Callable[[], None] | None = None) -> None:
         super().__init__(kernel, X, threads)
         form = form_of(kernel)
         assert form is not None
@@ -208,16 +212,14 @@ class TiledGram(KernelGram):
         store_tiles(left, right, self.form, out, self.threads)
         return out
 
-    def product(
-        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, poll: Poll = None
-    ) -> Array:
+    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         if single and not self.single_is_exact:
             left, right = self._rows(rows), self._panels(cols)
         else:
             right = self._double_panels(cols)
             left = self._double(np.arange(self.n) if rows is None else rows)
         self.evaluations += left.n * len(cols)
-        return tiled_product(left, right, coef, self.form, self.threads, poll)
+        return tiled_product(left, right, coef, self.form, self.threads, self.poll)
 
     def fill(self, rows: Array, out: Array) -> None:
         self.evaluations += len(rows) ** 2

@@ -248,10 +248,13 @@ class _Run:
 
     def _product(self, cols: Array, coef: Array, rows: Array | None, single: bool) -> Array | None:
         """K[rows, cols] @ coef (all rows by default), or None if the run is to stop meanwhile."""
+        self.gram.poll = self._halt
         try:
-            return self.gram.product(cols, coef, rows, single=single, poll=self._halt)
+            return self.gram.product(cols, coef, rows, single=single)
         except Halted:
             return None
+        finally:
+            self.gram.poll = None
 
     def _halt(self) -> None:
         if self.control.stop() is not None:
