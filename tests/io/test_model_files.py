@@ -303,6 +303,7 @@ CASES += [
     (SVCCV(Cs=[1.0], kernel=["linear", RBF()]), X, np.array(["u", "v", "w"])[Y3], NEW),
     (SVCCV(**GRID), TABLE, Y3, pd.DataFrame(NEW, columns=TABLE.columns)),
     (SVCCV(Cs=[1.0], cv=[(np.arange(30), np.arange(30, 45)), (np.arange(15, 45), np.arange(15))]), X, Y3, NEW),
+    (SVCCV(**GRID, cells=100), np.concatenate([X + 0.01 * k for k in range(6)]), np.tile(Y3 > 0, 6), NEW),
     (NuSVCCV(nus=[0.1, 0.2], gammas=[0.5], cv=StratifiedKFold(3)), X, Y3, NEW),
     (SVRCV(**GRID, cv=ShuffleSplit(2, random_state=1)), X, T, NEW),
     (LinearSVCCV(Cs=[0.1, 1.0]), X, Y3, NEW),

@@ -133,6 +133,11 @@ RECORDS: dict[str, Entry] = {
         },
         renamed={"looks": "n_passed"},
     ),
+    "Partition": Entry(
+        "maxmargin.model_selection.partition",
+        {"column": "indices (p)", "cut": "float64 (p)", "after": "int64 (p, 2)"},
+        consistency.partition,
+    ),
     "Calibration": Entry(
         "maxmargin.svm.calibration.calibrated",
         {

@@ -18,7 +18,7 @@ from maxmargin import kernels
 from maxmargin.io.schema import consistency
 from maxmargin.io.schema.estimators import ESTIMATORS
 from maxmargin.io.schema.records import RECORDS
-from maxmargin.io.schema.searches import CELLS, SCORERS, SEARCHES, SPLITTERS, STEPS
+from maxmargin.io.schema.searches import SCORERS, SEARCHES, SPLITTERS, STEPS
 from maxmargin.io.schema.words import Entry
 from maxmargin.kernels.distance import Stationary
 
@@ -36,7 +36,7 @@ NOT_STORED = {
     "one_hot_",
 }
 
-ENTRIES: dict[str, Entry] = {**ESTIMATORS, **SEARCHES, **CELLS, **SCORERS, **SPLITTERS, **RECORDS, **STEPS}
+ENTRIES: dict[str, Entry] = {**ESTIMATORS, **SEARCHES, **SCORERS, **SPLITTERS, **RECORDS, **STEPS}
 
 STATIONARY = [name for name in kernels.__all__ if getattr(kernels, name) in Stationary.__subclasses__()]
 _KERNEL_STATES: dict[str, dict[str, str]] = {

@@ -83,13 +83,8 @@ SEARCHES: dict[str, Entry] = {
     "NuSVCCV": _search("NuSVC", _CLASSIFIER),
     "LinearSVCCV": _search("LinearSVC", _CLASSIFIER),
     "SVRCV": _search("SVR", _SEARCH),
-    "OneClassSVMCV": _search("OneClassSVM", {**_SEARCH, "scorer_?": "MassVolume | Rejection | BothSides"}),
-}
-
-_CELLS = "maxmargin.model_selection.partition"
-CELLS: dict[str, Entry] = {
     "CellClassifier": Entry(
-        _CELLS,
+        "maxmargin.model_selection.partition",
         {
             "classes_": "labels (k)",
             **NAMED,
@@ -99,9 +94,7 @@ CELLS: dict[str, Entry] = {
         },
         consistency.cells,
     ),
-    "Partition": Entry(
-        _CELLS, {"column": "indices (p)", "cut": "float64 (p)", "after": "int64 (p, 2)"}, consistency.partition
-    ),
+    "OneClassSVMCV": _search("OneClassSVM", {**_SEARCH, "scorer_?": "MassVolume | Rejection | BothSides"}),
 }
 
 SCORERS: dict[str, Entry] = {

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.kernels._arrays import row_sums
-from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL_RADIUS, FarRows
+from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL, FarRows
 from maxmargin.runtime.arrays import CsrArrays, csr_arrays
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array, Points
@@ -151,8 +151,8 @@ class Side:
         if form.decays and not lengths.max(initial=0.0) <= limit:
             index = np.flatnonzero(~(lengths <= limit))
             far = FarRows(index, X[index if at is None else at[index]])
-            beyond = ~(lengths <= SHELL_RADIUS * limit)  # these do not enter the tiles: zero from all rows that do
-            lengths[beyond] = SHELL_RADIUS * limit
+            beyond = ~(lengths <= SHELL * limit)  # these do not enter the tiles: zero from all rows that do
+            lengths[beyond] = SHELL * limit
             u[beyond] = OUT_OF_REACH if form.kind == _native.DECAY else -OUT_OF_REACH
             if A is not None:
                 A[beyond] = 0
