@@ -28,6 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from maxmargin import SVC, FitReport, InseparableError, NuSVC
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial
 from maxmargin.solvers import CrammerSinger
+from reference.fitted_models import kernel_matrix
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 KERNELS = [
@@ -66,20 +67,6 @@ def random_problem(seed):
     elif seed % 3 == 2:
         X = X.astype(np.float32)
     return X, y, weights, parameters
-
-
-def kernel_matrix(model, X):
-    """K of the training points from the definition, with the gamma that scikit-learn resolved."""
-    X = np.asarray(X.todense() if sp.issparse(X) else X, np.float64)
-    P = X @ X.T
-    if model.kernel == "linear":
-        return P
-    if model.kernel == "poly":
-        return (model._gamma * P + model.coef0) ** model.degree
-    if model.kernel == "sigmoid":
-        return np.tanh(model._gamma * P + model.coef0)
-    square = np.einsum("ij,ij->i", X, X)
-    return np.exp(-model._gamma * np.maximum(0.0, square[:, None] + square - 2 * P))
 
 
 def pair_coefficients(model, n):
