@@ -6,7 +6,6 @@ solver may leave where it is not tol itself: an interior point is close to the o
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 import time
@@ -31,6 +30,7 @@ from maxmargin.solvers.active_set import ActiveSet
 from maxmargin.solvers.active_set import solver as active_set
 from maxmargin.solvers.hulls import nearest_points
 from reference import crammer_singer, qp
+from reference.dual_cases import KERNEL_MATRICES, case, check_feasible, gaussian, pose
 
 TOL = 1e-6
 REACH = {"qp_dual": 1e-3}
@@ -38,40 +38,8 @@ SOLVERS = {name: EVERY_SOLVER[name] for name in solvers_for("kernel")}
 WITH_BLOCKS = [name for name, solver in SOLVERS.items() if inspect.signature(type(solver)).parameters]
 
 
-def gaussian(X):
-    return np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
-
-
-KERNEL_MATRICES = {
-    "linear": lambda X: X @ X.T,
-    "rbf": gaussian,
-    "poly": lambda X: (0.5 * X @ X.T + 1) ** 3,
-}
-
-
-def pose(kind, arguments):
-    return getattr(problems, {"hard_margin": "c_svc"}.get(kind, kind))(**arguments)
-
-
-@functools.cache
-def case(kind, intercept, kernel, seed=0, n=24):
-    """(problem, K, the oracle's objective); computed once for all solvers."""
-    X, arguments = qp.draw(kind, intercept, seed, n)
-    K = KERNEL_MATRICES[kernel](X)
-    return pose(kind, arguments), K, qp.solve(kind, K, arguments).objective
-
-
 def solve(solver, problem, K, tol=TOL, start=None, **limits):
     return solver.solve(problem, StoredGram(K), tol=tol, control=Control(**limits), start=start)
-
-
-def check_feasible(problem, a):
-    assert np.isfinite(a).all()
-    assert (a >= problem.lower).all()
-    assert (a <= problem.upper).all()
-    for g, total in enumerate(problem.totals):
-        part = a[problem.group == g]
-        assert part.sum() == pytest.approx(total, abs=1e-9 * max(np.abs(part).sum(), abs(total)))
 
 
 def violation(problem, K, a):
