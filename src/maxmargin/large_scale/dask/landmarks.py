@@ -38,12 +38,13 @@ from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.features.kernel_error import KernelError, draw_rows, error_of, estimate_kernel_error
 from maxmargin.large_scale.features.landmarks import Landmarks
 from maxmargin.large_scale.rows.targets import row_keys
-from maxmargin.large_scale.training import MERGE_MAX_ENTRIES, Problem, rows_of
+from maxmargin.large_scale.training import Problem, rows_of
 from maxmargin.runtime.canonical_rows import canonical_rows, row_hashes
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel_input import kernel_of, resolved
+from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
 ERROR_ROWS = 1000  # from which the error of the kernel is estimated
 FETCH_MAX_BYTES = 2**27  # of rows that the client asks for
