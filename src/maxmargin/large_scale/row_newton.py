@@ -248,7 +248,7 @@ class RowNewton:
         if self.intercept:
             p[only] = x[r]
         oracle.direction(self._raw(P[:, only]), p[only], None if len(only) == len(self.b) else only)
-        t = self._length(oracle, P, p, np.einsum("ik,ik->k", gradient, P) + by_b * p, pending)
+        t = self._length(oracle, P, np.einsum("ik,ik->k", gradient, P) + by_b * p, pending)
         self.w, self.b = self.w + t * P, self.b + t * p
 
     def _direct(self, oracle: RowOracle, g: Array, only: Array) -> Array:
@@ -324,7 +324,7 @@ class RowNewton:
             Hp[r] = total + self.damping[only] * by_b
         return Hp
 
-    def _length(self, oracle: RowOracle, P: Array, p: Array, slope: Array, pending: Array) -> Array:
+    def _length(self, oracle: RowOracle, P: Array, slope: Array, pending: Array) -> Array:
         """The best step along a direction, of each output: where the derivative of the objective, which grows, is 0."""
         square, inner = np.einsum("ik,ik->k", P, P), np.einsum("ik,ik->k", self.w, P)
         return best_steps(lambda t: oracle.along(t, self.loss)[1] + inner + t * square, slope, pending)

@@ -147,7 +147,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
                 resolved += self._resolved_all(X, points, share, more)
                 made += more
                 search.run(fresh, resolved, store)
-            self._publish(search, made, resolved)
+            self._publish(search, resolved)
             if self.refit and not interrupt_pending():  # after Ctrl-C there is no time for another fit
                 with catching_anew():
                     self._refit(given, y, sample_weight if learnt is weights else learnt, estimator, made, control)
@@ -244,7 +244,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
 
     # ------------------------------------------------------------ after the search
 
-    def _publish(self, search: Search, made: Sequence[Variant], resolved: Sequence[Kernel | str]) -> None:
+    def _publish(self, search: Search, resolved: Sequence[Kernel | str]) -> None:
         table, status = search.table, search.control.stop()
         if status is Status.DEADLINE and not search.cut:  # it was complete in time
             status = None
