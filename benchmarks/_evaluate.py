@@ -1,8 +1,8 @@
-"""One judge for all: is a fitted machine optimal? Recomputed in float64 from the definitions, apart from every solver.
+"""One judge for all: is a fitted model optimal? Recomputed in float64 from the definitions, apart from every solver.
 
 All it takes from an estimator is what scikit-learn's interface publishes: its parameters, ``support_``,
 ``support_vectors_``, ``dual_coef_`` and ``intercept_``. With b_i the signed coefficient of training row i and
-f = K b (without the intercept), each machine is
+f = K b (without the intercept), each binary model is
 
     minimise  1/2 b'Kb + sum h_i(b_i)   with  lower_i <= b_i <= upper_i,  sum b_i = total
 
@@ -32,15 +32,15 @@ BLOCK = 2_000_000  # kernel values computed at a time, in each thread
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What can be said of a fit. Of several machines (one-vs-one): sums of the objectives, the worst of the rest."""
+    """The figures of a fit. Of several binary models (one-vs-one): sums of the objectives, the worst of the rest."""
 
     primal: float
     dual: float
     violation: float
-    worst_gap: float  # relative, of the worst machine
+    worst_gap: float  # relative, of the worst binary model
     infeasibility: float  # how far outside the constraints, relative to their size
     n_support: int
-    machines: int
+    models: int
 
     @property
     def relative_gap(self) -> float:
@@ -113,7 +113,7 @@ def kernel_of(params: dict[str, Any], X: Any) -> Kernel:
 
 
 @dataclass(frozen=True)
-class Machine:
+class BinaryModel:
     """One problem as in the head of this file: the training rows it is about, and a column of f."""
 
     rows: np.ndarray
@@ -156,7 +156,7 @@ def evaluate(estimator: Any, X: Any, y: Any, *, kernel: Kernel | None = None) ->
     coef = np.zeros((X.shape[0], columns.shape[1]))
     coef[support] = columns
     intercept = np.asarray(estimator.intercept_, np.float64).ravel()
-    judged = [_judge(kind, params, machine, resolution) for machine in _machines(kind, codes, y, coef, F, intercept)]
+    judged = [_judge(kind, params, model, resolution) for model in _binary_models(kind, codes, y, coef, F, intercept)]
     primal, dual, violation, infeasibility = (np.array(column) for column in zip(*judged, strict=True))
     return Evaluation(
         primal=math.fsum(primal),
@@ -165,7 +165,7 @@ def evaluate(estimator: Any, X: Any, y: Any, *, kernel: Kernel | None = None) ->
         worst_gap=max(_relative_gap(p, d) for p, d in zip(primal, dual, strict=True)),
         infeasibility=float(infeasibility.max()),
         n_support=len(support),
-        machines=len(judged),
+        models=len(judged),
     )
 
 
@@ -213,28 +213,32 @@ def _values(kernel: Kernel, X: Any, anchors: Any, columns: np.ndarray) -> np.nda
     return F
 
 
-def _machines(kind: str, codes: Any, y: Any, coef: np.ndarray, F: np.ndarray, b: np.ndarray) -> Iterator[Machine]:
-    """The machines of a fit. Positive is class i of a pair (i, j), but class 1 where there are two classes alone."""
+def _binary_models(
+    kind: str, codes: Any, y: Any, coef: np.ndarray, F: np.ndarray, b: np.ndarray
+) -> Iterator[BinaryModel]:
+    """The binary models of a fit. Positive is class i of a pair (i, j), but class 1 if there are two classes only."""
     everything = np.arange(len(F))
     if kind == "OneClassSVM":
-        yield Machine(everything, coef[:, 0], np.zeros(len(F)), F[:, 0], b[0])
+        yield BinaryModel(everything, coef[:, 0], np.zeros(len(F)), F[:, 0], b[0])
     elif kind == "SVR":
-        yield Machine(everything, coef[:, 0], np.asarray(y, np.float64), F[:, 0], b[0])
+        yield BinaryModel(everything, coef[:, 0], np.asarray(y, np.float64), F[:, 0], b[0])
     elif codes.max() == 1:
-        yield Machine(everything, coef[:, 0], 2.0 * codes - 1.0, F[:, 0], b[0])
+        yield BinaryModel(everything, coef[:, 0], 2.0 * codes - 1.0, F[:, 0], b[0])
     else:
         for column, (i, j) in enumerate(_pairs(codes.max() + 1)):
             rows = np.flatnonzero((codes == i) | (codes == j))
             sign = np.where(codes[rows] == i, 1.0, -1.0)
-            yield Machine(rows, coef[rows, column], sign, F[rows, column], b[column])
+            yield BinaryModel(rows, coef[rows, column], sign, F[rows, column], b[column])
 
 
-def _judge(kind: str, params: dict[str, Any], machine: Machine, resolution: float) -> tuple[float, float, float, float]:
-    """Primal, dual, m - M and infeasibility of one machine. Within ``resolution`` (relative, the rounding of the
+def _judge(
+    kind: str, params: dict[str, Any], model: BinaryModel, resolution: float
+) -> tuple[float, float, float, float]:
+    """Primal, dual, m - M and infeasibility of one binary model. Within ``resolution`` (relative, the rounding of the
     published coefficients) a coefficient is at its bound."""
-    y, f, coef = machine.y, machine.f, machine.coef
+    y, f, coef = model.y, model.f, model.coef
     half_norm = 0.5 * float(coef @ f)
-    value = f + machine.intercept
+    value = f + model.intercept
     C = 1.0 if kind == "OneClassSVM" else float(params["C"])
     total = 0.0
     if kind == "SVC":
@@ -250,7 +254,7 @@ def _judge(kind: str, params: dict[str, Any], machine: Machine, resolution: floa
         loss = C * np.maximum(0.0, np.abs(y - value) - epsilon).sum()
         linear = -float(y @ coef) + epsilon * float(np.abs(coef).sum())
     else:
-        rho, total = -machine.intercept, float(params["nu"]) * len(y)
+        rho, total = -model.intercept, float(params["nu"]) * len(y)
         lower, upper = np.zeros(len(y)), np.ones(len(y))
         rising = falling = f
         loss = np.maximum(0.0, rho - f).sum() - total * rho

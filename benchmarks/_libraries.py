@@ -23,7 +23,7 @@ class Work:
     name: str
     data: str
     params: dict[str, Any] = field(default_factory=dict)
-    machine: str = "SVC"
+    estimator: str = "SVC"
     rows: int | None = None
     predict: int = 0
 
@@ -59,8 +59,8 @@ def cannot(library: str, work: Work) -> str | None:
     """Why a library has no way of its own to do the work, or None."""
     if library != "sklearnex":
         return None
-    if not hasattr(importlib.import_module("sklearnex.svm"), work.machine):
-        return f"has no {work.machine}"
+    if not hasattr(importlib.import_module("sklearnex.svm"), work.estimator):
+        return f"has no {work.estimator}"
     if work.params.get("kernel") == "laplacian":
         return "has no Laplacian kernel"
     return None
@@ -78,7 +78,7 @@ def estimator(library: str, work: Work, options: Options) -> Any:
     if library == "sklearn" and params.get("kernel") == "laplacian":
         laplacian = importlib.import_module("sklearn.metrics.pairwise").laplacian_kernel
         params["kernel"] = functools.partial(laplacian, gamma=params.pop("gamma"))
-    return getattr(importlib.import_module(module), work.machine)(**params)
+    return getattr(importlib.import_module(module), work.estimator)(**params)
 
 
 def fell_back(library: str, fitted: Any) -> bool:

@@ -1,10 +1,10 @@
-"""Linear machines: the pieces of work, how each library is asked for them, and one judge for all.
+"""Linear estimators: the pieces of work, how each library is asked for them, and one judge for all.
 
 The judge knows coefficients and intercepts only. It computes, in float64 and from the definition,
 
     penalty(w) + [intercept penalised] penalty(b) + C sum_i loss_i
 
-with penalty 1/2 |w|^2 or |w|_1, and adds it up over the machines of one-vs-rest.
+with penalty 1/2 |w|^2 or |w|_1, and adds it up over the binary problems of one-vs-rest.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LinearWork:
     data: str
     params: dict[str, Any] = field(default_factory=dict)
     tol: float = 1e-4
-    machine: str = "LinearSVC"
+    estimator: str = "LinearSVC"
     rows: int | None = None
     slow: bool = False
     solvers: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ WORK = [
         "cadata, LinearSVR",
         "cadata",
         {"loss": "epsilon_insensitive", "C": 1.0, "epsilon": 0.1},
-        machine="LinearSVR",
+        estimator="LinearSVR",
     ),
 ]
 
@@ -114,7 +114,7 @@ def ours(work: LinearWork, *, penalised: bool, threads: int | None = None, **mor
     params = {**work.params, "tol": work.tol, "n_jobs": threads, "random_state": 0, **more}
     if penalised:
         params["intercept_scaling"] = 1.0
-    return getattr(importlib.import_module("maxmargin"), work.machine)(**params)
+    return getattr(importlib.import_module("maxmargin"), work.estimator)(**params)
 
 
 def variants(work: LinearWork) -> list[str]:
@@ -126,13 +126,13 @@ def variants(work: LinearWork) -> list[str]:
 
 def theirs(work: LinearWork, variant: str, **more: Any) -> Any:
     params = {**work.params, "dual": variant == "dual", "tol": work.tol, "random_state": 0, **more}
-    return getattr(importlib.import_module("sklearn.svm"), work.machine)(**params)
+    return getattr(importlib.import_module("sklearn.svm"), work.estimator)(**params)
 
 
 def cannot(work: LinearWork, sample: Data) -> str:
     """Why maxmargin has no way to do the work, or an empty string."""
-    if not hasattr(importlib.import_module("maxmargin"), work.machine):
-        return f"maxmargin has no {work.machine}"
+    if not hasattr(importlib.import_module("maxmargin"), work.estimator):
+        return f"maxmargin has no {work.estimator}"
     try:
         quietly(ours(work, penalised=True), sample)
     except (ValueError, TypeError) as error:
@@ -155,7 +155,7 @@ def objective(work: LinearWork, data: Data, coef: Any, intercept: Any, *, penali
     sides = np.column_stack((coef, intercept)) if penalised else coef
     total = float(np.abs(sides).sum() if work.sparse_weights else 0.5 * np.square(sides).sum())
     C, losses = float(work.params["C"]), 0.0
-    classes = None if work.machine == "LinearSVR" else np.unique(data.y)
+    classes = None if work.estimator == "LinearSVR" else np.unique(data.y)
     for start in range(0, data.X.shape[0], STRIP):
         f = data.X[start : start + STRIP].astype(np.float64, copy=False) @ coef.T + intercept
         y = np.asarray(data.y[start : start + STRIP])

@@ -6,6 +6,7 @@ import datetime
 import math
 import os
 import platform
+import sys
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -51,7 +52,12 @@ def geometric_mean(values: Sequence[float]) -> float:
     )
 
 
-def machine(options: Options) -> str:
+def say(text: str) -> None:
+    """A line of progress, apart from the tables on standard output."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def computer(options: Options) -> str:
     """Where and with what the figures were measured."""
     try:
         cores = len(os.sched_getaffinity(0))

@@ -1,6 +1,6 @@
 """Probabilities beside scikit-learn's: ``python -m benchmarks.calibration --data FOLDER``.
 
-A machine with ``calibration="sigmoid"`` against the same machine without, and against ``CalibratedClassifierCV(...,
+An estimator with ``calibration="sigmoid"`` against the same one without, and against ``CalibratedClassifierCV(...,
 ensemble=False)`` around it and around scikit-learn's. Times are CPU seconds of the process, the least of as many
 repeats for each, with one BLAS thread (idle ones spin, which would count as work); log-losses are of rows that none
 was fitted to. The sets marked * were looked at while the constants of the calibration were chosen; the others were not.
@@ -35,7 +35,7 @@ SEED = 2  # of the split into rows to fit and rows to judge
 
 @dataclass(frozen=True)
 class Work:
-    """A set, the rows to fit and to judge, and the machine."""
+    """A set, the rows to fit and to judge, and the estimators."""
 
     data: str
     rows: int
@@ -48,7 +48,7 @@ class Work:
     def name(self) -> str:
         return f"{self.data}{', linear' if self.linear else ''}{' *' if self.seen else ''}"
 
-    def machines(self) -> tuple[Any, Any]:
+    def estimators(self) -> tuple[Any, Any]:
         """Ours and scikit-learn's."""
         if self.linear:
             return LinearSVC(**self.options), sklearn.svm.LinearSVC(**self.options)
@@ -77,7 +77,7 @@ class Result:
 
     data: str
     rows: int
-    judged: int  # rows that calibrated the machine
+    judged: int  # rows that calibrated the model
     plain: float
     calibrated: float
     own_peer: float
@@ -104,7 +104,7 @@ def measure(work: Work, folder: Path, *, repeats: int, most: int) -> Result:
     rows, test = order[:n], order[n : n + (min(work.held_out, most) if most else work.held_out)]
     X, y, labels = data.X[rows], data.y[rows], np.unique(data.y[rows])
     test = test[np.isin(data.y[test], labels)]
-    ours, theirs = work.machines()
+    ours, theirs = work.estimators()
     contestants = {
         "plain": ours,
         "calibrated": clone(ours).set_params(calibration="sigmoid"),
@@ -114,9 +114,9 @@ def measure(work: Work, folder: Path, *, repeats: int, most: int) -> Result:
     times, losses, judged = {}, {}, 0
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore")
-        for name, machine in contestants.items():
-            clone(machine).fit(X, y)  # nothing is compiled or started on the clock
-            times[name], fitted = least(lambda machine=machine: clone(machine).fit(X, y), repeats)
+        for name, estimator in contestants.items():
+            clone(estimator).fit(X, y)  # nothing is compiled or started on the clock
+            times[name], fitted = least(lambda estimator=estimator: clone(estimator).fit(X, y), repeats)
             if name != "plain":
                 losses[name] = float(log_loss(data.y[test], fitted.predict_proba(data.X[test]), labels=labels))
             if name == "calibrated":

@@ -28,17 +28,13 @@ from typing import Any
 import numpy as np
 
 from ._data import Data, MissingDataError, load
-from ._table import markdown, ratio, seconds, small
+from ._table import markdown, ratio, say, seconds, small
 
 PARTITIONS = 4  # for each worker
 WARM_UP = 5000  # rows of the fit before timing
 BANDWIDTH = 1.25e9  # bytes a second between two computers of a ten-gigabit network
 LATENCY = 2e-3  # seconds of a call from client to worker and back
 SLOWEST = 0.1  # spread of the workers' speeds, as the standard deviation of their logarithm
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def objective(data: Data, w: Any, b: float, C: float, loss: str) -> float:
@@ -111,9 +107,9 @@ def on_dask(data: Data, args: argparse.Namespace, losses: Sequence[str]) -> dict
         del blocks
         results = {}
         for loss in losses:
-            machine = LinearSVC(loss=loss, C=args.C)
-            machine.fit(X[:WARM_UP], y[:WARM_UP])
-            results[loss] = twice(lambda machine=machine: machine.fit(X, y), args.repeats)
+            estimator = LinearSVC(loss=loss, C=args.C)
+            estimator.fit(X[:WARM_UP], y[:WARM_UP])
+            results[loss] = twice(lambda estimator=estimator: estimator.fit(X, y), args.repeats)
     return results
 
 
@@ -140,10 +136,10 @@ def on_spark(data: Data, args: argparse.Namespace, goal: float) -> tuple[float, 
             LinearSVC(maxIter=2, standardization=False).fit(rows.limit(WARM_UP))
             iterations = args.first
             while True:
-                machine = LinearSVC(
+                estimator = LinearSVC(
                     maxIter=iterations, regParam=1.0 / (args.C * len(data.y)), tol=1e-10, standardization=False
                 )
-                spent, cores, model = twice(lambda machine=machine: machine.fit(rows), 1)
+                spent, cores, model = twice(lambda estimator=estimator: estimator.fit(rows), 1)
                 reached = objective(data, model.coefficients.toArray(), float(model.intercept), args.C, "hinge")
                 say(f"    spark, {iterations} iterations: {spent:.1f} s, objective {reached:.8g}")
                 if reached <= goal * (1.0 + args.within) or iterations >= args.most:
@@ -160,10 +156,10 @@ def measured(data: Data, args: argparse.Namespace) -> str:
     rows, best = [], math.nan
     for loss in losses:
         say(f"one computer, {loss} ...")
-        spent, cores, machine = on_one(data, args, loss)
+        spent, cores, estimator = on_one(data, args, loss)
         taken, used, cluster = ours[loss]
-        values = [objective(data, m.coef_[0], float(m.intercept_[0]), args.C, loss) for m in (cluster, machine)]
-        gaps = [small(m.report_.relative_gap) for m in (cluster, machine)]
+        values = [objective(data, m.coef_[0], float(m.intercept_[0]), args.C, loss) for m in (cluster, estimator)]
+        gaps = [small(m.report_.relative_gap) for m in (cluster, estimator)]
         rows.append([f"dask, {loss}", seconds(taken), seconds(used), f"{values[0]:.9g}", gaps[0], "", ""])
         rows.append(["  " + str(cluster.traffic_), *[""] * 6])
         ratios = [ratio(taken / spent), ratio(used / max(cores, 0.01))]

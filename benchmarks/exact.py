@@ -15,7 +15,7 @@ from ._cold import Start, cold_starts
 from ._data import MissingDataError, load
 from ._libraries import PEERS, TITLES, Options, Work, installed
 from ._runner import Outcome, Result, in_own_process, run
-from ._table import geometric_mean, machine, markdown, ratio, seconds, small
+from ._table import computer, geometric_mean, markdown, ratio, say, seconds, small
 
 QUICK_ROWS = 400
 NOISE = 0.9  # a ratio above this is not slower than measurement noise
@@ -40,8 +40,8 @@ WORK = [
     Work("breast cancer standardised", "breast cancer standardised"),
     Work("200 random points", "200 random points"),
     # other problems, other kernels
-    Work("cadata, SVR", "cadata", TUBE, machine="SVR"),
-    Work("mammography, one-class", "mammography", {"nu": 0.05, "gamma": "scale"}, machine="OneClassSVM"),
+    Work("cadata, SVR", "cadata", TUBE, estimator="SVR"),
+    Work("mammography, one-class", "mammography", {"nu": 0.05, "gamma": "scale"}, estimator="OneClassSVM"),
     Work("magic, polynomial", "magic", {"kernel": "poly", "degree": 3, "gamma": 0.1, "coef0": 1.0, "C": 1.0}),
     Work("magic, Laplacian", "magic", {"kernel": "laplacian", "gamma": 0.1, "C": 10.0}),
     # sets that nothing was tuned on
@@ -53,8 +53,8 @@ WORK = [
     Work("spambase", "spambase", {"C": 10.0, "gamma": 1 / 57}),
     Work("mushrooms, sparse", "mushrooms", {"C": 1.0, "gamma": 1 / 16}),
     Work("usps", "usps", {"C": 10.0, "gamma": 1 / 128}),
-    Work("cpusmall, SVR", "cpusmall", TUBE, machine="SVR"),
-    Work("kin40k, SVR", "kin40k", TUBE, machine="SVR"),
+    Work("cpusmall, SVR", "cpusmall", TUBE, estimator="SVR"),
+    Work("kin40k, SVR", "kin40k", TUBE, estimator="SVR"),
     # sparse text
     Work("news20, linear", "news20 two topics", {"kernel": "linear", "C": 1.0}),
     Work("news20, RBF", "news20 two topics", {"C": 10.0, "gamma": 0.5}),
@@ -234,17 +234,13 @@ def starts_table(starts: Sequence[Start]) -> str:
 def document(results: Sequence[Result], starts: Sequence[Start], options: Options) -> str:
     """All tables, with what they were measured on."""
     quick = "\n**A quick trial on a few rows: it shows that everything runs, the figures mean nothing.**\n"
-    parts = ["# Exact fits", quick if options.most else "", machine(options), ""]
+    parts = ["# Exact fits", quick if options.most else "", computer(options), ""]
     parts += ["## Training times: medians in seconds", "", times_table(results, options.tol), ""]
     parts += ["## Solutions, judged in float64 apart from every solver", "", solutions_table(results, options.tol), ""]
     if starts:
         parts += ["## Cold start", "", starts_table(starts), ""]
     parts += ["## Figures to reach", "", targets_table(results, starts, options.tol), ""]
     return "\n".join(parts)
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -288,7 +284,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     works = selected(args.only)
     if args.list:
         print(
-            markdown(["work", "set", "machine", "parameters"], [[w.name, w.data, w.machine, w.params] for w in works])
+            markdown(
+                ["work", "set", "estimator", "parameters"], [[w.name, w.data, w.estimator, w.params] for w in works]
+            )
         )
         return 0
     options = Options(
@@ -349,7 +347,7 @@ def measure(
 
 def as_json(results: Sequence[Result], starts: Sequence[Start], options: Options) -> str:
     whole: dict[str, Any] = {
-        "machine": machine(options),
+        "computer": computer(options),
         "options": options.as_dict(),
         "cold_start": [asdict(start) for start in starts],
         "results": [result.as_dict() for result in results],

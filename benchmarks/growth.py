@@ -19,7 +19,7 @@ import numpy as np
 from ._data import CLASS_COUNTS, COLUMN_COUNTS, MissingDataError, load
 from ._libraries import TITLES, Options, Work
 from ._runner import in_own_process
-from ._table import machine, markdown, ratio, seconds
+from ._table import computer, markdown, ratio, say, seconds
 
 LIBRARIES = ("maxmargin", "sklearn")
 SIZES = [2_000, 4_000, 8_000, 16_000, 32_000, 64_000]  # --sizes goes on, to the 581,012 of the set
@@ -136,10 +136,6 @@ def sweep(axis: Axis, folder: Path, options: Options, *, repeats: int, peer_seco
     return points
 
 
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def series(points: Sequence[Point], library: str, what: str) -> tuple[np.ndarray, np.ndarray]:
     """The measured points of one library."""
     mine = [(p.at, getattr(p, what)) for p in points if p.library == library and not math.isnan(getattr(p, what))]
@@ -243,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         points = sweep(axis, args.data, options, repeats=args.repeats, peer_seconds=args.peer_seconds)
         swept.append((axis, points))
-    parts = ["# Growth", "", machine(options), ""]
+    parts = ["# Growth", "", computer(options), ""]
     for axis, points in swept:
         parts += [f"## {axis.title}", "", table(points, axis.sign), ""]
     text = "\n".join(parts)
@@ -252,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         args.markdown.write_text(text)
     if args.json:
         figures = {axis.name: [vars(point) for point in points] for axis, points in swept}
-        args.json.write_text(json.dumps({"machine": machine(options), **figures}, indent=1))
+        args.json.write_text(json.dumps({"computer": computer(options), **figures}, indent=1))
     if args.plot:
         plot(swept, args.plot)
     return 0

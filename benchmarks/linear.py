@@ -1,4 +1,4 @@
-"""Linear machines beside scikit-learn's, which are LIBLINEAR's: ``python -m benchmarks.linear --data FOLDER``."""
+"""Linear estimators beside scikit-learn's, which are LIBLINEAR's: ``python -m benchmarks.linear --data FOLDER``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._libraries import Options, version
 from ._linear_plot import curves, plot
 from ._linear_work import WORK, LinearWork, cannot, objective, ours, quietly, theirs, variants
 from ._runner import seconds_of
-from ._table import machine, markdown, ratio, seconds, small
+from ._table import computer, markdown, ratio, say, seconds, small
 
 QUICK_ROWS = 400
 WARM_UP = 2000  # rows of the fit before timing
@@ -167,9 +167,9 @@ def solutions_table(results: Sequence[Result], memory: bool) -> str:
 def document(results: Sequence[Result], left_out: Sequence[str], args: argparse.Namespace) -> str:
     quick = "\n**A quick trial on a few rows: it shows that everything runs, the figures mean nothing.**\n"
     parts = [
-        "# Linear machines",
+        "# Linear estimators",
         quick if args.quick else "",
-        "\n".join(machine(Options(threads=args.threads)).splitlines()[:2]),
+        "\n".join(computer(Options(threads=args.threads)).splitlines()[:2]),
         "",
         TEXT,
         "",
@@ -180,10 +180,6 @@ def document(results: Sequence[Result], left_out: Sequence[str], args: argparse.
         parts += ["Times marked (stored) are of an earlier run: ratios to them are rough.", ""]
     parts += [f"- left out: {line}" for line in left_out]
     return "\n".join(parts)
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -224,7 +220,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     works = selected(args.only)
     if args.list:
         print(
-            markdown(["work", "set", "machine", "parameters"], [[w.name, w.data, w.machine, w.params] for w in works])
+            markdown(
+                ["work", "set", "estimator", "parameters"], [[w.name, w.data, w.estimator, w.params] for w in works]
+            )
         )
         return 0
     stored: dict[str, Any] = json.loads(args.peers.read_text()) if args.peers and args.peers.exists() else {}

@@ -28,7 +28,7 @@ from ._evaluate import Kernel, evaluate
 from ._libraries import TITLES, Options, Work, cannot, estimator, fell_back, installed
 from ._linear_work import LinearWork, objective, ours, quietly, theirs
 from ._runner import warm_up
-from ._table import machine, markdown, seconds, small
+from ._table import computer, markdown, seconds, small
 
 COVTYPE_TRAIN = 464_809  # four fifths of the rows, as published
 TORGO_ROWS = 40_768  # of fried and 2dplanes
@@ -185,7 +185,7 @@ def kernel_lines(run: Run, works: Sequence[Work]) -> list[Line]:
             if fell_back(library, model):
                 line.note = "falls back to scikit-learn"
             line.n_support = len(model.support_)
-            if not work.machine.startswith("Nu"):  # the evaluator judges the problems that have C, and one-class
+            if not work.estimator.startswith("Nu"):  # the evaluator judges the problems that have C, and one-class
                 judge(line, model, data.X, data.y, run.options.tol)
             if data.X_test is not None and data.y_test is not None:
                 line.score = float(model.score(data.X_test, data.y_test))
@@ -386,7 +386,7 @@ def document(name: str, lines: Sequence[Line], run: Run) -> str:
     parts = [
         f"# {name}",
         f"\nPublished: {ROWS[name].published}.{trial}",
-        f"\n{machine(run.options)}\n",
+        f"\n{computer(run.options)}\n",
         table,
         *missing,
     ]
@@ -410,7 +410,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lines = ROWS[args.row].measure(run)
     print(document(args.row, lines, run))
     if args.json:
-        whole = {"row": args.row, "machine": machine(options), "missing": run.missing}
+        whole = {"row": args.row, "computer": computer(options), "missing": run.missing}
         args.json.write_text(json.dumps({**whole, "lines": [asdict(line) for line in lines]}, indent=1))
     return 0
 

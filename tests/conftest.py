@@ -20,7 +20,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 
 # Tests that drive a browser, kill worker processes or send signals at random moments depend on when the system gives
-# them time. On a machine with other work one of them may be late: it is asked again, twice at most.
+# them time. On a machine with other work one of them may be late: it is retried, twice at most.
 TIMED = {"test_lab_server", "test_dask_estimators", "test_dask_recovery", "test_tuning_interrupts"}
 
 

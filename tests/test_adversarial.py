@@ -225,7 +225,7 @@ def test_an_indefinite_kernel_converges_by_its_own_rule_and_is_reported(fit_inte
 
 @pytest.mark.parametrize("model", [SVC(C=100.0), SVR(C=100.0), NuSVR(C=100.0), OneClassSVM(), NuSVC(nu=0.2)], ids=repr)
 @pytest.mark.parametrize("coef0", [-5.0, 0.0, 5.0])
-def test_every_machine_ends_on_an_indefinite_kernel(model, coef0):
+def test_every_estimator_ends_on_an_indefinite_kernel(model, coef0):
     points, y = two_clouds(100, apart=0.3)
     model = fitted(clone(model).set_params(kernel="sigmoid", gamma=1.0, coef0=coef0), points, y)
     assert np.isfinite(model.predict(points)).all()
@@ -1061,9 +1061,9 @@ def test_verbose_logs_progress(caplog):
     assert "violation" in caplog.text
 
 
-@pytest.mark.parametrize("machine", [SVC, LinearSVC])
+@pytest.mark.parametrize("estimator", [SVC, LinearSVC])
 @pytest.mark.parametrize("fault", ["column", "negative", "pointers", "short"])
-def test_a_damaged_sparse_matrix_is_refused(machine, fault):
+def test_a_damaged_sparse_matrix_is_refused(estimator, fault):
     """Where compiled loops followed its indices, the process would end."""
     X, y = sp.random(60, 8, 0.4, format="csr", random_state=0), np.arange(60) % 2
     whole = X.copy()
@@ -1076,8 +1076,8 @@ def test_a_damaged_sparse_matrix_is_refused(machine, fault):
     else:
         X.indptr[-1] += 50
     with pytest.raises(ValueError, match="damaged sparse matrix"):
-        machine().fit(X, y)
-    fitted = machine().fit(whole, y)
+        estimator().fit(X, y)
+    fitted = estimator().fit(whole, y)
     with pytest.raises(ValueError, match="damaged sparse matrix"):
         fitted.predict(X)
 

@@ -131,7 +131,7 @@ def test_judge_of_many_classes_is_that_of_its_pairs(library):
     for i, j in [(3, 5), (3, 9), (5, 9)]:
         keep = (y == i) | (y == j)
         pairs.append(evaluate(library.SVC(C=2.0, gamma=0.4, tol=1e-8).fit(X[keep], y[keep]), X[keep], y[keep]))
-    assert judged.machines == 3
+    assert judged.models == 3
     assert judged.dual == pytest.approx(sum(pair.dual for pair in pairs), rel=1e-4)
     assert judged.primal == pytest.approx(sum(pair.primal for pair in pairs), rel=1e-2)
     assert judged.violation <= 1e-3 * (1 + 1e-6)
@@ -387,4 +387,4 @@ def test_generated_records():
 
 def test_libraries():
     assert {"maxmargin", "sklearn"} <= set(installed())
-    assert cannot("maxmargin", Work("w", "magic", machine="OneClassSVM")) is None
+    assert cannot("maxmargin", Work("w", "magic", estimator="OneClassSVM")) is None

@@ -163,7 +163,7 @@ def test_links_between_pages_lead_somewhere(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES.get)
-def test_no_page_knows_a_machine(page):
+def test_no_page_names_a_computer(page):
     text = page.read_text("utf-8")
     assert not re.search(r"(?<![\w.])/(?:home|root|tmp|work|Users|usr|opt|mnt)/|[A-Z]:\\\\|localhost:\d", text)
 
@@ -287,7 +287,7 @@ def test_every_status_is_explained():
 
 def test_every_line_of_a_report_is_explained():
     page = (DOCS / "report.md").read_text("utf-8")
-    machine = maxmargin.SVC().fit([[0.0], [1.0], [2.0]], [0, 0, 1])
-    for line in str(machine.report_).splitlines():
+    estimator = maxmargin.SVC().fit([[0.0], [1.0], [2.0]], [0, 0, 1])
+    for line in str(estimator.report_).splitlines():
         name = line.split("  ")[0]
         assert f"\n{name}\n: " in page, name

@@ -125,7 +125,7 @@ def test_cross_validation():
     assert permutation_importance(SVC().fit(X, Y), X, Y, n_repeats=2, random_state=0).importances_mean.max() > 0
 
 
-# Around our machines
+# Around our models
 
 
 @pytest.mark.parametrize("ensemble", [True, False])
@@ -374,7 +374,7 @@ class Diary:
 
 
 class Told(CallbackSupport, BaseEstimator):
-    """An estimator with callbacks, around a machine that reports its progress."""
+    """An estimator with callbacks, around a model that reports its progress."""
 
     def __init__(self, C=1.0):
         self.C = C
@@ -382,11 +382,11 @@ class Told(CallbackSupport, BaseEstimator):
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit."""
-        self.machine_ = SVC(C=self.C, solver="smo").fit(X, y, sample_weight)
+        self.model_ = SVC(C=self.C, solver="smo").fit(X, y, sample_weight)
         return self
 
     def predict(self, X):
-        return self.machine_.predict(X)
+        return self.model_.predict(X)
 
 
 TOLD = [Told()] + [model for model in (SVC(), NuSVC(nu=0.2), LinearSVC()) if hasattr(model, "set_callbacks")]

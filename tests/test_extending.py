@@ -69,7 +69,7 @@ def test_the_kernel_is_valid_and_has_what_kernels_have(page, points):
     np.testing.assert_allclose(kernel.diagonal(points), 1.0)
 
 
-def test_every_machine_takes_the_kernel(page, points):
+def test_every_estimator_takes_the_kernel(page, points):
     y = points[:, 0] > 0
     assert SVC(kernel="cauchy").fit(points, y).report_.kernel_valid
     assert SVR(kernel=page.Cauchy(gamma=1.0)).fit(points, points[:, 1]).report_.converged
@@ -123,9 +123,9 @@ def test_the_estimator_finds_the_nearest_mean(page):
 
 def test_a_class_without_weight_is_never_predicted(page, points):
     y = np.arange(30) % 3
-    machine = page.NearestMean().fit(points, y, sample_weight=(y != 1).astype(float))
-    assert list(machine.classes_) == [0, 1, 2]
-    assert set(machine.predict(points)) == {0, 2}
+    estimator = page.NearestMean().fit(points, y, sample_weight=(y != 1).astype(float))
+    assert list(estimator.classes_) == [0, 1, 2]
+    assert set(estimator.predict(points)) == {0, 2}
 
 
 # The command

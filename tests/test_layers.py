@@ -279,3 +279,17 @@ def test_the_checker_finds_back_imports(source, module):
 )
 def test_the_checker_lets_other_imports_pass(source, module, is_package):
     assert back_imports(source, module, is_package) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_constant_is_defined_once(path):
+    """A second definition silently replaces the first, also for the code that meant the first."""
+    names = [
+        name.id
+        for statement in ast.parse(path.read_text()).body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id.isupper()
+    ]
+    assert len(names) == len(set(names))

@@ -40,7 +40,7 @@ def told(*arguments):
     return json.loads(run(*arguments, "--json"))
 
 
-def test_an_approximate_machine_is_named_so(folder):
+def test_an_approximate_estimator_is_named_so(folder):
     out = told("train", folder / "train.csv", "--test", folder / "test.csv", "--approximate", "--components", 60)
     assert "approximate" in out["report"]["model"]
     assert out["test"]["accuracy"] > 0.6
@@ -63,14 +63,14 @@ def test_a_regression_streams_too(folder):
     assert out["report"]["status"] == "OPTIMAL"
 
 
-def test_the_linear_machine_streams_row_by_row(folder):
+def test_the_linear_estimator_streams_row_by_row(folder):
     out = told("train", folder / "train.csv", "--kernel", "linear", "--stream", "--test", folder / "test.csv")
     assert out["report"]["complete"] is True
     assert 0 < out["report"]["held_out"] < 600
     assert out["test"]["accuracy"] > 0.5
 
 
-def test_a_cluster_finds_the_same_machine(folder):
+def test_a_cluster_finds_the_same_estimator(folder):
     pytest.importorskip("distributed")
     common = ["--kernel", "linear", "--tol", 1e-8, "--test", folder / "test.csv"]
     run("train", folder / "train.csv", *common, "-o", folder / "here.mm")

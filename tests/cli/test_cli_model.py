@@ -20,10 +20,10 @@ UNFITTED = Path(__file__).parents[1] / "io" / "format_1" / "unfitted.mm"  # earl
 
 
 @pytest.fixture
-def machine(tmp_path):
-    machine = SVC(C=2).fit(X, y)
-    save(machine, tmp_path / "m.mm")
-    return machine
+def estimator(tmp_path):
+    estimator = SVC(C=2).fit(X, y)
+    save(estimator, tmp_path / "m.mm")
+    return estimator
 
 
 class TestNamesOfColumns:
@@ -46,22 +46,22 @@ class TestNamesOfColumns:
 
 
 class TestInspect:
-    def test_text(self, machine, tmp_path):
+    def test_text(self, estimator, tmp_path):
         text = call("inspect", tmp_path / "m.mm").stdout
         assert "SVC(C=2), a classifier" in text
         assert "maxmargin model, version 1" in text
-        for line in str(machine.report_).splitlines():
+        for line in str(estimator.report_).splitlines():
             assert " ".join(line.split()) in " ".join(text.split())
-        counts = ", ".join(f"{k} {n}" for k, n in enumerate(machine.n_support_))
-        assert f"{len(machine.support_)}: {counts}" in text
+        counts = ", ".join(f"{k} {n}" for k, n in enumerate(estimator.n_support_))
+        assert f"{len(estimator.support_)}: {counts}" in text
 
-    def test_json(self, machine, tmp_path):
+    def test_json(self, estimator, tmp_path):
         found = json.loads(call("inspect", tmp_path / "m.mm", "--json").stdout)
         assert found["bytes"] == (tmp_path / "m.mm").stat().st_size
         assert found["parameters"]["C"] == 2
         assert found["classes"] == [0, 1, 2]
         assert found["n_columns"] == 4
-        assert found["report"]["dual_objective"] == machine.report_.dual_objective
+        assert found["report"]["dual_objective"] == estimator.report_.dual_objective
 
     def test_preprocessing(self, tmp_path):
         save(make_pipeline(StandardScaler(), LinearSVC()).fit(X, y), tmp_path / "p.mm")
@@ -69,13 +69,13 @@ class TestInspect:
         assert "preprocessing     StandardScaler()" in text
         assert "support vectors   " not in text.split("The fit:")[0]
 
-    def test_a_model_of_libsvm(self, machine, tmp_path):
+    def test_a_model_of_libsvm(self, estimator, tmp_path):
         call("convert", tmp_path / "m.mm", tmp_path / "m.model")
         text = call("inspect", tmp_path / "m.model").stdout
         assert "LIBSVM model" in text
         assert "no certificate" in text
 
-    def test_what_is_no_model(self, machine, tmp_path):
+    def test_what_is_no_model(self, estimator, tmp_path):
         (tmp_path / "data.csv").write_text("a,b,c,d,e\n1,2,3,4,5\n")
         assert "is text and no model file" in refused("inspect", tmp_path / "data.csv")
         (tmp_path / "cut.mm").write_bytes((tmp_path / "m.mm").read_bytes()[:-10])
@@ -88,12 +88,12 @@ class TestInspect:
 
 
 class TestConvert:
-    def test_to_libsvm_and_back(self, machine, tmp_path):
+    def test_to_libsvm_and_back(self, estimator, tmp_path):
         assert call("convert", tmp_path / "m.mm", tmp_path / "m.model").exit_code == 0
         assert call("convert", tmp_path / "m.model", tmp_path / "again.mm", "--n-features", "4").exit_code == 0
         for again in (read_libsvm_model(tmp_path / "m.model"), load(tmp_path / "again.mm")):
-            np.testing.assert_array_equal(again.predict(X), machine.predict(X))
-            np.testing.assert_allclose(again.decision_function(X), machine.decision_function(X))
+            np.testing.assert_array_equal(again.predict(X), estimator.predict(X))
+            np.testing.assert_allclose(again.decision_function(X), estimator.decision_function(X))
 
     def test_to_onnx(self, tmp_path):
         runtime = pytest.importorskip("onnxruntime")
@@ -126,8 +126,8 @@ class TestConvert:
         assert "labels are integers" in refused("convert", tmp_path / "m.mm", tmp_path / "m.model")
 
     @pytest.mark.parametrize("name", ["m.pkl", "none/m.mm"])
-    def test_files_that_cannot_be_written(self, machine, tmp_path, name):
+    def test_files_that_cannot_be_written(self, estimator, tmp_path, name):
         assert name in refused("convert", tmp_path / "m.mm", tmp_path / name)
 
-    def test_columns_that_are_known(self, machine, tmp_path):
+    def test_columns_that_are_known(self, estimator, tmp_path):
         assert "leave the option out" in refused("convert", tmp_path / "m.mm", tmp_path / "n.mm", "--n-features", "4")

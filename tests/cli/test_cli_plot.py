@@ -24,7 +24,7 @@ def write(path, X, y):
 
 
 @pytest.mark.parametrize(
-    ("machine", "X", "y", "what"),
+    ("estimator", "X", "y", "what"),
     [
         (SVC(), MOONS, SIDES, "decision function"),
         (LinearSVC(), MOONS, SIDES, "decision function"),
@@ -39,8 +39,8 @@ def write(path, X, y):
         (SVR(), MOONS, MOONS[:, 0] * MOONS[:, 1], "predicted against true"),
     ],
 )
-def test_pictures(machine, X, y, what, tmp_path):
-    save(machine.fit(X, y), tmp_path / "m.mm")
+def test_pictures(estimator, X, y, what, tmp_path):
+    save(estimator.fit(X, y), tmp_path / "m.mm")
     result = call("plot", tmp_path / "m.mm", write(tmp_path / "d.npz", X, y), "-o", tmp_path / "m.png")
     assert result.exit_code == 0, result.output
     assert what in result.stdout

@@ -103,8 +103,8 @@ class TestPredict:
 
     def test_a_pipe_through(self, tmp_path):
         X, y = load_iris(return_X_y=True)
-        machine = SVC().fit(X, KINDS[y])
-        save(machine, tmp_path / "m.mm")
+        estimator = SVC().fit(X, KINDS[y])
+        save(estimator, tmp_path / "m.mm")
         with open(write_table(tmp_path / "d.csv", None, X.tolist()), "rb") as file:
             done = subprocess.run(
                 [sys.executable, "-c", "from maxmargin.cli import main; main()", "predict", tmp_path / "m.mm", "-"],
@@ -113,7 +113,7 @@ class TestPredict:
                 text=True,
                 check=True,
             )
-        assert done.stdout.splitlines() == machine.predict(X).tolist()
+        assert done.stdout.splitlines() == estimator.predict(X).tolist()
         assert done.stderr == ""
 
     @pytest.mark.parametrize("name", ["p.xls", "none/p.csv"])
@@ -130,11 +130,11 @@ class TestPredict:
 
     def test_numbers_come_back_to_the_bit(self, tmp_path):
         X = np.linspace(0, 1, 7)[:, None]
-        machine = SVR().fit(X, np.exp(X).ravel())
-        save(machine, tmp_path / "r.mm")
+        estimator = SVR().fit(X, np.exp(X).ravel())
+        save(estimator, tmp_path / "r.mm")
         np.save(tmp_path / "X.npy", X)
         lines = call("predict", tmp_path / "r.mm", tmp_path / "X.npy").stdout.splitlines()
-        assert [float(line) for line in lines] == machine.predict(X).tolist()
+        assert [float(line) for line in lines] == estimator.predict(X).tolist()
 
 
 class TestSvmlight:
@@ -163,12 +163,12 @@ class TestSvmlight:
 
     def test_a_libsvm_model_learns_its_columns_from_the_data(self, tmp_path):
         X = np.column_stack([np.linspace(-1, 1, 20), np.zeros(20), np.zeros(20)])
-        machine = SVC(kernel="linear").fit(X, np.arange(20) // 10)
-        save(machine, tmp_path / "m.mm")
+        estimator = SVC(kernel="linear").fit(X, np.arange(20) // 10)
+        save(estimator, tmp_path / "m.mm")
         assert call("convert", tmp_path / "m.mm", tmp_path / "m.model").exit_code == 0
         write_table(tmp_path / "d.csv", ["a", "b", "c", "label"], [[*row, 0] for row in X.tolist()])
         lines = call("predict", tmp_path / "m.model", tmp_path / "d.csv").stdout.splitlines()
-        assert [int(line) for line in lines] == machine.predict(X).tolist()
+        assert [int(line) for line in lines] == estimator.predict(X).tolist()
 
 
 class TestEvaluate:
@@ -200,21 +200,21 @@ class TestEvaluate:
     def test_numbers(self, tmp_path):
         X = np.linspace(0, 1, 30)[:, None]
         y = np.exp(X).ravel()
-        machine = SVR(C=10, epsilon=0.01).fit(X, y)
-        save(machine, tmp_path / "r.mm")
+        estimator = SVR(C=10, epsilon=0.01).fit(X, y)
+        save(estimator, tmp_path / "r.mm")
         write_table(tmp_path / "r.csv", ["x", "y"], np.column_stack((X, y)).tolist())
         found = json.loads(call("evaluate", tmp_path / "r.mm", tmp_path / "r.csv", "--json").stdout)
-        assert found["r2"] == pytest.approx(r2_score(y, machine.predict(X)))
+        assert found["r2"] == pytest.approx(r2_score(y, estimator.predict(X)))
         assert found["baseline_mean"]["r2"] == pytest.approx(0.0)
 
     def test_outliers(self, tmp_path):
         X = np.random.default_rng(0).standard_normal((60, 2))
-        machine = OneClassSVM(nu=0.2).fit(X)
-        save(machine, tmp_path / "o.mm")
+        estimator = OneClassSVM(nu=0.2).fit(X)
+        save(estimator, tmp_path / "o.mm")
         write_svmlight(np.vstack((X, [[9, 9]])), [0] * 60 + [1], tmp_path / "o.svm")
         found = json.loads(call("evaluate", tmp_path / "o.mm", tmp_path / "o.svm", "--json").stdout)
         assert found["by_label"]["1"] == {"outside": 1, "n": 1}
-        assert found["n_outliers"] == 1 + int((machine.predict(X) < 0).sum())
+        assert found["n_outliers"] == 1 + int((estimator.predict(X) < 0).sum())
         assert "outliers" in call("evaluate", tmp_path / "o.mm", tmp_path / "o.svm").stdout
 
 

@@ -60,12 +60,12 @@ def fit():
     SVC(solver="smo").fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
 
 
-@pytest.mark.parametrize("machines", [1, 3])
-def test_shown_on_a_terminal(monkeypatch, machines):
+@pytest.mark.parametrize("estimators", [1, 3])
+def test_shown_on_a_terminal(monkeypatch, estimators):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with showing_progress(1e-3, machines):
+    with showing_progress(1e-3, estimators):
         fit()
     assert "support vectors" in sys.stderr.getvalue()
 

@@ -168,8 +168,8 @@ class TestNumbers:
         train, test = (np.sort(part) for part in train_test_split(np.arange(80), test_size=20, random_state=0))
         X, y = data[:, :1], data[:, 1]
         spread = np.std(y[train])
-        machine = make_pipeline(StandardScaler(), SVR(C=10 * spread, epsilon=0.05 * spread, tol=1e-3 * spread))
-        predicted = machine.fit(X[train], y[train]).predict(X[test])
+        estimator = make_pipeline(StandardScaler(), SVR(C=10 * spread, epsilon=0.05 * spread, tol=1e-3 * spread))
+        predicted = estimator.fit(X[train], y[train]).predict(X[test])
         assert result["task"] == "regress"
         assert result["test"]["mae"] == pytest.approx(mean_absolute_error(y[test], predicted))
         assert result["test"]["rmse"] == pytest.approx(root_mean_squared_error(y[test], predicted))
@@ -189,9 +189,9 @@ class TestNumbers:
 class TestOutliers:
     def test_share_outside(self, moons, tmp_path):
         result = found("train", moons, "--task", "outliers", "--nu", "0.2", "-o", tmp_path / "odd.mm")
-        machine = load(tmp_path / "odd.mm")
-        assert isinstance(machine, OneClassSVM)
-        assert machine.nu == 0.2
+        estimator = load(tmp_path / "odd.mm")
+        assert isinstance(estimator, OneClassSVM)
+        assert estimator.nu == 0.2
         assert result["test"]["expected_share"] == result["report"]["training_error"]
         assert sum(row["outside"] for row in result["test"]["by_label"].values()) == result["test"]["n_outliers"]
 
@@ -224,7 +224,7 @@ class TestTask:
         assert found("train", moons, "--task", "regress")["task"] == "regress"
 
 
-class TestMachine:
+class TestEstimator:
     @pytest.mark.parametrize(
         ("task", "options", "kind"),
         [
@@ -249,7 +249,7 @@ class TestMachine:
         result = found("train", moons, "--sigma", "2")
         assert result["report"]["kernel"] == "RBF(gamma=0.125)"
 
-    def test_the_linear_machine_solves_the_same_problem(self, moons):
+    def test_the_linear_estimator_solves_the_same_problem(self, moons):
         same = ("train", moons, "--kernel", "linear", "--test-size", "0")
         linear = found(*same, "--tol", "1e-9")["report"]
         kernel = found(*same, "--tol", "1e-6", "--estimator", "kernel")["report"]

@@ -205,22 +205,22 @@ def test_clone_pickle_and_frames_out():
     assert np.array_equal(frame.to_numpy(), oracle(FRAME))
 
 
-def test_the_machine_is_that_of_a_column_transformer():
-    ours = Pipeline([("encode", TableEncoder()), ("scale", StandardScaler()), ("machine", SVC())]).fit(FRAME, LABELS)
+def test_the_model_is_that_of_a_column_transformer():
+    ours = Pipeline([("encode", TableEncoder()), ("scale", StandardScaler()), ("model", SVC())]).fit(FRAME, LABELS)
     columns = ColumnTransformer([("words", OneHotEncoder(), ["colour", "shape"])], remainder="passthrough")
-    theirs = Pipeline([("encode", columns), ("scale", StandardScaler()), ("machine", SVC())]).fit(FRAME, LABELS)
-    decisions = [machine.decision_function(FRAME) for machine in (ours, theirs)]
+    theirs = Pipeline([("encode", columns), ("scale", StandardScaler()), ("model", SVC())]).fit(FRAME, LABELS)
+    decisions = [model.decision_function(FRAME) for model in (ours, theirs)]
     assert decisions[0] == pytest.approx(decisions[1], abs=5e-3)
 
 
 @pytest.mark.parametrize("table", [FRAME, ARRAY], ids=["frame", "array"])
 def test_model_files(table, tmp_path):
     names = None if table is FRAME else list(FRAME.columns)
-    steps = [("encode", TableEncoder(names)), ("scale", StandardScaler()), ("machine", SVC())]
-    machine = Pipeline(steps).fit(table, LABELS)
-    save(machine, tmp_path / "machine.mm")
-    again = load(tmp_path / "machine.mm")
-    assert np.array_equal(again.decision_function(table), machine.decision_function(table))
-    assert again[0].get_feature_names_out().tolist() == machine[0].get_feature_names_out().tolist()
+    steps = [("encode", TableEncoder(names)), ("scale", StandardScaler()), ("model", SVC())]
+    model = Pipeline(steps).fit(table, LABELS)
+    save(model, tmp_path / "model.mm")
+    again = load(tmp_path / "model.mm")
+    assert np.array_equal(again.decision_function(table), model.decision_function(table))
+    assert again[0].get_feature_names_out().tolist() == model[0].get_feature_names_out().tolist()
     with pytest.raises(ValueError, match="the category 'pink' was not in the training data"):
         again.predict(FRAME[:1].assign(colour="pink") if table is FRAME else [[1.0, "pink", 1, True, "long"]])

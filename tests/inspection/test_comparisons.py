@@ -140,7 +140,7 @@ def test_a_missing_library_is_a_reason(monkeypatch):
     assert "pip install" in found.refused["qp_primal"]
 
 
-def test_options_go_to_solvers_and_to_the_machine():
+def test_options_go_to_solvers_and_to_the_estimator():
     given = {"small": Pegasos(), "large": Pegasos(batch_size=20), "best": "barrier"}
     found = compare_solvers(X, Y, solvers=given, max_iter=20, fit_intercept=False, intercept_scaling=None)
     assert [result.name for result in found] == list(given)

@@ -25,7 +25,7 @@ from maxmargin.svm.models.multiclass import pairs
 X, Y = load_iris(return_X_y=True)
 NEW = X[::7] + 0.1
 
-MACHINES = [
+ESTIMATORS = [
     SVC(),
     SVC(kernel="linear"),
     SVC(kernel="poly", coef0=1.0),
@@ -37,24 +37,24 @@ MACHINES = [
 ]
 
 
-def two(machine):
-    rows = slice(None) if isinstance(machine, (SVR, NuSVR, OneClassSVM)) else slice(50, None)
-    return machine.fit(X[rows], Y[rows])
+def two(estimator):
+    rows = slice(None) if isinstance(estimator, (SVR, NuSVR, OneClassSVM)) else slice(50, None)
+    return estimator.fit(X[rows], Y[rows])
 
 
-def value(machine, points):
-    return machine.decision_function(points) if hasattr(machine, "decision_function") else machine.predict(points)
+def value(estimator, points):
+    return estimator.decision_function(points) if hasattr(estimator, "decision_function") else estimator.predict(points)
 
 
 # Terms
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=str)
-def test_terms_add_up_to_the_decision_value(machine):
-    machine = two(machine)
-    expected = value(machine, NEW)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_terms_add_up_to_the_decision_value(estimator):
+    estimator = two(estimator)
+    expected = value(estimator, NEW)
     for top in (3, 10_000):
-        for one, f in zip(explain(machine, NEW, top=top), expected, strict=True):
+        for one, f in zip(explain(estimator, NEW, top=top), expected, strict=True):
             assert one.value == pytest.approx(f, abs=1e-9)
             assert one.contribution.sum() + one.rest + one.intercept == pytest.approx(f, abs=1e-9)
             assert len(one.index) <= top
@@ -62,24 +62,24 @@ def test_terms_add_up_to_the_decision_value(machine):
 
 
 def test_terms_are_those_of_the_formula():
-    machine = two(SVC(gamma=0.7, C=3.0))
-    (one,) = explain(machine, NEW[:1], top=5)
+    estimator = two(SVC(gamma=0.7, C=3.0))
+    (one,) = explain(estimator, NEW[:1], top=5)
     K = np.exp(-0.7 * ((X[50:][one.index] - NEW[0]) ** 2).sum(axis=1))
     assert one.kernel == pytest.approx(K)
     labels = Y[50:][one.index]
     assert np.array_equal(one.label, labels)
     assert one.contribution == pytest.approx(np.where(labels == 2, 1, -1) * one.alpha * K)
-    sizes = np.abs(machine.dual_coef_[0] * np.exp(-0.7 * ((machine.support_vectors_ - NEW[0]) ** 2).sum(axis=1)))
+    sizes = np.abs(estimator.dual_coef_[0] * np.exp(-0.7 * ((estimator.support_vectors_ - NEW[0]) ** 2).sum(axis=1)))
     assert one.share == pytest.approx(np.sort(sizes)[::-1][:5] / sizes.sum())
     assert np.all(np.diff(np.abs(one.contribution)) <= 0)
 
 
-@pytest.mark.parametrize("machine", [SVC(), SVC(break_ties=True), NuSVC(nu=0.2)], ids=str)
-def test_one_vs_one_explains_the_winner_against_its_rival(machine):
+@pytest.mark.parametrize("estimator", [SVC(), SVC(break_ties=True), NuSVC(nu=0.2)], ids=str)
+def test_one_vs_one_explains_the_winner_against_its_rival(estimator):
     names = np.array(["a", "b", "c"])
-    machine = machine.set_params(decision_function_shape="ovo", break_ties=False).fit(X, names[Y])
-    values = machine.decision_function(NEW)
-    for one, label, f in zip(explain(machine, NEW), machine.predict(NEW), values, strict=True):
+    estimator = estimator.set_params(decision_function_shape="ovo", break_ties=False).fit(X, names[Y])
+    values = estimator.decision_function(NEW)
+    for one, label, f in zip(explain(estimator, NEW), estimator.predict(NEW), values, strict=True):
         assert one.prediction == label
         assert one.about.startswith(f"f of '{label}' against")
         rival = one.about.split("against ")[1].strip("'")
@@ -90,40 +90,40 @@ def test_one_vs_one_explains_the_winner_against_its_rival(machine):
 
 
 @pytest.mark.parametrize(
-    "machine",
+    "estimator",
     [SVC(multiclass="ovr"), SVC(multiclass="crammer_singer"), LinearSVC(), LinearSVC(multi_class="crammer_singer")],
     ids=str,
 )
-def test_a_value_a_class_explains_the_lead(machine):
-    machine = machine.fit(X, Y)
-    values = np.sort(machine.decision_function(NEW), axis=1)
-    for one, f in zip(explain(machine, NEW), values, strict=True):
+def test_a_value_a_class_explains_the_lead(estimator):
+    estimator = estimator.fit(X, Y)
+    values = np.sort(estimator.decision_function(NEW), axis=1)
+    for one, f in zip(explain(estimator, NEW), values, strict=True):
         assert one.value == pytest.approx(f[-1] - f[-2], abs=1e-9)
 
 
-@pytest.mark.parametrize("machine", [LinearSVC(), LinearSVR(), LinearOneClassSVM()], ids=str)
-def test_linear_machines_by_feature(machine):
-    machine = machine.fit(X[50:], Y[50:])
+@pytest.mark.parametrize("estimator", [LinearSVC(), LinearSVR(), LinearOneClassSVM()], ids=str)
+def test_linear_estimators_by_feature(estimator):
+    estimator = estimator.fit(X[50:], Y[50:])
     for points in (NEW, sp.csr_matrix(NEW)):
-        for one, x, f in zip(explain(machine, points), NEW, value(machine, NEW), strict=True):
-            assert one.features == pytest.approx(np.ravel(machine.coef_) * x)
+        for one, x, f in zip(explain(estimator, points), NEW, value(estimator, NEW), strict=True):
+            assert one.features == pytest.approx(np.ravel(estimator.coef_) * x)
             assert one.features.sum() + one.intercept == pytest.approx(f, abs=1e-9) == one.value
-            assert one.sensitivity == pytest.approx(np.ravel(machine.coef_))
+            assert one.sensitivity == pytest.approx(np.ravel(estimator.coef_))
             assert len(one.index) == 0
 
 
 def test_a_linear_kernel_has_both():
-    machine = two(SVC(kernel="linear"))
-    (one,) = explain(machine, NEW[:1], top=10_000)
-    assert one.features == pytest.approx(machine.coef_[0] * NEW[0])
+    estimator = two(SVC(kernel="linear"))
+    (one,) = explain(estimator, NEW[:1], top=10_000)
+    assert one.features == pytest.approx(estimator.coef_[0] * NEW[0])
     assert one.features.sum() == pytest.approx(one.contribution.sum(), abs=1e-9)
 
 
 def test_repeated_training_rows_are_listed_by_themselves():
-    machine = SVC(C=0.01).fit(np.repeat(X[50:], 2, axis=0), np.repeat(Y[50:], 2))
-    (one,) = explain(machine, NEW[:1], top=10_000)
-    assert one.value == pytest.approx(machine.decision_function(NEW[:1])[0], abs=1e-9)
-    assert set(one.index) == set(machine.support_)
+    estimator = SVC(C=0.01).fit(np.repeat(X[50:], 2, axis=0), np.repeat(Y[50:], 2))
+    (one,) = explain(estimator, NEW[:1], top=10_000)
+    assert one.value == pytest.approx(estimator.decision_function(NEW[:1])[0], abs=1e-9)
+    assert set(one.index) == set(estimator.support_)
 
 
 def test_precomputed_kernels_are_explained_by_their_rows():
@@ -154,8 +154,8 @@ def test_sparse_points_callable_kernels_and_strings():
 
 
 def test_a_class_without_weight_is_no_rival():
-    machine = SVC(multiclass="ovr").fit(X, Y, sample_weight=(Y != 2).astype(float))
-    assert all("2" not in one.about for one in explain(machine, NEW))
+    estimator = SVC(multiclass="ovr").fit(X, Y, sample_weight=(Y != 2).astype(float))
+    assert all("2" not in one.about for one in explain(estimator, NEW))
 
 
 # Sensitivities
@@ -195,12 +195,12 @@ def test_gradients_are_limits_of_differences(kernel, sparse, seed):
     assert gradient(resolved, x, anchors, c) == pytest.approx(expected, rel=1e-5, abs=1e-7)
 
 
-def test_sensitivities_of_a_machine():
-    machine = two(SVC(gamma=0.4, kernel="rbf"))
-    (one,) = explain(machine, NEW[:1])
+def test_sensitivities_of_an_estimator():
+    estimator = two(SVC(gamma=0.4, kernel="rbf"))
+    (one,) = explain(estimator, NEW[:1])
     h = 1e-5
     expected = [
-        (machine.decision_function(NEW[:1] + h * e) - machine.decision_function(NEW[:1] - h * e))[0] / (2 * h)
+        (estimator.decision_function(NEW[:1] + h * e) - estimator.decision_function(NEW[:1] - h * e))[0] / (2 * h)
         for e in np.eye(4)
     ]
     assert one.sensitivity == pytest.approx(expected, abs=1e-6)
@@ -217,8 +217,8 @@ def test_kernels_without_a_gradient():
 
 def test_text_and_html():
     names = ["one", "two", "three<", "four"]
-    machine = SVC().fit(pd.DataFrame(X, columns=names), np.array(["a&b", "c", "d"])[Y])
-    found = explain(machine, pd.DataFrame(NEW, columns=names), top=2)
+    estimator = SVC().fit(pd.DataFrame(X, columns=names), np.array(["a&b", "c", "d"])[Y])
+    found = explain(estimator, pd.DataFrame(NEW, columns=names), top=2)
     text, page = str(found[0]), found[0]._repr_html_()
     assert "prediction  'a&b'" in text
     assert "others" in text
@@ -266,8 +266,8 @@ def test_what_cannot_be_explained():
 
 def test_images():
     digits, y = load_digits(return_X_y=True)
-    machine = SVC(gamma=0.001).fit(digits[:300], y[:300])
-    display = ExplanationDisplay.from_estimator(machine, digits[300:301], top=7, image_shape=(8, 8)).plot()
+    estimator = SVC(gamma=0.001).fit(digits[:300], y[:300])
+    display = ExplanationDisplay.from_estimator(estimator, digits[300:301], top=7, image_shape=(8, 8)).plot()
     assert len(display.axes_) == 9
     shown = display.axes_[0].images[0].get_array()
     assert np.array_equal(shown, digits[300].reshape(8, 8))
@@ -285,8 +285,8 @@ def test_tables():
 
 
 def test_the_display_refuses():
-    machine = SVC().fit(X, Y)
+    estimator = SVC().fit(X, Y)
     with pytest.raises(ValueError, match="X has 2"):
-        ExplanationDisplay.from_estimator(machine, NEW[:2])
+        ExplanationDisplay.from_estimator(estimator, NEW[:2])
     with pytest.raises(ValueError, match="needs 9 features; the point has 4"):
-        ExplanationDisplay.from_estimator(machine, NEW[:1], image_shape=(3, 3)).plot()
+        ExplanationDisplay.from_estimator(estimator, NEW[:1], image_shape=(3, 3)).plot()

@@ -56,7 +56,7 @@ def check(report, f, y, norm):
 # The numbers
 
 
-def test_a_linear_machine():
+def test_a_linear_estimator():
     model = SVC(kernel="linear", tol=1e-6).fit(TWO, LABELS)
     w, b = model.coef_[0], model.intercept_[0]
     report = margin_report(model, TWO, LABELS)
@@ -68,7 +68,7 @@ def test_a_linear_machine():
     np.testing.assert_allclose(np.linalg.norm(TWO - foot, axis=1), np.abs(report.distance), atol=1e-9)
 
 
-def test_a_gaussian_machine():
+def test_a_gaussian_estimator():
     model = SVC(kernel=RBF(gamma=0.7), C=3.0, tol=1e-6).fit(TWO, LABELS)
     c, V = model.dual_coef_[0], model.support_vectors_
     f = gaussian(TWO, V, 0.7) @ c + model.intercept_[0]
@@ -121,7 +121,7 @@ def test_exactly_on_the_hyperplane_is_inside():
     assert report.category.tolist() == ["inside", "inside", "misclassified", "inside", "on", "outside"]
 
 
-def test_nu_machines_have_margin_one_too():
+def test_nu_estimators_have_margin_one_too():
     model = NuSVC(kernel="linear", nu=0.3, tol=1e-7).fit(TWO, LABELS)
     report = margin_report(model, TWO, LABELS)
     check(report, TWO @ model.coef_[0] + model.intercept_[0], SIGNS, np.linalg.norm(model.coef_))
@@ -134,7 +134,7 @@ def test_nu_machines_have_margin_one_too():
 
 
 @pytest.mark.parametrize("nu", [0.05, 0.5, 0.9])
-def test_the_tolerance_of_nu_machines_is_in_the_scale_of_their_values(nu):
+def test_the_tolerance_of_nu_estimators_is_in_the_scale_of_their_values(nu):
     """The default tol leaves free support vectors near 1, not at it: all of them count as on the margin."""
     model = NuSVC(nu=nu).fit(TWO, LABELS)
     report = margin_report(model, TWO, LABELS)
@@ -154,7 +154,7 @@ def test_the_perceptron_and_other_linear_classifiers():
 
 
 def test_without_weights_the_margin_is_infinite():
-    """All weight on one class: a constant machine."""
+    """All weight on one class: a constant model."""
     y = LABELS == "virginica"
     model = SVC(class_weight={False: 0}).fit(TWO, y)
     report = margin_report(model, TWO, y)
@@ -172,7 +172,7 @@ def pair_values(model, X):
 
 
 @pytest.mark.parametrize(
-    ("machine", "column", "sign"),
+    ("estimator", "column", "sign"),
     [
         (("setosa", "versicolor"), 0, 1),
         (("versicolor", "setosa"), 0, -1),
@@ -181,17 +181,17 @@ def pair_values(model, X):
     ],
     ids=str,
 )
-def test_one_vs_one(machine, column, sign):
+def test_one_vs_one(estimator, column, sign):
     model = SVC(gamma=0.5, tol=1e-6).fit(IRIS, NAMES)
-    report = margin_report(model, IRIS, NAMES, classes=machine)
-    rows = np.flatnonzero(np.isin(NAMES, machine))
+    report = margin_report(model, IRIS, NAMES, classes=estimator)
+    rows = np.flatnonzero(np.isin(NAMES, estimator))
     np.testing.assert_array_equal(report.rows, rows)
     np.testing.assert_array_equal(report.labels, NAMES[rows])
-    y = np.where(NAMES[rows] == machine[0], 1.0, -1.0)
+    y = np.where(NAMES[rows] == estimator[0], 1.0, -1.0)
     check(report, sign * pair_values(model, IRIS)[rows, column], y, 2 / model.report_.margins[column])
-    # The same machine, fitted alone.
+    # The same binary model, fitted alone.
     alone = SVC(gamma=0.5, tol=1e-6).fit(IRIS[rows], NAMES[rows])
-    other = margin_report(alone, IRIS[rows], NAMES[rows], classes=machine)
+    other = margin_report(alone, IRIS[rows], NAMES[rows], classes=estimator)
     np.testing.assert_allclose(report.alpha, other.alpha, atol=1e-3)
     np.testing.assert_allclose(report.decision, other.decision, atol=1e-4)
 
@@ -209,7 +209,7 @@ def test_one_vs_rest(label):
     np.testing.assert_allclose(report.alpha, alone.alpha, atol=1e-3)
 
 
-def test_a_pair_of_the_joint_machine():
+def test_a_pair_of_the_joint_estimator():
     model = SVC(kernel="linear", multiclass="crammer_singer", tol=1e-6).fit(IRIS, NAMES)
     report = margin_report(model, IRIS, NAMES, classes=("virginica", "versicolor"))
     values = model.decision_function(IRIS)
@@ -227,7 +227,7 @@ def test_a_pair_of_the_joint_machine():
     np.testing.assert_allclose(w_2, model.coef_[2], atol=1e-8)
 
 
-def test_the_joint_machine_of_two_classes():
+def test_the_joint_estimator_of_two_classes():
     model = SVC(kernel="rbf", multiclass="crammer_singer", tol=1e-6).fit(TWO, LABELS)
     report = margin_report(model, TWO, LABELS)
     np.testing.assert_allclose(report.decision, model.decision_function(TWO), atol=1e-12)
@@ -238,8 +238,8 @@ def test_the_joint_machine_of_two_classes():
 def test_which_side_is_positive_can_be_chosen():
     model = SVC().fit(TWO, LABELS)
     plain = margin_report(model, TWO, LABELS)
-    for machine in ("versicolor", ("versicolor", "virginica"), ["versicolor", "virginica"]):
-        turned = margin_report(model, TWO, LABELS, classes=machine)
+    for estimator in ("versicolor", ("versicolor", "virginica"), ["versicolor", "virginica"]):
+        turned = margin_report(model, TWO, LABELS, classes=estimator)
         assert turned.positive == "versicolor"
         np.testing.assert_array_equal(turned.decision, -plain.decision)
         np.testing.assert_array_equal(turned.functional_margin, plain.functional_margin)
@@ -344,7 +344,7 @@ def test_the_report_cannot_be_changed():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "machine", "message"),
+    ("parameters", "estimator", "message"),
     [
         ({}, None, r"one for each pair of classes: give classes=\('setosa', 'versicolor'\)"),
         ({}, "setosa", "pair of classes"),
@@ -357,10 +357,10 @@ def test_the_report_cannot_be_changed():
     ],
     ids=str,
 )
-def test_a_machine_that_is_none_is_refused(parameters, machine, message):
+def test_an_estimator_that_is_none_is_refused(parameters, estimator, message):
     model = SVC(**parameters).fit(IRIS, NAMES)
     with pytest.raises(ValueError, match=message):
-        margin_report(model, IRIS, NAMES, classes=machine)
+        margin_report(model, IRIS, NAMES, classes=estimator)
 
 
 def test_bad_input_is_refused():

@@ -40,7 +40,7 @@ KERNELS = {
     "rbf": ("-t 2 -g 0.7", {"kernel": "rbf", "gamma": 0.7}),
     "sigmoid": ("-t 3 -g 0.1 -r -0.5", {"kernel": "sigmoid", "gamma": 0.1, "coef0": -0.5}),
 }
-MACHINES = {
+ESTIMATORS = {
     "two classes": ("-s 0", SVC, {}, Y2),
     "three classes": ("-s 0", SVC, {}, Y3),
     "five classes": ("-s 0", SVC, {}, Y5),
@@ -83,40 +83,40 @@ def predicted(model, points=NEW):
     return np.array(labels), np.array(decision)
 
 
-def in_our_order(machine, model, values):
+def in_our_order(estimator, model, values):
     """LIBSVM's values of the pairs, which are in the order of its labels, as ours."""
-    if not hasattr(machine, "classes_"):
+    if not hasattr(estimator, "classes_"):
         return values.ravel()
     labels = model.get_labels()
     if len(labels) == 2:
-        return values.ravel() * (1 if labels[0] == machine.classes_[1] else -1)
+        return values.ravel() * (1 if labels[0] == estimator.classes_[1] else -1)
     of = {}
     column = 0
     for i in range(len(labels)):
         for j in range(i + 1, len(labels)):
             of[labels[i], labels[j]], of[labels[j], labels[i]] = values[:, column], -values[:, column]
             column += 1
-    classes = machine.classes_.tolist()
+    classes = estimator.classes_.tolist()
     return np.column_stack([of[a, b] for i, a in enumerate(classes) for b in classes[i + 1 :]])
 
 
-def decisions(machine, points=NEW):
-    if isinstance(machine, (SVR, NuSVR)):
-        return machine.predict(points)
-    return machine.set_params(
-        **({"decision_function_shape": "ovo"} if hasattr(machine, "classes_") else {})
+def decisions(estimator, points=NEW):
+    if isinstance(estimator, (SVR, NuSVR)):
+        return estimator.predict(points)
+    return estimator.set_params(
+        **({"decision_function_shape": "ovo"} if hasattr(estimator, "classes_") else {})
     ).decision_function(points)
 
 
-def rounding(machine):
+def rounding(estimator):
     """What values may differ by when the same terms are added up in another order."""
-    return 1e-14 * (100 + np.abs(machine._expansion.coefficients).sum())
+    return 1e-14 * (100 + np.abs(estimator._expansion.coefficients).sum())
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("machine", MACHINES)
-def test_reading_what_libsvm_wrote(machine, kernel, path):
-    options, kind, _, y = MACHINES[machine]
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_reading_what_libsvm_wrote(estimator, kernel, path):
+    options, kind, _, y = ESTIMATORS[estimator]
     model = trained(f"{options} {KERNELS[kernel][0]}", y)
     svmutil.svm_save_model(str(path), model)
     again = read_libsvm_model(path)
@@ -128,9 +128,9 @@ def test_reading_what_libsvm_wrote(machine, kernel, path):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("machine", MACHINES)
-def test_writing_for_libsvm(machine, kernel, path):
-    _, kind, parameters, y = MACHINES[machine]
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_writing_for_libsvm(estimator, kernel, path):
+    _, kind, parameters, y = ESTIMATORS[estimator]
     ours = kind(**parameters, **KERNELS[kernel][1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -142,9 +142,9 @@ def test_writing_for_libsvm(machine, kernel, path):
     np.testing.assert_allclose(ours.predict(NEW), labels, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-def test_there_and_back(machine, path):
-    _, kind, parameters, y = MACHINES[machine]
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_there_and_back(estimator, path):
+    _, kind, parameters, y = ESTIMATORS[estimator]
     ours = kind(**parameters).fit(X, *([] if y is None else [y]))
     write_libsvm_model(ours, path)
     again = read_libsvm_model(path)
@@ -173,7 +173,7 @@ def test_two_classes_whichever_came_first(first, path):
 
 
 def test_ties_go_to_the_class_that_libsvm_met_first(path):
-    """Three machines that vote in a circle: LIBSVM takes the first of its labels."""
+    """Three models that vote in a circle: LIBSVM takes the first of its labels."""
     head = ["svm_type c_svc", "kernel_type linear", "nr_class 3", "total_sv 0", "rho -1 1 -1", "label 8 2 5"]
     path.write_text("\n".join([*head, "nr_sv 0 0 0", "SV", ""]))
     again = read_libsvm_model(path, n_features=1)
@@ -206,20 +206,20 @@ def test_precomputed_kernels(y, path):
 
 def test_sparse_points(path):
     points = sp.random_array((60, 40000), density=0.001, rng=2, format="csr")
-    machine = SVC(kernel="linear").fit(points, Y3[:60])
-    write_libsvm_model(machine, path)
+    estimator = SVC(kernel="linear").fit(points, Y3[:60])
+    write_libsvm_model(estimator, path)
     again = read_libsvm_model(path, n_features=40000)
     assert sp.issparse(again.support_vectors_)
-    np.testing.assert_allclose(decisions(again, points), decisions(machine, points), atol=1e-12)
+    np.testing.assert_allclose(decisions(again, points), decisions(estimator, points), atol=1e-12)
     assert read_libsvm_model(path).n_features_in_ <= 40000
     with pytest.raises(ModelFileError, match=r"uses column .*; got n_features=5"):
         read_libsvm_model(path, n_features=5)
 
 
 def test_a_class_without_weight(path):
-    machine = SVC(class_weight={4: 0.0}).fit(X, Y5)
-    write_libsvm_model(machine, path)
-    assert np.array_equal(predicted(svmutil.svm_load_model(str(path)))[0], machine.predict(NEW))
+    estimator = SVC(class_weight={4: 0.0}).fit(X, Y5)
+    write_libsvm_model(estimator, path)
+    assert np.array_equal(predicted(svmutil.svm_load_model(str(path)))[0], estimator.predict(NEW))
 
 
 def test_models_with_probabilities(path):
@@ -230,9 +230,9 @@ def test_models_with_probabilities(path):
     np.testing.assert_allclose(again.predict(NEW), predicted(model)[0])
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-def test_a_model_that_was_read_can_be_saved(machine, path):
-    options, _, _, y = MACHINES[machine]
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_model_that_was_read_can_be_saved(estimator, path):
+    options, _, _, y = ESTIMATORS[estimator]
     svmutil.svm_save_model(str(path), trained(options, y))
     again = read_libsvm_model(path)
     save(again, path.with_suffix(".mm"))
@@ -250,12 +250,12 @@ def test_windows_lines_and_a_byte_order_mark(path):
 
 
 @pytest.mark.parametrize(
-    ("machine", "message"),
+    ("estimator", "message"),
     [
         (SVC(kernel="laplacian").fit(X, Y3), r"LIBSVM has no kernel Laplacian.*it has linear, polynomial, rbf"),
         (SVC(kernel=RBF() + Linear()).fit(X, Y3), r"LIBSVM has no kernel Sum"),
         (SVC(kernel=Polynomial(1.5, coef0=50.0)).fit(X, Y3), r"integer degrees; this one has degree=1\.5"),
-        (SVC(multiclass="ovr").fit(X, Y3), r"one-vs-one machines only; this one has multiclass='ovr'"),
+        (SVC(multiclass="ovr").fit(X, Y3), r"one-vs-one models only; this one has multiclass='ovr'"),
         (SVC(multiclass="crammer_singer").fit(X, Y3), r"multiclass='crammer_singer'"),
         (SVC().fit(X, np.where(Y2 > 0, "a", "b")), r"labels are integers; these are \['a', 'b'\] of type <U1"),
         (SVC().fit(X, Y2 > 0), r"labels are integers; these are \[False, True\] of type bool"),
@@ -265,9 +265,9 @@ def test_windows_lines_and_a_byte_order_mark(path):
     ],
     ids=lambda value: "" if isinstance(value, str) else " ".join(repr(value).split()),
 )
-def test_what_libsvm_does_not_have_is_refused_by_name(machine, message, path):
+def test_what_libsvm_does_not_have_is_refused_by_name(estimator, message, path):
     with pytest.raises(ModelFileError, match=message):
-        write_libsvm_model(machine, path)
+        write_libsvm_model(estimator, path)
     assert not path.exists()
 
 
@@ -382,10 +382,10 @@ def test_random_changes_are_refused_or_read(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("random") / "a.model"
     path.write_text(text, encoding="utf-8")
     try:
-        machine = read_libsvm_model(path)
+        estimator = read_libsvm_model(path)
     except ModelFileError:
         return
-    assert np.isfinite(machine._expansion.coefficients).all()
+    assert np.isfinite(estimator._expansion.coefficients).all()
 
 
 # Data

@@ -253,7 +253,7 @@ CASES = [
 ]
 MIXED = TABLE.assign(colour=np.array(["red", "green", "blue"], object)[rng.integers(0, 3, 45)], size=Y3)
 CASES += [
-    (Pipeline([("columns", columns), ("machine", SVC())]), MIXED, Y3, MIXED[:9])
+    (Pipeline([("columns", columns), ("trained", SVC())]), MIXED, Y3, MIXED[:9])
     for columns in (
         ColumnTransformer([("n", StandardScaler(), ["a", "b"]), ("c", OneHotEncoder(), ["colour", "size"])]),
         ColumnTransformer([("c", OrdinalEncoder(), ["colour"]), ("d", "drop", ["a"])], remainder="passthrough"),
@@ -273,15 +273,15 @@ class Grouped(NamedTuple):
 
 
 class Streamed(NamedTuple):
-    """A machine that is to learn from a stream."""
+    """A model that is to learn from a stream."""
 
-    machine: LinearSVC
+    trained: LinearSVC
 
 
 class Compressed(NamedTuple):
-    """A machine that is to lose some of its support vectors."""
+    """A model that is to lose some of its support vectors."""
 
-    machine: SVC
+    trained: SVC
 
 
 CASES += [
@@ -293,7 +293,7 @@ CASES += [
     (LinearSVC(calibration="sigmoid"), X, Y3, NEW),
     (Compressed(SVC()), X, Y3, NEW),
     (Streamed(LinearSVC(loss="hinge", intercept_scaling=2.0)), X, Y3 > 0, NEW),
-    (Pipeline([("encode", TableEncoder()), ("scale", StandardScaler()), ("machine", SVC())]), MIXED, Y3, MIXED[:9]),
+    (Pipeline([("encode", TableEncoder()), ("scale", StandardScaler()), ("trained", SVC())]), MIXED, Y3, MIXED[:9]),
 ]
 GRID = {"Cs": [0.1, 1.0], "gammas": [0.1, 1.0]}
 SIDES = np.where(Y3 == 0, -1, 1)
@@ -303,6 +303,7 @@ CASES += [
     (SVCCV(Cs=[1.0], kernel=["linear", RBF()]), X, np.array(["u", "v", "w"])[Y3], NEW),
     (SVCCV(**GRID), TABLE, Y3, pd.DataFrame(NEW, columns=TABLE.columns)),
     (SVCCV(Cs=[1.0], cv=[(np.arange(30), np.arange(30, 45)), (np.arange(15, 45), np.arange(15))]), X, Y3, NEW),
+    (SVCCV(**GRID, cells=100), np.concatenate([X + 0.01 * k for k in range(6)]), np.tile(Y3 > 0, 6), NEW),
     (NuSVCCV(nus=[0.1, 0.2], gammas=[0.5], cv=StratifiedKFold(3)), X, Y3, NEW),
     (SVRCV(**GRID, cv=ShuffleSplit(2, random_state=1)), X, T, NEW),
     (LinearSVCCV(Cs=[0.1, 1.0]), X, Y3, NEW),
@@ -328,11 +329,11 @@ METHODS = ("predict", "decision_function", "transform", "score_samples", "predic
 def fitted(case):
     estimator, points, targets, _ = case
     if isinstance(estimator, Streamed):
-        return estimator.machine.fit_stream([(points[::2], targets[::2]), (points[1::2], targets[1::2])], epochs=2)
+        return estimator.trained.fit_stream([(points[::2], targets[::2]), (points[1::2], targets[1::2])], epochs=2)
     if isinstance(estimator, Grouped):
         return estimator.search.fit(points, targets, groups=np.arange(45) // 3 % 5)
     if isinstance(estimator, Compressed):
-        return compress(estimator.machine.fit(points, targets), points, tolerance=0.05)
+        return compress(estimator.trained.fit(points, targets), points, tolerance=0.05)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small data: convergence, rank
         return estimator.fit(points) if targets is None else estimator.fit(points, targets)
@@ -370,26 +371,26 @@ def small(tmp_path_factory):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(repr(case[0]).split())[:80])
 def test_every_estimator_comes_back_to_the_bit(case, path):
-    machine, new = fitted(case), case[3] if case[3] is not None else case[1]
-    save(machine, path)
+    trained, new = fitted(case), case[3] if case[3] is not None else case[1]
+    save(trained, path)
     again = load(path)
-    assert type(again) is type(machine)
-    assert repr(again) == repr(machine)
+    assert type(again) is type(trained)
+    assert repr(again) == repr(trained)
     used = 0
     for method in METHODS:
-        if hasattr(machine, method):
+        if hasattr(trained, method):
             used += 1
-            assert same(getattr(machine, method)(new), getattr(again, method)(new)), method
+            assert same(getattr(trained, method)(new), getattr(again, method)(new)), method
     assert used
-    for name, value in vars(machine).items():
+    for name, value in vars(trained).items():
         if (name.endswith("_") and isinstance(value, np.ndarray)) or sp.issparse(value):
             assert same(value, getattr(again, name)), name
-    if hasattr(machine, "best_params_"):
-        _check_search(machine, again, case)
-    assert str(getattr(machine, "report_", "")) == str(getattr(again, "report_", ""))
+    if hasattr(trained, "best_params_"):
+        _check_search(trained, again, case)
+    assert str(getattr(trained, "report_", "")) == str(getattr(again, "report_", ""))
     for name in ("history_", "coef_", "n_support_", "feature_names_in_"):
-        if hasattr(machine, name):
-            assert np.array_equal(_plain(getattr(machine, name)), _plain(getattr(again, name))), name
+        if hasattr(trained, name):
+            assert np.array_equal(_plain(getattr(trained, name)), _plain(getattr(again, name))), name
     second = path.with_name("second.mm")
     save(again, second)
     assert second.read_bytes() == path.read_bytes()
@@ -576,22 +577,22 @@ def test_a_loaded_model_checks_the_names_of_columns(case, path):
 
 
 def test_shared_points_are_stored_once_and_shared_again(path):
-    machine = SVC().fit(X, Y3)
-    assert machine.support_vectors_ is machine._expansion.anchors
-    save(machine, path)
+    trained = SVC().fit(X, Y3)
+    assert trained.support_vectors_ is trained._expansion.anchors
+    save(trained, path)
     again = load(path)
     assert again.support_vectors_ is again._expansion.anchors
     assert again.kernel_ is again._expansion.kernel is again.report_.kernel
 
 
 def test_a_loaded_perceptron_goes_on_learning(path):
-    machine = Perceptron(random_state=0).partial_fit(X[:20], Y3[:20], classes=[0, 1, 2])
-    save(machine, path)
+    trained = Perceptron(random_state=0).partial_fit(X[:20], Y3[:20], classes=[0, 1, 2])
+    save(trained, path)
     again = load(path)
-    assert same(machine.partial_fit(X, Y3).coef_, again.partial_fit(X, Y3).coef_)
+    assert same(trained.partial_fit(X, Y3).coef_, again.partial_fit(X, Y3).coef_)
 
 
-def test_a_loaded_machine_can_be_fitted_again(path):
+def test_a_loaded_model_can_be_fitted_again(path):
     save(SVC(warm_start=True).fit(X, Y3), path)
     again = load(path)
     assert again.last_solution() is None
@@ -599,10 +600,10 @@ def test_a_loaded_machine_can_be_fitted_again(path):
 
 
 def test_other_libraries_read_the_arrays(path):
-    machine = SVC().fit(X, Y3)
-    save(machine, path)
+    trained = SVC().fit(X, Y3)
+    save(trained, path)
     arrays = safetensors.numpy.load_file(path).values()
-    assert any(np.array_equal(array, machine.support_vectors_) for array in arrays)
+    assert any(np.array_equal(array, trained.support_vectors_) for array in arrays)
 
 
 @pytest.mark.parametrize(
@@ -653,9 +654,9 @@ class Own(SVC):
 
 
 def _with_note():
-    machine = SVC()
-    machine.note = "mine"
-    return machine
+    trained = SVC()
+    trained.note = "mine"
+    return trained
 
 
 @pytest.mark.parametrize(
@@ -844,10 +845,10 @@ def test_a_large_header_is_not_read(path):
 
 
 def test_memory_is_bounded_by_the_file(path):
-    machine = SVC(kernel="linear").fit(X, Y3)
-    machine._expansion.__dict__["anchors"] = np.asfortranarray(rng.normal(size=(1_000_000, 4)))
-    machine._expansion.__dict__["coefficients"] = np.ones((1_000_000, 3))
-    save(machine, path)
+    trained = SVC(kernel="linear").fit(X, Y3)
+    trained._expansion.__dict__["anchors"] = np.asfortranarray(rng.normal(size=(1_000_000, 4)))
+    trained._expansion.__dict__["coefficients"] = np.ones((1_000_000, 3))
+    save(trained, path)
     tracemalloc.start()
     load(path)
     peak = tracemalloc.get_traced_memory()[1]
@@ -958,11 +959,11 @@ def test_forged_files_are_refused(change, message, small, path):
         load(path)
 
 
-def _rewritten(machine, path, name, values):
-    """The file of a machine with the content of one of its arrays replaced."""
-    array = getattr(machine, name)
+def _rewritten(trained, path, name, values):
+    """The file of a model with the content of one of its arrays replaced."""
+    array = getattr(trained, name)
     array = array if isinstance(array, np.ndarray) else array[0]
-    save(machine, path)
+    save(trained, path)
     data = path.read_bytes()
     assert data.count(array.tobytes()) >= 1
     changed = data.replace(array.tobytes(), np.asarray(values, array.dtype).tobytes())
@@ -982,8 +983,8 @@ def _rewritten(machine, path, name, values):
     ],
 )
 def test_impossible_numbers_are_refused(name, values, message, path):
-    machine = SVC(C=0.7).fit(X, np.array([7, 11, 5])[Y3])
-    _rewritten(machine, path, name, values(getattr(machine, name)))
+    trained = SVC(C=0.7).fit(X, np.array([7, 11, 5])[Y3])
+    _rewritten(trained, path, name, values(getattr(trained, name)))
     with pytest.raises(ModelFileError, match=message):
         load(path)
 
@@ -1000,9 +1001,9 @@ def test_impossible_numbers_are_refused(name, values, message, path):
 )
 def test_impossible_sparse_matrices_are_refused(part, values, message, path):
     points = sp.random_array((45, 3000), density=0.01, rng=1, format="csr")
-    machine = SVC().fit(sp.csr_matrix(points), Y3)
-    array = getattr(machine.support_vectors_, part)
-    save(machine, path)
+    trained = SVC().fit(sp.csr_matrix(points), Y3)
+    array = getattr(trained.support_vectors_, part)
+    save(trained, path)
     data = path.read_bytes()
     assert array.tobytes() in data
     path.write_bytes(

@@ -103,11 +103,11 @@ SCHEMES = [
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 5])
 def test_schemes(scheme, n_classes):
-    machine = SVC(C=5.0, gamma=2.0, **scheme).fit(X, random_labels(n_classes))
+    trained = SVC(C=5.0, gamma=2.0, **scheme).fit(X, random_labels(n_classes))
     if n_classes > 3 and not scheme:
-        votes = np.floor(machine.decision_function(NEW) + 1 / 3)
+        votes = np.floor(trained.decision_function(NEW) + 1 / 3)
         assert ((votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1).any()  # there are ties to break
-    agrees(machine)
+    agrees(trained)
 
 
 @settings(max_examples=25, deadline=None)
@@ -126,12 +126,12 @@ def test_random_models(seed, n_classes, columns, kernel, scheme, form, offset):
     points, new = (offset + draw.exponential(size=(n, columns)) for n in (40, 15))
     if form == "sparse":
         points, new = (np.where(draw.random(Z.shape) < 0.5, 0.0, Z) for Z in (points, new))
-    machine = SVC(kernel=kernel, max_iter=300, tol=0.1, **scheme)
+    trained = SVC(kernel=kernel, max_iter=300, tol=0.1, **scheme)
     given_as = {"dense": np.asarray, "sparse": sp.csr_array, "float32": np.float32}[form]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # stopped early: any coefficients will do
-        machine.fit(given_as(points), random_labels(n_classes, seed, 40))
-    agrees(machine, new)
+        trained.fit(given_as(points), random_labels(n_classes, seed, 40))
+    agrees(trained, new)
 
 
 KERNELS = [
@@ -165,29 +165,29 @@ def test_kernels_out_of_kernels(kernel):
 @pytest.mark.parametrize("kernel", [0.3 * RBF(gamma=0.7), Normalized(RBF(gamma=1.0)), 3.0 * Linear()], ids=str)
 def test_a_single_support_vector(kernel):
     """All factors are then single numbers, which a runtime may merge into products of float32 factors."""
-    machine = OneClassSVM(kernel=kernel, nu=0.5).fit(X[:1])
-    assert len(machine.support_) == 1
-    agrees(machine)
+    trained = OneClassSVM(kernel=kernel, nu=0.5).fit(X[:1])
+    assert len(trained.support_) == 1
+    agrees(trained)
     agrees(KernelRidge(kernel=kernel).fit(X[:1], T[:1]))
 
 
 def test_no_support_vectors():
-    machine = SVR(epsilon=100.0).fit(X, T)
-    assert len(machine.support_) == 0
-    agrees(machine)
+    trained = SVR(epsilon=100.0).fit(X, T)
+    assert len(trained.support_) == 0
+    agrees(trained)
 
 
 def test_a_precomputed_kernel():
     K = RBF(gamma=0.5)
-    machine = SVC(kernel="precomputed").fit(K(X), random_labels(3))
-    agrees(machine, K(NEW, X))
+    trained = SVC(kernel="precomputed").fit(K(X), random_labels(3))
+    agrees(trained, K(NEW, X))
 
 
 # Every estimator
 
 
 @pytest.mark.parametrize(
-    "machine",
+    "trained",
     [
         NuSVC(nu=0.3),
         NuSVC(nu=0.2, multiclass="ovr", kernel="laplacian"),
@@ -202,25 +202,25 @@ def test_a_precomputed_kernel():
 )
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_classifiers(machine, n_classes):
-    agrees(machine.fit(X, random_labels(n_classes)))
+def test_classifiers(trained, n_classes):
+    agrees(trained.fit(X, random_labels(n_classes)))
 
 
-def test_a_joint_machine_of_two_classes_has_one_value_whatever_the_shape():
+def test_a_joint_model_of_two_classes_has_one_value_whatever_the_shape():
     agrees(SVC(multiclass="crammer_singer", decision_function_shape="ovo").fit(X, random_labels(2)))
 
 
-def test_a_linear_machine_with_sparse_weights():
+def test_a_linear_model_with_sparse_weights():
     agrees(LinearSVC().fit(X, random_labels(3)).sparsify())
 
 
 @pytest.mark.parametrize(
-    "machine",
+    "trained",
     [SVR(), SVR(kernel="poly", degree=2), NuSVR(), KernelRidge(), KernelRidge(kernel="linear"), KernelRidgeCV()],
     ids=str,
 )
-def test_regressions(machine):
-    agrees(machine.fit(X, T))
+def test_regressions(trained):
+    agrees(trained.fit(X, T))
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "cosine"])
@@ -236,10 +236,10 @@ def test_linear_regression_and_linear_one_class():
 
 
 def test_one_class():
-    machine = OneClassSVM(nu=0.3, gamma=1.0).fit(X)
-    agrees(machine)
-    assert set(run(machine)["label"].tolist()) == {-1, 1}
-    assert run(machine)["label"].dtype == np.int64
+    trained = OneClassSVM(nu=0.3, gamma=1.0).fit(X)
+    agrees(trained)
+    assert set(run(trained)["label"].tolist()) == {-1, 1}
+    assert run(trained)["label"].dtype == np.int64
 
 
 # Labels
@@ -258,9 +258,9 @@ def test_one_class():
 )
 def test_types_of_labels(labels, kind):
     y = np.asarray(labels)[random_labels(len(labels))]
-    machine = SVC(gamma=1.0).fit(X, y)
-    agrees(machine)
-    assert run(machine)["label"].dtype == kind
+    trained = SVC(gamma=1.0).fit(X, y)
+    agrees(trained)
+    assert run(trained)["label"].dtype == kind
 
 
 def test_a_label_that_does_not_fit():
@@ -273,13 +273,13 @@ def test_a_label_that_does_not_fit():
 @pytest.mark.parametrize(("n_classes", "absent"), [(2, 0), (2, 1), (3, 1), (4, 0)])
 def test_a_class_without_weight_is_never_predicted(scheme, n_classes, absent):
     y = random_labels(n_classes)
-    machine = SVC(gamma=1.0, **scheme).fit(X, y, sample_weight=(y != absent).astype(float))
-    agrees(machine)
-    assert absent not in run(machine)["label"]
+    trained = SVC(gamma=1.0, **scheme).fit(X, y, sample_weight=(y != absent).astype(float))
+    agrees(trained)
+    assert absent not in run(trained)["label"]
 
 
 @pytest.mark.parametrize("absent", [0, 2])
-def test_a_linear_machine_with_a_class_without_weight(absent):
+def test_a_linear_model_with_a_class_without_weight(absent):
     y = random_labels(3)
     agrees(LinearSVC().fit(X, y, sample_weight=(y != absent).astype(float)))
 
@@ -287,11 +287,11 @@ def test_a_linear_machine_with_a_class_without_weight(absent):
 def test_values_of_exactly_zero():
     """On a grid of whole numbers f is computed without rounding: zero is a vote for the second class of a pair."""
     points, grid = np.array([[-2.0], [0.0], [2.0]]), np.arange(-3.0, 4.0)[:, None]
-    machine = SVC(kernel="linear", C=float("inf"), decision_function_shape="ovo").fit(points, [0, 1, 2])
-    assert np.count_nonzero(machine.decision_function(grid) == 0.0) >= 2
+    trained = SVC(kernel="linear", C=float("inf"), decision_function_shape="ovo").fit(points, [0, 1, 2])
+    assert np.count_nonzero(trained.decision_function(grid) == 0.0) >= 2
     for shape, ties in itertools.product(("ovo", "ovr"), (False, True)):
         if (shape, ties) != ("ovo", True):
-            agrees(machine.set_params(decision_function_shape=shape, break_ties=ties), grid)
+            agrees(trained.set_params(decision_function_shape=shape, break_ties=ties), grid)
     two = SVC(kernel="linear", C=float("inf")).fit(points[:2] + 1, ["a", "b"])
     assert two.decision_function([[0.0]]) == 0.0
     agrees(two, grid)
@@ -319,8 +319,8 @@ def test_values_of_exactly_zero():
 )
 @pytest.mark.parametrize("columns", [1, 4])
 def test_pipelines(scaler, columns):
-    for machine in (SVC(kernel="linear"), SVC(kernel="sigmoid"), LinearSVC()):
-        agrees(make_pipeline(scaler, machine).fit(3 * X[:, :columns], random_labels(3)), 4 * NEW[:, :columns])
+    for trained in (SVC(kernel="linear"), SVC(kernel="sigmoid"), LinearSVC()):
+        agrees(make_pipeline(scaler, trained).fit(3 * X[:, :columns], random_labels(3)), 4 * NEW[:, :columns])
 
 
 def test_scaling_keeps_its_digits_where_points_are_far_from_the_origin():
@@ -338,15 +338,15 @@ def test_a_search_is_the_model_it_found():
 
 def test_any_number_of_rows():
     for kernel in ("rbf", "laplacian"):
-        machine = SVC(kernel=kernel).fit(X, random_labels(3))
-        session = onnxruntime.InferenceSession(to_onnx(machine))
+        trained = SVC(kernel=kernel).fit(X, random_labels(3))
+        session = onnxruntime.InferenceSession(to_onnx(trained))
         for n in (0, 1, 7, 3000):
             Z = np.abs(rng.normal(size=(n, 4)))
             label, decision = session.run(None, {"X": Z})
             assert label.shape == (n,)
             assert decision.shape == (n, 3)
             if n:
-                close(decision, machine.decision_function(Z))
+                close(decision, trained.decision_function(Z))
 
 
 def test_points_farther_than_numbers_can_square():
@@ -382,12 +382,12 @@ def test_only_doubles_and_no_array_of_rows_times_points_times_columns(kernel):
 def test_another_runtime_says_the_same(kernel):
     from onnx.reference import ReferenceEvaluator
 
-    machine = SVC(kernel=kernel).fit(X, random_labels(3))
-    model = onnx.load_model_from_string(to_onnx(machine))
+    trained = SVC(kernel=kernel).fit(X, random_labels(3))
+    model = onnx.load_model_from_string(to_onnx(trained))
     with np.errstate(all="ignore"):
         label, decision = ReferenceEvaluator(model).run(None, {"X": NEW})
-    close(decision, machine.decision_function(NEW))
-    np.testing.assert_array_equal(label, machine.predict(NEW))
+    close(decision, trained.decision_function(NEW))
+    np.testing.assert_array_equal(label, trained.predict(NEW))
 
 
 def test_what_the_model_says_of_itself():
@@ -408,12 +408,12 @@ def inner_products(A, B):
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "model.onnx"
-    machine = SVC().fit(X, T > 0)
-    assert to_onnx(machine, path) is None
-    assert path.read_bytes() == to_onnx(machine)
+    trained = SVC().fit(X, T > 0)
+    assert to_onnx(trained, path) is None
+    assert path.read_bytes() == to_onnx(trained)
     with pytest.raises(ModelFileError):
         to_onnx(SVC(kernel=inner_products).fit(X, T > 0), path)
-    assert path.read_bytes() == to_onnx(machine)
+    assert path.read_bytes() == to_onnx(trained)
     assert [entry.name for entry in tmp_path.iterdir()] == ["model.onnx"]
 
 

@@ -210,7 +210,7 @@ def test_blocks_of_relabellings_and_threads_do_not_matter(monkeypatch):
     X, Y = samples(1100, 1100, shift=0.1)
     expected = mmd_test(X, Y, n_permutations=40, random_state=0, n_jobs=1)
     np.testing.assert_array_equal(mmd_test(X, Y, n_permutations=40, random_state=0, n_jobs=3).null, expected.null)
-    monkeypatch.setattr(two_sample, "BLOCK_BYTES", 1.0)
+    monkeypatch.setattr(two_sample, "RELABELLINGS_MAX_BYTES", 1.0)
     small = mmd_test(X, Y, n_permutations=40, random_state=0)
     np.testing.assert_allclose(small.null, expected.null, atol=1e-12)
     assert small.statistic == pytest.approx(expected.statistic, rel=1e-9)

@@ -129,10 +129,62 @@ def test_what_cells_cannot_do_is_refused_by_name_and_changes_nothing(options, ar
     with pytest.raises((ValueError, TypeError), match=message):
         search.fit(X, y, **arguments)
     np.testing.assert_array_equal(search.predict(X), before)
-    with pytest.raises(ValueError, match="dense"):
-        searching().fit(sp.csr_matrix(X), y)
-    with pytest.raises(maxmargin.ModelFileError, match="CellClassifier"):
-        maxmargin.save(searching().fit(X, y), "never.mm")
+
+
+@pytest.mark.parametrize("labels", ["two classes", "names, some cells of one class"])
+def test_a_search_in_cells_can_be_saved(labels, tmp_path):
+    X, y = waves(900)
+    if labels != "two classes":
+        y = np.array(["a", "b", "c"])[(X[:, 0] > -2).astype(int) + (X[:, 0] > 2)]
+    search = searching().fit(X, y)
+    maxmargin.save(search, tmp_path / "cells.mm")
+    again = maxmargin.load(tmp_path / "cells.mm")
+    np.testing.assert_array_equal(again.predict(X), search.predict(X))
+    assert str(again.best_estimator_) == str(search.best_estimator_)
+    if labels == "two classes":
+        np.testing.assert_array_equal(again.decision_function(X), search.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        ("after", [[1, 1], [-1, -2]], "node of the partition is missing"),
+        ("after", [[-1, 1], [-1, -2]], "cell is missing"),
+        ("after", [[-1, -2], [1, -3]], "no tree"),
+        ("column", [0, 2], "beyond those of the points"),
+    ],
+)
+def test_a_forged_partition_is_refused(attribute, value, message, tmp_path):
+    X, y = waves(600)
+    search = searching(cells=200).fit(X, y)
+    tree = search.best_estimator_._partition
+    forged = {"column": tree.column[:2], "cut": tree.cut[:2], "after": np.array([[1, -1], [-2, -3]])}
+    forged[attribute] = np.array(value)
+    best = search.best_estimator_
+    best._partition = Partition(**forged)
+    best.models_, best.cell_sizes_, best._constant = best.models_[:3], best.cell_sizes_[:3], best._constant[:3]
+    with pytest.raises(maxmargin.ModelFileError, match=message):  # what is written is read again before it is kept
+        maxmargin.save(search, tmp_path / "cells.mm")
+
+
+def test_sparse_points_have_the_cells_of_dense_ones():
+    rng = np.random.default_rng(2)
+    X = np.where(rng.random((900, 12)) < 0.3, rng.standard_normal((900, 12)), 0.0)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(900) > 0).astype(int)
+    sparse = sp.csr_matrix(X)
+    for form in (sparse, sp.csr_array(X)):
+        tree, cells = Partition.of(form, 300)
+        dense_tree, dense_cells = Partition.of(X, 300)
+        np.testing.assert_array_equal(tree.assign(form), dense_tree.assign(X))
+        assert [rows.tolist() for rows in cells] == [rows.tolist() for rows in dense_cells]
+    search, dense = searching().fit(sparse, y), searching().fit(X, y)
+    np.testing.assert_array_equal(search.predict(sparse), dense.predict(X))
+    np.testing.assert_allclose(search.decision_function(sparse), dense.decision_function(X), atol=1e-6)
+
+
+def test_objects_have_no_cells():
+    with pytest.raises(ValueError, match="columns"):
+        SVCCV(kernel="spectrum", Cs=[1.0], cells=100).fit(["abc", "abd"] * 150, [0, 1] * 150)
 
 
 def test_a_search_that_is_stopped_keeps_the_cells_it_has():

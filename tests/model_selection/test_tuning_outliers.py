@@ -17,7 +17,7 @@ from maxmargin import OneClassSVM
 from maxmargin.kernels import RBF, Laplacian, Spectrum
 from maxmargin.model_selection import OneClassSVMCV, Range
 from maxmargin.model_selection import store as store_module
-from maxmargin.model_selection.one_class_scores import MASSES, reference_points, volume
+from maxmargin.model_selection.one_class_scores import REGION_MASSES, reference_points, volume
 
 NUS, GAMMAS = [0.05, 0.2, 0.5], [0.05, 0.5, 5.0]
 
@@ -131,7 +131,7 @@ def test_the_volume_is_that_of_the_definition(seed, n, m, tied):
         scores, reference = scores.round(), reference.round()
     weight = rng.integers(1, 4, n).astype(float)
     expected = []
-    for mass in MASSES:
+    for mass in REGION_MASSES:
         levels = [u for u in scores if weight[scores >= u].sum() >= (mass - 1e-12) * weight.sum()]
         expected.append(np.mean(reference >= max(levels)))
     assert volume(scores, weight, reference) == pytest.approx(np.mean(expected), abs=1e-12)

@@ -306,7 +306,7 @@ def test_relative_gap():
     assert full.gap == full.relative_gap == 0.0
 
 
-# The joint multiclass machine
+# The joint multiclass model
 
 
 def joint_case(seed, bound=2.0, n=15, classes=3):

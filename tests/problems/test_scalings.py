@@ -79,10 +79,10 @@ def test_every_scaling_has_the_minimiser_of_svc(scaling):
     X = rng.standard_normal((40, 2))
     y = np.where(X[:, 0] + 0.8 * rng.standard_normal(40) > 0, 1.0, -1.0)
     C = 0.8
-    machine = SVC(kernel="linear", C=C, tol=1e-9).fit(X, y)
+    estimator = SVC(kernel="linear", C=C, tol=1e-9).fit(X, y)
     value = convert_regularization(C, "half_norm2_sum", scaling, len(y))
     found = minimiser(scaling, value, X, y)
-    np.testing.assert_allclose(np.append(machine.coef_, machine.intercept_), found, atol=1e-5)
+    np.testing.assert_allclose(np.append(estimator.coef_, estimator.intercept_), found, atol=1e-5)
     elsewhere = minimiser(scaling, 3 * value, X, y)
     assert np.abs(elsewhere - found).max() > 1e-3  # the test would notice a wrong factor
 

@@ -262,7 +262,7 @@ def test_hulls_that_nearly_touch_get_an_honest_answer(d, apart):
 
 
 def test_what_cannot_be_told_is_said(monkeypatch):
-    monkeypatch.setattr(program, "MEET", -1.0)  # no proof is good enough
+    monkeypatch.setattr(program, "COMMON_POINT_TOL", -1.0)  # no proof is good enough
     with pytest.raises(ArithmeticError, match=r"cannot tell .* within \d\.\de[-+]\d+ of each other"):
         separability(CROSS, CORNERS)
 
@@ -519,7 +519,7 @@ def test_a_narrow_linear_margin_is_no_proof():
     assert model.score(X, y) == 1.0
 
 
-def test_the_joint_machine_says_so_without_a_proof():
+def test_the_joint_estimator_says_so_without_a_proof():
     with pytest.raises(InseparableError) as caught:
         SVC(C=math.inf, kernel="linear", multiclass="crammer_singer").fit(CROSS, CORNERS)
     assert caught.value.proof is None

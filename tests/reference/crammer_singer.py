@@ -1,4 +1,4 @@
-"""The joint multiclass machine of Crammer & Singer (2001) as a textbook quadratic program, independent of the library.
+"""The joint multiclass model of Crammer & Singer (2001) as a textbook quadratic program, independent of the library.
 
 min 1/2 sum_k |w_k|^2 + sum_i c_i xi_i    subject to  w_{y_i}'x_i - w_k'x_i >= 1 - xi_i  for k != y_i,  xi >= 0.
 
@@ -24,7 +24,7 @@ class JointAnswer:
 
 
 def solve(K, label, bound, n_classes):
-    """The joint machine; a row of price zero is left out, one of infinite price has no slack."""
+    """The joint model; a row of price zero is left out, one of infinite price has no slack."""
     used = np.flatnonzero(bound > 0)
     Phi = features(K[np.ix_(used, used)])
     r, n = Phi.shape[1], len(used)

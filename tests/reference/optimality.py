@@ -1,6 +1,6 @@
 """Is it optimal? Violation, objectives and feasibility of support vector machines, from the definitions.
 
-A fitted machine is given by its coefficients (y_i alpha_i, or alpha_i - alpha*_i), its intercept and, where it has one,
+A fitted model is given by its coefficients (y_i alpha_i, or alpha_i - alpha*_i), its intercept and, where it has one,
 rho or epsilon; K is the kernel matrix, c the bounds (C times the weights). With f = K a, the primal problems are
 
     c_svc      1/2 a'Ka + sum c_i max(0, 1 - y_i (f_i + b))
@@ -158,7 +158,7 @@ def nu_svr(K, a, b, epsilon, y, c, nu, fit_intercept=True):
 
 
 def joint(K, A, label, c):
-    """The joint multiclass machine of Crammer & Singer (2001); column k of A belongs to class k."""
+    """The joint multiclass model of Crammer & Singer (2001); column k of A belongs to class k."""
     F, rows = K @ A, np.arange(len(label))
     E = np.ones(A.shape)
     E[rows, label] = 0.0

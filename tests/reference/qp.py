@@ -1,6 +1,6 @@
 """Support vector machines as textbook quadratic programs: slow, obvious, and independent of the library.
 
-Every machine is written in its primal form. The kernel matrix is factored into explicit features, K = Phi Phi', and
+Every model is written in its primal form. The kernel matrix is factored into explicit features, K = Phi Phi', and
 w lives in that feature space; slacks are variables of their own. Clarabel minimises
 
     1/2 x' diag(P) x + q' x     subject to  G x <= h,
@@ -207,7 +207,7 @@ def nu_svr(K, y, bound, nu, *, fit_intercept=True):
     return Answer(value, coefficients, K @ coefficients, float(x["b"].sum()), float(x["epsilon"].sum()))
 
 
-# Cases: arguments for a machine, drawn at random; what the oracle takes after K is what the library takes.
+# Cases: arguments for a model, drawn at random; what the oracle takes after K is what the library takes.
 
 KINDS = ("c_svc", "hard_margin", "nu_svc", "eps_svr", "nu_svr", "one_class", "quantile")
 VARIANTS = [(kind, intercept) for kind in KINDS for intercept in (True, False) if intercept or kind != "one_class"]
@@ -219,7 +219,7 @@ def solve(kind, K, arguments):
 
 
 def draw(kind, fit_intercept, seed, n=24):
-    """Points and arguments of a random machine; rows have different weights. A hard margin's classes are separated by
+    """Points and arguments of a random model; rows have different weights. A hard margin's classes are separated by
     a hyperplane through the origin."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))

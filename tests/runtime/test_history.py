@@ -101,7 +101,7 @@ def test_unknown_columns_are_named():
         _ = history.loss
 
 
-def test_machines_are_joined_in_order():
+def test_estimators_are_joined_in_order():
     joined = History.joined([filled(2), History(), filled(3)])
     np.testing.assert_array_equal(joined.problem, [0, 0, 2, 2, 2])
     assert joined.of_problem(2) == filled(3, problem=2)
@@ -150,7 +150,7 @@ def test_text_shows_both_ends():
     assert len({len(line) for line in lines[1:]}) == 1
 
 
-def test_text_of_few_records_shows_all_and_machines_where_there_are_several():
+def test_text_of_few_records_shows_all_and_estimators_where_there_are_several():
     assert repr(History()) == "History of 0 records"
     assert repr(filled(1)).startswith("History of 1 record\n")
     assert "..." not in repr(filled(7))

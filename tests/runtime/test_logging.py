@@ -46,11 +46,11 @@ def test_a_progress_is_one_record(caplog):
     assert note.getMessage() == "a note"
 
 
-@pytest.mark.parametrize("machine", [SVC(), LinearSVC()], ids=str)
-def test_fits_speak_only_if_asked(machine, caplog):
-    machine.fit(X, Y)
+@pytest.mark.parametrize("estimator", [SVC(), LinearSVC()], ids=str)
+def test_fits_speak_only_if_asked(estimator, caplog):
+    estimator.fit(X, Y)
     assert caplog.records == []
-    machine.set_params(verbose=True).fit(X, Y)
+    estimator.set_params(verbose=True).fit(X, Y)
     assert any("violation" in record.getMessage() for record in caplog.records)
 
 

@@ -15,7 +15,7 @@ import pytest
 import maxmargin
 from maxmargin import History, LinearSVC, Perceptron
 from maxmargin.runtime.control import Control
-from maxmargin.runtime.history import FULL_RECORDS, GROWTH, ThinnedList
+from maxmargin.runtime.history import FULL_RECORDS, RECORD_SPACING, ThinnedList
 
 
 def filled(count):
@@ -35,10 +35,10 @@ def test_long_runs_keep_the_first_the_last_and_geometrically_fewer(count):
     records = filled(count)
     assert records[:FULL_RECORDS] == list(range(FULL_RECORDS))
     assert records[-1] == count - 1
-    assert len(records) <= FULL_RECORDS + 2 + np.log(count / FULL_RECORDS) / np.log(GROWTH) * 1.02
+    assert len(records) <= FULL_RECORDS + 2 + np.log(count / FULL_RECORDS) / np.log(RECORD_SPACING) * 1.02
     steps = np.diff(records[FULL_RECORDS:-1])
     assert (steps > 0).all()
-    assert (steps <= 1 + (GROWTH - 1) * np.array(records[FULL_RECORDS:-2])).all()
+    assert (steps <= 1 + (RECORD_SPACING - 1) * np.array(records[FULL_RECORDS:-2])).all()
 
 
 def test_at_every_moment_the_last_is_there():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
 import numpy as np
@@ -18,26 +17,9 @@ from maxmargin.solvers import Barrier
 from maxmargin.solvers.interior_point.kernel_system import KERNEL_MAX_ROWS, DenseSystem, iterates, without_fixed
 from maxmargin.solvers.interior_point.path import MAX_ITERATIONS
 from reference import qp
+from reference.dual_cases import KERNEL_MATRICES, case, check_feasible, gaussian, pose
 
 TOL = 1e-6
-
-
-def gaussian(X):
-    return np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
-
-
-KERNEL_MATRICES = {"linear": lambda X: X @ X.T, "rbf": gaussian, "poly": lambda X: (0.5 * X @ X.T + 1) ** 3}
-
-
-def pose(kind, arguments):
-    return getattr(problems, {"hard_margin": "c_svc"}.get(kind, kind))(**arguments)
-
-
-@functools.cache
-def case(kind, intercept, kernel, seed=0, n=24):
-    X, arguments = qp.draw(kind, intercept, seed, n)
-    K = KERNEL_MATRICES[kernel](X)
-    return pose(kind, arguments), K, qp.solve(kind, K, arguments).objective
 
 
 def solve(problem, K, tol=TOL, start=None, **limits):
@@ -46,14 +28,6 @@ def solve(problem, K, tol=TOL, start=None, **limits):
 
 def value(problem, K, a):
     return -problem.objective(K @ problem.coefficients(a), a)
-
-
-def check_feasible(problem, a):
-    assert (a >= problem.lower).all()
-    assert (a <= problem.upper).all()
-    for g, total in enumerate(problem.totals):
-        part = a[problem.group == g]
-        assert part.sum() == pytest.approx(total, abs=1e-9 * max(np.abs(part).sum(), abs(total)))
 
 
 # The Newton systems

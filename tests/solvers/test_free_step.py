@@ -76,7 +76,7 @@ def test_an_indefinite_matrix_is_left_to_the_pair_steps():
     assert free_step(K, np.array([1.0, -1.0]), half, np.zeros(2), np.ones(2), [], np.arange(2)) is None
 
 
-def test_large_prices_no_longer_keep_a_small_machine_from_converging():
+def test_large_prices_no_longer_keep_a_small_estimator_from_converging():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 5))
     y = (X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(200) > 0).astype(int)

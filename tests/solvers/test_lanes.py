@@ -1,4 +1,4 @@
-"""Machines side by side in vector lanes, and conjugate gradients on a face of the box."""
+"""Models side by side in vector lanes, and conjugate gradients on a face of the box."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_side_by_side_they_find_what_each_finds_alone(loss, intercept, dtype):
 
 
 def optimum(problem):
-    """By a textbook quadratic program where it has one, else by the method for one machine and its certificate."""
+    """By a textbook quadratic program where it has one, else by the method for one problem and its certificate."""
     if problem.loss == "hinge" and problem.intercept != "penalised":
         K = (problem.X @ problem.X.T).toarray()
         return qp.c_svc(K, problem.y, problem.weight, fit_intercept=problem.intercept == "free").objective
@@ -76,13 +76,13 @@ def test_the_estimator_takes_them_and_agrees_with_scikit_learn(classes, loss):
     X, y = text(n=400, classes=classes)
     weight = np.random.default_rng(0).choice([0.5, 1.0, 2.0], len(y))
     options = {"loss": loss, "solver": "coordinate_descent", "intercept_scaling": 1.0, "class_weight": {0: 3.0}}
-    machine = LinearSVC(**options, tol=1e-6).fit(X, y, sample_weight=weight)
-    assert "side by side" in machine.report_.solver_reason
-    assert machine.report_.converged
+    estimator = LinearSVC(**options, tol=1e-6).fit(X, y, sample_weight=weight)
+    assert "side by side" in estimator.report_.solver_reason
+    assert estimator.report_.converged
     theirs = Theirs(loss=loss, intercept_scaling=1.0, class_weight={0: 3.0}, tol=1e-8, max_iter=100_000, dual=True)
     theirs.fit(X, y, sample_weight=weight)
-    np.testing.assert_allclose(machine.coef_, theirs.coef_, atol=3e-3)
-    np.testing.assert_allclose(machine.intercept_, theirs.intercept_, atol=3e-3)
+    np.testing.assert_allclose(estimator.coef_, theirs.coef_, atol=3e-3)
+    np.testing.assert_allclose(estimator.intercept_, theirs.intercept_, atol=3e-3)
 
 
 @pytest.mark.parametrize("indices", [np.int32, np.int64])
@@ -93,9 +93,9 @@ def test_every_form_of_rows_is_taken(indices, dtype, monkeypatch):
     form.indices, form.indptr = form.indices.astype(indices), form.indptr.astype(indices)
     expected = LinearSVC(solver="coordinate_descent", tol=1e-5).fit(X, y)
     monkeypatch.setattr("maxmargin.svm.linear.rows.MERGE_MAX_ENTRIES", 0)  # rows as they are
-    machine = LinearSVC(solver="coordinate_descent", tol=1e-5).fit(form, y)
-    assert machine.report_.converged
-    np.testing.assert_allclose(machine.coef_, expected.coef_, atol=1e-2)
+    estimator = LinearSVC(solver="coordinate_descent", tol=1e-5).fit(form, y)
+    assert estimator.report_.converged
+    np.testing.assert_allclose(estimator.coef_, expected.coef_, atol=1e-2)
 
 
 def test_the_number_of_threads_does_not_change_a_bit():
@@ -107,9 +107,9 @@ def test_the_number_of_threads_does_not_change_a_bit():
 
 def test_more_digits_than_single_precision_has():
     X, y = text(classes=3)
-    machine = LinearSVC(loss="hinge", solver="coordinate_descent", tol=1e-9, max_iter=10_000).fit(X, y)
-    assert machine.report_.relative_gap <= 1e-9
-    iterations = machine.history_.of_problem(0).iteration
+    estimator = LinearSVC(loss="hinge", solver="coordinate_descent", tol=1e-9, max_iter=10_000).fit(X, y)
+    assert estimator.report_.relative_gap <= 1e-9
+    iterations = estimator.history_.of_problem(0).iteration
     assert (np.diff(iterations) >= 0).all()
 
 
@@ -135,8 +135,8 @@ def test_a_start_that_is_optimal_is_kept():
 def test_limits_are_obeyed():
     X, y = text(classes=3)
     with pytest.warns(UserWarning, match="iteration limit"):
-        machine = LinearSVC(loss="hinge", solver="coordinate_descent", tol=1e-9, max_iter=3).fit(X, y)
-    assert machine.n_iter_ == 3
+        estimator = LinearSVC(loss="hinge", solver="coordinate_descent", tol=1e-9, max_iter=3).fit(X, y)
+    assert estimator.n_iter_ == 3
     with pytest.warns(UserWarning, match="time limit"):
         late = LinearSVC(loss="hinge", solver="coordinate_descent", tol=1e-9, max_seconds=1e-9).fit(X, y)
     assert late.report_.status is Status.DEADLINE
@@ -147,9 +147,9 @@ def test_an_empty_row_and_a_column_that_is_never_used():
     X, y = text(classes=3)
     X = sp.vstack([X, sp.csr_matrix((2, X.shape[1]))]).tocsr()
     y = np.append(y, [0, 1])
-    machine = LinearSVC(loss="hinge", solver="coordinate_descent").fit(X, y)
-    assert machine.report_.converged
-    assert not machine.coef_[:, X.getnnz(axis=0) == 0].any()
+    estimator = LinearSVC(loss="hinge", solver="coordinate_descent").fit(X, y)
+    assert estimator.report_.converged
+    assert not estimator.coef_[:, X.getnnz(axis=0) == 0].any()
 
 
 # ---- conjugate gradients on a face

@@ -1,4 +1,4 @@
-"""The linear machine with few weights: its problem, its certificate and its solver, against a textbook quadratic
+"""The linear model with few weights: its problem, its certificate and its solver, against a textbook quadratic
 program (w as the difference of two parts that are not negative) and against scikit-learn's LIBLINEAR."""
 
 from __future__ import annotations

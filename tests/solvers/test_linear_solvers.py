@@ -1,4 +1,4 @@
-"""The linear machine: its products, its intercept, its certificate, and every solver of the registry against textbook
+"""The linear model: its products, its intercept, its certificate, and every solver of the registry against textbook
 quadratic programs.
 
 A solver that is added to ``SOLVERS`` and accepts linear problems is tested here. ``REACH`` is the relative gap that is
@@ -49,14 +49,14 @@ EXACT = [name for name in LINEAR if name not in REACH]
 TOL = 1e-8
 
 
-def draw(seed=0, n=60, d=3, loss="hinge", intercept="free", price=0.3, shape="dense"):
+def draw(seed=0, n=60, d=3, loss="hinge", intercept="free", C=0.3, shape="dense"):
     """Overlapping classes with different weights, among them zero."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) + 0.3
     y = np.where(X @ rng.standard_normal(d) + rng.standard_normal(n) > 0.4, 1.0, -1.0)
     y[:2] = 1.0, -1.0
-    bound = price * rng.choice([0.0, 0.5, 1.0, 2.0], n)
-    bound[:2] = price
+    bound = C * rng.choice([0.0, 0.5, 1.0, 2.0], n)
+    bound[:2] = C
     if shape == "csr":
         X = sp.csr_matrix(np.where(rng.random((n, d)) < 0.6, X, 0.0))
     return PrimalProblem(X, y, bound, loss, intercept, 1.7)
@@ -497,7 +497,7 @@ def test_a_random_state_decides_the_run(name, loss, intercept):
 
 
 @accepted()
-def test_dense_and_sparse_rows_give_the_same_machine(name, loss, intercept):
+def test_dense_and_sparse_rows_give_the_same_estimator(name, loss, intercept):
     problem, _ = case(1, loss, intercept, "csr")
     tol = REACH.get(name, TOL)
     sparse, plain = solve(name, problem, tol=tol), solve(name, replace(problem, X=problem.X.toarray()), tol=tol)
@@ -517,7 +517,7 @@ def test_single_precision_rows_are_used_as_they_are(name, loss, intercept):
 
 @accepted(EXACT)
 def test_labels_of_one_class(name, loss, intercept):
-    """With a free intercept w = 0 pays nothing; else it is a one-sided machine."""
+    """With a free intercept w = 0 pays nothing; else it is a one-sided model."""
     problem = replace(case(0, loss, intercept)[0], y=np.ones(60))
     solution = solve(name, problem, tol=1e-7)
     assert solution.status is Status.OPTIMAL
@@ -529,7 +529,7 @@ def test_labels_of_one_class(name, loss, intercept):
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_no_row_has_a_price(name):
+def test_no_row_has_a_C(name):
     problem = replace(draw(), weight=np.zeros(60))
     solution = solve(name, problem)
     assert solution.status is Status.OPTIMAL
@@ -599,11 +599,11 @@ def test_the_barrier_finds_out_that_nothing_separates():
 # The barrier
 
 
-@pytest.mark.parametrize("price", [1e-6, 1e-2, 1e2, 1e6])
+@pytest.mark.parametrize("C", [1e-6, 1e-2, 1e2, 1e6])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("intercept", INTERCEPTS)
-def test_barrier_takes_few_iterations_at_any_price(price, loss, intercept):
-    problem = draw(2, n=300, d=6, loss=loss, intercept=intercept, price=price)
+def test_barrier_takes_few_iterations_at_any_C(C, loss, intercept):
+    problem = draw(2, n=300, d=6, loss=loss, intercept=intercept, C=C)
     solution = solve("barrier", problem)
     assert solution.status is Status.OPTIMAL
     assert solution.n_iter <= 40
@@ -613,7 +613,7 @@ def test_barrier_takes_few_iterations_at_any_price(price, loss, intercept):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_barrier_with_repeated_constant_and_empty_columns(loss, intercept):
-    """Repeating every column and scaling by 1 / sqrt 2 is the same machine; constant ones are an intercept's."""
+    """Repeating every column and scaling by 1 / sqrt 2 is the same model; constant ones are an intercept's."""
     problem = draw(2, n=100, loss=loss, intercept=intercept)
     best = oracle(problem)[0]
     twice = replace(problem, X=np.hstack((problem.X, problem.X, np.zeros((100, 2)))) / math.sqrt(2))
@@ -680,7 +680,7 @@ def test_barrier_has_the_same_bits_for_any_number_of_threads():
 
 
 def test_multipliers_of_the_sub_gradient():
-    """Inside the margin the price, outside nothing; on it what balances the classes."""
+    """Inside the margin the bound, outside nothing; on it what balances the classes."""
     X = np.array([[0.0], [1.0], [2.0], [-1.0]])
     problem = PrimalProblem(X, np.array([1.0, 1.0, 1.0, -1.0]), np.full(4, 2.0))
     s = multipliers(problem, X[:, 0].copy(), 0.0)  # margins 0, 1, 2, 1
@@ -823,7 +823,7 @@ def test_the_unbiased_step_solves_the_problem_and_the_printed_one_another():
 
 
 def test_shrinking_changes_nothing_but_the_time():
-    problem = draw(1, n=400, price=1.0)
+    problem = draw(1, n=400, C=1.0)
     with_it, without = (solve(CoordinateDescent(shrinking=s), problem, tol=1e-6) for s in (True, False))
     assert with_it.status is without.status is Status.OPTIMAL
     np.testing.assert_allclose(with_it.w, without.w, atol=1e-3)
@@ -842,7 +842,7 @@ def test_coordinate_descent_centres_dense_columns():
 
 @st.composite
 def sparse_problem(draw, most=14):
-    """CSR rows among them empty ones and repetitions (with either label), a column of any size, prices among them zero,
+    """CSR rows among them empty ones and repetitions (with either label), a column of any size, weights of zero,
     classes of different weight."""
     n, d = draw(st.integers(3, most)), draw(st.integers(1, 6))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -854,9 +854,9 @@ def sparse_problem(draw, most=14):
     weight = rng.choice([0.0, 0.5, 1.0, 3.0], n) * np.where(y > 0, draw(st.sampled_from([1.0, 4.0])), 1.0)
     weight[:2] = 1.0
     dtype = draw(st.sampled_from([np.float64, np.float32]))
-    price = draw(st.sampled_from([0.01, 1.0, 20.0]))
+    C = draw(st.sampled_from([0.01, 1.0, 20.0]))
     loss, intercept = draw(st.sampled_from(LOSSES)), draw(st.sampled_from(INTERCEPTS))
-    return PrimalProblem(sp.csr_matrix(X.astype(dtype)), y, price * weight, loss, intercept)
+    return PrimalProblem(sp.csr_matrix(X.astype(dtype)), y, C * weight, loss, intercept)
 
 
 @given(sparse_problem())
@@ -877,12 +877,12 @@ def test_sparse_rows_have_the_oracle_s_optimum_however_rarely_the_gap_is_compute
     np.testing.assert_allclose(solution.w, w, atol=2e-2 * (1 + np.abs(w).max()))
 
 
-def wide(loss="hinge", intercept="free", n=300, d=500, price=1.0, noise=0.3):
+def wide(loss="hinge", intercept="free", n=300, d=500, C=1.0, noise=0.3):
     """Rows of about ten entries."""
     rng = np.random.default_rng(0)
     X = sp.random(n, d, 10 / d, format="csr", random_state=0, data_rvs=rng.standard_normal)
     y = np.where(X @ rng.standard_normal(d) + noise * rng.standard_normal(n) > 0.2, 1.0, -1.0)
-    return PrimalProblem(X, y, price * rng.choice([1.0, 2.0], n), loss, intercept, 1.3)
+    return PrimalProblem(X, y, C * rng.choice([1.0, 2.0], n), loss, intercept, 1.3)
 
 
 def descent_of(problem, seed=0):
@@ -989,7 +989,7 @@ def test_known_decision_values_are_those_of_w(name, loss, intercept):
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize("form", ["csr", "csc"])
 def test_newton_starts_from_a_few_epochs_and_ends_at_the_optimum(form, intercept):
-    problem = wide("squared_hinge", intercept, n=400, d=40, price=50.0)
+    problem = wide("squared_hinge", intercept, n=400, d=40, C=50.0)
     problem = replace(problem, X=problem.X.asformat(form))
     solution = solve("newton", problem)
     best = solve("barrier", problem, tol=1e-10)

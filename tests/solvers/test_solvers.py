@@ -6,7 +6,6 @@ solver may leave where it is not tol itself: an interior point is close to the o
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 import time
@@ -31,6 +30,7 @@ from maxmargin.solvers.active_set import ActiveSet
 from maxmargin.solvers.active_set import solver as active_set
 from maxmargin.solvers.hulls import nearest_points
 from reference import crammer_singer, qp
+from reference.dual_cases import KERNEL_MATRICES, case, check_feasible, gaussian, pose
 
 TOL = 1e-6
 REACH = {"qp_dual": 1e-3}
@@ -38,40 +38,8 @@ SOLVERS = {name: EVERY_SOLVER[name] for name in solvers_for("kernel")}
 WITH_BLOCKS = [name for name, solver in SOLVERS.items() if inspect.signature(type(solver)).parameters]
 
 
-def gaussian(X):
-    return np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
-
-
-KERNEL_MATRICES = {
-    "linear": lambda X: X @ X.T,
-    "rbf": gaussian,
-    "poly": lambda X: (0.5 * X @ X.T + 1) ** 3,
-}
-
-
-def pose(kind, arguments):
-    return getattr(problems, {"hard_margin": "c_svc"}.get(kind, kind))(**arguments)
-
-
-@functools.cache
-def case(kind, intercept, kernel, seed=0, n=24):
-    """(problem, K, the oracle's objective); computed once for all solvers."""
-    X, arguments = qp.draw(kind, intercept, seed, n)
-    K = KERNEL_MATRICES[kernel](X)
-    return pose(kind, arguments), K, qp.solve(kind, K, arguments).objective
-
-
 def solve(solver, problem, K, tol=TOL, start=None, **limits):
     return solver.solve(problem, StoredGram(K), tol=tol, control=Control(**limits), start=start)
-
-
-def check_feasible(problem, a):
-    assert np.isfinite(a).all()
-    assert (a >= problem.lower).all()
-    assert (a <= problem.upper).all()
-    for g, total in enumerate(problem.totals):
-        part = a[problem.group == g]
-        assert part.sum() == pytest.approx(total, abs=1e-9 * max(np.abs(part).sum(), abs(total)))
 
 
 def violation(problem, K, a):
@@ -437,14 +405,14 @@ def test_a_hard_margin_where_nothing_separates_ends(name, kind, intercept):
 
 @accepted("c_svc")
 def test_one_class_only(name, kind, intercept):
-    """All labels equal: with an intercept, zero is optimal; without, it is the one-sided machine."""
+    """All labels equal: with an intercept, zero is optimal; without, it is the one-sided model."""
     y, bound, K = np.ones(4), np.ones(4), np.eye(4) + 1
     problem = problems.c_svc(y, bound, fit_intercept=intercept)
     objective = qp.c_svc(K, y, bound, fit_intercept=intercept).objective
     check_solved(name, problem, K, solve(SOLVERS[name], problem, K), objective)
 
 
-# The joint multiclass machine
+# The joint multiclass model
 
 
 def joint_case(seed, bound=2.0, n=30, classes=3):
@@ -478,7 +446,7 @@ def check_joint(problem, K, solution, tol=TOL):
 @pytest.mark.parametrize("kernel", KERNEL_MATRICES)
 @pytest.mark.parametrize("bound", [0.1, 3.0])
 @pytest.mark.parametrize("classes", [2, 3, 5])
-def test_joint_machine_finds_the_oracle_s_optimum(kernel, bound, classes):
+def test_joint_estimator_finds_the_oracle_s_optimum(kernel, bound, classes):
     X, problem = joint_case(0, bound, classes=classes)
     K = KERNEL_MATRICES[kernel](X)
     check_joint(problem, K, solve_joint(problem, K))
@@ -513,7 +481,7 @@ def test_joint_price_of_zero():
 
 @pytest.mark.parametrize("classes", [2, 3, 4])
 def test_joint_zero_rows(classes):
-    """A point at the origin has K_ii = 0: every machine gives it 0, so it pays its full price."""
+    """A point at the origin has K_ii = 0: every model gives it 0, so it pays its full price."""
     X, problem = joint_case(4, classes=classes)
     X[[1, 5]] = 0.0
     K = X @ X.T
@@ -653,7 +621,7 @@ def test_hulls_in_feature_space():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_hull_distance_is_the_hard_margin(seed):
-    """2 / |w| of the hard-margin machine is the distance of the hulls."""
+    """2 / |w| of the hard-margin model is the distance of the hulls."""
     X, arguments = qp.draw("hard_margin", True, seed)
     K = X @ X.T
     margin = 2 / math.sqrt(2 * qp.c_svc(K, **arguments).objective)

@@ -295,7 +295,7 @@ def captured(monkeypatch, name, fit):
 
 
 @pytest.mark.parametrize(
-    ("machine", "n"),
+    ("trained", "n"),
     [
         (SVC(C=2.0, gamma=0.2), 300),
         (SVC(C=2.0, gamma=0.2), 1600),
@@ -305,16 +305,16 @@ def captured(monkeypatch, name, fit):
     ],
     ids=str,
 )
-def test_out_of_fold_values_are_those_of_refits(machine, n, monkeypatch):
+def test_out_of_fold_values_are_those_of_refits(trained, n, monkeypatch):
     X, y = make_classification(n, 6, n_informative=4, flip_y=0.1, random_state=1)
-    machine = clone(machine).set_params(calibration="sigmoid")
-    calls = captured(monkeypatch, "kernel_values", lambda: machine.fit(X, y))
+    trained = clone(trained).set_params(calibration="sigmoid")
+    calls = captured(monkeypatch, "kernel_values", lambda: trained.fit(X, y))
     ((problem, gram, _, _, folds, judged, _), values) = calls[0]
     assert judged.all()
     K = gram.block(np.arange(gram.n), np.arange(gram.n))
-    own = SVC if isinstance(machine, SVC) else NuSVC
-    options = {"fit_intercept": machine.fit_intercept, "kernel": "precomputed", "tol": 1e-6}
-    options |= {"C": machine.C} if own is SVC else {"nu": machine.nu}
+    own = SVC if isinstance(trained, SVC) else NuSVC
+    options = {"fit_intercept": trained.fit_intercept, "kernel": "precomputed", "tol": 1e-6}
+    options |= {"C": trained.C} if own is SVC else {"nu": trained.nu}
     for k in range(5):
         rest, held = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
         refit = own(**options).fit(K[np.ix_(rest, rest)], problem.target[rest])
@@ -328,9 +328,9 @@ def test_many_rows_are_judged_near_the_margin_only(monkeypatch):
     X, y = make_classification(4200, 6, n_informative=4, flip_y=0.1, random_state=1)
     for moved in (0.0, 2.0):
         monkeypatch.setattr(out_of_fold, "BAND_MIN_SHARE", moved)
-        machine = SVC(C=2.0, gamma=0.2, calibration="sigmoid")
+        trained = SVC(C=2.0, gamma=0.2, calibration="sigmoid")
         (((problem, gram, _, _, folds, judged, _), values),) = captured(
-            monkeypatch, "kernel_values", lambda machine=machine: machine.fit(X, y)
+            monkeypatch, "kernel_values", lambda trained=trained: trained.fit(X, y)
         )
         rest, held = np.flatnonzero(folds != 0), np.flatnonzero((folds == 0) & judged)
         refit = SVC(C=2.0, kernel="precomputed").fit(gram.block(rest, rest), problem.target[rest])
@@ -345,8 +345,8 @@ def test_many_rows_are_judged_near_the_margin_only(monkeypatch):
 def test_few_rows_of_many_columns_are_judged_by_the_dual(intercept, loss, sparse):
     X, y = make_classification(150, 30, n_informative=10, flip_y=0.05, random_state=5)
     options = {"free": {}, "penalised": {"intercept_scaling": 2.0}, "none": {"fit_intercept": False}}[intercept]
-    machine = LinearSVC(loss=loss, tol=1e-8, max_iter=-1, **options)
-    whole, signs = clone(machine).fit(X, y), np.where(y > 0, 1.0, -1.0)
+    trained = LinearSVC(loss=loss, tol=1e-8, max_iter=-1, **options)
+    whole, signs = clone(trained).fit(X, y), np.where(y > 0, 1.0, -1.0)
     points = sp.csr_matrix(X) if sparse else X
     problem = PrimalProblem(points, signs, np.ones(150), loss, intercept, 2.0)
     w, b = whole.coef_[0], float(np.ravel(whole.intercept_)[0])
@@ -357,7 +357,7 @@ def test_few_rows_of_many_columns_are_judged_by_the_dual(intercept, loss, sparse
     values = LinearMatrix(problem).values(problem, Start(w, b, guess), folds, Control())
     expected = np.empty(150)
     for k in range(5):
-        expected[folds == k] = clone(machine).fit(X[folds != k], y[folds != k]).decision_function(X[folds == k])
+        expected[folds == k] = clone(trained).fit(X[folds != k], y[folds != k]).decision_function(X[folds == k])
     own = problem.design.times(w) + b
     assert np.mean((values - expected) ** 2) < 0.2 * np.mean((own - expected) ** 2)
 
@@ -366,10 +366,10 @@ def test_out_of_fold_values_of_a_hard_margin(monkeypatch):
     rng = np.random.RandomState(0)
     X = np.concatenate((rng.randn(30, 2) - 4, rng.randn(30, 2) + 4))
     y = np.repeat([0, 1], 30)
-    machine = SVC(kernel="linear", C=np.inf, calibration="sigmoid")
-    ((_, values),) = captured(monkeypatch, "kernel_values", lambda: machine.fit(X, y))
+    trained = SVC(kernel="linear", C=np.inf, calibration="sigmoid")
+    ((_, values),) = captured(monkeypatch, "kernel_values", lambda: trained.fit(X, y))
     assert np.isfinite(values).all()
-    assert machine.predict_proba(X).argmax(axis=1).tolist() == y.tolist()
+    assert trained.predict_proba(X).argmax(axis=1).tolist() == y.tolist()
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -421,22 +421,22 @@ SCHEMES = [
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("machine", SCHEMES, ids=str)
+@pytest.mark.parametrize("trained", SCHEMES, ids=str)
 @pytest.mark.parametrize("k", [2, 3])
-def test_probabilities_agree_with_predict(machine, method, k):
+def test_probabilities_agree_with_predict(trained, method, k):
     X, y = load_iris(return_X_y=True)
     X, names = X[y < k], np.array(["setosa", "versicolor", "virginica"])
-    machine = clone(machine).set_params(calibration=method).fit(X, names[y[y < k]])
+    trained = clone(trained).set_params(calibration=method).fit(X, names[y[y < k]])
     new = X[np.random.RandomState(0).randint(len(X), size=500)] + np.random.RandomState(1).randn(500, 4)
-    p = machine.predict_proba(new)
+    p = trained.predict_proba(new)
     assert p.shape == (500, k)
     assert p.min() >= 0
     assert np.abs(p.sum(axis=1) - 1).max() < 1e-12
-    assert np.array_equal(machine.classes_[p.argmax(axis=1)], machine.predict(new))
-    assert machine.predict_log_proba(new) == pytest.approx(np.log(p))
-    assert machine.calibration_.method == method
-    assert machine.calibration_.n_samples == len(np.unique(X, axis=0))
-    again = pickle.loads(pickle.dumps(machine))
+    assert np.array_equal(trained.classes_[p.argmax(axis=1)], trained.predict(new))
+    assert trained.predict_log_proba(new) == pytest.approx(np.log(p))
+    assert trained.calibration_.method == method
+    assert trained.calibration_.n_samples == len(np.unique(X, axis=0))
+    again = pickle.loads(pickle.dumps(trained))
     assert np.array_equal(again.predict_proba(new), p)
 
 
@@ -444,8 +444,8 @@ def test_a_million_rows_agree_with_predict():
     X, y = load_iris(return_X_y=True)
     X = X[:, 2:]
     new = np.random.RandomState(0).uniform(-1, 8, (1_000_000, 2))
-    machine = SVC(C=5.0, calibration="sigmoid", max_iter=-1).fit(X, y)
-    assert np.array_equal(machine.predict_proba(new).argmax(axis=1), machine.predict(new))
+    trained = SVC(C=5.0, calibration="sigmoid", max_iter=-1).fit(X, y)
+    assert np.array_equal(trained.predict_proba(new).argmax(axis=1), trained.predict(new))
 
 
 def test_exact_ties_agree_with_predict():
@@ -454,90 +454,90 @@ def test_exact_ties_agree_with_predict():
     new = np.array([[0.0, 0.0], [1.0, 1.0], [-1.0, -1.0], [2.0, -2.0], [0.5, 0.0], [0.0, -0.5]])
     for method in METHODS:
         for scheme in ("ovo", "ovr", "crammer_singer"):
-            machine = SVC(gamma=0.5, multiclass=scheme, calibration=method).fit(X, y)
-            assert np.array_equal(machine.predict_proba(new).argmax(axis=1), machine.predict(new))
+            trained = SVC(gamma=0.5, multiclass=scheme, calibration=method).fit(X, y)
+            assert np.array_equal(trained.predict_proba(new).argmax(axis=1), trained.predict(new))
 
 
 def test_a_bias_that_disagrees_is_cut_off_at_one_half():
     """Class weights move f = 0 to where the classes are not equally likely; predict still has the last word."""
     X, y = make_classification(600, 4, n_informative=3, n_redundant=0, flip_y=0.2, weights=[0.8], random_state=0)
-    machine = SVC(class_weight={0: 1.0, 1: 8.0}, calibration="sigmoid").fit(X, y)
-    p, f = machine.predict_proba(X)[:, 1], machine.decision_function(X)
-    calibrated = machine.calibration_.maps[0](f)
+    trained = SVC(class_weight={0: 1.0, 1: 8.0}, calibration="sigmoid").fit(X, y)
+    p, f = trained.predict_proba(X)[:, 1], trained.decision_function(X)
+    calibrated = trained.calibration_.maps[0](f)
     assert (calibrated[f > 0] < 0.5).any()  # or there would be nothing to cut off
     assert p == pytest.approx(np.where(f > 0, np.maximum(calibrated, 0.5), np.minimum(calibrated, 0.5)))
 
 
-@pytest.mark.parametrize("machine", [SVC(), NuSVC(), LinearSVC()], ids=str)
-def test_without_calibration_there_are_no_probabilities(machine):
-    machine = machine.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
-    assert not hasattr(machine, "predict_proba")
-    assert not hasattr(machine, "predict_log_proba")
+@pytest.mark.parametrize("trained", [SVC(), NuSVC(), LinearSVC()], ids=str)
+def test_without_calibration_there_are_no_probabilities(trained):
+    trained = trained.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    assert not hasattr(trained, "predict_proba")
+    assert not hasattr(trained, "predict_log_proba")
     with pytest.raises(AttributeError) as error:
-        machine.predict_proba([[0.0]])
+        trained.predict_proba([[0.0]])
     assert "calibration='sigmoid'" in str(error.value)
 
 
 @pytest.mark.parametrize("value", ["platt", "", 1, True])
-@pytest.mark.parametrize("machine", [SVC, NuSVC, LinearSVC])
-def test_unknown_methods_are_refused(machine, value):
+@pytest.mark.parametrize("trained", [SVC, NuSVC, LinearSVC])
+def test_unknown_methods_are_refused(trained, value):
     with pytest.raises(ValueError, match="calibration must be one of 'isotonic', 'sigmoid', 'temperature' or None"):
-        machine(calibration=value).fit([[0.0], [1.0]], [0, 1])
+        trained(calibration=value).fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("machine", [SVC(), SVC(multiclass="ovr"), NuSVC(nu=0.01), LinearSVC()], ids=str)
+@pytest.mark.parametrize("trained", [SVC(), SVC(multiclass="ovr"), NuSVC(nu=0.01), LinearSVC()], ids=str)
 @pytest.mark.parametrize("few", [2, 3, 4])
-def test_classes_of_few_rows(machine, method, few):
+def test_classes_of_few_rows(trained, method, few):
     rng = np.random.RandomState(few)
     X, y = rng.randn(40 + few, 2), np.r_[np.zeros(20, int), np.ones(20, int), np.full(few, 2)]
     X += 3 * np.c_[y, y == 1]
-    machine = clone(machine).set_params(calibration=method).fit(X, y)
-    assert "fewer rows than folds in class 2" in machine.calibration_.note
-    assert "fewer" in str(machine.calibration_)
-    assert np.array_equal(machine.predict_proba(X).argmax(axis=1), machine.predict(X))
+    trained = clone(trained).set_params(calibration=method).fit(X, y)
+    assert "fewer rows than folds in class 2" in trained.calibration_.note
+    assert "fewer" in str(trained.calibration_)
+    assert np.array_equal(trained.predict_proba(X).argmax(axis=1), trained.predict(X))
 
 
-@pytest.mark.parametrize("machine", [SVC(), SVC(multiclass="ovr"), NuSVC(nu=0.01), LinearSVC()], ids=str)
-def test_a_class_of_one_row_is_said(machine):
+@pytest.mark.parametrize("trained", [SVC(), SVC(multiclass="ovr"), NuSVC(nu=0.01), LinearSVC()], ids=str)
+def test_a_class_of_one_row_is_said(trained):
     X, y = np.arange(22.0)[:, None], np.r_[np.zeros(10), np.ones(11), 2]
     with pytest.warns(UserWarning, match="single row in class 2.0: it is never left out"):
-        machine = clone(machine).set_params(calibration="sigmoid").fit(X, y)
-    assert np.isfinite(machine.predict_proba(X)).all()
+        trained = clone(trained).set_params(calibration="sigmoid").fit(X, y)
+    assert np.isfinite(trained.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("machine", [SVC(), LinearSVC()], ids=str)
-def test_one_row_a_class(machine):
+@pytest.mark.parametrize("trained", [SVC(), LinearSVC()], ids=str)
+def test_one_row_a_class(trained):
     with pytest.warns(UserWarning, match="single row in class 0, 1"):
-        machine = clone(machine).set_params(calibration="sigmoid").fit([[0.0], [1.0]], [0, 1])
-    assert machine.predict_proba([[0.0], [1.0]]).argmax(axis=1).tolist() == [0, 1]
+        trained = clone(trained).set_params(calibration="sigmoid").fit([[0.0], [1.0]], [0, 1])
+    assert trained.predict_proba([[0.0], [1.0]]).argmax(axis=1).tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("machine", [SVC(), SVC(multiclass="ovr"), NuSVC(nu=0.3), LinearSVC()], ids=str)
-def test_weight_two_is_a_repetition(machine):
+@pytest.mark.parametrize("trained", [SVC(), SVC(multiclass="ovr"), NuSVC(nu=0.3), LinearSVC()], ids=str)
+def test_weight_two_is_a_repetition(trained):
     X, y = load_iris(return_X_y=True)
     weight = np.random.RandomState(0).randint(0, 4, len(y))
-    machine = clone(machine).set_params(calibration="sigmoid")
-    by_weight = clone(machine).fit(X, y, sample_weight=weight).predict_proba(X)
-    repeated = clone(machine).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).predict_proba(X)
+    trained = clone(trained).set_params(calibration="sigmoid")
+    by_weight = clone(trained).fit(X, y, sample_weight=weight).predict_proba(X)
+    repeated = clone(trained).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).predict_proba(X)
     assert by_weight == pytest.approx(repeated, abs=1e-6)
 
 
-@pytest.mark.parametrize("machine", [SVC(), SVC(multiclass="ovr"), LinearSVC()], ids=str)
-def test_a_class_without_weight_has_probability_zero(machine):
+@pytest.mark.parametrize("trained", [SVC(), SVC(multiclass="ovr"), LinearSVC()], ids=str)
+def test_a_class_without_weight_has_probability_zero(trained):
     X, y = load_iris(return_X_y=True)
-    machine = clone(machine).set_params(calibration="sigmoid").fit(X, y, sample_weight=(y != 1).astype(float))
-    p = machine.predict_proba(X)
+    trained = clone(trained).set_params(calibration="sigmoid").fit(X, y, sample_weight=(y != 1).astype(float))
+    p = trained.predict_proba(X)
     assert (p[:, 1] == 0).all()
     assert p.sum(axis=1) == pytest.approx(1)
-    assert np.isneginf(machine.predict_log_proba(X)[:, 1]).all()
+    assert np.isneginf(trained.predict_log_proba(X)[:, 1]).all()
 
 
-@pytest.mark.parametrize("machine", [SVC(), SVC(multiclass="crammer_singer"), LinearSVC()], ids=str)
-def test_only_one_class_has_weight(machine):
-    machine = clone(machine).set_params(calibration="sigmoid", class_weight={"a": 0.0})
-    machine.fit([[0.0], [0.5], [1.0], [2.0]], ["a", "a", "b", "b"])
-    assert machine.predict_proba([[0.0], [5.0]]).tolist() == [[0.0, 1.0], [0.0, 1.0]]
+@pytest.mark.parametrize("trained", [SVC(), SVC(multiclass="crammer_singer"), LinearSVC()], ids=str)
+def test_only_one_class_has_weight(trained):
+    trained = clone(trained).set_params(calibration="sigmoid", class_weight={"a": 0.0})
+    trained.fit([[0.0], [0.5], [1.0], [2.0]], ["a", "a", "b", "b"])
+    assert trained.predict_proba([[0.0], [5.0]]).tolist() == [[0.0, 1.0], [0.0, 1.0]]
 
 
 def test_sparse_and_precomputed_and_order_do_not_matter():
@@ -552,39 +552,39 @@ def test_sparse_and_precomputed_and_order_do_not_matter():
     assert np.mean(np.abs(p[:, 1] - SVC(gamma=0.3, calibration="sigmoid").fit(X, y).predict_proba(X)[:, 1])) < 0.05
 
 
-def test_calibration_does_not_change_the_machine():
+def test_calibration_does_not_change_the_model():
     X, y = make_classification(200, 5, flip_y=0.1, random_state=3)
-    for machine in (SVC(), NuSVC(), LinearSVC()):
-        plain, calibrated = clone(machine).fit(X, y), clone(machine).set_params(calibration="sigmoid").fit(X, y)
+    for trained in (SVC(), NuSVC(), LinearSVC()):
+        plain, calibrated = clone(trained).fit(X, y), clone(trained).set_params(calibration="sigmoid").fit(X, y)
         assert np.array_equal(plain.decision_function(X), calibrated.decision_function(X))
 
 
 def test_a_fit_that_fails_leaves_nothing_behind():
     X, y = np.repeat(np.arange(4.0), 200)[:, None] % 2, np.arange(800) % 4
     X = X + 1e-3 * np.random.RandomState(0).randn(800, 1)
-    machine = SVC(kernel="linear", C=np.inf, calibration="sigmoid")
+    trained = SVC(kernel="linear", C=np.inf, calibration="sigmoid")
     with pytest.raises(ValueError, match="separated"):
-        machine.fit(X, y)
-    assert "_judge" not in vars(machine)
-    pickle.dumps(machine)
+        trained.fit(X, y)
+    assert "_judge" not in vars(trained)
+    pickle.dumps(trained)
 
 
 def test_a_second_fit_without_calibration_forgets_it():
     X, y = load_iris(return_X_y=True)
-    machine = SVC(calibration="sigmoid").fit(X, y)
-    machine.set_params(calibration=None).fit(X, y)
-    assert not hasattr(machine, "calibration_")
+    trained = SVC(calibration="sigmoid").fit(X, y)
+    trained.set_params(calibration=None).fit(X, y)
+    assert not hasattr(trained, "calibration_")
     with pytest.raises(AttributeError, match="call fit again"):
-        machine.set_params(calibration="sigmoid").predict_proba(X)
+        trained.set_params(calibration="sigmoid").predict_proba(X)
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_as_good_as_refitting(method):
     """Five refits by scikit-learn's wrapper are no better by more than 1 % in log-loss."""
     X, y = make_classification(3000, 8, n_informative=5, flip_y=0.15, random_state=4)
-    machine = SVC(C=2.0, gamma=0.1)
-    ours = clone(machine).set_params(calibration=method).fit(X[:1500], y[:1500])
-    theirs = CalibratedClassifierCV(machine, method=method, ensemble=False).fit(X[:1500], y[:1500])
+    trained = SVC(C=2.0, gamma=0.1)
+    ours = clone(trained).set_params(calibration=method).fit(X[:1500], y[:1500])
+    theirs = CalibratedClassifierCV(trained, method=method, ensemble=False).fit(X[:1500], y[:1500])
     loss = log_loss(y[1500:], ours.predict_proba(X[1500:]))
     assert loss <= 1.01 * log_loss(y[1500:], theirs.predict_proba(X[1500:]))
 
@@ -594,16 +594,16 @@ def test_probabilities_are_honest():
     rng = np.random.RandomState(0)
     X = rng.randn(6000, 2)
     y = rng.rand(6000) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    for machine in (SVC(), NuSVC(), LinearSVC()):
-        machine = machine.set_params(calibration="sigmoid").fit(X[:1000], y[:1000])
-        display = ReliabilityDisplay.from_estimator(machine, X[1000:], y[1000:])
+    for trained in (SVC(), NuSVC(), LinearSVC()):
+        trained = trained.set_params(calibration="sigmoid").fit(X[:1000], y[:1000])
+        display = ReliabilityDisplay.from_estimator(trained, X[1000:], y[1000:])
         assert display.curves[0].error < 0.05
 
 
 def test_digits_are_certain_enough():
     X, y = load_digits(return_X_y=True)
-    machine = SVC(gamma=0.001, calibration="temperature").fit(X[:900], y[:900])
-    assert log_loss(y[900:], machine.predict_proba(X[900:])) < 0.2
+    trained = SVC(gamma=0.001, calibration="temperature").fit(X[:900], y[:900])
+    assert log_loss(y[900:], trained.predict_proba(X[900:])) < 0.2
 
 
 def test_the_account():
@@ -622,8 +622,8 @@ def test_a_stopped_fit_still_has_probabilities():
     X, y = make_classification(1500, 5, flip_y=0.1, random_state=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        machine = SVC(max_iter=3, calibration="sigmoid").fit(X, y)
-    assert np.array_equal(machine.predict_proba(X).argmax(axis=1), machine.predict(X))
+        trained = SVC(max_iter=3, calibration="sigmoid").fit(X, y)
+    assert np.array_equal(trained.predict_proba(X).argmax(axis=1), trained.predict(X))
 
 
 class Clock:
@@ -637,19 +637,19 @@ class Clock:
         return Status.DEADLINE if self.left < 0 else None
 
 
-@pytest.mark.parametrize("machine", [SVC(), SVC(multiclass="ovr"), NuSVC(nu=0.2), LinearSVC()], ids=str)
-def test_a_limit_of_time_leaves_a_machine_that_says_so(machine):
+@pytest.mark.parametrize("trained", [SVC(), SVC(multiclass="ovr"), NuSVC(nu=0.2), LinearSVC()], ids=str)
+def test_a_limit_of_time_leaves_a_model_that_says_so(trained):
     X, y = load_iris(return_X_y=True)
-    machine = clone(machine).set_params(calibration="sigmoid", max_seconds=1e-9)
+    trained = clone(trained).set_params(calibration="sigmoid", max_seconds=1e-9)
     with (
         pytest.warns(ConvergenceWarning, match="stopped when 0 of"),
         pytest.warns(ConvergenceWarning, match="did not converge"),
     ):
-        machine.fit(X, y)
-    assert machine.calibration_.n_samples == 0
-    assert "too certain" in machine.calibration_.note
-    assert np.isnan(machine.calibration_.log_loss)
-    assert np.array_equal(machine.classes_[machine.predict_proba(X).argmax(axis=1)], machine.predict(X))
+        trained.fit(X, y)
+    assert trained.calibration_.n_samples == 0
+    assert "too certain" in trained.calibration_.note
+    assert np.isnan(trained.calibration_.log_loss)
+    assert np.array_equal(trained.classes_[trained.predict_proba(X).argmax(axis=1)], trained.predict(X))
 
 
 def test_folds_that_were_reached_are_used(monkeypatch):
@@ -680,15 +680,15 @@ def test_no_fold_begins_after_a_request_to_stop(monkeypatch):
     assert np.isnan(values[(folds == 4) & judged]).all()
 
 
-@pytest.mark.parametrize("machine", [SVC(), NuSVC(nu=0.2), LinearSVC()], ids=str)
-def test_the_same_bits_for_any_threads_and_order(machine):
+@pytest.mark.parametrize("trained", [SVC(), NuSVC(nu=0.2), LinearSVC()], ids=str)
+def test_the_same_bits_for_any_threads_and_order(trained):
     X, y = load_digits(return_X_y=True)
     X, y = X[:1100], y[:1100]
     order = np.random.RandomState(0).permutation(1100)
-    machine = clone(machine).set_params(calibration="sigmoid")
-    one = clone(machine).set_params(n_jobs=1).fit(X, y).calibration_
-    two = clone(machine).set_params(n_jobs=2).fit(X, y).calibration_
-    other = clone(machine).set_params(n_jobs=2).fit(X[order], y[order]).calibration_
+    trained = clone(trained).set_params(calibration="sigmoid")
+    one = clone(trained).set_params(n_jobs=1).fit(X, y).calibration_
+    two = clone(trained).set_params(n_jobs=2).fit(X, y).calibration_
+    other = clone(trained).set_params(n_jobs=2).fit(X[order], y[order]).calibration_
     assert str(one.maps) == str(two.maps)
     assert [m.slope for m in one.maps] == [m.slope for m in two.maps]
     assert [m.slope for m in other.maps] == pytest.approx([m.slope for m in one.maps])
@@ -717,8 +717,8 @@ def test_reliability_of_predictions_by_hand():
 
 def test_reliability_of_many_classes_is_drawn():
     X, y = load_digits(return_X_y=True)
-    machine = SVC(gamma=0.001, calibration="sigmoid").fit(X[:400], y[:400])
-    display = ReliabilityDisplay.from_estimator(machine, X[400:], y[400:], strategy="quantile").plot()
+    trained = SVC(gamma=0.001, calibration="sigmoid").fit(X[:400], y[:400])
+    display = ReliabilityDisplay.from_estimator(trained, X[400:], y[400:], strategy="quantile").plot()
     assert len(display.lines_) == 10
     assert display.ax_ is not display.count_ax_
     assert [curve.label for curve in display.curves] == list(range(10))
@@ -741,6 +741,6 @@ def test_reliability_refuses(p, y, options, message):
 
 
 def test_reliability_needs_probabilities():
-    machine = SVC().fit([[0.0], [1.0]], [0, 1])
+    trained = SVC().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(AttributeError, match="calibration="):
-        ReliabilityDisplay.from_estimator(machine, [[0.0], [1.0]], [0, 1])
+        ReliabilityDisplay.from_estimator(trained, [[0.0], [1.0]], [0, 1])

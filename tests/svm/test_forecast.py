@@ -37,16 +37,16 @@ def test_short_fits_pass_without_a_word():
         SVC(C=0.01, tol=0.1).fit(X, y)
 
 
-@pytest.mark.parametrize("machine", [SVC(C=2.0), SVC(kernel="linear", class_weight="balanced")], ids=["rbf", "linear"])
-def test_a_long_fit_is_announced_and_left_as_it_is(small, monkeypatch, machine):
+@pytest.mark.parametrize("model", [SVC(C=2.0), SVC(kernel="linear", class_weight="balanced")], ids=["rbf", "linear"])
+def test_a_long_fit_is_announced_and_left_as_it_is(small, monkeypatch, model):
     X, y = points(1_500, classes=3)
     with pytest.warns(
         LongFitWarning, match=r"an exact fit to these 1,500 rows will take about .* seconds? and .*NystroemSVC"
     ):
-        announced = machine.fit(X, y)
+        announced = model.fit(X, y)
     coefficients, support = announced.dual_coef_.copy(), announced.support_.copy()
     monkeypatch.setattr(forecast, "FORECAST_MIN_ROWS", 10**9)
-    plain = machine.fit(X, y)
+    plain = model.fit(X, y)
     assert np.array_equal(plain.support_, support)
     assert np.array_equal(plain.dual_coef_, coefficients)
 
@@ -61,7 +61,7 @@ def test_regression_is_announced_too(small):
     assert re.search(r"NystroemSVR approximates it .* R squared was 0\.\d+", text)
 
 
-def test_a_machine_without_an_alternative_is_told_the_time_alone(small):
+def test_a_model_without_an_alternative_is_told_the_time_alone(small):
     X, y = points(1_500)
     with pytest.warns(LongFitWarning) as told:
         NuSVC(nu=0.3).fit(X, y)
@@ -81,11 +81,11 @@ def test_the_figures_are_those_of_the_fit(small):
     """Support vectors and score of the forecast against the machine itself."""
     X, y = points(3_000)
     told = forecast_approximation(SVC(), X, y)
-    machine = SVC()
+    model = SVC()
     with pytest.warns(LongFitWarning):
-        machine.fit(X, y)
-    assert 0.8 < told.n_support / len(machine.support_) < 1.25
-    assert abs(told.score - machine.score(*points(2_000, seed=5))) < 0.08
+        model.fit(X, y)
+    assert 0.8 < told.n_support / len(model.support_) < 1.25
+    assert abs(told.score - model.score(*points(2_000, seed=5))) < 0.08
     assert abs(told.approximate_score - told.score) < 0.03
     assert told.sample == 400
     assert told.seconds > 0
@@ -127,10 +127,10 @@ def test_a_sample_that_cannot_be_fitted_does_not_stop_the_fit(small):
     """A class so rare that no sample holds it, and that class_weight names."""
     X, y = points(1_500)
     y = np.where(np.arange(1_500) == 7, 5, y)
-    machine = SVC(class_weight={0: 1.0, 1: 2.0, 5: 3.0})
+    model = SVC(class_weight={0: 1.0, 1: 2.0, 5: 3.0})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert machine.fit(X, y).classes_.tolist() == [0, 1, 5]
+        assert model.fit(X, y).classes_.tolist() == [0, 1, 5]
 
 
 def test_watchers_see_the_fit_alone(small):

@@ -37,7 +37,7 @@ def test_estimator_keeps_scikit_learns_contract(estimator, check):
 @pytest.mark.parametrize("nu", [0.05, 0.33, 0.87, 1.0])
 @pytest.mark.parametrize("shape", [(60, 3), (10, 25)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_it_is_the_linear_kernel_machine(solver, nu, shape, weighted):
+def test_it_is_the_linear_kernel_model(solver, nu, shape, weighted):
     X = cloud(*shape)
     weight = np.random.default_rng(1).uniform(0.2, 2.0, len(X)) if weighted else None
     linear = LinearOneClassSVM(nu=nu, tol=1e-8, solver=solver, max_iter=100_000).fit(X, sample_weight=weight)
@@ -53,7 +53,7 @@ def test_it_is_the_linear_kernel_machine(solver, nu, shape, weighted):
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 15), d=st.integers(1, 6), nu=st.floats(0.05, 1.0))
-def test_random_problems_have_the_optimum_of_the_kernel_machine(seed, n, d, nu):
+def test_random_problems_have_the_optimum_of_the_kernel_model(seed, n, d, nu):
     X = np.rint(2 * cloud(n, d, seed))
     X[0, 0] += 9.0  # not all points are the same
     X[:, 0] += 20.0  # the origin is outside
@@ -138,7 +138,7 @@ def test_a_tiny_nu_leaves_all_points_inside():
     assert np.mean(model.predict(X) == 1) > 0.99
 
 
-def test_after_a_feature_map_it_is_a_machine_of_that_kernel():
+def test_after_a_feature_map_it_is_a_model_of_that_kernel():
     X = np.random.default_rng(0).standard_normal((150, 2))
     linear = make_pipeline(Nystroem(gamma=0.5, n_components=150, random_state=0), LinearOneClassSVM(nu=0.1, tol=1e-8))
     kernel = OneClassSVM(gamma=0.5, nu=0.1, tol=1e-8).fit(X)

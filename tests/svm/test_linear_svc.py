@@ -1,4 +1,4 @@
-"""LinearSVC: scikit-learn's machine with an honest intercept, certified; every option, and hostile input."""
+"""LinearSVC: scikit-learn's model with an honest intercept, certified; every option, and hostile input."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def test_estimator_keeps_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
-# The right machine
+# The right model
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("scaling", [1.0, 3.0])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_with_a_scaled_intercept_it_is_scikit_learns_machine(loss, scaling, n_classes, weighted):
+def test_with_a_scaled_intercept_it_is_scikit_learns_model(loss, scaling, n_classes, weighted):
     X, y = clouds(n_classes, seed=1)
     weight = np.random.default_rng(0).uniform(0.2, 2.0, len(y)) if weighted else None
     options = {"loss": loss, "C": 0.7, "intercept_scaling": scaling, "class_weight": {0: 2.0} if weighted else None}
@@ -79,7 +79,7 @@ def test_with_a_scaled_intercept_it_is_scikit_learns_machine(loss, scaling, n_cl
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_without_an_intercept_it_is_scikit_learns_machine(loss):
+def test_without_an_intercept_it_is_scikit_learns_model(loss):
     X, y = clouds(3, seed=2)
     options = {"loss": loss, "fit_intercept": False, "C": 0.5}
     ours = LinearSVC(tol=1e-10, **options).fit(X, y)
@@ -89,7 +89,7 @@ def test_without_an_intercept_it_is_scikit_learns_machine(loss):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_with_the_hinge_it_is_the_linear_kernel_machine(seed):
+def test_with_the_hinge_it_is_the_linear_kernel_model(seed):
     X, y = clouds(2, seed=seed, spread=[0.5, 3.0][seed % 2])
     weight = np.random.default_rng(seed).uniform(0.2, 2.0, len(y)) if seed % 3 else None
     options = {"C": 10.0 ** (seed % 4 - 2), "class_weight": {1: 1.5}}
@@ -173,7 +173,7 @@ def test_the_report_is_certified_and_says_what_was_done():
     assert report._repr_html_().startswith("<table>")
 
 
-def test_histories_of_all_machines():
+def test_histories_of_all_models():
     model = LinearSVC().fit(IRIS, SPECIES)
     history = model.history_
     assert isinstance(history, History)
@@ -242,7 +242,7 @@ def test_large_data_are_used_as_they_are(monkeypatch):
 # More than two classes
 
 
-def test_one_vs_rest_is_a_machine_a_class():
+def test_one_vs_rest_is_a_model_per_class():
     model = LinearSVC(tol=1e-9).fit(IRIS, SPECIES)
     assert model.coef_.shape == (3, 4)
     for k in range(3):
@@ -252,7 +252,7 @@ def test_one_vs_rest_is_a_machine_a_class():
 
 
 @pytest.mark.parametrize("scaling", [1.0, 2.0])
-def test_the_joint_machine_is_scikit_learns(scaling):
+def test_the_joint_model_is_scikit_learns(scaling):
     X, y = clouds(3, n=60, seed=3)
     options = {"multi_class": "crammer_singer", "C": 0.5, "intercept_scaling": scaling}
     ours = LinearSVC(tol=1e-8, max_iter=20_000, **options).fit(X, y)
@@ -263,14 +263,14 @@ def test_the_joint_machine_is_scikit_learns(scaling):
     assert ours.report_.solver == "crammer_singer"
 
 
-def test_the_joint_machine_without_intercept_is_that_of_svc():
+def test_the_joint_model_without_intercept_is_that_of_svc():
     X, y = clouds(3, n=60, seed=3)
     linear = LinearSVC(multi_class="crammer_singer", fit_intercept=False, tol=1e-8, max_iter=20_000).fit(X, y)
     kernel = SVC(kernel="linear", multiclass="crammer_singer", tol=1e-7).fit(X, y)
     np.testing.assert_allclose(linear.coef_, kernel.coef_, atol=1e-4)
 
 
-def test_the_joint_machine_of_two_classes_has_one_function():
+def test_the_joint_model_of_two_classes_has_one_function():
     X, y = clouds(2)
     model = LinearSVC(multi_class="crammer_singer").fit(X, y)
     theirs = sklearn.svm.LinearSVC(multi_class="crammer_singer", max_iter=1_000_000, tol=1e-8, random_state=0).fit(X, y)
@@ -321,7 +321,7 @@ def test_a_hard_margin_of_several_classes_names_the_one_that_fails():
 
 
 @pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.coo_matrix])
-def test_sparse_forms_give_the_dense_machine(form):
+def test_sparse_forms_give_the_dense_model(form):
     X, y = clouds(3)
     X[np.abs(X) < 0.5] = 0.0
     plain, sparse = LinearSVC().fit(X, y), LinearSVC().fit(form(X), y)
@@ -496,7 +496,7 @@ def test_the_same_input_gives_the_same_bits_for_any_number_of_threads():
             np.testing.assert_array_equal(one.intercept_, other.intercept_)
 
 
-def test_rows_in_another_order_give_the_same_machine():
+def test_rows_in_another_order_give_the_same_model():
     X, y = clouds(3)
     order = np.random.default_rng(0).permutation(len(y))
     here, there = LinearSVC().fit(X, y), LinearSVC().fit(X[order], y[order])
@@ -624,25 +624,25 @@ def test_continuous_targets_are_refused():
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_path_has_the_machines_of_single_fits(loss, n_classes):
+def test_a_path_has_the_models_of_single_fits(loss, n_classes):
     X, y = clouds(n_classes, n=300)
     weight = np.random.default_rng(0).choice([1.0, 2.0], len(y))
     Cs = [10.0, 0.01, 1.0, 0.01]
     template = LinearSVC(loss=loss, tol=1e-8)
-    machines = template.path(X, y, Cs, sample_weight=weight)
-    assert [machine.C for machine in machines] == Cs
+    trained_models = template.path(X, y, Cs, sample_weight=weight)
+    assert [trained.C for trained in trained_models] == Cs
     assert not hasattr(template, "coef_")
-    for machine, C in zip(machines, Cs, strict=True):
+    for trained, C in zip(trained_models, Cs, strict=True):
         alone = LinearSVC(loss=loss, tol=1e-8, C=C).fit(X, y, weight)
-        assert machine.report_.relative_gap <= 1e-8
-        assert machine.get_params() == alone.get_params()
-        np.testing.assert_allclose(machine.coef_, alone.coef_, atol=1e-4)
+        assert trained.report_.relative_gap <= 1e-8
+        assert trained.get_params() == alone.get_params()
+        np.testing.assert_allclose(trained.coef_, alone.coef_, atol=1e-4)
 
 
 def test_a_path_takes_fewer_iterations_than_single_fits():
     X, y = clouds(2, n=2000, spread=4.0)
     Cs = [0.01, 0.1, 1.0, 10.0, 100.0]
-    path = sum(machine.n_iter_ for machine in LinearSVC(loss="hinge").path(X, y, Cs))
+    path = sum(trained.n_iter_ for trained in LinearSVC(loss="hinge").path(X, y, Cs))
     alone = sum(LinearSVC(loss="hinge", C=C).fit(X, y).n_iter_ for C in Cs)
     assert path < 0.75 * alone
 
@@ -659,14 +659,14 @@ def test_an_empty_path_is_refused():
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
 def test_the_l1_penalty_is_scikit_learns(n_classes, form):
     X, y = clouds(n_classes, n=200, d=12)
-    machine = LinearSVC("l1", C=0.02, intercept_scaling=1.0, tol=1e-7, class_weight={0: 2.0}).fit(form(X), y)
+    trained = LinearSVC("l1", C=0.02, intercept_scaling=1.0, tol=1e-7, class_weight={0: 2.0}).fit(form(X), y)
     theirs = sklearn.svm.LinearSVC("l1", C=0.02, dual=False, tol=1e-9, max_iter=10**6, class_weight={0: 2.0}).fit(X, y)
-    np.testing.assert_allclose(machine.coef_, theirs.coef_, atol=1e-4)
-    np.testing.assert_allclose(machine.intercept_, theirs.intercept_, atol=1e-4)
-    assert ((machine.coef_ == 0) == (np.abs(theirs.coef_) < 1e-9)).all()
-    assert (machine.coef_ == 0).any()
-    assert machine.report_.relative_gap <= 1e-7
-    assert "L1 penalty" in str(machine.report_)
+    np.testing.assert_allclose(trained.coef_, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(trained.intercept_, theirs.intercept_, atol=1e-4)
+    assert ((trained.coef_ == 0) == (np.abs(theirs.coef_) < 1e-9)).all()
+    assert (trained.coef_ == 0).any()
+    assert trained.report_.relative_gap <= 1e-7
+    assert "L1 penalty" in str(trained.report_)
 
 
 # Bad input of any scale: the answer, or the cap with the gap and the remedy
@@ -695,11 +695,11 @@ def test_whatever_the_columns_it_converges_or_says_what_to_do(loss, C, change, f
     X = change(X)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        machine = LinearSVC(loss=loss, C=C).fit(form(X), y)
-    assert np.isfinite(machine.coef_).all()
-    assert np.isfinite(machine.report_.duality_gap)
-    if machine.report_.converged:
-        assert machine.report_.relative_gap <= 1e-4
+        trained = LinearSVC(loss=loss, C=C).fit(form(X), y)
+    assert np.isfinite(trained.coef_).all()
+    assert np.isfinite(trained.report_.duality_gap)
+    if trained.report_.converged:
+        assert trained.report_.relative_gap <= 1e-4
     else:
         assert any("relative duality gap" in str(w.message) for w in seen)
         assert max(np.abs(X).max(), C) >= 1e6
@@ -708,21 +708,21 @@ def test_whatever_the_columns_it_converges_or_says_what_to_do(loss, C, change, f
 def test_a_class_with_one_row():
     X, y = clouds(3)
     y[0] = 7
-    machine = LinearSVC(loss="hinge", C=1e4).fit(X, y)
-    assert machine.report_.converged
-    assert machine.classes_.tolist() == [0, 1, 2, 7]
+    trained = LinearSVC(loss="hinge", C=1e4).fit(X, y)
+    assert trained.report_.converged
+    assert trained.classes_.tolist() == [0, 1, 2, 7]
 
 
 @pytest.mark.parametrize("options", [{"loss": "hinge"}, {}, {"penalty": "l1"}, {"solver": "coordinate_descent"}])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_large_data_by_columns_give_the_machine_of_data_by_rows(options, n_classes, monkeypatch):
+def test_large_data_by_columns_give_the_model_of_data_by_rows(options, n_classes, monkeypatch):
     monkeypatch.setattr("maxmargin.svm.linear.rows.MERGE_MAX_ENTRIES", 0)
     X, y = clouds(n_classes, n=400, d=6)
     X[np.random.default_rng(0).random(X.shape) < 0.7] = 0.0
     expected = LinearSVC(**options, tol=1e-6).fit(sp.csr_matrix(X), y)
-    machine = LinearSVC(**options, tol=1e-6).fit(sp.csc_matrix(X), y)
-    np.testing.assert_allclose(machine.coef_, expected.coef_, atol=1e-9)
-    assert machine.report_.training_error == expected.report_.training_error
+    trained = LinearSVC(**options, tol=1e-6).fit(sp.csc_matrix(X), y)
+    np.testing.assert_allclose(trained.coef_, expected.coef_, atol=1e-9)
+    assert trained.report_.training_error == expected.report_.training_error
     weight = np.arange(400) % 3
     other = LinearSVC(**options, tol=1e-6).fit(sp.csc_matrix(X), y, weight)
     same = LinearSVC(**options, tol=1e-6).fit(sp.csr_matrix(X), y, weight)
@@ -741,10 +741,10 @@ def test_memory_beyond_the_input_does_not_grow_with_the_columns(form, loss):
         X = {"csr": sp.csr_matrix, "csc": sp.csc_matrix}[form](X)
     else:
         X = {"C": np.ascontiguousarray, "F": np.asfortranarray, "float32": lambda X: X.astype(np.float32)}[form](X)
-    machine = LinearSVC(loss=loss, C=1e-3, n_jobs=1)
-    machine.fit(X[:2000], y[:2000])  # compiles
+    trained = LinearSVC(loss=loss, C=1e-3, n_jobs=1)
+    trained.fit(X[:2000], y[:2000])  # compiles
     tracemalloc.start()
-    machine.fit(X, y)
+    trained.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * (45 * n + 40 * d * d) + 4e6
@@ -770,8 +770,8 @@ def test_sparse_text_has_the_objective_of_a_long_run_of_scikit_learn(loss, class
     X, y = text_like()
     weight = np.ones(len(y)) if class_weight is None else (len(y) / (2 * np.bincount(y)))[y.astype(int)]
 
-    def objective(machine):
-        w, b = machine.coef_[0], machine.intercept_[0]
+    def objective(trained):
+        w, b = trained.coef_[0], trained.intercept_[0]
         slack = np.maximum(0.0, 1.0 - np.where(y, 1.0, -1.0) * (X @ w + b))
         return 0.5 * (w @ w + b * b) + float(weight @ (slack if loss == "hinge" else slack**2))
 
@@ -790,19 +790,19 @@ def test_sparse_text_has_the_objective_of_a_long_run_of_scikit_learn(loss, class
 @pytest.mark.parametrize("loss", LOSSES)
 def test_sparse_text_in_any_form_and_with_any_number_of_threads(loss):
     X, y = text_like(n=1500)
-    machine = LinearSVC(loss=loss, n_jobs=1).fit(X, y)
-    assert machine.report_.solver == "coordinate_descent"
-    assert machine.report_.relative_gap <= machine.tol
+    trained = LinearSVC(loss=loss, n_jobs=1).fit(X, y)
+    assert trained.report_.solver == "coordinate_descent"
+    assert trained.report_.relative_gap <= trained.tol
     two = LinearSVC(loss=loss, n_jobs=2).fit(X, y)
-    np.testing.assert_array_equal(two.coef_, machine.coef_)
-    np.testing.assert_array_equal(two.intercept_, machine.intercept_)
+    np.testing.assert_array_equal(two.coef_, trained.coef_)
+    np.testing.assert_array_equal(two.intercept_, trained.intercept_)
     long = X.copy()
     long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
     for other in (long, X.tocsc(), sp.csr_array(X)):
-        np.testing.assert_allclose(LinearSVC(loss=loss).fit(other, y).coef_, machine.coef_, atol=1e-12)
+        np.testing.assert_allclose(LinearSVC(loss=loss).fit(other, y).coef_, trained.coef_, atol=1e-12)
     single = LinearSVC(loss=loss).fit(X.astype(np.float32), y)
     assert single.report_.relative_gap <= single.tol
-    np.testing.assert_allclose(single.coef_, machine.coef_, atol=0.02 * np.abs(machine.coef_).max())
+    np.testing.assert_allclose(single.coef_, trained.coef_, atol=0.02 * np.abs(trained.coef_).max())
     kept = np.arange(X.shape[0]) % 3 > 0
     weighted = LinearSVC(loss=loss).fit(X, y, sample_weight=kept.astype(float))
     np.testing.assert_array_equal(weighted.coef_, LinearSVC(loss=loss).fit(X[kept], y[kept]).coef_)

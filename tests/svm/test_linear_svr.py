@@ -1,4 +1,4 @@
-"""LinearSVR: scikit-learn's machine with an honest intercept, certified; every option, and hostile input."""
+"""LinearSVR: scikit-learn's model with an honest intercept, certified; every option, and hostile input."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def test_estimator_keeps_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
-# The right machine
+# The right model
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
 @pytest.mark.parametrize("scaling", [1.0, 3.0, None])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_with_a_scaled_intercept_or_none_it_is_scikit_learns_machine(loss, epsilon, scaling, weighted):
+def test_with_a_scaled_intercept_or_none_it_is_scikit_learns_model(loss, epsilon, scaling, weighted):
     X, y = line(seed=1)
     weight = np.random.default_rng(0).uniform(0.2, 2.0, len(y)) if weighted else None
     options = {"loss": loss, "C": 0.3, "epsilon": epsilon, "fit_intercept": scaling is not None}
@@ -82,7 +82,7 @@ def test_with_a_scaled_intercept_or_none_it_is_scikit_learns_machine(loss, epsil
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_it_is_the_linear_kernel_machine(seed):
+def test_it_is_the_linear_kernel_model(seed):
     X, y = line(seed=seed)
     weight = np.random.default_rng(seed).uniform(0.2, 2.0, len(y)) if seed % 3 else None
     options = {"C": 10.0 ** (seed % 4 - 2), "epsilon": [0.0, 0.4][seed % 2], "fit_intercept": seed != 5}
@@ -105,7 +105,7 @@ def test_it_is_the_linear_kernel_machine(seed):
     epsilon=st.sampled_from([0.0, 0.5]),
     log_c=st.integers(-2, 2),
 )
-def test_random_problems_have_the_optimum_of_the_kernel_machine(seed, n, d, epsilon, log_c):
+def test_random_problems_have_the_optimum_of_the_kernel_model(seed, n, d, epsilon, log_c):
     rng = np.random.default_rng(seed)
     X, y = np.rint(2 * rng.standard_normal((n, d))), np.rint(3 * rng.standard_normal(n))
     C = 10.0**log_c

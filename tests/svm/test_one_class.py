@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from maxmargin import OneClassSVM
+from reference.fitted_models import coefficients, kernel_matrix
 
 KERNELS = [
     {"kernel": "linear"},
@@ -25,20 +26,6 @@ KERNELS = [
 
 def cloud(n=60, d=2, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d)) + 2.0
-
-
-def kernel_matrix(model, X):
-    """K of the training points from the definition, with the gamma that scikit-learn resolved."""
-    X = np.asarray(X.todense() if sp.issparse(X) else X, np.float64)
-    if model.kernel == "rbf":
-        return np.exp(-model._gamma * ((X[:, None] - X) ** 2).sum(axis=2))
-    return X @ X.T if model.kernel == "linear" else (model._gamma * (X @ X.T) + model.coef0) ** model.degree
-
-
-def coefficients(model, n):
-    c = np.zeros(n)
-    c[model.support_] = (model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_).ravel()
-    return c
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -47,7 +47,7 @@ def originals():
 # Putting in place and back
 
 
-def test_every_machine_is_replaced_and_comes_back():
+def test_every_model_is_replaced_and_comes_back():
     before = originals()
     assert {"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC"} <= set(NAMES)
     patch_sklearn()
@@ -153,7 +153,7 @@ def test_results_are_scikit_learn_s(params):
     assert ours.report_.status.converged
 
 
-def test_the_intercept_of_linear_machines_is_penalised_as_in_scikit_learn():
+def test_the_intercept_of_linear_models_is_penalised_as_in_scikit_learn():
     with patch_sklearn():
         ours = sklearn.svm.LinearSVC(tol=1e-8, max_iter=10**6).fit(X, Y)
     theirs = sklearn.svm.LinearSVC(tol=1e-8, max_iter=10**6).fit(X, Y)
@@ -189,8 +189,8 @@ def test_regression_and_one_class():
                 if k in inspect.signature(getattr(_classes, type(ours).__name__)).parameters
             }
         )
-        values = [machine.set_params(tol=1e-6).fit(Z, target) for machine in (ours, theirs)]
-        scores = [getattr(machine, "decision_function", machine.predict)(Z) for machine in values]
+        values = [trained.set_params(tol=1e-6).fit(Z, target) for trained in (ours, theirs)]
+        scores = [getattr(trained, "decision_function", trained.predict)(Z) for trained in values]
         np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-3)
 
 
@@ -227,7 +227,7 @@ def test_inside_scikit_learn():
         assert type(calibrated.calibrated_classifiers_[0].estimator) is STAND_INS["LinearSVC"]
         assert calibrated.score(X, Y) > 0.9
         rest = OneVsRestClassifier(sklearn.svm.SVC()).fit(X, Y)
-        assert all(hasattr(machine, "report_") for machine in rest.estimators_)
+        assert all(hasattr(trained, "report_") for trained in rest.estimators_)
         search = GridSearchCV(sklearn.svm.SVC(), {"C": [0.1, 1.0], "kernel": ["linear", "rbf"]}, cv=2)
         assert hasattr(search.fit(X, Y).best_estimator_, "report_")
 

@@ -112,10 +112,10 @@ def test_novikoff_s_bound_with_an_intercept(seed, d, gap, shift, shuffle):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_novikoff_s_bound_at_the_widest_margin(seed):
-    """Through the origin: gamma is half of the hard margin machine's."""
+    """Through the origin: gamma is half of the hard margin model's."""
     X, y = two_clouds(60, 2, 0.1, seed)
-    machine = SVC(kernel="linear", C=math.inf, fit_intercept=False, tol=1e-8).fit(X, y)
-    bound = (np.linalg.norm(X, axis=1).max() * 2 / machine.report_.margin) ** 2
+    trained = SVC(kernel="linear", C=math.inf, fit_intercept=False, tol=1e-8).fit(X, y)
+    bound = (np.linalg.norm(X, axis=1).max() * 2 / trained.report_.margin) ** 2
     model = Perceptron(fit_intercept=False, max_iter=100_000).fit(X, y)
     assert model.converged_
     assert model.intercept_ == 0

@@ -105,7 +105,7 @@ def test_one_thread_is_singular(binary, threads, text):
     assert value(replace(binary, threads=threads), "time").endswith(text)
 
 
-def test_one_machine_has_a_margin_and_several_have_a_smallest(binary):
+def test_one_estimator_has_a_margin_and_several_have_a_smallest(binary):
     assert "margin" in lines(binary)
     assert binary.margin == binary.margins[0]
     several = SVC().fit(X, THREE).report_
@@ -124,30 +124,30 @@ def test_margin_is_two_over_the_norm():
     assert value(report, "training error") == "0.00%"
 
 
-def test_a_machine_without_weights_has_an_infinite_margin(binary):
+def test_an_estimator_without_weights_has_an_infinite_margin(binary):
     assert replace(binary, margins=np.empty(0)).margin == math.inf
     str(replace(binary, margins=np.empty(0), n_samples=0))  # nothing to divide by
 
 
-@pytest.mark.parametrize("machine", [SVR(), NuSVR()])
-def test_regression_speaks_of_squared_errors(machine):
-    machine.fit(X, VALUES)
-    report = machine.report_
-    error = math.sqrt(np.mean((machine.predict(X) - VALUES) ** 2))
+@pytest.mark.parametrize("estimator", [SVR(), NuSVR()])
+def test_regression_speaks_of_squared_errors(estimator):
+    estimator.fit(X, VALUES)
+    report = estimator.report_
+    error = math.sqrt(np.mean((estimator.predict(X) - VALUES) ** 2))
     assert report.training_error == pytest.approx(error, rel=1e-6)
     assert value(report, "root mean squared training error") == f"{error:.4g}"
     assert "%" not in value(report, "root mean squared training error")
 
 
 def test_one_class_speaks_of_points_outside():
-    machine = OneClassSVM(nu=0.2).fit(X)
-    assert value(machine.report_, "training points outside") == f"{machine.report_.training_error:.2%}"
-    assert value(machine.report_, "parameters") == "nu = 0.2"
+    estimator = OneClassSVM(nu=0.2).fit(X)
+    assert value(estimator.report_, "training points outside") == f"{estimator.report_.training_error:.2%}"
+    assert value(estimator.report_, "parameters") == "nu = 0.2"
 
 
 def test_classification_error_is_a_share():
-    machine = NuSVC(nu=0.4).fit(X, Y)
-    assert machine.report_.training_error == pytest.approx(1 - machine.score(X, Y))
+    estimator = NuSVC(nu=0.4).fit(X, Y)
+    assert estimator.report_.training_error == pytest.approx(1 - estimator.score(X, Y))
 
 
 def test_an_indefinite_kernel_proves_nothing():
@@ -179,12 +179,12 @@ def test_hard_margin_is_named():
 
 
 def test_a_fit_that_was_stopped_says_so():
-    machine = SVC(max_iter=2, C=100.0, tol=1e-9)
+    estimator = SVC(max_iter=2, C=100.0, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match="iteration limit"):
-        machine.fit(X, Y)
-    assert machine.report_.status is Status.MAX_ITER
-    assert not machine.report_.converged
-    assert value(machine.report_, "status") == Status.MAX_ITER.value
+        estimator.fit(X, Y)
+    assert estimator.report_.status is Status.MAX_ITER
+    assert not estimator.report_.converged
+    assert value(estimator.report_, "status") == Status.MAX_ITER.value
 
 
 def test_large_numbers_are_grouped(binary):
@@ -221,7 +221,7 @@ def test_combine_of_nothing_is_zero():
     assert set(combine([]).values()) == {0.0}
 
 
-def test_combine_of_an_infeasible_machine_is_infinite():
+def test_combine_of_an_infeasible_estimator_is_infinite():
     both = combine([certificate(primal=math.inf, dual=1.0), certificate(primal=1.0, dual=1.0)])
     assert both["primal_objective"] == both["relative_gap"] == math.inf
 

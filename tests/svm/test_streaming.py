@@ -41,40 +41,40 @@ def cut(size, *arrays):
     return [tuple(a[s : s + size] for a in arrays) for s in range(0, arrays[0].shape[0], size)]
 
 
-def replayed(machine, X, y, epochs, weight=None, **options):
+def replayed(trained, X, y, epochs, weight=None, **options):
     """Partial fits of one stream, replayed in a new order each time."""
     rng = np.random.default_rng(0)
     for _ in range(epochs):
         order = rng.permutation(len(y))
-        machine.partial_fit(X[order], y[order], sample_weight=None if weight is None else weight[order], **options)
-    return machine
+        trained.partial_fit(X[order], y[order], sample_weight=None if weight is None else weight[order], **options)
+    return trained
 
 
-def objectives(machine, X, y, weight=None, class_weight=None):
-    """The objective of each machine, from its definition."""
+def objectives(trained, X, y, weight=None, class_weight=None):
+    """The objective of each model, from its definition."""
     weight = np.ones(len(y)) if weight is None else weight
-    classes, found = machine.classes_, []
+    classes, found = trained.classes_, []
     factor = np.ones(len(classes)) if class_weight is None else class_weight
     codes = np.searchsorted(classes, y)
-    for m, (w, b) in enumerate(zip(machine.coef_, machine.intercept_, strict=True)):
+    for m, (w, b) in enumerate(zip(trained.coef_, trained.intercept_, strict=True)):
         own = codes == (1 if len(classes) == 2 else m)
         slack = np.maximum(0, 1 - np.where(own, 1.0, -1.0) * (X @ w + b))
-        price = machine.C * weight * (factor[codes] if len(classes) == 2 else np.where(own, factor[m], 1.0))
-        penalised = machine.fit_intercept and machine.intercept_scaling is not None
-        square = w @ w + ((b / machine.intercept_scaling) ** 2 if penalised else 0.0)
-        found.append(0.5 * square + price @ (slack if machine.loss == "hinge" else slack**2))
+        price = trained.C * weight * (factor[codes] if len(classes) == 2 else np.where(own, factor[m], 1.0))
+        penalised = trained.fit_intercept and trained.intercept_scaling is not None
+        square = w @ w + ((b / trained.intercept_scaling) ** 2 if penalised else 0.0)
+        found.append(0.5 * square + price @ (slack if trained.loss == "hinge" else slack**2))
     return np.array(found)
 
 
-def state(machine):
+def state(trained):
     """All there is in an estimator, bit for bit."""
-    return {name: pickle.dumps(value) for name, value in vars(machine).items()}
+    return {name: pickle.dumps(value) for name, value in vars(trained).items()}
 
 
 def oracle(X, codes, weights, k, *, C, squared, intercept, scaling, factor, balanced, size):
     """The mathematics of the module, row by row with whole vectors: all averages and norms are formed as written."""
-    machines = [1] if k == 2 else list(range(k))
-    w, b = np.zeros((len(machines), X.shape[1])), np.zeros(len(machines))
+    positive_classes = [1] if k == 2 else list(range(k))
+    w, b = np.zeros((len(positive_classes), X.shape[1])), np.zeros(len(positive_classes))
     iterates, logs, entries, met, t, total, prices = [], [], [], np.zeros(k), 0, 0.0, 0.0
     for x, code, weight in zip(X, codes, weights, strict=True):
         if weight == 0:
@@ -98,7 +98,7 @@ def oracle(X, codes, weights, k, *, C, squared, intercept, scaling, factor, bala
         reach = eta * (x @ x) + eta_b * kappa
         w = w / (1 + eta * lam)
         b = b / (1 + eta * lam) if intercept == "penalised" else b
-        for m, c in enumerate(machines):
+        for m, c in enumerate(positive_classes):
             sign = 1.0 if code == c else -1.0
             if intercept == "free" and t == 1:
                 b[m] = sign
@@ -273,7 +273,7 @@ def test_replays_come_near_the_solution(loss, options, n_classes, C):
     assert (objectives(often, X, y) < 1.01 * best).all()
 
 
-def test_without_a_size_the_goal_is_the_machine_of_all_rows_so_far():
+def test_without_a_size_the_goal_is_the_model_of_all_rows_so_far():
     X, y = clouds(2, n=300)
     model = replayed(LinearSVC(C=3e-5), X, y, 100)
     goal = LinearSVC(C=3e-5 * 100, tol=1e-7).fit(X, y)
@@ -792,7 +792,7 @@ def test_estimator_keeps_scikit_learns_contract(estimator, check):
 
 
 @pytest.mark.parametrize("options", [{"multi_class": "crammer_singer"}, {"penalty": "l1"}])
-def test_machines_that_know_no_streams(options):
+def test_models_that_know_no_streams(options):
     X, y = clouds(2)
     model = LinearSVC(**options)
     assert not hasattr(model, "partial_fit")

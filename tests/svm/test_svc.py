@@ -28,6 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from maxmargin import SVC, FitReport, InseparableError, NuSVC
 from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial
 from maxmargin.solvers import CrammerSinger
+from reference.fitted_models import kernel_matrix
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 KERNELS = [
@@ -68,22 +69,8 @@ def random_problem(seed):
     return X, y, weights, parameters
 
 
-def kernel_matrix(model, X):
-    """K of the training points from the definition, with the gamma that scikit-learn resolved."""
-    X = np.asarray(X.todense() if sp.issparse(X) else X, np.float64)
-    P = X @ X.T
-    if model.kernel == "linear":
-        return P
-    if model.kernel == "poly":
-        return (model._gamma * P + model.coef0) ** model.degree
-    if model.kernel == "sigmoid":
-        return np.tanh(model._gamma * P + model.coef0)
-    square = np.einsum("ij,ij->i", X, X)
-    return np.exp(-model._gamma * np.maximum(0.0, square[:, None] + square - 2 * P))
-
-
 def pair_coefficients(model, n):
-    """The coefficients of each one-vs-one machine over the n training rows, read from LIBSVM's layout."""
+    """The coefficients of each one-vs-one model over the n training rows, read from LIBSVM's layout."""
     dual = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
     ends = np.cumsum(model.n_support_)
     of = [slice(end - count, end) for end, count in zip(ends, model.n_support_, strict=True)]
@@ -96,7 +83,7 @@ def pair_coefficients(model, n):
 
 
 def dual_objective(model, K):
-    """Sum over the machines of sum alpha - 1/2 alpha' Q alpha."""
+    """Sum over the models of sum alpha - 1/2 alpha' Q alpha."""
     return sum(np.abs(c).sum() - 0.5 * c @ K @ c for c in pair_coefficients(model, len(K)))
 
 
@@ -516,7 +503,7 @@ def test_without_warm_start_a_second_fit_forgets_the_first():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_one_vs_rest_is_a_machine_for_each_class(n_classes):
+def test_one_vs_rest_is_an_estimator_for_each_class(n_classes):
     X, y = blobs(n_classes, n=75, seed=4)
     ours = SVC(multiclass="ovr", tol=1e-6, gamma=0.2, C=5).fit(X, y)
     theirs = OneVsRestClassifier(sklearn.svm.SVC(tol=1e-6, gamma=0.2, C=5)).fit(X, y)
@@ -528,7 +515,7 @@ def test_one_vs_rest_is_a_machine_for_each_class(n_classes):
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
-def test_the_joint_machine_is_crammer_and_singers(n_classes, C):
+def test_the_joint_estimator_is_crammer_and_singers(n_classes, C):
     X, y = blobs(n_classes, n=40, d=4, seed=n_classes)
     weights = np.linspace(0.5, 2.0, len(y))
     ours = SVC(kernel="linear", multiclass="crammer_singer", C=C, tol=1e-7).fit(X, y, weights)
@@ -553,7 +540,7 @@ def test_the_joint_machine_is_crammer_and_singers(n_classes, C):
     np.testing.assert_allclose(ours.decision_function(X), expected, atol=1e-3 * np.abs(expected).max())
 
 
-def test_the_joint_machine_with_a_hard_margin_separates_with_the_least_norm():
+def test_the_joint_estimator_with_a_hard_margin_separates_with_the_least_norm():
     X, y = make_blobs(n_samples=24, centers=[[4, 0], [-4, 3], [0, -5]], cluster_std=0.7, random_state=0)
     model = SVC(kernel="linear", multiclass="crammer_singer", C=math.inf, tol=1e-8).fit(X, y)
     W = model.dual_coef_ @ model.support_vectors_
@@ -575,19 +562,19 @@ def test_the_joint_machine_with_a_hard_margin_separates_with_the_least_norm():
 @pytest.mark.parametrize("solver", ["auto", "smo", "coordinate_descent"])
 @pytest.mark.parametrize("size", [1e-6, 1e-3, 1e-2, 1.0])
 def test_a_hard_margin_with_an_indefinite_kernel_ends(solver, size):
-    """The dual may have no maximum there: a finite machine or an error, and no overflow on the way."""
+    """The dual may have no maximum there: a finite model or an error, and no overflow on the way."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X, E = rng.standard_normal((60, 3)), size * rng.standard_normal((60, 60))
         K = np.exp(-((X[:, None] - X) ** 2).sum(axis=-1)) + E + E.T
         y = np.where(rng.random(60) > 0.5, 1, -1)
-        machine = SVC(C=math.inf, kernel="precomputed", solver=solver, fit_intercept=solver != "coordinate_descent")
+        estimator = SVC(C=math.inf, kernel="precomputed", solver=solver, fit_intercept=solver != "coordinate_descent")
         with contextlib.suppress(InseparableError):
-            assert np.isfinite(machine.fit(K, y).decision_function(K)).all()
+            assert np.isfinite(estimator.fit(K, y).decision_function(K)).all()
 
 
 @pytest.mark.parametrize("scheme", ["ovo", "ovr"])
-def test_machines_side_by_side_do_not_disturb_each_other(scheme):
+def test_estimators_side_by_side_do_not_disturb_each_other(scheme):
     """More rows than are solved whole, many problems, and any number of threads: the same bits."""
     X, y = load_digits(return_X_y=True)
     fits = [SVC(kernel="linear", C=0.01, multiclass=scheme, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 2, 3)]
@@ -603,12 +590,12 @@ def test_kernels_without_any_positive_value_end(n, solver):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for K in (-np.ones((n, n)), -np.eye(n), np.zeros((n, n))):
-            machine = SVC(kernel="precomputed", solver=solver).fit(K, y)
-            assert np.isfinite(machine.decision_function(K)).all()
-            assert np.abs(machine.dual_coef_).max(initial=0.0) <= 1.0
+            estimator = SVC(kernel="precomputed", solver=solver).fit(K, y)
+            assert np.isfinite(estimator.decision_function(K)).all()
+            assert np.abs(estimator.dual_coef_).max(initial=0.0) <= 1.0
 
 
-def test_the_joint_machine_converges_in_blocks(monkeypatch):
+def test_the_joint_estimator_converges_in_blocks(monkeypatch):
     """More rows than a block has, and overlapping classes: most of them become support vectors."""
     monkeypatch.setattr(CrammerSinger.__init__, "__defaults__", (24,))
     rng = np.random.default_rng(0)
@@ -834,7 +821,7 @@ def test_fitting_leaves_the_callers_data_and_parameters_alone():
 
 
 @pytest.mark.parametrize("solver", ["smo", "active_set", "qp_dual"])
-def test_a_solver_for_binary_problems_is_refused_for_the_joint_machine(solver):
+def test_a_solver_for_binary_problems_is_refused_for_the_joint_estimator(solver):
     with pytest.raises(ValueError, match="joint problem"):
         SVC(multiclass="crammer_singer", solver=solver).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
 
@@ -894,7 +881,7 @@ def test_the_history_leads_to_the_report(solver, n):
     assert np.all(history.gap[known] >= -1e-9 * size)
 
 
-def test_the_history_tells_machines_apart():
+def test_the_history_tells_estimators_apart():
     X, y = load_iris(return_X_y=True)
     model = SVC(solver="smo").fit(X, y)
     assert set(model.history_.problem) == {0, 1, 2}
@@ -912,7 +899,7 @@ def test_the_margin_of_nu_svc_is_that_of_its_weights():
     assert model.history_.margin[-1] == model.report_.margin
 
 
-def test_a_joint_machine_starts_where_its_rows_were():
+def test_a_joint_estimator_starts_where_its_rows_were():
     """One of 150 rows is moved: what the others learnt is kept, though all rows are sorted anew."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(150, 2)), rng.integers(0, 3, 150)

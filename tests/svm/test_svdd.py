@@ -50,7 +50,7 @@ def test_the_ball_is_that_of_the_quadratic_program(seed):
     "kernel", [{"kernel": "rbf"}, {"kernel": "laplacian"}, {"kernel": Normalized(Polynomial(2, coef0=1.0))}]
 )
 @pytest.mark.parametrize("nu", [0.05, 0.3, 0.9])
-def test_where_all_points_have_one_length_it_is_the_one_class_machine(kernel, nu):
+def test_where_all_points_have_one_length_it_is_the_one_class_estimator(kernel, nu):
     X = cloud(120)
     ball, halfspace = SVDD(nu=nu, tol=1e-8, **kernel).fit(X), OneClassSVM(nu=nu, tol=1e-8, **kernel).fit(X)
     total = nu * len(X)

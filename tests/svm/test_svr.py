@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVR, NuSVR
 from maxmargin.kernels import RBF
+from reference.fitted_models import coefficients, kernel_matrix
 
 KERNELS = [
     {"kernel": "linear"},
@@ -44,20 +45,6 @@ def random_problem(seed):
     elif seed % 3 == 2:
         X = X.astype(np.float32)
     return X, y, weights, parameters
-
-
-def kernel_matrix(model, X):
-    """K of the training points from the definition, with the gamma that scikit-learn resolved."""
-    X = np.asarray(X.todense() if sp.issparse(X) else X, np.float64)
-    if model.kernel == "rbf":
-        return np.exp(-model._gamma * ((X[:, None] - X) ** 2).sum(axis=2))
-    return X @ X.T if model.kernel == "linear" else (model._gamma * (X @ X.T) + model.coef0) ** model.degree
-
-
-def coefficients(model, n):
-    c = np.zeros(n)
-    c[model.support_] = (model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_).ravel()
-    return c
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -229,9 +229,9 @@ class Source:
                 "fewer rows"
             )
 
-    def _piece(self, file: Any, size: int = BLOCK_BYTES) -> bytes:
+    def _piece(self, file: Any, size: int | None = None) -> bytes:
         try:
-            return file.read(size)
+            return file.read(BLOCK_BYTES if size is None else size)
         except UNPACKING_ERRORS as error:
             raise self.error(f"cannot be unpacked, it is cut short or damaged: {error}") from error
         except UnicodeDecodeError as error:

@@ -44,7 +44,7 @@ from maxmargin.svm.models.multiclass import pairs
 from maxmargin.svm.models.terms import support_codes, support_coefficients
 
 JOIN_MIN_VECTORS, JOIN_MAX_VECTORS = 16, 128  # vectors that join at a time
-CANDIDATES_PER_VECTOR = 4  # times as many are looked at
+CANDIDATES_PER_VECTOR = 4  # times as many are evaluated
 SPANNED_SHARE = 1e-10  # a vector whose d_i / k_ii is below this lies in the span already
 SIZE_GROWTH = 1.3  # sizes at which the change is measured grow by this factor
 MEASURED_ROWS = 4000  # rows of X on which it is measured on the way; all of them at the end

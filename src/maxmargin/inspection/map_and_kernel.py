@@ -28,7 +28,7 @@ from maxmargin.runtime.text_report import TextReport
 from maxmargin.runtime.validation import Array, check_memory, check_points
 from maxmargin.svm import SVC
 
-RUNS = 3  # of each measurement of a Gram matrix; the fastest counts
+GRAM_REPEATS = 3  # of each measurement of a Gram matrix; the fastest counts
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def compare_map_and_kernel(
 def _fastest(work: Callable[[], Array]) -> tuple[float, Array]:
     """The least time of a few runs, and the result."""
     best = np.inf
-    for _ in range(RUNS):
+    for _ in range(GRAM_REPEATS):
         start = time.perf_counter()
         result = work()
         best = min(best, time.perf_counter() - start)

@@ -106,7 +106,7 @@ def margin_report(
     signs = np.where(codes == a, 1.0, -1.0)
     mixture = _mixture(estimator, a, b, values.shape[1])
     norm = _norm(estimator, X, values, mixture)
-    alpha = _alpha(estimator, X, codes, signs, a, b) if has_kernel else None
+    alpha = _alpha(estimator, X, codes, a, b) if has_kernel else None
     if tolerance is None:
         tolerance = _tolerance(estimator) if has_kernel else 1e-3
     part = np.flatnonzero(mixture)  # the value of a class without training rows is -inf
@@ -216,7 +216,7 @@ def _norm(estimator: Any, X: Points, values: Array, mixture: Array) -> float:
     return float(np.sqrt(max(0.0, square)))
 
 
-def _alpha(estimator: Any, X: Points, codes: Array, signs: Array, a: int, b: int | None) -> Array | None:
+def _alpha(estimator: Any, X: Points, codes: Array, a: int, b: int | None) -> Array | None:
     """The multipliers of the training rows, if X and the labels are those of the training set."""
     support, vectors = estimator.support_, estimator.support_vectors_
     if X.shape[0] != estimator.shape_fit_[0]:

@@ -27,8 +27,8 @@ from maxmargin.inspection._functions import FittedFunctions, dense, dense_points
 from maxmargin.kernels import RBF, Linear
 from maxmargin.runtime.validation import Array, check_targets
 
-BISECTIONS = 40
-ROUNDING = 64 * np.finfo(float).eps  # of the sum of the sizes of f's terms: more than its rounding errors
+MAX_BISECTIONS = 40
+ROUNDING_SHARE = 64 * np.finfo(float).eps  # of the sum of the sizes of f's terms: more than its rounding errors
 
 
 @dataclass(frozen=True)
@@ -169,10 +169,10 @@ def radii(functions: FittedFunctions, X: Array, norm: float) -> Array:
     gamma, anchors = float(kernel.gamma), dense(functions.anchors)
     at_anchors = functions(anchors) - functions.intercept
     squares = np.maximum((functions.coefficients * at_anchors).sum(axis=0), 0.0)  # |w|^2 = c'Kc of each function
-    rounding = ROUNDING * (np.abs(functions.coefficients).sum(axis=0) + np.abs(functions.intercept))
+    rounding = ROUNDING_SHARE * (np.abs(functions.coefficients).sum(axis=0) + np.abs(functions.intercept))
     least = values - rounding
     with np.errstate(divide="ignore", invalid="ignore"):
-        part = np.where(least > 0, least**2 / (2.0 * squares * (1 + ROUNDING)), 0.0)
+        part = np.where(least > 0, least**2 / (2.0 * squares * (1 + ROUNDING_SHARE)), 0.0)
         rooted = np.sqrt(-np.log1p(-np.minimum(part, 1.0)) / gamma) if gamma > 0 else np.full_like(part, np.inf)
     in_space = np.where(least > 0, rooted, 0.0).min(axis=1) / (1.0 if norm == 2 else np.sqrt(X.shape[1]))
     found = np.empty(len(X))
@@ -203,11 +203,11 @@ def _ball(functions: FittedFunctions, apart: Array, gamma: float, rounding: Arra
     low, high = known, max(2.0 * known, 1e-6 * (lengths.max() + 1.0))
     if not positive(low):
         return known
-    for _ in range(BISECTIONS):  # until it is too large
+    for _ in range(MAX_BISECTIONS):  # until it is too large
         if not positive(high):
             break
         low, high = high, 2.0 * high
-    for _ in range(BISECTIONS):
+    for _ in range(MAX_BISECTIONS):
         middle = (low + high) / 2.0
         low, high = (middle, high) if positive(middle) else (low, middle)
     return low

@@ -5,7 +5,7 @@
     degree, gamma, coef0      where the kernel has them
     nr_class 3                two for models that do not classify
     total_sv 5
-    rho 0.1 -0.2 0.3          one a pair of classes
+    rho 0.1 -0.2 0.3          one per pair of classes
     label 1 2 3               in the order of the classes met first in training
     nr_sv 2 2 1
     SV

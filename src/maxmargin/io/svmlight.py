@@ -1,4 +1,4 @@
-"""Data in the svmlight format, as LIBSVM's tools use it: a line a point, with its target and its non-zero features.
+"""Data in the svmlight format, as LIBSVM's tools use it: one line per point, with its target and its non-zero features.
 
     3 qid:7 1:0.5 4:-2    # target, query (if any), index:value with rising indices, and a remark
 

@@ -33,7 +33,7 @@ from maxmargin.kernels.gram.operator import Gram
 from maxmargin.runtime.validation import Array, Points, check_flag, check_number, check_points
 from maxmargin.svm.kernel_input import check_square, gram_of, kernel_of, resolved, threads_for
 
-BLOCK_BYTES = 64e6  # relabellings held at a time
+RELABELLINGS_MAX_BYTES = 64e6  # relabellings held at a time
 MEDIAN_POINTS = 2000  # the median of distances is taken over no more points than this
 
 
@@ -221,7 +221,7 @@ def _statistics(gram: Gram, n_x: int, n_permutations: int, unbiased: bool, rng: 
     n_y = n - n_x
     r, diagonal = gram.product(every, np.ones(n)), gram.diagonal()
     total, trace = r.sum(), diagonal.sum()
-    step = max(16, int(BLOCK_BYTES // (8 * n)))
+    step = max(16, int(RELABELLINGS_MAX_BYTES // (8 * n)))
     values = np.empty(1 + n_permutations)
     for start in range(0, len(values), step):
         count = min(step, len(values) - start)

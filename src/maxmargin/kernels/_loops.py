@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels._arrays import as_float64
-from maxmargin.runtime.csr import csr_arrays
+from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.validation import Array, Points
 
 MANHATTAN, CHI_SQUARED, INTERSECTION = 0, 1, 2

@@ -11,7 +11,7 @@ sum_ij c_i c_j k(x_i, x_j) >= 0 for all points and all c; it is then an inner pr
 
     |k(x, z)| <= sqrt(k(x, x) k(z, z)),
 
-so that looking at the diagonal is enough to know that no value overflows.
+so that the diagonal is enough to know that no value overflows.
 """
 
 from __future__ import annotations

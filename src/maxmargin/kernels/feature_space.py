@@ -149,7 +149,7 @@ class Centered(Wrapper):
         return resolved
 
     def _sizes(self, X: Points) -> None:
-        return None  # the kernel inside was looked at, and centring adds nothing to its size
+        return None  # the kernel inside was checked, and centring adds nothing to its size
 
     def _means(self, A: Points) -> Array:
         """mu(x) of each row. Training points are looked up: an average costs as much as a row of K."""

@@ -77,7 +77,7 @@ class NystroemSVC(ClassifierMixin, LandmarkEstimator):
     class_weight: Any = None
 
     def _check_parameters(self) -> None:
-        check_number("C", self.C, above=0, remedy="A hard margin is the business of SVC(C=inf).")
+        check_number("C", self.C, above=0, remedy="For a hard margin use SVC(C=inf).")
         check_choice("loss", self.loss, HINGE_LOSSES)
         self._check_options()
 

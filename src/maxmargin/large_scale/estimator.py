@@ -273,7 +273,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
             status=solution.status,
             solver=SolverUsed(
                 f"newton, {solution.method}",
-                f"a {rank:,} x {rank:,} system a step" if exact else reason,
+                f"a {rank:,} x {rank:,} system per step" if exact else reason,
                 int(evaluations) + m**2,
             ),
             n_iter=solution.n_iter,
@@ -340,7 +340,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
         if self.kernel == "precomputed" and buffer.n != width:
             raise ValueError(
                 f"Precomputed matrix must be a square matrix. The batches have {buffer.n:,} rows and {width:,} columns "
-                "in all: hand in k(X, X) of the training points, some of its rows at a time."
+                "in all: give k(X, X) of the training points, some of its rows at a time."
             )
         count = "1 batch" if len(targets) == 1 else f"{len(targets):,} batches"
         return self._joined(targets), np.concatenate(weights), f"{origin}, {count}, {kept}"

@@ -150,7 +150,7 @@ class NystroemSVR(LandmarkRegressor):
     loss: str = "epsilon_insensitive"
 
     def _check_parameters(self) -> None:
-        check_number("C", self.C, above=0, remedy="A tube without exceptions is the business of SVR(C=inf).")
+        check_number("C", self.C, above=0, remedy="For a tube without exceptions use SVR(C=inf).")
         check_number("epsilon", self.epsilon, least=0)
         check_choice("loss", self.loss, TUBE_LOSSES)
         self._check_options()

@@ -10,8 +10,8 @@ Features are never computed: n m^2 operations would be most of the work. With B 
 
 A Newton step solves (Hessian) p = -gradient, by one of
 
-    exact    the matrix itself, for few columns: n m^2 operations a step and output
-    cg       conjugate gradients, one pass over K an iteration for all outputs, preconditioned by the Hessian of a
+    exact    the matrix itself, for few columns: n m^2 operations per step and output
+    cg       conjugate gradients, one pass over K per iteration for all outputs, preconditioned by the Hessian of a
              random sample of the rows (with squares it is Falkon: Rudi, Carratino & Rosasco 2017), or for linear
              models with many columns by the diagonal
 
@@ -49,13 +49,13 @@ FIRST_WIDTH = 4.0  # of the parabola, in units of the targets
 WIDTH_FACTOR = 0.5  # factor by which it gets narrower
 SETTLED_SHARE = 0.3  # share of the rounding's part of the gap that the rest must fall to before it does
 CG_MAX_STEPS = 100  # of conjugate gradients in a step
-FORCING = 0.1  # share of the gradient that a step may leave
-QUADRATIC_FORCING = 1e-3  # the same for squares, which one step would solve
+GRADIENT_SHARE = 0.1  # share of the gradient that a step may leave
+QUADRATIC_GRADIENT_SHARE = 1e-3  # the same for squares, which one step would solve
 MIN_WIDTH = 1e-13  # width of the parabola, in units of the targets
 ZERO_GAP = 1e-14  # relative gap of a start that leaves nothing to do
 ZERO_CURVATURE = 1e-13  # second derivatives, as a share of the weights, that count as zero
 MAX_STEPS_WITHOUT_PROGRESS = 6  # steps without progress: a smaller gap, or an objective that is smaller
-PROGRESS = 1e-9  # by this share
+PROGRESS_SHARE = 1e-9  # by this share
 DEFAULT_MAX_STEPS = 1000  # steps, if the user sets no limit
 
 
@@ -181,7 +181,7 @@ class RowNewton:
                 return ended
             gap = max(c.relative_gap for c in found)
             value = float(sums.smooth.sum()) + 0.5 * float((self.w**2).sum())
-            progressed = gap < 0.9 * smallest_gap or value < smallest_value - PROGRESS * abs(value)
+            progressed = gap < 0.9 * smallest_gap or value < smallest_value - PROGRESS_SHARE * abs(value)
             stalled_steps = 0 if progressed else stalled_steps + 1
             smallest_gap, smallest_value = min(smallest_gap, gap), min(smallest_value, value)
             if self._settled(oracle, sums, np.array([c.primal for c in found]), ~done, tol):
@@ -248,7 +248,7 @@ class RowNewton:
         if self.intercept:
             p[only] = x[r]
         oracle.direction(self._raw(P[:, only]), p[only], None if len(only) == len(self.b) else only)
-        t = self._length(oracle, P, p, np.einsum("ik,ik->k", gradient, P) + by_b * p, pending)
+        t = self._length(oracle, P, np.einsum("ik,ik->k", gradient, P) + by_b * p, pending)
         self.w, self.b = self.w + t * P, self.b + t * p
 
     def _direct(self, oracle: RowOracle, g: Array, only: Array) -> Array:
@@ -277,10 +277,14 @@ class RowNewton:
             self.usual_products = math.inf
         x, r = np.zeros_like(g), -g
         first = np.linalg.norm(g, axis=0)
-        goal = np.maximum((QUADRATIC_FORCING if self.loss.quadratic else FORCING) * first, np.sqrt(gap_goal))
+        goal = np.maximum(
+            (QUADRATIC_GRADIENT_SHARE if self.loss.quadratic else GRADIENT_SHARE) * first, np.sqrt(gap_goal)
+        )
         level = np.full(len(only), math.inf)
         if self.intercept:
-            level = np.maximum(np.maximum(FORCING * np.abs(g[-1]), FORCING**2 * first), gap_goal / self.scale)
+            level = np.maximum(
+                np.maximum(GRADIENT_SHARE * np.abs(g[-1]), GRADIENT_SHARE**2 * first), gap_goal / self.scale
+            )
         z = np.column_stack([M.solve(int(k), r[:, j]) for j, k in enumerate(only)])
         p, rz = z.copy(), np.einsum("ik,ik->k", r, z)
         active = np.arange(len(only))
@@ -320,7 +324,7 @@ class RowNewton:
             Hp[r] = total + self.damping[only] * by_b
         return Hp
 
-    def _length(self, oracle: RowOracle, P: Array, p: Array, slope: Array, pending: Array) -> Array:
+    def _length(self, oracle: RowOracle, P: Array, slope: Array, pending: Array) -> Array:
         """The best step along a direction, of each output: where the derivative of the objective, which grows, is 0."""
         square, inner = np.einsum("ik,ik->k", P, P), np.einsum("ik,ik->k", self.w, P)
         return best_steps(lambda t: oracle.along(t, self.loss)[1] + inner + t * square, slope, pending)

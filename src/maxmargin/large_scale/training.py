@@ -28,8 +28,8 @@ from maxmargin.problems.losses import Loss
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
 from maxmargin.runtime.validation import Array, Points, available_memory
+from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
-MERGE_MAX_ENTRIES = 2_000_000  # of X, up to which equal rows are merged, and sorted by content
 ERROR_ROWS = 500  # at which the kernel's error is estimated
 SINGLE_MAX_CONDITION = 1e5  # of the Hessian: beyond it single precision is not enough
 DOUBLE_CUT = 1e-13  # eigenvalues of K_mm that double precision can tell from zero, relative to the largest

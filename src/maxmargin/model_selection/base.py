@@ -31,7 +31,7 @@ from maxmargin.model_selection.store import Store
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
-from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.estimator import parameters, shared_parameters
 from maxmargin.runtime.interrupts import KEPT_MODEL, catching_anew, interrupt_pending
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import effective_threads
@@ -77,8 +77,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
 
     def _estimator(self) -> Any:
         """The estimator, with the parameters that are not searched."""
-        mine, theirs = self.get_params(deep=False), self._searched._get_param_names()
-        return self._searched(**{name: mine[name] for name in theirs if name in mine and name != "kernel"})
+        return self._searched(**shared_parameters(self, self._searched, without="kernel"))
 
     def _kernel(self) -> Kernel:
         several = isinstance(self.kernel, (list, tuple))
@@ -148,7 +147,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
                 resolved += self._resolved_all(X, points, share, more)
                 made += more
                 search.run(fresh, resolved, store)
-            self._publish(search, made, resolved)
+            self._publish(search, resolved)
             if self.refit and not interrupt_pending():  # after Ctrl-C there is no time for another fit
                 with catching_anew():
                     self._refit(given, y, sample_weight if learnt is weights else learnt, estimator, made, control)
@@ -245,7 +244,7 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
 
     # ------------------------------------------------------------ after the search
 
-    def _publish(self, search: Search, made: Sequence[Variant], resolved: Sequence[Kernel | str]) -> None:
+    def _publish(self, search: Search, resolved: Sequence[Kernel | str]) -> None:
         table, status = search.table, search.control.stop()
         if status is Status.DEADLINE and not search.cut:  # it was complete in time
             status = None

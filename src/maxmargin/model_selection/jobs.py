@@ -49,7 +49,7 @@ from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs
 MAX_VARIABLES_PER_CALL = 300_000_000  # variables touched between two checks of the clock: some hundredths of a second
 RAY_END_MIN_SHARE = 0.3  # of the ray: from there on its end is the better start
 MATRIX_MAX_ROWS = 2048  # of a solve's own matrix: it stays in the cache
-MAX_STEPS = 10_000_000  # for each problem, if the user sets no limit
+DEFAULT_MAX_STEPS = 10_000_000  # for each problem, if the user sets no limit
 OWN_MATRIX_MAX_ROWS = 4000  # rows up to which an estimator gets a matrix of its own, in double precision
 # Rounding of held kernel values, relative to tol, up to which they are used:
 ESTIMATOR_MAX_ROUNDING = 1e-4  # by an estimator's own fit
@@ -181,7 +181,7 @@ class PathJob(Job):
         M = self.setting.scratch.take("near", (wide, wide + 16), np.float32)
         W, held = np.empty(wide, np.int64), np.zeros(1, np.int64)
         a, f, last = np.zeros(n), np.zeros(n), math.nan
-        limit = self.estimator.max_iter if self.estimator.max_iter >= 0 else max(MAX_STEPS, 100 * n)
+        limit = self.estimator.max_iter if self.estimator.max_iter >= 0 else max(DEFAULT_MAX_STEPS, 100 * n)
         for c, (_, cell) in enumerate(self.cells):
             began = time.perf_counter()
             C = float(cell.hyperparameters["C"])

@@ -38,7 +38,7 @@ from maxmargin.runtime.validation import Array, Points
 BOX_MAX_COLUMNS = 8  # columns up to which the box is sampled
 REFERENCE_POINTS = 4096  # reference points
 MAX_SHIFT = 2.0  # largest t
-MASSES = np.linspace(0.9, 0.999, 100)
+REGION_MASSES = np.linspace(0.9, 0.999, 100)
 
 
 def reference_points(X: Points, weight: Array, random_state: Any = None) -> Points:
@@ -66,7 +66,7 @@ def volume(scores: Array, weight: Array, reference: Array) -> float:
     """The mean of MV(m), from the scores of the rows left out, their weights, and the scores of reference points."""
     order = np.argsort(-scores, kind="stable")
     mass = np.cumsum(weight[order]) / weight.sum()
-    at = np.searchsorted(mass, MASSES - 1e-12).clip(max=len(order) - 1)
+    at = np.searchsorted(mass, REGION_MASSES - 1e-12).clip(max=len(order) - 1)
     below = np.searchsorted(np.sort(reference), scores[order[at]], side="left")
     return float(1.0 - np.mean(below) / len(reference))
 

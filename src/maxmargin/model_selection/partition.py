@@ -17,14 +17,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.model_selection.results import ranks
 from maxmargin.runtime.control import Control, print_note
+from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.text_report import TextReport
 from maxmargin.runtime.threads import effective_threads, run_tiles
-from maxmargin.runtime.validation import Array, check_new_points, check_number, check_weights, warn
+from maxmargin.runtime.validation import Array, Points, check_new_points, check_number, check_weights, warn
 
 CELL_MIN_ROWS = 100  # fewer do not fill the folds of a search
 VARIANCE_MAX_ROWS = 2000  # of a node, by which its column is chosen
@@ -40,7 +41,7 @@ class Partition:
     after: Array
 
     @classmethod
-    def of(cls, X: Array, max_rows: int) -> tuple[Partition, list[Array]]:
+    def of(cls, X: Points, max_rows: int) -> tuple[Partition, list[Array]]:
         """Divide the rows of X; the tree, and the rows of each cell."""
         column: list[int] = []
         cut: list[float] = []
@@ -59,28 +60,38 @@ class Partition:
                 column.append(j)
                 cut.append(value)
                 after.append([0, 0])
-                above = X[rows, j] > value
+                above = _entries(X, rows, np.full(len(rows), j)) > value
                 waiting += [(rows[above], number, 1), (rows[~above], number, 0)]
             if parent >= 0:
                 after[parent][side] = number
         return cls(np.array(column, np.int64), np.array(cut), np.array(after, np.int64).reshape(-1, 2)), cells
 
-    def assign(self, X: Array) -> Array:
+    def assign(self, X: Points) -> Array:
         """The cell of each point."""
         node = np.full(X.shape[0], 0 if len(self.column) else ~0)
         inside = np.flatnonzero(node >= 0)
         while len(inside):
             at = node[inside]
-            node[inside] = self.after[at, (X[inside, self.column[at]] > self.cut[at]).astype(np.int64)]
+            above = _entries(X, inside, self.column[at]) > self.cut[at]
+            node[inside] = self.after[at, above.astype(np.int64)]
             inside = inside[node[inside] >= 0]
         return ~node
 
 
-def _median_cut(X: Array, rows: Array) -> tuple[int, float] | None:
+def _entries(X: Points, rows: Array, columns: Array) -> Array:
+    """Entries of dense or CSR points, one per row and column given."""
+    return np.asarray(X[rows, columns]).reshape(-1)
+
+
+def _median_cut(X: Points, rows: Array) -> tuple[int, float] | None:
     """The column in which the rows vary most and its median, such that both sides have rows; None if all are equal."""
     sample = X[rows[:: max(1, len(rows) // VARIANCE_MAX_ROWS)]].astype(np.float64)
-    for j in np.argsort(-sample.var(axis=0), kind="stable"):
-        values = X[rows, j]
+    if sp.issparse(sample):
+        variances = np.asarray(sample.multiply(sample).mean(axis=0) - np.square(sample.mean(axis=0))).ravel()
+    else:
+        variances = sample.var(axis=0)
+    for j in np.argsort(-variances, kind="stable"):
+        values = _entries(X, rows, np.full(len(rows), j))
         middle = float(np.median(values))
         if (values > middle).any():
             return int(j), middle
@@ -90,32 +101,33 @@ def _median_cut(X: Array, rows: Array) -> tuple[int, float] | None:
     return None
 
 
-class ConstantModel:
-    """The model of a cell whose rows all have one label."""
-
-    def __init__(self, label: Any) -> None:
-        self.label = label
-
-    def predict(self, X: Array) -> Array:
-        return np.full(X.shape[0], self.label)
-
-
-class CellClassifier(ClassifierMixin, TextReport, BaseEstimator):
+class CellClassifier(ClassifierMixin, TextReport, Estimator):
     """The models of all cells as one classifier, which is fitted when it is made; it prints what it is.
 
-    Parameters
+    Attributes
     ----------
-    partition : Partition
-    models : list
-        The model of each cell.
-    cell_sizes : array of int
+    models_ : list
+        The model of each cell; None for a cell whose rows all have one label, and for one that was not searched.
+    cell_sizes_ : array of int
         Training rows of each cell.
     classes_ : array
         Labels.
     """
 
-    def __init__(self, partition: Partition, models: Sequence[Any], cell_sizes: Array, classes_: Array) -> None:
-        self.partition, self.models, self.cell_sizes, self.classes_ = partition, models, cell_sizes, classes_
+    models_: Sequence[Any]
+    cell_sizes_: Array
+    classes_: Array
+    _partition: Partition
+    _constant: Array  # the code of each cell's most frequent class
+
+    @classmethod
+    def of(
+        cls, partition: Partition, models: Sequence[Any], cell_sizes: Array, classes: Array, constant: Array
+    ) -> CellClassifier:
+        made = cls()
+        made.models_, made.cell_sizes_, made.classes_ = list(models), cell_sizes, classes
+        made._partition, made._constant = partition, constant
+        return made
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Refused: a search makes it."""
@@ -123,10 +135,11 @@ class CellClassifier(ClassifierMixin, TextReport, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """Labels of points, each by the model of its cell."""
-        X = self._new_points(X)
+        X = check_new_points(self, X)
         labels = np.empty(X.shape[0], self.classes_.dtype)
-        for points, model in self._visited(X):
-            labels[points] = model.predict(X[points])
+        for points, k in self._visited(X):
+            model = self.models_[k]
+            labels[points] = self.classes_[self._constant[k]] if model is None else model.predict(X[points])
         return labels
 
     def decision_function(self, X: Any) -> Array:
@@ -136,36 +149,36 @@ class CellClassifier(ClassifierMixin, TextReport, BaseEstimator):
                 f"cells: decision values of {len(self.classes_)} classes are those of each cell's own classes, and not "
                 "comparable. Use predict, or a search without cells."
             )
-        X = self._new_points(X)
+        X = check_new_points(self, X)
         values = np.empty(X.shape[0])
-        for points, model in self._visited(X):
-            constant = isinstance(model, ConstantModel)
-            signs = np.where(model.predict(X[points]) == self.classes_[1], 1.0, -1.0) if constant else None
-            values[points] = model.decision_function(X[points]) if signs is None else signs
+        for points, k in self._visited(X):
+            model = self.models_[k]
+            values[points] = 2.0 * self._constant[k] - 1.0 if model is None else model.decision_function(X[points])
         return values
 
-    def _new_points(self, X: Any) -> Array:
-        X = check_new_points(self, X)
-        return X.toarray() if sp.issparse(X) else X
-
-    def _visited(self, X: Array) -> list[tuple[Array, Any]]:
-        """The cells that have points of X: which, and the model."""
-        cells = self.partition.assign(X)
+    def _visited(self, X: Points) -> list[tuple[Array, int]]:
+        """The points of X in each cell that has some, and the cell."""
+        cells = self._partition.assign(X)
         order = np.argsort(cells, kind="stable")
         runs = np.split(order, np.flatnonzero(np.diff(cells[order])) + 1)
-        return [(points, self.models[cells[points[0]]]) for points in runs if len(points)]
+        return [(points, int(cells[points[0]])) for points in runs if len(points)]
 
     def _lines(self) -> list[tuple[str, str]]:
-        fitted = [model for model in self.models if not isinstance(model, ConstantModel)]
+        fitted = [model for model in self.models_ if model is not None]
         support = sum(len(model.support_) for model in fitted)
         worst = max((model.report_.kkt_violation for model in fitted), default=0.0)
         return [
-            ("model", f"SVC in {len(self.models):,} cells of at most {self.cell_sizes.max():,} rows"),
+            ("model", f"SVC in {len(self.models_):,} cells of at most {self.cell_sizes_.max():,} rows"),
             ("approximate", "each cell has its own model; there is no certificate of the whole"),
-            ("cells of one class", f"{len(self.models) - len(fitted):,}"),
+            ("cells of one class", f"{len(self.models_) - len(fitted):,}"),
             ("support vectors", f"{support:,}"),
             ("largest KKT violation", f"{worst:.2e}, of the problem of a cell"),
         ]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def search_in_cells(search: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
@@ -176,8 +189,8 @@ def search_in_cells(search: Any, X: Any, y: Any, sample_weight: Any, groups: Any
     if search._is_precomputed():
         raise ValueError("cells divides input space, and kernel='precomputed' has no points: give cells=None.")
     X, y, codes = search._read(X, y)
-    if sp.issparse(X) or X.ndim != 2:
-        raise ValueError("cells divides dense points: give cells=None, or an array.")
+    if X.ndim != 2:
+        raise ValueError("cells divides points with columns, and these are objects: give cells=None.")
     weights = check_weights(sample_weight, X.shape[0])
     control, threads = Control.of_deadline(search), effective_threads(search.n_jobs)
     partition, cells = Partition.of(X, int(search.cells))
@@ -206,10 +219,9 @@ def search_in_cells(search: Any, X: Any, y: Any, sample_weight: Any, groups: Any
     _publish(search, control, cells, found)
     if search.refit:
         counts = [np.bincount(codes[rows], weights[rows], len(search.classes_)) for rows in cells]
-        constants = [ConstantModel(search.classes_[int(np.argmax(count))]) for count in counts]
-        models = [c if own is None else own.best_estimator_ for own, c in zip(found, constants, strict=True)]
-        sizes = np.array([len(rows) for rows in cells])
-        search.best_estimator_ = CellClassifier(partition, models, sizes, search.classes_)
+        models = [None if own is None else own.best_estimator_ for own in found]
+        sizes, constant = np.array([len(rows) for rows in cells]), np.argmax(counts, axis=1)
+        search.best_estimator_ = CellClassifier.of(partition, models, sizes, search.classes_, constant)
         for name in ("n_features_in_", "feature_names_in_"):
             if name in vars(search):
                 setattr(search.best_estimator_, name, vars(search)[name])

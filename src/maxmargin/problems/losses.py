@@ -15,8 +15,8 @@ The coefficient of the row in w = sum_i beta_i x_i is beta = d loss / d r. The c
 
     loss*(beta) = epsilon |beta| + rho beta^2 / 2   for  -l <= beta <= u,   else infinite
 
-with rho = 0; a squared loss has rho = 1 / 2c and, on a side that has weight, no bound. An infinite weight forbids
-residuals on its side: the hard margin.
+with rho = 0; a squared loss has rho = 1 / 2c and, on a side that has weight, no bound. rho is one number per row: a
+side of a squared loss has the weight c, or none. An infinite weight forbids residuals on its side: the hard margin.
 """
 
 from __future__ import annotations
@@ -116,14 +116,6 @@ class Loss(abc.ABC):
             return 2.0 * (above * up - below * down)
         return np.where(up > 0, above, 0.0) - np.where(down > 0, below, 0.0)
 
-    def second_derivative(self, y: Array, f: Array, weight: Array) -> Array:
-        """The generalised second derivative with respect to f; zero for losses that are piecewise linear."""
-        if not self.squared:
-            return np.zeros(len(y))
-        above, below = self.sides(y, weight)
-        at = np.where(y - f > self.epsilon, above, np.where(f - y > self.epsilon, below, 0.0))
-        return 2.0 * np.where((y == f) & (self.epsilon == 0), np.minimum(above, below), at)
-
     def ridge(self, weight: Array) -> Array:
         """rho of the conjugate."""
         if not self.squared:
@@ -137,12 +129,6 @@ class Loss(abc.ABC):
         if self.squared:
             above, below = np.where(above > 0, math.inf, 0.0), np.where(below > 0, math.inf, 0.0)
         return -below, above
-
-    def conjugate(self, beta: Array, y: Array, weight: Array) -> Array:
-        """loss*(beta) of every row; infinite outside the box."""
-        lower, upper = self.box(y, weight)
-        inside = self.epsilon * np.abs(beta) + 0.5 * self.ridge(weight) * beta**2
-        return np.where((beta >= lower) & (beta <= upper), inside, math.inf)
 
     def best_intercept(self, r: Array, y: Array, weight: Array, total: float = 0.0) -> float:
         """The b that minimises  total b + sum_i loss_i(r_i - b), r being the targets minus the values without b.

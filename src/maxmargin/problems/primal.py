@@ -31,8 +31,6 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.losses import Hinge, Loss, Pinball, Survey, make_loss
 from maxmargin.runtime.validation import Array, Points
 
-INTERCEPTS = ("free", "penalised", "none")
-
 
 @dataclass(frozen=True)
 class PrimalProblem:

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
-from maxmargin.runtime.csr import csr_arrays
+from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.validation import Array, Points
 
 MIXING_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads the bits of a target over a hash
@@ -95,16 +95,6 @@ class CanonicalRows:
         return share
 
 
-def _equal_to_previous(X: Points, order: Array) -> Array:
-    """Whether row order[t] has the content of row order[t - 1], for those t where it is worth asking."""
-    A, B = X[order[1:]], X[order[:-1]]
-    if sp.issparse(X):
-        return np.asarray((A != B).sum(axis=1)).ravel() == 0
-    if X.dtype == object:
-        return np.array([a == b for a, b in zip(A, B, strict=True)], dtype=bool)
-    return np.asarray((A == B).all(axis=1))
-
-
 def _merged_rows(X: Points, target: Array, weights: Array) -> CanonicalRows:
     """Rows of numbers: hashed, sorted and compared in one compiled call."""
     n = len(weights)
@@ -136,12 +126,10 @@ def canonical_rows(X: Points, target: Array, weights: Array, *, merge: bool = Tr
         member_of[used] = np.arange(len(used))
         return CanonicalRows(used, member_of, weights[used], used.astype(np.uint64))
     order = used[np.lexsort((weights[used], target[used], key[used]))]  # sums of weights have one order, too
-    # A candidate repeats both key and target; only then are the rows themselves compared.
+    # A candidate repeats both key and target; only then are the objects themselves compared.
     repeats = np.flatnonzero((key[order[1:]] == key[order[:-1]]) & (target[order[1:]] == target[order[:-1]])) + 1
     starts = np.ones(len(order), bool)
-    if len(repeats):
-        pairs = np.column_stack((repeats - 1, repeats)).ravel()
-        starts[repeats] = ~_equal_to_previous(X, order[pairs])[::2]
+    starts[repeats] = [X[order[t]] != X[order[t - 1]] for t in repeats]
     group = np.cumsum(starts) - 1
     member_of[order] = group
     weight = np.bincount(group, weights=weights[order])

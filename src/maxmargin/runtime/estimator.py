@@ -123,6 +123,12 @@ class Estimator(BaseEstimator):
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
 
+def shared_parameters(estimator: BaseEstimator, kind: type[BaseEstimator], *, without: str) -> dict[str, Any]:
+    """The parameters of ``estimator`` that the class ``kind`` has under the same names, one of them left out."""
+    known = set(kind._get_param_names()) - {without}
+    return {name: value for name, value in estimator.get_params(deep=False).items() if name in known}
+
+
 def _explaining(init: Callable[..., None]) -> Callable[..., None]:
     """A constructor whose TypeError about its arguments says what to write instead."""
 

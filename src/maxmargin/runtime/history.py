@@ -18,7 +18,7 @@ from maxmargin.runtime.validation import Array
 PRINTED_RECORDS = 3  # at either end of a printed history: what a terminal shows without scrolling
 
 FULL_RECORDS = 256  # every epoch of an ordinary run; a record takes some 200 bytes
-GROWTH = 1.05  # neighbouring records of a curve are then less than a pixel apart on a logarithmic axis
+RECORD_SPACING = 1.05  # neighbouring records of a curve are then less than a pixel apart on a logarithmic axis
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class ThinnedList(list[T]):
     the last.
 
     The first ``FULL_RECORDS`` are all kept. After that a record is kept each time their number has grown by the factor
-    ``GROWTH``, so that t records leave FULL_RECORDS + log(t / FULL_RECORDS) / log(GROWTH): 520 of 10^8.
+    ``RECORD_SPACING``, so that t records leave FULL_RECORDS + log(t / FULL_RECORDS) / log(RECORD_SPACING): 520 of 10^8.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class ThinnedList(list[T]):
         t = self.appended
         self.provisional = t < self.due
         if not self.provisional:
-            self.due = t + 1 if t < FULL_RECORDS else int(t * GROWTH)
+            self.due = t + 1 if t < FULL_RECORDS else int(t * RECORD_SPACING)
         self.appended = t + 1
 
     def __reduce__(self) -> Any:  # a copy must not be made by append

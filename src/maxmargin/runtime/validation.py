@@ -25,8 +25,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from maxmargin.runtime.arrays import as_numpy, exact_single
-from maxmargin.runtime.csr import canonical_csr, check_indices
+from maxmargin.runtime.arrays import as_numpy, canonical_csr, check_indices, exact_single
 from maxmargin.runtime.diagnosis import check_columns, explained, is_missing, unsortable_labels, without_dates
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -52,7 +51,7 @@ SYNONYMS = {
 
 
 def check_points(X: Any, name: str = "X") -> Points:
-    """Points outside an estimator: array-like, pandas, polars or sparse, one row a point."""
+    """Points outside an estimator: array-like, pandas, polars or sparse, one row per point."""
     X = exact_single(as_numpy(X))
     check_indices(X)
     try:

@@ -34,9 +34,9 @@ from maxmargin.solvers.run import UNLIMITED_ITERATIONS, LinearSolution, Run, Sta
 FREE_STEP_FIRST_EPOCH = 20  # epochs before conjugate gradients help
 SMALL_CLASSIFIER_FIRST_EPOCH = 500  # before that they may stand in the way of b_0. From there it is every epoch's turn
 FULL_HISTORY_MAX_ENTRIES = 50_000  # of X: beyond, the history has few lines, for each costs as much as an epoch
-PROMISING = 1.4  # times the tolerance is an estimated gap worth computing: it is an epoch old, the gap is less
-REST = 0.01  # pulls within this part of the first count as rest: if all rows rest, a tenth of it is asked for
-ROUNDING = 1e-14  # part of the first pull below which there is only rounding
+GAP_CHECK_FACTOR = 1.4  # times the tolerance is an estimated gap worth computing: it is an epoch old, the gap is less
+REST_SHARE = 0.01  # pulls within this part of the first count as rest: if all rows rest, a tenth of it is asked for
+ROUNDING_SHARE = 1e-14  # part of the first pull below which there is only rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class CoordinateDescent(BlockSolver, LinearSolver):
         state, small = descent.state, descent.entries < FULL_HISTORY_MAX_ENTRIES
         limit = control.max_iter if control.max_iter >= 0 else UNLIMITED_ITERATIONS
         late = SMALL_CLASSIFIER_FIRST_EPOCH
-        unit, goal, promising = 0.0, REST, PROMISING * tol  # unit: the largest pull of the first epoch
+        unit, goal, promising = 0.0, REST_SHARE, GAP_CHECK_FACTOR * tol  # unit: the largest pull of the first epoch
         epoch, evaluated, due = 0, -1, 0
         turn = late if small and run.problem.loss.classifies else FREE_STEP_FIRST_EPOCH
         turn = turn if self.free_steps else limit + 1
@@ -122,7 +122,7 @@ class CoordinateDescent(BlockSolver, LinearSolver):
                 if evaluated < epoch and (small or epoch > 0):
                     status, evaluated = descent.evaluate(run, epoch), epoch
                 due = epoch + max(1, epoch // 5) if small else max(6, 3 * epoch)
-            status = status or run.stop(epoch) or (Status.STALLED if goal < ROUNDING else None)
+            status = status or run.stop(epoch) or (Status.STALLED if goal < ROUNDING_SHARE else None)
             if status is not None:
                 return epoch, evaluated, status
             epoch += descent.sweep(min(due, limit, turn) - epoch, promising, goal * unit, self.shrinking, control)

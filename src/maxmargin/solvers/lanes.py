@@ -31,13 +31,13 @@ from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
-PENALTY = 0.2  # rho of a free intercept, in units of a typical |x_i|^2
+INTERCEPT_RHO = 0.2  # rho of a free intercept, in units of a typical |x_i|^2
 LINE_BYTES = 64  # a cache line
 CALL_MAX_ENTRIES = 1_000_000  # of X that one call reads for all lanes: some hundredths of a second
 FIRST_EVALUATION_EPOCH = 5
 QUIET_VISITS = 3  # without gain after which a row is passed over,
 REVISIT_PERIOD = 8  # but for every so many epochs
-SAFETY = 0.9  # of the tolerance is what has to be reached here, for the certificate to find the same
+TOL_SHARE = 0.9  # of the tolerance is what has to be reached here, for the certificate to find the same
 NO_PROGRESS_MAX_EVALUATIONS = 6  # evaluations without a better gap before the method gives up
 LEFT_SHARE, LEFT_EPOCH = 0.15, 30  # of the problems that are not worth more epochs after so many of them
 
@@ -71,7 +71,7 @@ class _Group:
         self.awake: Array = np.zeros(L, dtype)
         self.own[: self.count], self.awake[: self.count] = own, 1.0
         typical = float(np.median(squares)) or float(squares.mean())
-        self.rho = {"none": 0.0, "penalised": first.scaling**2}.get(first.intercept, PENALTY * typical)
+        self.rho = {"none": 0.0, "penalised": first.scaling**2}.get(first.intercept, INTERCEPT_RHO * typical)
         self.W: Array = np.zeros((d, L), dtype)
         self.A: Array = np.zeros((n, L), dtype)
         self.values: Array = np.zeros((n, L), dtype)
@@ -127,7 +127,7 @@ class _Group:
             gap = (primal - dual) / max(abs(primal), 1e-300)
             self.runs[l].note(self.epoch, math.sqrt(squares), primal, dual, support)
             control.report(self.epoch, gap, support, primal=primal, dual=dual, norm=math.sqrt(squares))
-            self.awake[l] = gap > SAFETY * tol
+            self.awake[l] = gap > TOL_SHARE * tol
             worst = max(worst, gap)
             if control.stop() is not None:
                 return math.inf

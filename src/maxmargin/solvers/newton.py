@@ -38,8 +38,8 @@ from maxmargin.solvers.run import LinearSolution, Run, Start, own_intercept
 # some epochs of coordinate descent find a better one.
 FAR_STEPS, FAR_GAP, FAR_EPOCHS, FAR_MAX_ENTRIES = 2, 0.1, 3, 2_000_000
 SEARCH_MAX_STEPS = 60  # along one direction
-ANEW_SHARE = 0.5  # of the rows of S: if more have changed, X'Theta X is formed anew
-ROUNDING = 1e-15  # of the Hessian, relative to its diagonal
+REFORM_MIN_SHARE = 0.5  # of the rows of S: if more have changed, X'Theta X is formed anew
+HESSIAN_RIDGE = 1e-15  # of the Hessian, relative to its diagonal
 NO_PROGRESS_MAX_STEPS = 5  # steps without a lower objective before the method gives up
 
 
@@ -70,7 +70,7 @@ class _Moments:
 
     def at(self, theta: Array) -> Array:
         design, change, size = self.design, theta - self.theta, self.value.shape
-        if np.count_nonzero(change) > ANEW_SHARE * np.count_nonzero(theta):
+        if np.count_nonzero(change) > REFORM_MIN_SHARE * np.count_nonzero(theta):
             (self.value,) = design.summed(lambda rows, G: design.tile_gram(rows, theta[rows], G), size, wide=True)
         else:
 
@@ -106,7 +106,7 @@ class _Piece:
         M, free = self.design.bordered(moments, self.border), self.free and self.corner > 0
         if free:
             M -= np.outer(self.border, self.border / self.corner)
-        M[np.diag_indices_from(M)] += 1.0 + ROUNDING * np.diagonal(M)
+        M[np.diag_indices_from(M)] += 1.0 + HESSIAN_RIDGE * np.diagonal(M)
         factors = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
         gradient, by_b = w - self.up - self.down, -(self.total_up + self.total_down)
         if not free:

@@ -145,9 +145,9 @@ class _QP(LinearSolver):
             w, b, used = self.read(problem, x, z)
             alpha = np.zeros(problem.n_rows)
             alpha[rows] = used
-            seen = run.visit(n_iter, w, b, problem.design.times(w), problem.feasible(problem.y * alpha))
-            if seen is not None or status is not Status.OPTIMAL or not 0 < run.primal < 0.1 * scale:
-                status = seen or (status if status is not Status.OPTIMAL else Status.STALLED)
+            ended = run.visit(n_iter, w, b, problem.design.times(w), problem.feasible(problem.y * alpha))
+            if ended is not None or status is not Status.OPTIMAL or not 0 < run.primal < 0.1 * scale:
+                status = ended or (status if status is not Status.OPTIMAL else Status.STALLED)
                 break
             scale = run.primal
         if status is Status.INSEPARABLE and not problem.hard_margin:

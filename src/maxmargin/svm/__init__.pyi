@@ -1,10 +1,9 @@
 from . import calibration
 from .count_errors import CountErrorsSVC
 from .kernel.classification import SVC, NuSVC
-from .kernel.one_class import OneClassSVM
+from .kernel.one_class import SVDD, OneClassSVM
 from .kernel.quantile import QuantileSVR
 from .kernel.regression import SVR, NuSVR
-from .kernel.svdd import SVDD
 from .linear.classification import LinearSVC
 from .linear.l1_min_c import l1_min_c
 from .linear.one_class import LinearOneClassSVM

@@ -84,10 +84,10 @@ class _Search:
 
     def run(self) -> tuple[float, Status]:
         """Search to the end, or to a limit; a lower bound of the objective, and why the search ended."""
-        nobody = np.zeros(len(self.y), bool)
+        no_rows = np.zeros(len(self.y), bool)
         numbers = itertools.count()
         open_nodes: list[_Node] = []
-        self._add(open_nodes, nobody, nobody, next(numbers))
+        self._add(open_nodes, no_rows, no_rows, next(numbers))
         while open_nodes:
             if (stop := self.control.stop()) is not None or self.n_nodes >= self.max_nodes:
                 return min(self.best, open_nodes[0].bound), stop or Status.MAX_ITER
@@ -106,10 +106,10 @@ class _Search:
     def _add(self, open_nodes: list[_Node], kept: Array, errors: Array, number: int) -> None:
         """Solve a node's problem, and keep the node if a better model may be below it."""
         self.n_nodes += 1
-        room = self.best - self.C * np.count_nonzero(errors)  # for |w|^2
-        if room <= 0 or not self._has_both(~errors):
+        budget = self.best - self.C * np.count_nonzero(errors)  # for |w|^2
+        if budget <= 0 or not self._has_both(~errors):
             return
-        node = self._solved(kept, errors, number, room)
+        node = self._solved(kept, errors, number, budget)
         missed = errors | (node.slack > SLACK_TOL)
         if (missed & kept).any():  # the bound in the place of infinity holds them back: no optimum below ``best``
             return
@@ -123,14 +123,14 @@ class _Search:
     def _has_both(self, rows: Array) -> bool:
         return len(np.unique(self.y[rows])) == 2
 
-    def _solved(self, kept: Array, errors: Array, number: int, room: float) -> _Node:
+    def _solved(self, kept: Array, errors: Array, number: int, budget: float) -> _Node:
         rows = np.flatnonzero(~errors)
         y, distance = self.y[rows], self.distance[np.ix_(rows, rows)]
         farthest = np.nanmax(distance, axis=1)
         nearest = np.nanmin(np.where(kept[rows], distance, np.inf), axis=1)
-        largest = np.sqrt(room) * np.minimum(farthest, nearest)  # M_i
+        largest = np.sqrt(budget) * np.minimum(farthest, nearest)  # M_i
         with np.errstate(divide="ignore"):
-            penalty = np.where(kept[rows], room, np.minimum(self.C / (2 * largest), room))
+            penalty = np.where(kept[rows], budget, np.minimum(self.C / (2 * largest), budget))
         a, b = self._optimum(c_svc(y, penalty), rows)
         w = a @ self.X[rows]
         dual = float(np.abs(a).sum() - 0.5 * w @ w)  # any feasible variables bound the optimum

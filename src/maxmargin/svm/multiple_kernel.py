@@ -15,7 +15,7 @@ from maxmargin.kernels import RBF, Kernel, Linear, Normalized, Polynomial, Preco
 from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status, warn_unless_converged
-from maxmargin.runtime.estimator import parameters
+from maxmargin.runtime.estimator import parameters, shared_parameters
 from maxmargin.runtime.parameter_docs import documented, entries
 from maxmargin.runtime.text_report import TextReport, tolerance_text
 from maxmargin.runtime.transaction import all_or_nothing
@@ -140,8 +140,7 @@ class MultipleKernelModel(KernelInput, abc.ABC):
 
     def _model(self, kernel: Kernel) -> Any:
         """The estimator with one kernel, and the parameters that it shares."""
-        mine, theirs = self.get_params(deep=False), self._of_one_kernel._get_param_names()
-        shared = {name: mine[name] for name in theirs if name in mine and name != "max_iter"}
+        shared = shared_parameters(self, self._of_one_kernel, without="max_iter")  # which counts weight vectors here
         return self._of_one_kernel(kernel=kernel, **shared)
 
     @abc.abstractmethod

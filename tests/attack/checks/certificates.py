@@ -168,7 +168,7 @@ def peer_objective(problem, K, a, b):
 
 
 def joint_optimum(trial):
-    """The joint multiclass machine called optimal has a violation of at most tol in every row, and a gap of at most
+    """The joint multiclass model called optimal has a violation of at most tol in every row, and a gap of at most
     tol times the sum of the bounds."""
     case, model = trial.case, trial.model
     need(hasattr(model, "classes_") and scheme_of(case, len(model.classes_)) == "crammer_singer")

@@ -20,6 +20,7 @@ from maxmargin.io._tree import Allowance
 from maxmargin.io.schema.words import Lengths, all_rising, check_points_of
 from maxmargin.kernels import Precomputed
 from maxmargin.kernels.feature_space import _row_keys
+from maxmargin.svm import SVC
 
 Values = dict[str, Any]
 ROW_KEY_BYTES = 200  # of a digest and a mean in the table by which the Centered kernel finds its reference points
@@ -336,6 +337,29 @@ def search(parameters: Values, state: Values, lengths: Lengths) -> None:
     if "classes_" in state:
         same = getattr(best, "classes_", None)
         require(same is not None and np.array_equal(same, state["classes_"]), "best_estimator_ has other classes")
+
+
+def partition(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """A tree of cuts: each node and each cell comes once, and after the node that leads to it."""
+    after, n = state["after"], lengths["p"]
+    nodes = np.sort(after[after >= 0])
+    require(np.array_equal(nodes, np.arange(1, n)), "a node of the partition is missing")
+    require(np.array_equal(np.sort(~after[after < 0]), np.arange(n + 1 if n else 0)), "a cell is missing")
+    require(((after < 0) | (after > np.arange(n)[:, None])).all(), "the partition is no tree")
+
+
+def cells(parameters: Values, state: Values, lengths: Lengths) -> None:
+    """Models of cells: one for each cell of the partition, of the same columns and of some of the classes."""
+    models, tree = state["models_"], state["_partition"]
+    require("d" in lengths, "n_features_in_ is missing")
+    require(len(models) == lengths["c"] == len(tree.column) + 1, "cells and models differ in number")
+    require(tree.column.max(initial=-1) < lengths["d"], "a column of the partition is beyond those of the points")
+    require(state["_constant"].max(initial=0) < lengths["k"], "a cell has a class that does not exist")
+    for model in models:
+        require(model is None or isinstance(model, SVC), "the model of a cell is no SVC")
+        if model is not None:
+            require(getattr(model, "n_features_in_", None) == lengths["d"], "the model of a cell has other columns")
+            require(np.isin(model.classes_, state["classes_"]).all(), "the model of a cell has other classes")
 
 
 def find_scorer(estimator: Any, allowance: Allowance) -> None:

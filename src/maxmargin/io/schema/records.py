@@ -38,7 +38,7 @@ RECORDS: dict[str, Entry] = {
         lambda parameters, state, lengths: check_expansion(state),
     ),
     "FitReport": Entry("maxmargin.svm.report", _REPORT, renamed=_REPORT_RENAMED),
-    "LinearReport": Entry("maxmargin.svm.linear.report", _REPORT, renamed=_REPORT_RENAMED),
+    "LinearReport": Entry("maxmargin.svm.linear.fit", _REPORT, renamed=_REPORT_RENAMED),
     "ApproximateReport": Entry(
         "maxmargin.large_scale.report",
         {
@@ -132,6 +132,11 @@ RECORDS: dict[str, Entry] = {
             "fewest": "number",
         },
         renamed={"looks": "n_passed"},
+    ),
+    "Partition": Entry(
+        "maxmargin.model_selection.partition",
+        {"column": "indices (p)", "cut": "float64 (p)", "after": "int64 (p, 2)"},
+        consistency.partition,
     ),
     "Calibration": Entry(
         "maxmargin.svm.calibration.calibrated",

@@ -79,10 +79,21 @@ def _search(best: str, state: dict[str, str]) -> Entry:
 
 
 SEARCHES: dict[str, Entry] = {
-    "SVCCV": _search("SVC", _CLASSIFIER),
+    "SVCCV": _search("SVC | CellClassifier", _CLASSIFIER),
     "NuSVCCV": _search("NuSVC", _CLASSIFIER),
     "LinearSVCCV": _search("LinearSVC", _CLASSIFIER),
     "SVRCV": _search("SVR", _SEARCH),
+    "CellClassifier": Entry(
+        "maxmargin.model_selection.partition",
+        {
+            "classes_": "labels (k)",
+            **NAMED,
+            "models_": "list",
+            **dict.fromkeys(("cell_sizes_", "_constant"), "indices (c)"),
+            "_partition": "Partition",
+        },
+        consistency.cells,
+    ),
     "OneClassSVMCV": _search("OneClassSVM", {**_SEARCH, "scorer_?": "MassVolume | Rejection | BothSides"}),
 }
 

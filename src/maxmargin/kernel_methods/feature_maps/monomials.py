@@ -72,7 +72,7 @@ class Monomials:
             yield block
 
     def places(self, columns: Array, jumps: Sequence[Array]) -> Iterator[Array]:
-        """Where the monomials of some columns (sorted, one row a point) stand among those of all columns:
+        """Where the monomials of some columns (sorted, one row per point) stand among those of all columns:
         place(j, rest) = place(rest) + jumps[j]."""
         place = np.zeros((len(columns), 1), np.int64)
         yield place

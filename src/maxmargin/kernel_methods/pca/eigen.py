@@ -22,7 +22,7 @@ from maxmargin.kernels.gram.operator import Gram
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.svm.kernel_input import KERNEL_MATRIX_BYTES
 
-OVERSAMPLES = 10  # random directions besides those asked for
+EXTRA_DIRECTIONS = 10  # random directions besides those asked for
 MAX_NEGATIVE_SHARE = 1e-5  # share of the largest eigenvalue that a negative one may be, by rounding
 EIGSH_TAKES_RNG = "rng" in inspect.signature(eigsh).parameters  # SciPy 1.17 or later
 MIN_EIGENVALUE_SHARE = 1e-12  # share of the largest eigenvalue below which an eigenvalue is zero
@@ -99,7 +99,7 @@ def arpack(gram: Gram, count: int, tol: float, max_iter: int | None, random_stat
 def randomized(gram: Gram, count: int, powers: int, random_state: Any) -> tuple[Array, Array]:
     """From a random subspace: approximate, and the cheapest where the eigenvalues fall fast."""
     n, product = gram.n, centred_product(gram)
-    Q = check_random_state(random_state).standard_normal((n, min(n, count + OVERSAMPLES)))
+    Q = check_random_state(random_state).standard_normal((n, min(n, count + EXTRA_DIRECTIONS)))
     for _ in range(2 * powers + 1):
         Q, _ = np.linalg.qr(product(Q))
     values, vectors = scipy.linalg.eigh(Q.T @ product(Q))

@@ -8,7 +8,7 @@ found from Phi and y less their weighted means. f depends on y linearly, f(x) = 
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
@@ -40,6 +40,15 @@ from maxmargin.runtime.validation import (
 
 CHUNK_FEATURES = 1 << 22  # features at a time when predicting
 NAMES = ("gaussian", "polynomial")
+
+
+class TrainingFeatures(NamedTuple):
+    """Phi of the training rows."""
+
+    scaled: Array  # Phi less its mean, times the roots of the weights
+    mean: Array  # of Phi
+    root: Array  # of the weights
+    share: Array  # of each row in a mean; all zero without an intercept
 
 
 @documented()
@@ -125,10 +134,10 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         used = np.flatnonzero(self._weights)
         self.X_fit_ = X.copy()
         self.basis_ = _transformer(self.basis).fit(X[used], Y[used, 0] if self._single else Y[used])
-        Phi, mean, root, share = self._training_features()
-        center = share @ Y[used]
-        W, self.rank_ = ridge_weights(Phi, root[:, None] * (Y[used] - center), alpha)
-        intercept = center - mean @ W
+        features = self._training_features()
+        center = features.share @ Y[used]
+        W, self.rank_ = ridge_weights(features.scaled, features.root[:, None] * (Y[used] - center), alpha)
+        intercept = center - features.mean @ W
         self.coef_ = W[:, 0] if self._single else W.T.copy()
         self.intercept_: Any = float(intercept[0]) if self._single else intercept
         if self.rank_ < len(W):
@@ -169,13 +178,15 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         X = check_new_points(self, X)
         n = self.X_fit_.shape[0]
         check_memory(8.0 * X.shape[0] * n, f"Blending weights of {X.shape[0]:,} rows", "use fewer rows at a time.")
-        Phi, mean, root, share = self._training_features()
-        operator = ridge_weights(Phi, np.diag(root), float(self.alpha))[0]  # w = operator (y - center)
+        features = self._training_features()
+        operator = ridge_weights(features.scaled, np.diag(features.root), float(self.alpha))[
+            0
+        ]  # w = operator (y - center)
         B = np.zeros((X.shape[0], n))
         used = np.flatnonzero(self._weights)
         with single_threaded_blas():
-            blend = (self._features(X) - mean) @ operator
-        B[:, used] = blend - np.outer(blend.sum(axis=1), share) + share
+            blend = (self._features(X) - features.mean) @ operator
+        B[:, used] = blend - np.outer(blend.sum(axis=1), features.share) + features.share
         return B
 
     def _features(self, X: Points) -> Array:
@@ -186,9 +197,8 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
             Phi = Phi.toarray()
         return check_points(Phi, "basis.transform(X)").astype(np.float64, copy=False)
 
-    def _training_features(self) -> tuple[Array, Array, Array, Array]:
-        """Phi of the training rows that have weight, less its mean and times the roots of the weights; that mean; the
-        roots; and the share of each row in a mean, all zero without an intercept."""
+    def _training_features(self) -> TrainingFeatures:
+        """Those of the rows that have weight."""
         used = np.flatnonzero(self._weights)
         weights = self._weights[used]
         Phi, root = self._features(self.X_fit_[used]), np.sqrt(weights)
@@ -198,7 +208,7 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         if self.fit_intercept:  # a constant among the basis functions is now rounding, which must not be fitted with
             noise = len(used) * np.finfo(np.float64).eps * np.abs(Phi).max(axis=0)
             centred[:, np.abs(centred).max(axis=0) <= noise] = 0.0
-        return centred * root[:, None], mean, root, share
+        return TrainingFeatures(centred * root[:, None], mean, root, share)
 
 
 def _transformer(basis: Any) -> Any:

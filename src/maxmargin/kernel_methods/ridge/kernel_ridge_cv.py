@@ -40,7 +40,7 @@ from maxmargin.runtime.validation import Array, check_flag, check_memory, check_
 from maxmargin.svm.kernel_input import expansion_of
 
 DEFAULT_ALPHAS = np.logspace(-6, 2, 17)  # times the mean of k(x, x)
-ERROR_ROWS = 512  # whose errors are computed at a time
+CHUNK_MAX_ROWS = 512  # whose errors are computed at a time
 
 
 @documented(SKLEARN_ENTRIES)
@@ -199,8 +199,8 @@ def leave_one_out_errors(V: Array, g: Array, Y: Array, s: Array, rest: Any = 0.0
     with single_threaded_blas(), np.errstate(divide="ignore", invalid="ignore"):
         coordinates = V.T @ (s[:, None] * Y)
         weighted = (coordinates[:, :, None] * g[:, None, :]).reshape(len(g), -1)
-        for start in range(0, len(s), ERROR_ROWS):
-            rows = slice(start, start + ERROR_ROWS)
+        for start in range(0, len(s), CHUNK_MAX_ROWS):
+            rows = slice(start, start + CHUNK_MAX_ROWS)
             residual = rest[rows, :, None] + (V[rows] @ weighted).reshape(-1, *errors.shape[1:])
             errors[rows] = residual / ((left[rows] + (V[rows] ** 2) @ g) * s[rows, None])[:, None, :]
     return errors

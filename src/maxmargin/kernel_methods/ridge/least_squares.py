@@ -35,7 +35,7 @@ def ridge_weights(Phi: Array, Y: Array, alpha: float) -> tuple[Array, int]:
     """The weights W of least penalised squares, and the rank of the system.
 
     Phi: (n, m); features in float64
-    Y: (n, t); targets, one problem a column
+    Y: (n, t); targets, one problem per column
     alpha: the penalty, >= 0
     Returns W, array of shape (m, t)
     Returns rank, m, unless the features are linearly dependent to working precision and alpha does not make up for it.

@@ -2,7 +2,7 @@
 
 A solver never sees points: it asks a :class:`Gram` for the diagonal, for blocks K[rows, cols] and for products
 K[rows, cols] @ coefficients, which are computed tile by tile and never stored. Whether the points are dense
-or sparse, float32 or float64, or whether K was handed in by the user, is decided here and nowhere else. Values are
+or sparse, float32 or float64, or whether the user passed K, is decided here and nowhere else. Values are
 float64.
 """
 

@@ -19,7 +19,7 @@ from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.kernels._arrays import row_sums
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL, FarRows
-from maxmargin.runtime.csr import CsrArrays, csr_arrays
+from maxmargin.runtime.arrays import CsrArrays, csr_arrays
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array, Points
 

@@ -39,7 +39,7 @@ import scipy.sparse as sp
 from maxmargin import _native
 from maxmargin.kernels.objects.base import ObjectKernel
 from maxmargin.kernels.objects.words import Words, code_points, joined, numbered, pieces, words_of
-from maxmargin.runtime.csr import csr_arrays
+from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.validation import Array, Points, check_number
 
 WORD_PATTERNS_MAX_HELD = 1 << 22  # words with their patterns of holes: about 100 MB of features

@@ -38,12 +38,13 @@ from maxmargin.large_scale.features.factor import Factor
 from maxmargin.large_scale.features.kernel_error import KernelError, draw_rows, error_of, estimate_kernel_error
 from maxmargin.large_scale.features.landmarks import Landmarks
 from maxmargin.large_scale.rows.targets import row_keys
-from maxmargin.large_scale.training import MERGE_MAX_ENTRIES, Problem, rows_of
+from maxmargin.large_scale.training import Problem, rows_of
 from maxmargin.runtime.canonical_rows import canonical_rows, row_hashes
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel_input import kernel_of, resolved
+from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
 ERROR_ROWS = 1000  # from which the error of the kernel is estimated
 FETCH_MAX_BYTES = 2**27  # of rows that the client asks for
@@ -258,7 +259,7 @@ def _columns(estimator: Any, data: Training, m: int, rng: np.random.Generator) -
     n, kernel, method = data.n, _named(estimator), estimator.landmarks
     if data.width != n:
         raise ValueError(
-            f"Precomputed matrix must be a square matrix. Input is a {n}x{data.width} matrix: hand in k(X, X) of the "
+            f"Precomputed matrix must be a square matrix. Input is a {n}x{data.width} matrix: give k(X, X) of the "
             "training points, in chunks of rows."
         )
     weights = np.concatenate(data.each(_weights))
@@ -279,7 +280,7 @@ def _columns(estimator: Any, data: Training, m: int, rng: np.random.Generator) -
     if apart > MAX_ASYMMETRY * size:
         raise ValueError(
             f"The precomputed kernel matrix is not symmetric: entries differ by up to {apart:.3g} from their mirror "
-            "image. Hand in k(X, X), or (K + K.T) / 2 if the difference is noise."
+            "image. Give k(X, X), or (K + K.T) / 2 if the difference is noise."
         )
     rest = entries[len(at) :]
     return ChosenColumns(kernel, OwnMatrix(at, at, K_mm), rest[:, len(at) :], None, rest[:, : len(at)], len(others))

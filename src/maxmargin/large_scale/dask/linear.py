@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 
 from maxmargin import svm
 from maxmargin.kernels import Linear
@@ -27,9 +27,9 @@ from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, check_number
 from maxmargin.solvers.newton import Newton
-from maxmargin.svm.linear.checks import check_linear_parameters
 from maxmargin.svm.linear.coef_bounds import has_bounds
-from maxmargin.svm.linear.report import LinearReport
+from maxmargin.svm.linear.fit import LinearReport, fit_path
+from maxmargin.svm.linear.parameters import check_linear_parameters
 from maxmargin.svm.report import SolverUsed, report_fit
 
 SQUARED_TOL = 1e-13  # relative gap to which squared losses are solved: Newton's last step is free
@@ -143,18 +143,7 @@ class LinearSVC(ClusterClassifier, ClassifierMixin, Estimator):  # the mixin bef
         >>> [model.C for model in LinearSVC().path(X, y, [10.0, 0.1, 1.0])]
         [10.0, 0.1, 1.0]
         """
-        values = [float(C) for C in np.atleast_1d(np.asarray(Cs, dtype=np.float64))]
-        if not values:
-            raise ValueError("Cs is empty: give at least one value of C.")
-        models: dict[float, LinearSVC] = {}
-        fitted: dict[str, Array] = {}
-        for C in sorted(set(values)):
-            model = clone(self).set_params(C=C, warm_start=True)
-            vars(model).update(fitted)
-            models[C] = model.fit(X, y, sample_weight)
-            fitted = {name: getattr(model, name) for name in ("classes_", "coef_", "intercept_")}
-            model.warm_start = self.warm_start
-        return [models[C] for C in values]
+        return fit_path(self, Cs, (X, y, sample_weight), ["classes_", "coef_", "intercept_"])
 
     def _solve(self, data: Training, totals: Array, last: tuple[Array, Array, Array] | None, control: Control) -> None:
         """Solve, from the classes, weights and intercepts of the last fit if they are of any use."""

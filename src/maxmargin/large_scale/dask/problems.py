@@ -28,7 +28,7 @@ from maxmargin.large_scale.training import budget_of
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.validation import Array, Points, check_labels
 
-ANEW_SHARE = 0.3  # changed rows, as a share of S, from which the matrix is formed anew
+REFORM_MIN_SHARE = 0.3  # changed rows, as a share of S, from which the matrix is formed anew
 KEPT_MAX_BYTES = 2**26  # of matrices
 
 
@@ -59,7 +59,7 @@ class HingeOracle(LocalOracle):
             at = self._place(t)
             more = _native.hinge_changes(self.F[at], y, c, output, inside[at], change[at])
             changed, count = changed + more[0], count + more[1]
-        if output not in self.kept or changed > ANEW_SHARE * count:
+        if output not in self.kept or changed > REFORM_MIN_SHARE * count:
             self.kept[output] = super()._matrix(output)
         else:
             self.kept[output] = self.kept[output] + self._difference(change)

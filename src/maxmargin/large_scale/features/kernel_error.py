@@ -1,6 +1,6 @@
 """How far the inner products of features are from the kernel, estimated on some rows.
 
-For rows x_1..x_s, drawn at random, with kernel matrix K_s and features Phi_s (one row a point), E = K_s - Phi_s Phi_s':
+For random rows x_1..x_s with kernel matrix K_s and features Phi_s (one row per point), E = K_s - Phi_s Phi_s':
 
     trace        sum_i E_ii / sum_i k(x_i, x_i)        what the features miss of the kernel's trace, with standard error
     largest      max_i E_ii / k(x_i, x_i)              the same of the row that is represented worst
@@ -44,7 +44,7 @@ class KernelError:
     entry : float
         Root mean square error of k(x, z) for two different rows, relative to the mean k(x, x).
     n_rows, n_population : int
-        Rows looked at, and rows they were drawn from.
+        Rows of the sample, and rows it was drawn from.
     n_features : int
     """
 

@@ -53,7 +53,7 @@ from maxmargin.runtime.validation import (
 from maxmargin.svm.kernel_input import check_finite, kernel_of, resolved, threads_for
 
 TILE_VALUES = 1 << 17  # angles of a tile, 1 MB
-TURN = 2.0 * np.pi
+TWO_PI = 2.0 * np.pi
 
 
 @documented(FEATURE_ENTRIES)
@@ -145,7 +145,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         check_memory(size, f"n_components={count:,} of {X.shape[1]:,} columns", "take fewer.")
         self.kernel_ = resolved(kernel, self.kernel, X, names=getattr(self, "feature_names_in_", None))
         self.frequencies_ = draw_frequencies(self.kernel_, -(-count // 2), X.shape[1], rng, orthogonal)
-        self.phase_ = float(rng.uniform(0.0, TURN))
+        self.phase_ = float(rng.uniform(0.0, TWO_PI))
         self.scale_ = float(np.sqrt(2.0 * size_at_zero(self.kernel_) / count))
         self._n_features_out = count
         return self
@@ -180,7 +180,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             if count % 2:
                 angles[:, -1] += self.phase_
             if dtype == np.float32:  # a frequency may be large: full turns are subtracted in float64
-                angles -= TURN * np.rint(angles / TURN)
+                angles -= TWO_PI * np.rint(angles / TWO_PI)
                 angles = angles.astype(np.float32)
             part = out[rows]
             np.cos(angles[:, :pairs], out=part[:, :pairs])

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.problems.separability.proof import MEET, ends, relative_length
+from maxmargin.problems.separability.proof import COMMON_POINT_TOL, ends, relative_length
 from maxmargin.runtime.canonical_rows import row_hashes
 from maxmargin.runtime.validation import Array, Points
 
@@ -96,7 +96,7 @@ def decide(X: Points, y: Array, fit_intercept: bool = True) -> Decision:
             kept = rows[alpha > 0]
             weights = _normalised(alpha[alpha > 0], y[kept], fit_intercept)
             nearest = relative_length(X, kept, y[kept] * weights, fit_intercept)
-            if nearest <= MEET:
+            if nearest <= COMMON_POINT_TOL:
                 return Decision(None, 0.0, kept, weights)
             if _separates(f[rows], y[rows], w, fit_intercept):
                 break

@@ -18,9 +18,9 @@ import scipy.sparse as sp
 from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.runtime.validation import Array, Points, as_objects, check_points, check_targets
 
-MEET = 1e-13  # two points that differ by this part of each column's range are one point, up to rounding
+COMMON_POINT_TOL = 1e-13  # two points that differ by this part of each column's range are one point, up to rounding
 MEET_IN_FEATURES = 1e-5  # the same where distances come from kernel values, which are squares
-SHOWN = 6  # rows of a combination, and entries of a vector, that the texts show
+SHOWN_MAX_ENTRIES = 6  # rows of a combination, and entries of a vector, that the texts show
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class InseparabilityProof:
             raise ValueError("No proof for these labels: a class has rows on both sides.")
         signed = np.concatenate((self.weights_positive, -self.weights_negative))
         residual = relative_length(X, rows, signed, self.fit_intercept, self.kernel)
-        if not residual <= (MEET if self.kernel is None else MEET_IN_FEATURES):
+        if not residual <= (COMMON_POINT_TOL if self.kernel is None else MEET_IN_FEATURES):
             raise ValueError(f"No proof for these points: the two sums are {residual:.2g} of the data's size apart.")
         return residual
 
@@ -125,9 +125,9 @@ class InseparabilityProof:
         one = (self.positive, "one side", self.rows_positive, self.weights_positive)
         other = (self.negative, "other side", self.rows_negative, self.weights_negative)
         for label, unknown, rows, weights in (one, other):
-            order = np.argsort(-weights.round(12), kind="stable")[:SHOWN]
+            order = np.argsort(-weights.round(12), kind="stable")[:SHOWN_MAX_ENTRIES]
             terms = " + ".join(f"{weights[i]:.4g} x[{rows[i]}]" for i in order) or "0"
-            more = f" + {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+            more = f" + {len(rows) - SHOWN_MAX_ENTRIES} more" if len(rows) > SHOWN_MAX_ENTRIES else ""
             lines.append((unknown if label is None else f"class {label!r}", terms + more))
         return lines if self.point is None else [*lines, ("point", vector_text(self.point))]
 
@@ -196,7 +196,7 @@ def ends(X: Points) -> tuple[Array, Array]:
 
 
 def vector_text(v: Array) -> str:
-    with np.printoptions(precision=6, threshold=SHOWN, edgeitems=SHOWN // 2):
+    with np.printoptions(precision=6, threshold=SHOWN_MAX_ENTRIES, edgeitems=SHOWN_MAX_ENTRIES // 2):
         return str(v)
 
 

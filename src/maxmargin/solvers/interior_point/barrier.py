@@ -35,7 +35,7 @@ NEAR_MAX_ITERATIONS = 14  # that a good start needs
 # Columns up to which bounds of w are solved in the d x d form also where rows are fewer: the n x n form loses digits
 # where C is large, and would have to be computed anew at every iteration.
 BOUNDED_MAX_COLUMNS = 1500
-DIVERGED = 1e-7  # |w| in units of sum |beta| times the mean length: multipliers grow and w does not
+DIVERGED_MAX_NORM = 1e-7  # |w| in units of sum |beta| times the mean length: multipliers grow and w does not
 
 
 def _diverged(run: Run, beta: Array, w: Array, squares: float) -> Status | None:
@@ -43,7 +43,7 @@ def _diverged(run: Run, beta: Array, w: Array, squares: float) -> Status | None:
     if not run.problem.hard_margin or np.isfinite(run.primal):
         return None
     size = float(np.abs(beta).sum()) * math.sqrt(squares)  # not squared: data of length 1e-149 have beta of 1e300
-    return Status.INSEPARABLE if float(np.linalg.norm(w)) < DIVERGED * size else None
+    return Status.INSEPARABLE if float(np.linalg.norm(w)) < DIVERGED_MAX_NORM * size else None
 
 
 @dataclass(frozen=True)

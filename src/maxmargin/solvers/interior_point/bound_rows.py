@@ -30,7 +30,7 @@ from maxmargin.solvers.interior_point.path import Pass, PathStart, Right
 from maxmargin.solvers.interior_point.row_systems import NormalSystem
 from maxmargin.solvers.run import Run, own_intercept
 
-UNMOVED = 1e300  # the entry of D of a coefficient that must not move
+FIXED_DIAGONAL = 1e300  # the entry of D of a coefficient that must not move
 
 
 class BoundedSystem(NormalSystem):
@@ -83,7 +83,7 @@ class BoundedSystem(NormalSystem):
     def gather(self, work: Pass, V: Array) -> Right:
         work(self.bounds)
         self.diagonal = 1.0 + self._sums(V[0, self.bounds])
-        self.diagonal[self.unmoved] = UNMOVED
+        self.diagonal[self.unmoved] = FIXED_DIAGONAL
         self.by_bounds = self._sums(V[2, self.bounds] + V[3, self.bounds])
         right, total = super().gather(work, V)
         return right + self._sums(V[1, self.bounds]), total

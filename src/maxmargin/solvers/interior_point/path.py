@@ -16,7 +16,7 @@ First with mu = 0 and no corrections cA, cB: the predictor. How far that step ge
 mu <- mu (mu_predicted / mu)^3, and its products of changes, cA = dA dz and cB = dB dx, correct for what Newton's method
 leaves out: the second solve, with the same factors.
 
-How Q is factored is the business of a :class:`RowSystem`. In linear problems Q = E X X'E', where E gives each variable
+How Q is factored is left to a :class:`RowSystem`. In linear problems Q = E X X'E', where E gives each variable
 its row: without a tube (eps = 0) a row has one variable, a_i = beta_i; with a tube it has two, one per side, whose sum
 is beta_i:
 
@@ -40,7 +40,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -58,7 +58,7 @@ NOWHERE_LENGTH = 1e-6  # of a step that leads nowhere
 # equal, well above the mean takes fewest iterations; where sums are prescribed or boxes are one-sided, less.
 EVEN_EQUAL, EVEN_PRESCRIBED, EVEN_ONE_SIDED = 5.0, 1.0, 0.1
 NEAR_MU = 5.0  # mu of a start that is near the solution, in units of what its duality gap suggests
-TINY = 1e-300
+SMALLEST_DIVISOR = 1e-300
 
 
 Pass = Callable[[slice], None]
@@ -127,6 +127,15 @@ class PathStart:
     tied: int  # rows that lambda belongs to; those after them, bounds of w, have none
 
 
+class Prediction(NamedTuple):
+    """What the second pass finds out along the predictor."""
+
+    blocked: float  # one over the longest step inside the bounds
+    products: list[float]  # their sum along the step, as a parabola
+    fixed: Right  # q of the corrected step at mu = 0
+    slope: Right  # its change with mu
+
+
 class DenseRows:
     """The passes of a system that keeps its matrix in memory: all rows at once."""
 
@@ -181,7 +190,7 @@ class Path:
 
     def begin_near(self, gap: float) -> None:
         """Multipliers that fulfil the conditions of every row at the system's values and the offset for a small mu:
-        A z = B x = mu and z - x = slope; ``gap`` is the duality gap there. Only w = X'beta is left to be mended."""
+        A z = B x = mu and z - x = slope; ``gap`` is the duality gap there. Only w = X'beta is left to be corrected."""
         self.rows.centre(self.offset, NEAR_MU * gap / (2 * self.a.size))
         self.rows.beta(self.beta)
 
@@ -208,9 +217,8 @@ class Path:
         """lambda, or its change, of these rows."""
         return offset if part.start < self.tied else 0.0
 
-    def _predict(self, dlambda: float) -> tuple[float, list[float], Right, Right]:
-        """The second pass: what blocks the predictor, the products along it as a parabola, and q of the corrected step
-        as a constant and a multiple of mu."""
+    def _predict(self, dlambda: float) -> Prediction:
+        """The second pass."""
         rows, system, V, found = self.rows, self.system, self.V2, {}
 
         def work(part: slice) -> None:
@@ -219,11 +227,12 @@ class Path:
 
         fixed, slope = system.along(work, V)
         parts = [found[start] for start in sorted(found)]
-        return max(part[0] for part in parts), [sum(part[k] for part in parts) for k in (1, 2, 3)], fixed, slope
+        blocked, *products = zip(*parts, strict=True)
+        return Prediction(max(blocked), [sum(each) for each in products], fixed, slope)
 
     def _direct(self, predictor: float, dlambda: float, mu: float, corrected: bool) -> float:
         """The third pass: the step towards mu; what blocks it."""
-        rows, system, blocked = self.rows, self.system, [TINY]
+        rows, system, blocked = self.rows, self.system, [SMALLEST_DIVISOR]
 
         def work(part: slice) -> None:
             before, df = system.predicted[part], system.df[part]
@@ -243,16 +252,18 @@ class Path:
             return False
         mu = self.mean_product()
         predictor = system.solve(self.right, missing)
-        blocked, (before, first, second), fixed, slope = self._predict(predictor)
-        if not math.isfinite(blocked):
+        prediction = self._predict(predictor)
+        if not math.isfinite(prediction.blocked):
             return False
-        length = min(1.0, 1.0 / max(blocked, TINY))
+        length = min(1.0, 1.0 / max(prediction.blocked, SMALLEST_DIVISOR))
+        before, first, second = prediction.products
         predicted = before + length * (first + length * second)
         target = mu * min(1.0, max(0.0, predicted / before)) ** 3 if before > 0 else 0.0
-        # A corrected step that is blocked at once, or leads away, could do so for ever: Newton's own is taken instead.
+        # A corrected step that is blocked at once, or leads away, could repeat: Newton's own is taken instead.
         for corrected, goal in ((True, target), (False, 0.5 * mu)):
-            base, total = fixed if corrected else self.right
-            dlambda = system.solve((base + goal * slope[0], total + goal * slope[1]), missing)
+            base, total = prediction.fixed if corrected else self.right
+            by_mu, total_by_mu = prediction.slope
+            dlambda = system.solve((base + goal * by_mu, total + goal * total_by_mu), missing)
             blocked = self._direct(predictor, dlambda, goal, corrected)
             changes = np.empty(len(self.beta))
             self.rows.changes(changes)

@@ -34,8 +34,8 @@ from maxmargin.solvers.run import Run, Start, own_intercept
 SINGLE_MIN_GAP = 1e-2  # relative gap above which X'T X in single precision is good enough for a direction,
 SINGLE_ROUNDING, SINGLE_MAX_LOSS = 6e-8, 0.1  # unless its rounding (of its largest entry) is not small beside one,
 SINGLE_MIN_COLUMNS = 32  # or it costs next to nothing
-ROUNDING = 1e-15  # of the normal matrix, relative to its diagonal
-PUSHES = (0.0, 1e-14, 1e-12, 1e-10)  # of the largest entry, added to the diagonal of the n x n matrix
+NORMAL_MATRIX_RIDGE = 1e-15  # of the normal matrix, relative to its diagonal
+DIAGONAL_SHIFTS = (0.0, 1e-14, 1e-12, 1e-10)  # of the largest entry, added to the diagonal of the n x n matrix
 
 
 class NormalSystem:
@@ -72,7 +72,7 @@ class NormalSystem:
         return -(start.b + (0.0 if shift is None else float(shift @ start.w))) if problem.free else 0.0
 
     def begin(self, beta: Array) -> None:
-        """w need not be X'beta: the first step mends that."""
+        """w need not be X'beta: the first step corrects that."""
 
     def _moments(self, work: Pass, V: Array) -> Array:
         """The pass over the rows; X'V, and X'T X for :meth:`factor`."""
@@ -124,7 +124,7 @@ class NormalSystem:
         M = self.design.bordered(self.moments, self.border)
         if self.problem.free:
             M -= np.outer(self.border, self.border / self.tau)
-        M[np.diag_indices_from(M)] += self.diagonal + ROUNDING * np.diagonal(M)
+        M[np.diag_indices_from(M)] += self.diagonal + NORMAL_MATRIX_RIDGE * np.diagonal(M)
         self.factors = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
 
     def _solved(self, right: Array, missing: float) -> tuple[Array, float]:
@@ -206,13 +206,13 @@ class RowGramSystem(DenseRows):
         self.S = np.sqrt(T)
         M = self.S[:, None] * self.K * self.S
         M[np.diag_indices_from(M)] += 1.0
-        for push in PUSHES:  # rounding below zero is pushed up as far as needed
+        for push in DIAGONAL_SHIFTS:  # rounding below zero is pushed up as far as needed
             try:
                 M[np.diag_indices_from(M)] += push * float(np.abs(M).max())
                 self.factors = cho_factor(M, lower=True, check_finite=False)
                 break
             except np.linalg.LinAlgError:
-                if push == PUSHES[-1]:
+                if push == DIAGONAL_SHIFTS[-1]:
                     raise
         self.tied = self._inverse(T) if self.problem.free else T
 

@@ -1,6 +1,6 @@
 """Coordinate descent for the L1 penalty, on a working set of columns.
 
-Each round looks at all columns once, for the slopes p_j and the duality gap of :mod:`maxmargin.problems.l1`, and
+Each round evaluates all columns once, for the slopes p_j and the duality gap of :mod:`maxmargin.problems.l1`, and
 then works on few of them: those whose weight is not zero, and those that promise most, by
 
     (|p_j| - 1) / h_j,     h_j^2 = sum_i 2 c_i x_ij^2,
@@ -12,7 +12,7 @@ multipliers are so near to any feasible ones of gap G that
     |p_j| + sqrt(2 G) h_j < 1
 
 proves w_j = 0 (Ndiaye, Fercoq, Gramfort & Salmon 2017). Without such columns the problem has the same solution, so they
-are not looked at again.
+are not evaluated again.
 
 The work on the chosen columns is a Newton step. With S the rows inside their margins and Theta_i = 2 c_i on S, else 0,
 the losses are quadratic as long as S stays the same, and the model
@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -58,10 +58,10 @@ HESSIAN_MAX_COLUMNS = 3000  # columns up to which H is formed
 PASSES_PER_ROUND = 10  # over the columns in a round where it is not
 LINE_SEARCH_MAX_EVALUATIONS = 60  # along one direction
 LINE_SEARCH_END_SLOPE = 0.02  # slope, relative to that at the start, at which a search ends
-FORCING = 0.01  # violation of the model's conditions, relative to that of the problem's
+MODEL_TOL_SHARE = 0.01  # violation of the model's conditions, relative to that of the problem's
 MAX_FULL_STEPS = 10  # full steps in a row that may end lower than a search
 POOR_STEP_LENGTH = 0.5  # length of a Newton step below which its model was a poor one
-ROUNDING = 1e-12  # relative: below it there is nothing else
+ROUNDING_SHARE = 1e-12  # relative: below it there is nothing else
 MAX_POOR_STEPS = 3  # poor steps in a row before the weights are approached from below
 FIRST_WEIGHTS_MAX_GRADIENT = 10.0  # largest |p_j| at w = 0 for the first of the lower weights
 WEIGHTS_FACTOR = 3.0  # factor from one set of weights to the next
@@ -94,6 +94,24 @@ def _length(rows: Any, r: Array, u: Array, w: Array, dw: Array, flat: float) -> 
             break
         t = new
     return t
+
+
+class Direction(NamedTuple):
+    """From w to the minimum of the model of a problem."""
+
+    v: Array  # the minimum
+    db: float  # the change of a free intercept
+    u: Array  # (v - w)'x_i + db
+    solved: bool  # whether the model was solved
+
+
+class NewtonStep(NamedTuple):
+    """What a step leads to."""
+
+    w: Array
+    db: float  # the change of a free intercept
+    slack: Array
+    well: bool  # whether the model was solved, and the step not cut short
 
 
 class _WorkingSet:
@@ -131,9 +149,8 @@ class _WorkingSet:
                     self.border += sign * part.transposed(added)
         self.theta = theta
 
-    def _direction(self, w: Array, slack: Array, p: Array) -> tuple[Array, float, Array, bool]:
-        """The minimum v of the model, the change of a free intercept, u_i = (v - w)'x_i + db, and whether the
-        model was solved."""
+    def _direction(self, w: Array, slack: Array, p: Array) -> Direction:
+        """Towards the minimum of the model."""
         problem = self.problem
         self._moments(np.where(slack > 0, 2.0 * problem.weight, 0.0))
         H, corner, by_b = self.H, float(self.theta.sum()), 0.0
@@ -141,15 +158,15 @@ class _WorkingSet:
         if centre:
             by_b = float(self.problem.y @ (self.theta * np.maximum(0.0, slack)))
             H = H - np.outer(self.border, self.border / corner)
-            flat = np.diagonal(H) <= ROUNDING * np.diagonal(self.H)  # constant on S: nothing but rounding is left
+            flat = np.diagonal(H) <= ROUNDING_SHARE * np.diagonal(self.H)  # constant on S: nothing but rounding is left
             H[flat], H[:, flat] = 0.0, 0.0
             p = np.where(flat, 0.0, p - self.border * (by_b / corner))
-        v, solved = minimise(H, p + H @ w, w, max(ROUNDING, FORCING * min(1.0, violation(-p, w))))
+        v, solved = minimise(H, p + H @ w, w, max(ROUNDING_SHARE, MODEL_TOL_SHARE * min(1.0, violation(-p, w))))
         db = (by_b - float(self.border @ (v - w))) / corner if centre else 0.0
-        return v, db, self.design.times(v - w) + db, solved
+        return Direction(v, db, self.design.times(v - w) + db, solved)
 
-    def newton(self, w: Array, slack: Array, p: Array, full: int) -> tuple[Array, float, Array, bool]:
-        """A Newton step: the new weights, the change of a free intercept, the new slacks, and whether it went well.
+    def newton(self, w: Array, slack: Array, p: Array, full: int) -> NewtonStep:
+        """A Newton step.
 
         A step that its search cuts short has met rows outside S. Full steps, one after the other, take such rows into S
         and often end lower, though they do not descend on the way; ``full`` of them are tried."""
@@ -158,18 +175,18 @@ class _WorkingSet:
         t = _length(problem.rows, y * slack, u, w, v - w, LINE_SEARCH_END_SLOPE)
         cut = w + t * (v - w), t * db, slack - t * (y * u)
         if t > POOR_STEP_LENGTH:
-            return v if t == 1.0 else cut[0], *cut[1:], solved
+            return NewtonStep(v if t == 1.0 else cut[0], *cut[1:], solved)
         goal = self._value(cut[0], cut[2])
         for _ in range(full if solved else 0):
             w, moved, slack = v, db, slack - y * u
             if self._value(w, slack) < goal:
-                return w, moved, slack, solved
+                return NewtonStep(w, moved, slack, solved)
             p = self.design.transposed(problem.y * (2.0 * problem.weight * np.maximum(0.0, slack)))
             v, more, u, solved = self._direction(w, slack, p)
             db = moved + more
             if not solved:
                 break
-        return *cut, False
+        return NewtonStep(*cut, False)
 
     def _value(self, w: Array, slack: Array) -> float:
         return float(np.abs(w).sum()) + _losses(self.problem, slack)
@@ -187,7 +204,7 @@ class _WorkingSet:
             elif self.free:
                 db = best_move(problem, slack)
                 moved, slack = moved + db, slack - y * db
-            if largest <= ROUNDING or self.control.stop() is not None:
+            if largest <= ROUNDING_SHARE or self.control.stop() is not None:
                 break
         return w, moved, slack
 

@@ -25,7 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 from maxmargin import _native
 from maxmargin.runtime.validation import Array
 
-ROUNDING = 1e-13  # of H, relative to its diagonal: equal columns make it singular
+HESSIAN_RIDGE = 1e-13  # of H, relative to its diagonal: equal columns make it singular
 RESTED_PASSES = 4  # without a change of sign before the linear system is worth its cost
 DESCENT_MAX_PASSES = 100
 MAX_ROUNDS = 60  # of descent and linear systems
@@ -76,7 +76,7 @@ def _with_these_signs(H: Array, r: Array, v: Array) -> Array:
         old, s = v[active], np.sign(v[active])
         part, right = H[np.ix_(active, active)], r[active]
         lifted = part.copy()
-        lifted[np.diag_indices_from(lifted)] *= 1.0 + ROUNDING
+        lifted[np.diag_indices_from(lifted)] *= 1.0 + HESSIAN_RIDGE
         new = cho_solve(cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False), right - s)
         crossed = new * s <= 0
         cut = np.where(crossed, 0.0, new)

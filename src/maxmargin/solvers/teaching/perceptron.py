@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
-from maxmargin.runtime.csr import csr_arrays
+from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.validation import Array, Points
 
 PASS_MAX_ENTRIES = 2**22  # of X per call: a few hundredths of a second, so that a run can be stopped in between

@@ -1,4 +1,4 @@
-"""Stochastic sub-gradient descent: one row a step, drawn at random or in turn.
+"""Stochastic sub-gradient descent: one row per step, drawn at random or in turn.
 
 The objective 1/2 |w|^2 + sum_i c_i loss_i is the mean, over a row i drawn with probability c_i / S, S = sum c_i, of
 1/2 |w|^2 + S loss_i. So, with eta the length of the step, and only inside the margin for the second term,

@@ -40,8 +40,8 @@ from maxmargin.solvers.run import LinearSolution, Run, Start
 
 Step = str | float | Callable[[int], float]
 INVERSE = "1/(lambda t)"
-LARGEST_ENTRY = 1e70  # of X: its fourth power is a float64
-DIVERGED = 1e8  # growth of the objective, over that of w = 0, that has no way back
+MAX_ENTRY = 1e70  # of X: its fourth power is a float64
+DIVERGED_MIN_GROWTH = 1e8  # growth of the objective, over that of w = 0, that has no way back
 
 
 def refuses_hard(solver: LinearSolver, problem: PrimalProblem) -> str | None:
@@ -56,13 +56,13 @@ def refuses_huge(solver: LinearSolver, problem: PrimalProblem) -> str | None:
     X = problem.X
     entries = X.data if problem.design.sparse else X
     largest = float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
-    if largest <= LARGEST_ENTRY:
+    if largest <= MAX_ENTRY:
         return None
     size = abs(X).max(axis=0)
     column = int(np.argmax(size.toarray() if problem.design.sparse else size))
     return (
         f"column {column} of X has entries of {largest:.0e}, and the steps of {solver.name} overflow beyond "
-        f"{LARGEST_ENTRY:.0e}: scale the column (StandardScaler), or use solver='barrier'"
+        f"{MAX_ENTRY:.0e}: scale the column (StandardScaler), or use solver='barrier'"
     )
 
 
@@ -97,7 +97,11 @@ def schedule(step: Step | None, first: float) -> Callable[[int], float]:
 def highest(problem: PrimalProblem, step: Step | None) -> float:
     """The objective beyond which a run with the user's own steps has diverged. Steps of 1/t begin far away, with badly
     scaled columns very far, and come back."""
-    return DIVERGED * problem.losses(np.zeros(problem.n_rows)) if step not in (None, INVERSE) else sys.float_info.max
+    return (
+        DIVERGED_MIN_GROWTH * problem.losses(np.zeros(problem.n_rows))
+        if step not in (None, INVERSE)
+        else sys.float_info.max
+    )
 
 
 def too_long(step: Step | None) -> str:
@@ -191,10 +195,10 @@ def multipliers(problem: PrimalProblem, f: Array, b: float) -> Array:
     return balanced(inside, np.where(np.abs(r) <= near, problem.y * problem.weight, 0.0))
 
 
-def balanced(beta: Array, room: Array) -> Array:
-    """Multipliers with the sum zero, by moving those that have ``room``, with its sign: rows on their margin."""
+def balanced(beta: Array, slack: Array) -> Array:
+    """Multipliers with the sum zero, by moving those that have ``slack``, with its sign: rows on their margin."""
     missing = -float(beta.sum())
-    side = np.where(room * missing > 0, room, 0.0)
+    side = np.where(slack * missing > 0, slack, 0.0)
     total = abs(float(side.sum()))
     return beta if total <= 0 else beta + side * min(1.0, abs(missing) / total)
 

@@ -46,7 +46,7 @@ from maxmargin import _native
 from maxmargin.runtime.validation import Array
 from maxmargin.svm.calibration.maps import SigmoidMap, fit_isotonic, fit_sigmoid, fit_sigmoids, fit_temperature
 
-APART = 2.0**-48  # the relative difference of entries that would be equal
+EQUAL_MAX_DIFFERENCE = 2.0**-48  # the relative difference of entries that would be equal
 LEAST_PROBABILITY = 1e-7  # of either class of a pair, so that the system stays regular
 MAX_OPERATIONS_PER_CALL = 2**26  # k^3 per row: some hundredths of a second, so that Ctrl-C is obeyed between calls
 METHODS = ("sigmoid", "isotonic", "temperature")
@@ -103,7 +103,7 @@ def agreeing(p: Array, codes: Array) -> Array:
     mean = means[at, m - 1]
     pooled = np.zeros(part.shape, bool)
     np.put_along_axis(pooled, order[:, :-1], np.arange(k) < m[:, None], axis=1)
-    below = mean * (1.0 - APART)
+    below = mean * (1.0 - EQUAL_MAX_DIFFERENCE)
     part[pooled] = np.broadcast_to(below[:, None], part.shape)[pooled]
     part[at, own] = mean
     q[rows] = part

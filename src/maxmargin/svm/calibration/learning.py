@@ -1,4 +1,4 @@
-"""From out-of-fold decision values to a calibration: the maps, how well they do, and what is said about it.
+"""From out-of-fold decision values to a calibration: the maps, how well they do, and its report.
 
 Where a fit was stopped before any row had an out-of-fold value, maps are learnt from the values of the model of all
 rows (``training``), which are too certain; a warning says so.

@@ -62,7 +62,7 @@ weight : array of shape (n,)
 """
 )
 MAX_ROWS_PER_CALL = 2**22  # evaluated: some hundredths of a second, so that Ctrl-C is obeyed between calls
-MAX_STEPS = 200  # of Newton's method or bisection; each halves the bracket at worst
+NEWTON_MAX_STEPS = 200  # of Newton's method or bisection; each halves the bracket at worst
 MAX_SLOPE = 1e6  # for scores of size one: rows that are all classified correctly would take an infinite one
 MAX_SCORES_PER_CALL = 2**22  # some hundredths of a second, so that Ctrl-C is obeyed between calls
 
@@ -276,7 +276,7 @@ def fit_temperature(scores: Array, codes: Array, weight: Array) -> TemperatureMa
     prior = np.sort(s.max(axis=1) - s.min(axis=1))[len(s) // 2] if len(s) else 1.0
     low, high, slope = 0.0, MAX_SLOPE, 1.0
 
-    for _ in range(MAX_STEPS):
+    for _ in range(NEWTON_MAX_STEPS):
         first, second = _derivatives(s, own, weight, slope)
         one = 1.0 / (1.0 + math.exp(-min(slope * prior, 700.0)))
         first, second = first + prior * one, second + prior * prior * one * (1.0 - one)

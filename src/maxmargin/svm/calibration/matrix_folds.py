@@ -125,10 +125,10 @@ class WorkingSetFolds:
         slots = np.concatenate(parts)
         self.real = np.flatnonzero(slots >= 0)
         self.rows = v = slots[self.real]
-        room = -(-size // 64) * 64
+        side = -(-size // 64) * 64
         # In the solver's own buffer: it is there, and touching new memory costs more than computing.
         dtype: Any = np.float64 if gram.single_is_exact else np.float32
-        Q = gram.scratch.take("working set", (room + 8, room + 16), dtype)
+        Q = gram.scratch.take("working set", (side + 8, side + 16), dtype)
         at = np.where(slots >= 0, slots, v[-1])
         gram.fill(at, Q)
         if (problem.sign < 0).any():

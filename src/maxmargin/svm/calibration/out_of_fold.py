@@ -36,7 +36,7 @@ from maxmargin.svm.calibration.folds import FOLD_TOL, held_and_rest
 from maxmargin.svm.calibration.matrix_folds import WorkingSetFolds, small_problem_folds
 
 SMALL_PROBLEM_MAX_ROWS = 1024  # up to here all rows take part, if their kernel values are stored: 8 MB
-BAND = 0.5  # distance from the margin, in units of it, up to which rows take part
+BAND_MAX_DISTANCE = 0.5  # distance from the margin, in units of it, up to which rows take part
 BAND_MIN_SHARE = 0.9  # the band is wide enough if this part of its rows moved by less than it
 BAND_MAX_DOUBLINGS = 5
 ROWS_PER_SUPPORT_VECTOR = 4  # that take part at most: a small class beside a large one has few support vectors
@@ -108,10 +108,10 @@ def kernel_values(
     distance = full.distance()
     nearest = np.append(np.sort(distance), np.full(MATRIX_MAX_ROWS, np.inf))
     most = min(MATRIX_MAX_ROWS, max(MATRIX_MIN_ROWS, ROWS_PER_SUPPORT_VECTOR * int(np.count_nonzero(a))))
-    band = min(max(BAND * full.unit, nearest[MATRIX_MIN_ROWS]), nearest[most])
+    band = min(max(BAND_MAX_DISTANCE * full.unit, nearest[MATRIX_MIN_ROWS]), nearest[most])
     if band > 0 and _by_matrix(full, np.flatnonzero(distance < band), band, values):
         return values
-    band = max(BAND * full.unit, 2.0 * band)
+    band = max(BAND_MAX_DISTANCE * full.unit, 2.0 * band)
     for k in range(full.count):
         wanted = np.flatnonzero((folds == k) & judged)
         if control.stop() is not None:

@@ -22,7 +22,7 @@ from maxmargin.runtime.validation import Array, check_targets, check_weights
 from maxmargin.svm.kernel.context import InputRows, StoredVariables, WarmStart, identity_of
 from maxmargin.svm.models.multiclass import pairs
 
-TINY = np.finfo(np.float64).tiny
+SMALLEST_WEIGHT = np.finfo(np.float64).tiny
 TWO_SIDED = ("eps_svr", "nu_svr")
 
 
@@ -140,7 +140,8 @@ class UpdateMixin:
                 for i, j in pairs(len(self.classes_))  # type: ignore[attr-defined]
             ]
         if kind == "nu_svc":  # coefficients were divided by rho
-            lines = [line * (self.nu * np.count_nonzero(line) / max(np.abs(line).sum(), TINY)) for line in lines]  # type: ignore[attr-defined]
+            nu: float = self.nu  # type: ignore[attr-defined]
+            lines = [line * (nu * np.count_nonzero(line) / max(np.abs(line).sum(), SMALLEST_WEIGHT)) for line in lines]
         return [StoredVariables(kind, line[None, :]) for line in lines]
 
 

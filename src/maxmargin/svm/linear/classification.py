@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 
 from maxmargin.problems.dual import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
@@ -22,13 +22,12 @@ from maxmargin.runtime.validation import Array, check_labels, check_training, ch
 from maxmargin.svm.calibration.folds import stratified_folds
 from maxmargin.svm.calibration.learning import CalibrationGoal
 from maxmargin.svm.calibration.probabilities import ProbabilityMixin, check_calibration
-from maxmargin.svm.linear.binary_models import LinearOutcome, Memory
-from maxmargin.svm.linear.checks import check_linear_parameters, intercept_of
+from maxmargin.svm.linear.binary_models import LinearOutcome
 from maxmargin.svm.linear.coef_bounds import check_monotonic_classes, coefficient_bounds, has_bounds
-from maxmargin.svm.linear.fit import FitContext, Fitted, prepare, publish, solve_problems
+from maxmargin.svm.linear.fit import FitContext, Fitted, fit_path, prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearClassifier, class_codes
-from maxmargin.svm.linear.one_vs_rest import bound_of, pose_one_vs_rest
-from maxmargin.svm.linear.parameter_docs import LINEAR, LinearEstimator
+from maxmargin.svm.linear.one_vs_rest import bound_of, check_separable, pose_one_vs_rest
+from maxmargin.svm.linear.parameters import LINEAR, LinearEstimator, check_linear_parameters, intercept_of
 from maxmargin.svm.linear.rows import TrainingRows, training_rows
 from maxmargin.svm.streaming.mixin import StreamingMixin
 
@@ -189,18 +188,10 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         >>> [model.C for model in LinearSVC().path(X, y, [10.0, 0.1, 1.0])]
         [10.0, 0.1, 1.0]
         """
-        values = [float(C) for C in np.atleast_1d(np.asarray(Cs, dtype=np.float64))]
-        if not values:
-            raise ValueError("Cs is empty: give at least one value of C.")
-        models: dict[float, Self] = {}
-        memory: Memory | None = None
-        for C in sorted(set(values)):
-            model = clone(self).set_params(C=C, warm_start=True)
-            model._last_fit = memory
-            models[C] = model.fit(X, y, sample_weight)
-            memory, model._last_fit = model._last_fit, None
-            model.warm_start = self.warm_start
-        return [models[C] for C in values]
+        models = fit_path(self, Cs, (X, y, sample_weight), ["_last_fit"])
+        for model in models:
+            model._last_fit = None
+        return models
 
     def _intercept(self) -> tuple[str, float]:
         return intercept_of(self)
@@ -268,7 +259,6 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
     def _check_separable(self, X: Any, codes: Array, weights: Array, outcome: LinearOutcome) -> None:
         """An error, with the proof, if a hard margin is impossible."""
         from maxmargin.problems.separability import InseparableError
-        from maxmargin.svm.linear.hard_margin import check_separable
 
         if self.multi_class == "crammer_singer":
             if outcome.status is Status.INSEPARABLE:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from maxmargin.kernels import Linear
 from maxmargin.problems.primal import PrimalProblem
-from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.control import LINEAR_WORDS, Control, Status
+from maxmargin.runtime.text_report import tolerance_text
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.registry import SOLVERS, choose_linear_solver, epochs_first, lanes_serve, linear_fallback
@@ -31,9 +33,10 @@ from maxmargin.svm.linear.binary_models import (
     solve_certified,
     solve_side_by_side,
 )
-from maxmargin.svm.linear.report import LinearReport
 from maxmargin.svm.linear.rows import TrainingRows
-from maxmargin.svm.report import SolverUsed, report_fit
+from maxmargin.svm.report import FitReport, SolverUsed, report_fit, without_rounding
+
+Fittable = TypeVar("Fittable", bound=Any)
 
 ONE_THREAD_MAX_ROWS = 1000  # up to which threads cost more than they bring
 LANES_MIN_CLASSES = 3
@@ -193,3 +196,53 @@ def advised(outcome: LinearOutcome) -> LinearOutcome:
         return outcome
     advice = f"{outcome.advice or outcome.status.value}; solver='barrier' takes a few dozen iterations"
     return replace(outcome, advice=advice)
+
+
+def fit_path(estimator: Fittable, Cs: Any, data: tuple[Any, Any, Any], carried: Sequence[str]) -> list[Fittable]:
+    """Clones of ``estimator`` fitted to X, y and weights for several values of C, in their order. Each is fitted with
+    the attributes ``carried`` of the one with the next smaller C, from which a warm start begins."""
+    values = [float(C) for C in np.atleast_1d(np.asarray(Cs, dtype=np.float64))]
+    if not values:
+        raise ValueError("Cs is empty: give at least one value of C.")
+    models: dict[float, Fittable] = {}
+    state: dict[str, Any] = {}
+    for C in sorted(set(values)):
+        model: Any = clone(estimator).set_params(C=C, warm_start=True)
+        vars(model).update(state)
+        models[C] = model.fit(*data)
+        state = {name: getattr(model, name) for name in carried}
+        model.warm_start = estimator.warm_start
+    return [models[C] for C in values]
+
+
+class LinearReport(FitReport):
+    """A report whose tolerance is a relative duality gap, and which has no kernel values.
+
+    Its attributes are those of :class:`~maxmargin.svm.report.FitReport`; ``kkt_violation`` is the largest residual of
+    the conditions in :mod:`maxmargin.problems.primal_certificate`, each as a share.
+
+    Examples
+    --------
+    >>> from maxmargin import LinearSVC
+    >>> print(LinearSVC(loss="hinge").fit([[-1.0], [1.0]], ["left", "right"]).report_)
+    model            LinearSVC, 2 classes
+    parameters       C = 1, hinge loss, free intercept
+    solver           barrier (the primal has 1 unknown (columns), the dual 2 (rows): a 1 x 1 system an iteration)
+    status           optimal within the tolerance
+    ...
+    """
+
+    scikit_learn_words: ClassVar[str] = LINEAR_WORDS
+
+    def distance_from_optimum(self) -> str:
+        return f"certified relative duality gap is {self.relative_gap:.2e} (tol={self.tol:g})"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        lines = dict(super()._lines())
+        del lines["kernel"], lines["kernel evaluations"]
+        lines["duality gap"] = (
+            f"{without_rounding(self.duality_gap):.3g} (relative {without_rounding(self.relative_gap):.1e}, "
+            f"tolerance {tolerance_text(self.tol)})"
+        )
+        lines["KKT violation"] = f"{self.kkt_violation:.2e}"
+        return list(lines.items())

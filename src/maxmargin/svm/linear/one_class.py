@@ -26,7 +26,7 @@ from maxmargin.solvers.base import REGRESSION_LOSSES
 from maxmargin.solvers.registry import check_linear_solver
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
 from maxmargin.svm.linear.function import LinearFunction
-from maxmargin.svm.linear.parameter_docs import LINEAR, LinearEstimator
+from maxmargin.svm.linear.parameters import LINEAR, LinearEstimator
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.region import RegionMixin
 

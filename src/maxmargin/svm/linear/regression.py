@@ -27,10 +27,9 @@ from maxmargin.runtime.validation import (
     check_weights,
 )
 from maxmargin.solvers.registry import check_linear_solver
-from maxmargin.svm.linear.checks import check_dual_and_intercept, intercept_of
 from maxmargin.svm.linear.coef_bounds import check_what_bounds_need, coefficient_bounds, has_bounds
 from maxmargin.svm.linear.fit import prepare, publish, solve_problems
-from maxmargin.svm.linear.parameter_docs import LINEAR, LinearEstimator
+from maxmargin.svm.linear.parameters import LINEAR, LinearEstimator, check_dual_and_intercept, intercept_of
 from maxmargin.svm.linear.rows import regression_rows
 from maxmargin.svm.models.predictor import PredictorMixin
 

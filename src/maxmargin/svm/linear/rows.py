@@ -31,11 +31,11 @@ class TrainingRows:
 
 
 def training_rows(
-    X: Points, target: Array, weights: Array, *, keys: bool, max_entries: int = MERGE_MAX_ENTRIES
+    X: Points, target: Array, weights: Array, *, keys: bool, max_entries: int | None = None
 ) -> TrainingRows:
     """Small data in canonical form, so that a weight of two equals a repetition to the last bit; large data as it is,
     without the rows of weight zero. ``keys`` says whether the hashes are needed in any case."""
-    if (X.nnz if sp.issparse(X) else X.size) <= max_entries:
+    if (X.nnz if sp.issparse(X) else X.size) <= (MERGE_MAX_ENTRIES if max_entries is None else max_entries):
         X = X.tocsr() if sp.issparse(X) else X
         rows = canonical_rows(X, target, weights)
         at, key = rows.representative, rows.key

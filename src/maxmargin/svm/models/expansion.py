@@ -25,14 +25,13 @@ from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear, Polynomial, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, kernel_product
 from maxmargin.kernels.gram.sides import Form, Panels, Side, form_of, tileable
-from maxmargin.kernels.gram.tiled import store_tiles, tiled_product
-from maxmargin.runtime.csr import csr_arrays
+from maxmargin.kernels.gram.tiled import CHUNK_ROWS, store_tiles, tiled_product
+from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.models.terms import compiled_expansion, sparse_kernel_values
 
-CHUNK_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
-CHUNK_ROWS = 192  # rows whose kernel values are multiplied by the coefficients of all pairs at a time
+SIDE_MAX_ROWS = 4096  # rows that are brought into tile form at a time: 64 MB of float64 at 2,000 columns
 FEW_MAX_PRODUCTS = 1e6  # multiplications up to which preparing tiles and threads costs more than the values
 FEW_SPARSE_ROWS = 16  # CSR rows up to which a product by columns of the anchors costs less than preparing tiles
 LARGEST_ENTRY = 1e140  # of a row whose sums of squares cannot overflow
@@ -291,11 +290,11 @@ class KernelExpansion:
             longest[0] = float(-2.0 * panels.v[: panels.n].min(initial=0.0))
         table = self.pair_table
         out = np.empty((X.shape[0], len(self.intercept)))
-        for start in range(0, X.shape[0], CHUNK_ROWS):
-            side = self._side(X[start : start + CHUNK_ROWS], dtype)
+        for start in range(0, X.shape[0], SIDE_MAX_ROWS):
+            side = self._side(X[start : start + SIDE_MAX_ROWS], dtype)
             if longest is not None:
                 longest[0] = max(longest[0], side.longest)
-            part = out[start : start + CHUNK_ROWS]
+            part = out[start : start + SIDE_MAX_ROWS]
             if table is not None:
                 self._pairs_of_side(side, panels, form, table, part, threads)
                 continue

@@ -18,7 +18,7 @@ from maxmargin.runtime.validation import Array
 
 @documented()
 class RegionMixin(OutlierMixin):
-    """For an estimator with ``offset_`` (rho), ``_new_points`` (points made sure of) and ``_decision`` (their f, one
+    """For an estimator with ``offset_`` (rho), ``_new_points`` (validated points) and ``_decision`` (their f, one
     column)."""
 
     offset_: Array

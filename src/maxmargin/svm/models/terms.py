@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from maxmargin import _native
 from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from maxmargin.kernels._arrays import FAR_EXPONENT, is_integer, squared_norms
-from maxmargin.runtime.csr import csr_arrays
+from maxmargin.runtime.arrays import csr_arrays
 from maxmargin.runtime.validation import Array
 from maxmargin.svm.models.multiclass import pairs, votes_with_confidence
 

@@ -1,4 +1,4 @@
-"""Learning from a stream: every row is seen once, in its turn, and forgotten.
+"""Learning from a stream: every row is used once, in its turn, and not kept.
 
 Rows (x_t, y_t) of weight omega_t, t = 1, 2, ..., arrive one by one. With n the rows that C counts (the sum of
 their weights), the problem of :mod:`maxmargin.problems.primal` divided by C n is a mean over rows,

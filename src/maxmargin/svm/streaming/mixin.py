@@ -84,7 +84,7 @@ class StreamingMixin:
         y, weights = labels(y), batch_weights(sample_weight, X.shape[0])
         kind, scaling = self._intercept()
         if stream is not None and not stream.is_open and np.array_equal(classes, self.classes_):
-            classes = None  # said again
+            classes = None  # repeated
         announced = None if classes is None else check_labels(labels(np.asarray(classes)))[0]
         if stream is None:
             self.classes_ = np.unique(y) if announced is None else announced
@@ -149,7 +149,7 @@ class StreamingMixin:
         )
 
     def _publish(self: Any, n_iter: int) -> None:
-        """The model as others see it. What was said of an earlier one is no longer true, and goes."""
+        """The model's public attributes; reports of an earlier model are removed."""
         for name in ("report_", "history_", "stream_report_"):
             vars(self).pop(name, None)
         self.coef_, self.intercept_ = self._stream.mean()

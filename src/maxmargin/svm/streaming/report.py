@@ -19,7 +19,7 @@ import numpy as np
 from maxmargin.runtime.text_report import TextReport
 from maxmargin.runtime.validation import Array
 
-SHOWN = 3  # epochs at either end of a printed report
+SHOWN_EPOCHS = 3  # epochs at either end of a printed report
 
 
 class Estimate(NamedTuple):
@@ -155,7 +155,7 @@ class StreamReport(TextReport):
             ("penalty of slack", f"C n = C {self.size:,.10g}"),
         ]
         if self.held_out:
-            shown = [e for e in range(self.epochs) if min(e, self.epochs - 1 - e) < SHOWN]
+            shown = [e for e in range(self.epochs) if min(e, self.epochs - 1 - e) < SHOWN_EPOCHS]
             lines += [(f"held out, epoch {e + 1}", self._epoch(e)) for e in shown]
         else:
             lines.append(("held out", "nothing, so there is no estimate of the objective"))
