@@ -8,7 +8,8 @@ import pytest
 
 from maxmargin import SVC
 from maxmargin.cli._options import Voice
-from maxmargin.cli._progress import Way, showing_progress
+from maxmargin.cli._progress import READING_SHOWN_MIN_BYTES, Way, showing_progress, showing_reading
+from maxmargin.data.source import reading
 from maxmargin.runtime.control import Control, Progress
 from maxmargin.svm.kernel.forecast import LongFitWarning
 
@@ -101,6 +102,21 @@ def test_the_forecast_of_a_warning_is_shown(monkeypatch):
             control.report(1, 0.5, 10)
     assert notes == ["it takes long"]
     assert "9 minutes left" in sys.stderr.getvalue()
+
+
+def test_after_the_last_byte_the_bar_says_what_is_done(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    size = 2 * READING_SHOWN_MIN_BYTES
+    with showing_reading():
+        reading.get()("small.csv", 10, 10)
+        reading.get()("large.csv", size // 2, size)
+    assert "reading" in sys.stderr.getvalue()
+    assert "joining the columns" not in sys.stderr.getvalue()
+    with showing_reading():
+        reading.get()("large.csv", size, size)
+    assert "joining the columns" in sys.stderr.getvalue()
 
 
 class FileTerminal(io.TextIOWrapper):

@@ -68,7 +68,7 @@ def showing_reading() -> Iterator[None]:
 
     from maxmargin.data.source import reading
 
-    columns = (TextColumn("reading"), BarColumn(bar_width=24), DownloadColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), DownloadColumn(), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 
@@ -76,8 +76,10 @@ def showing_reading() -> Iterator[None]:
             if size < READING_SHOWN_MIN_BYTES:
                 return
             if name not in tasks:
-                tasks[name] = bar.add_task("", total=size)
-            bar.update(tasks[name], completed=done, total=size)
+                tasks[name] = bar.add_task("reading", total=size)
+            # after the last byte the parts of the columns are put together, for which no share is known
+            end = {"description": "joining the columns", "total": None} if done >= size else {"total": size}
+            bar.update(tasks[name], completed=done, **end)
 
         token = reading.set(update)
         try:

@@ -134,8 +134,12 @@ def number_form(words: Iterable[str], decimal: str | None = None) -> str | None:
         return "number"
     found = []
     for mark in (".", ","):
-        matches = [GRAMMARS[mark].fullmatch(word.strip("() ")) for word in words]
-        if all(matches) or (mark == "." and all(m or is_number(w) for m, w in zip(matches, words, strict=True))):
+        matches = []
+        for word in words:
+            matches.append(GRAMMARS[mark].fullmatch(word.strip("() ")))
+            if matches[-1] is None and not (mark == "." and is_number(word)):
+                break
+        else:
             units = {match["unit"] or match["end"] or "" for match in matches if match}
             names = {_singular(match["word"] or "") for match in matches if match} - {""}
             if names and (len(names) > 1 or units != {""} or len(words) < UNIT_MIN_DISTINCT):
@@ -258,8 +262,8 @@ def find_form(words: dict[str, int], decimal: str | None = None, day_first: bool
     found = number_form(words, decimal) or date_form(words, day_first)
     if found is not None:
         return found
-    numbers = {word: n for word, n in words.items() if not np.isnan(parse_number(word, decimal or "."))}
-    if len(numbers) > MIXED_MIN_DISTINCT and sum(numbers.values()) >= FORM_MIN_SHARE * total:
+    numbers = _most_numbers(words, decimal or ".", FORM_MIN_SHARE * total)
+    if len(numbers) > MIXED_MIN_DISTINCT:
         return number_form(numbers, decimal) or "category"
     first = next(iter(words), "")
     if DATE_LIKE.fullmatch(first):
@@ -267,6 +271,20 @@ def find_form(words: dict[str, int], decimal: str | None = None, day_first: bool
         if sum(words[word] for word in likely) >= FORM_MIN_SHARE * total:
             return date_form(likely, day_first, FORM_MIN_SHARE) or "category"
     return "category"
+
+
+def _most_numbers(words: dict[str, int], decimal: str, least: float) -> list[str]:
+    """The words that are numbers, if they occur at least so often together; none otherwise, which shows long before the
+    last word of most texts."""
+    numbers, left = list[str](), sum(words.values())
+    for word, n in words.items():
+        if not np.isnan(parse_number(word, decimal)):
+            numbers.append(word)
+            continue
+        left -= n
+        if left < least:
+            return []
+    return numbers
 
 
 def form_parts(form: str) -> list[str]:
