@@ -137,7 +137,9 @@ def effects(model: Any, X: Any, n: int) -> list[dict[str, Any]]:
 
 
 def _shown(value: Any) -> str:
-    return figure(value, 6) if isinstance(value, float) and value == value else _cell(value)
+    """A cell as the file has it, and numbers with decimals rounded."""
+    decimals = isinstance(value, float) and value == value and value % 1 != 0
+    return figure(value, 6) if decimals else _cell(value)
 
 
 def _cell(value: Any) -> str:
