@@ -13,6 +13,8 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from maxmargin import SVC, SVR, OneClassSVM, load, save
 from maxmargin.cli._findings import ClassFindings, NumberFindings, OutlierFindings
+from maxmargin.cli._options import figure
+from maxmargin.cli.commands.explain import _shown
 from maxmargin.io import write_svmlight
 
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
@@ -216,6 +218,18 @@ class TestEvaluate:
         assert found["by_label"]["1"] == {"outside": 1, "n": 1}
         assert found["n_outliers"] == 1 + int((estimator.predict(X) < 0).sum())
         assert "outliers" in call("evaluate", tmp_path / "o.mm", tmp_path / "o.svm").stdout
+
+
+def test_figures_for_reading():
+    found = [figure(value) for value in (0.0, 12.3456, -9876.54, 12345.6, -4663831.0, 3.2e13, 1e-7)]
+    assert found == ["0", "12.346", "-9876.5", "12,346", "-4,663,800", "3.2e+13", "1e-07"]
+
+
+def test_cells_that_are_explained():
+    cells = (20210821.0, float("nan"), None, 0.123456789, 1234567.8, -3.0, "x")
+    assert [_shown(cell) for cell in cells] == [
+        *("20210821", "(missing)", "(missing)", "0.123457", "1,234,570", "-3", "x")
+    ]
 
 
 class TestFindings:

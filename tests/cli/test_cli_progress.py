@@ -2,13 +2,16 @@
 
 import io
 import sys
+import warnings
 
 import pytest
 
 from maxmargin import SVC
 from maxmargin.cli._options import Voice
-from maxmargin.cli._progress import Way, showing_progress
-from maxmargin.runtime.control import Progress
+from maxmargin.cli._progress import READING_SHOWN_MIN_BYTES, Way, showing_progress, showing_reading
+from maxmargin.data.source import reading
+from maxmargin.runtime.control import Control, Progress
+from maxmargin.svm.kernel.forecast import LongFitWarning
 
 
 def at(violation, seconds=1.0):
@@ -44,6 +47,18 @@ class TestWay:
         way.see(at(1e-1))
         assert way.left(4.0) == 1.0
 
+    def test_the_forecast_counts_until_the_share_is_known(self):
+        way = Way(tol=1e-4)
+        way.forecast = 100.0
+        way.see(at(1.0))
+        assert way.left(30.0) == 70.0
+        assert way.left(130.0) is None
+        way.see(at(1e-2))
+        assert way.left(30.0) == pytest.approx(30.0)
+        many = Way(tol=1e-4, problems=45, max_seconds=50)
+        many.forecast = 100.0
+        assert many.left(30.0) == 20.0
+
     @pytest.mark.parametrize("violation", [float("nan"), float("inf"), 0.0, -1.0])
     def test_odd_violations(self, violation):
         way = Way(tol=1e-3)
@@ -68,6 +83,40 @@ def test_shown_on_a_terminal(monkeypatch, estimators):
     with showing_progress(1e-3, estimators):
         fit()
     assert "support vectors" in sys.stderr.getvalue()
+
+
+def test_the_forecast_of_a_warning_is_shown(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    notes = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *more, **named: notes.append(str(message)))
+    warning = LongFitWarning("it takes long")
+    warning.seconds = 600.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with showing_progress(1e-3, 45):
+            warnings.warn(warning, stacklevel=1)
+            control = Control(max_seconds=None)
+            control.started -= 60.0
+            control.report(1, 0.5, 10)
+    assert notes == ["it takes long"]
+    assert "9 minutes left" in sys.stderr.getvalue()
+
+
+def test_after_the_last_byte_the_bar_says_what_is_done(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    size = 2 * READING_SHOWN_MIN_BYTES
+    with showing_reading():
+        reading.get()("small.csv", 10, 10)
+        reading.get()("large.csv", size // 2, size)
+    assert "reading" in sys.stderr.getvalue()
+    assert "joining the columns" not in sys.stderr.getvalue()
+    with showing_reading():
+        reading.get()("large.csv", size, size)
+    assert "joining the columns" in sys.stderr.getvalue()
 
 
 class FileTerminal(io.TextIOWrapper):

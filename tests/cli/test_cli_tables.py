@@ -233,6 +233,18 @@ class TestPredict:
         with open(tmp_path / "e.csv", newline="") as file:
             assert len(list(csv.reader(file))) == 1 + 30 * 5
 
+    def test_explain_sparse_data(self, tmp_path, monkeypatch):
+        rng = np.random.default_rng(0)
+        X = rng.random((60, 3)).round(3)
+        lines = [f"{int(row[1] > 0.5)} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row)) for row in X]
+        (tmp_path / "d.svm").write_text("\n".join(lines) + "\n")
+        assert call("train", tmp_path / "d.svm", "-o", tmp_path / "d.mm").exit_code == 0
+        first = found("explain", tmp_path / "d.mm", tmp_path / "d.svm")["rows"][0]["effects"][0]
+        assert first["column"] == "column 2"
+        assert first["value"] == X[0, 1]
+        monkeypatch.setattr("maxmargin.cli.commands.explain.SPARSE_MAX_ENTRIES", 100)
+        assert "these have 60 x 3: give fewer rows" in refused("explain", tmp_path / "d.mm", tmp_path / "d.svm")
+
     def test_a_page(self, customers, tmp_path):
         pytest.importorskip("matplotlib")
         page = tmp_path / "page.html"

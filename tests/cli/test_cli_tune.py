@@ -25,7 +25,7 @@ def test_it_chooses_tests_and_saves(iris, tmp_path):
     model, picture = tmp_path / "iris.mm", tmp_path / "map.png"
     result = call("tune", iris, "-o", model, "--Cs", "0.01,1,10", "--gammas", "0.1,1", "--plot", picture)
     assert result.exit_code == 0, result.output
-    assert "6 cells on 5 folds, complete" in result.stdout
+    assert "6 cells on 5 folds, complete; the best by accuracy" in result.stdout
     assert "naive baseline" in result.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
     again = load(model)
@@ -59,6 +59,18 @@ def test_the_grid_goes_on_beyond_its_edge(iris):
     assert stayed["cells"] == 6
     assert stayed["edge"] == ["C"]
     assert told["best_score"] >= stayed["best_score"]
+
+
+def test_it_does_not_advise_what_it_has_done(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.3f},{b:.3f},{c}" for a, b, c in zip(*rng.normal(size=(2, 200)), rng.integers(0, 2, 200), strict=True)]
+    path = tmp_path / "noise.csv"
+    path.write_text("\n".join(["a,b,label", *rows]) + "\n")
+    grid = ("--Cs", "1,10", "--gammas", "1", "--folds", "3")
+    tips = json.loads(call("tune", path, *grid, "--json").stdout)["tips"]
+    assert tips == ["these columns hardly tell the target: more rows, other columns, or another --target may help."]
+    assert "maxmargin tune" not in call("tune", path, *grid).stdout
+    assert "maxmargin tune" in call("train", path).stdout
 
 
 def test_numbers_are_a_regression(iris):

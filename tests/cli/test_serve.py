@@ -1,6 +1,7 @@
 """``maxmargin serve``: the same answers as predict, and no answer to strangers."""
 
 import asyncio
+import contextlib
 import csv
 import io
 import json
@@ -213,14 +214,20 @@ def test_too_many_connections_do_not_stop_those_that_are_open(model, monkeypatch
 
 
 def test_refused_connections_wait_so_that_the_others_are_served(model, monkeypatch):
-    monkeypatch.setattr(_server, "CONNECTIONS_MAX", 1)
+    monkeypatch.setattr(_server, "CONNECTIONS_MAX", 6)
     monkeypatch.setattr(_server, "REFUSAL_SECONDS", 3600)
-    with serving(model) as port, socket.create_connection(("127.0.0.1", port), timeout=60) as first:
-        waiting = [socket.create_connection(("127.0.0.1", port), timeout=0.1) for _ in range(3)]
+    with serving(model) as port, contextlib.ExitStack() as stack:
+
+        def connected(seconds):
+            return stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=seconds))
+
+        first, *_ = [connected(60) for _ in range(6)]
+        waiting = [connected(0.1) for _ in range(3)]
+        assert b"503 Service Unavailable" in answered(port)  # too many wait already
         first.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n" % port)
         assert b"200 OK" in first.recv(10_000)
         for connection in waiting:
-            with connection, pytest.raises(TimeoutError):  # no answer yet
+            with pytest.raises(TimeoutError):  # no answer yet
                 connection.recv(10)
 
 

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin.data.forms import (
+    compact_date_form,
     date_form,
+    day_order,
     find_form,
     form_parts,
     is_ambiguous,
@@ -19,6 +21,7 @@ from maxmargin.data.forms import (
     number_form,
     numbers_of,
     parse_number,
+    unreadable_words,
 )
 
 
@@ -35,6 +38,8 @@ def read(words, form):
         (["1,234.50", "7"], "number .", [1234.5, 7]),
         (["12 %", "3%"], "number .", [12, 3]),
         (["(1,200)", "30"], "number .", [-1200, 30]),
+        (["1,200.50-", "30.00"], "number .", [-1200.5, 30]),
+        (["1.200,50- €", "3,00 €"], "number ,", [-1200.5, 3]),
         (["1'234'567", "5"], "number .", [1234567, 5]),
         (["1 234", "5"], "number .", [1234, 5]),
         (["1\u00a0234", "5"], "number .", [1234, 5]),
@@ -134,6 +139,36 @@ def test_days_and_parts():
     assert month == 2 + 28 / 31
     assert weekday == date.weekday()
     assert np.isnan(numbers_of(np.array(["never", None], object), form)).all()
+
+
+def test_dates_in_several_formats():
+    words = ["2020-01-31", "13/02/2020", "03/04/2021"]
+    form = find_form(dict.fromkeys(words, 1))
+    assert form == "date %Y-%m-%d | %d/%m/%Y > day month"
+    assert is_form(form)
+    days = [datetime.date(2020, 1, 31), datetime.date(2020, 2, 13), datetime.date(2021, 4, 3)]
+    assert read(words, form) == [(day - datetime.date(1970, 1, 1)).days for day in days]
+    assert day_order(words, form) == (True, True)
+    assert day_order([words[0], words[2]], "date %Y-%m-%d | %d/%m/%Y > day") == (True, False)
+    assert find_form(dict.fromkeys([*words, "04/13/2020"], 1)) == "category"  # days and months in both orders
+    assert find_form(dict.fromkeys([*words, "12-345 B"], 1)) == "category"
+
+
+def test_dates_as_whole_numbers():
+    days = [datetime.date(2021, 12, 20) + datetime.timedelta(k) for k in range(30)]
+    values = np.array([int(day.strftime("%Y%m%d")) for day in days], float)
+    form = compact_date_form(values)
+    assert form == "date %Y%m%d > day weekday"
+    assert is_form(form)
+    read_days, weekdays = numbers_of(values, form).T
+    assert read_days.tolist() == [(day - datetime.date(1970, 1, 1)).days for day in days]
+    assert weekdays.tolist() == [day.weekday() for day in days]
+    assert np.isnan(numbers_of(np.array([np.nan, 20211399.0]), form)).all()
+    assert unreadable_words(np.array([np.nan, 20211399.0]), form) == {"20211399": 1}
+    assert compact_date_form(np.append(values, 20211399.0)) is None
+    assert compact_date_form(values + 0.5) is None
+    assert compact_date_form(values[:5]) is None
+    assert compact_date_form(np.empty(0)) is None
 
 
 def test_mixed_columns():

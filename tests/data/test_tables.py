@@ -56,7 +56,9 @@ class TestReading:
         assert survey(table)[0].form == "number ,"
 
     def test_names(self, tmp_path):
-        assert table_of(tmp_path, "a,a,,b\n1,2,3,4\n5,6,7,8\n").columns == ["a", "a (2)", "column 3", "b"]
+        table = table_of(tmp_path, "a,a,,b\n1,2,3,4\n5,6,7,8\n")
+        assert table.columns == ["a", "a (2)", "column 3", "b"]
+        assert table.notes == ("several columns are called 'a': the second is 'a (2)' here",)
         assert table_of(tmp_path, "1,2\n3,4\n").columns == ["column 1", "column 2"]
         assert table_of(tmp_path, "x y\nr1 1 2\nr2 3 4\n", "t.data").columns == ["column 1", "x", "y"]
         assert table_of(tmp_path, "a,b\n1,2,\n3,4,\n").columns == ["a", "b", "column 3"]
@@ -240,6 +242,23 @@ class TestSurvey:
             a=["01/02/2020", "13/04/2021"], b=["01/02/2020", "04/13/2021"], c=["01/02/2020", "03/04/2021"]
         )
         assert "--dates day-first if not" in found["c"].note  # the others contradict each other
+
+    def test_dates_in_several_formats_are_reported(self):
+        plan = self.plans(c=["2020-01-31", "13/02/2020", "03/04/2021"])["c"]
+        assert plan.note == "date as days from 2 formats, '13/02/2020' read as 2020-02-13, with month beside"
+        plan = self.plans(c=["2020-01-31", "01/02/2020", "03/04/2021"])["c"]
+        assert "'01/02/2020' read as 2020-01-02, the month first, which the values leave open" in plan.note
+
+    def test_whole_numbers_that_are_dates(self):
+        days = [float(f"2024{month:02d}{day:02d}") for month in (1, 2) for day in range(1, 15)]
+        plan = self.plans(day=[*days, np.nan], day_id=[*days, np.nan])["day"]
+        assert (plan.form, plan.n_missing) == ("date %Y%m%d > day weekday", 1)
+        assert plan.note == "date as days, 20240101 read as 2024-01-01, with weekday beside; --text 'day' for codes"
+        assert self.plans(code_id=days)["code_id"].form is None
+
+    def test_blanks_that_do_not_break_are_shown_as_blanks(self):
+        plan = self.plans(c=["1\u00a0234,5", "7,25"])["c"]
+        assert plan.note == "number, '1 234,5' read as 1234.5"
 
     def test_a_few_words_among_dates(self):
         plan = self.plans(c=[*(f"{d:02d}/05/2020" for d in range(1, 29)), "00/00/0000", "soon"])["c"]

@@ -187,6 +187,19 @@ def test_arrays_of_other_libraries(dispatch):
     assert np.shares_memory(check_training_points(SVC(), points), X)
 
 
+class BareTensor:
+    """A tensor that offers its memory by DLPack, and nothing else."""
+
+    def __init__(self, values):
+        self.__dlpack__, self.__dlpack_device__ = values.__dlpack__, values.__dlpack_device__
+
+
+def test_arrays_that_only_offer_dlpack():
+    for model in CLASSIFIERS:
+        check(model, BareTensor(X), Y)
+    assert np.shares_memory(check_training_points(SVC(), BareTensor(X)), X)
+
+
 def test_torch_tensors():
     torch = pytest.importorskip("torch")
     points, labels = torch.tensor(X), torch.tensor(Y)

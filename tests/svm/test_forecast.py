@@ -163,7 +163,7 @@ def test_an_interrupt_of_the_sample_ends_the_fit(small, monkeypatch):
     [(0.2, "a second"), (75, "75 seconds"), (600, "10 minutes"), (1e5, "28 hours"), (1e6, "12 days")],
 )
 def test_times_in_words(seconds, words):
-    assert forecast._duration(seconds) == words
+    assert forecast.duration(seconds) == words
 
 
 @pytest.mark.parametrize("estimator", [NuSVC(), SVC(C=float("inf"))], ids=["nu", "hard margin"])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.cli._model import Model
-from maxmargin.cli._options import plain
+from maxmargin.cli._options import figure, plain
 from maxmargin.digits.example import wilson_interval
 from maxmargin.runtime.validation import Array
 
@@ -109,9 +109,9 @@ class ClassFindings:
         if value > baseline:
             return (
                 f"The model is better than the naive baseline (by {name}), but not by more than chance would allow "
-                f"(its 95 % interval starts at {low:.3f}): test on more rows, or try maxmargin tune."
+                f"(its 95 % interval starts at {low:.3f}): test on more rows."
             )
-        return f"Warning: the model is NOT better than the naive baseline (by {name}): try maxmargin tune."
+        return f"Warning: the model is NOT better than the naive baseline (by {name})."
 
     def scores(self) -> tuple[dict[Any, dict[str, float]], dict[str, dict[str, float]]]:
         """Precision, recall, f1 and support of every label, and their means: over rows, and over classes."""
@@ -243,9 +243,9 @@ class NumberFindings:
         if ours["rmse"] < mean["rmse"]:
             return (
                 "The model is better than the naive baseline, but not by more than chance would allow: test on more "
-                "rows, or try maxmargin tune."
+                "rows."
             )
-        return "Warning: the model is NOT better than the naive baseline: try maxmargin tune."
+        return "Warning: the model is NOT better than the naive baseline."
 
     def text(self) -> str:
         rows = {
@@ -255,14 +255,14 @@ class NumberFindings:
         }
         lines = [f"{'':<17}{'MAE':<12}{'RMSE':<12}R2"]
         for name, row in rows.items():
-            lines.append(f"{name:<17}{row['mae']:<12.5g}{row['rmse']:<12.5g}{decimals(row['r2'])}")
+            lines.append(f"{name:<17}{figure(row['mae']):<12}{figure(row['rmse']):<12}{decimals(row['r2'])}")
         _, _, (low, high), _ = self.judged()
         return "\n".join(
             [
                 *lines,
                 "",
                 f"95 % interval of R2: {decimals(low)} to {decimals(high)}",
-                f"The naive baselines always answer {self.mean:.5g} and {self.median:.5g}, "
+                f"The naive baselines always answer {figure(self.mean)} and {figure(self.median)}, "
                 f"mean and median {self.where}.",
             ]
         )

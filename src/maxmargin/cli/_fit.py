@@ -31,7 +31,7 @@ from maxmargin.cli._estimator import (
     make_estimator,
 )
 from maxmargin.cli._model import Model
-from maxmargin.cli._options import Voice, counted, plain
+from maxmargin.cli._options import Voice, counted, figure, plain
 from maxmargin.data.formats import format_of
 from maxmargin.data.forms import numbers_of
 from maxmargin.data.layout import TARGETS
@@ -291,7 +291,7 @@ def describe(data: Any, task: str, y: Array | None) -> list[str]:
 
 def _spread(task: str, y: Array) -> str:
     if task == "regress":
-        return f"numbers from {y.min():.6g} to {y.max():.6g}"
+        return f"numbers from {figure(y.min(), 6)} to {figure(y.max(), 6)}"
     labels, counts = np.unique(y, return_counts=True)
     most = np.argsort(-counts, kind="stable")[:CLASSES_SHOWN]
     shown = [f"{labels[k]} {counts[k]:,}" for k in (np.sort(most) if len(labels) <= CLASSES_SHOWN else most)]

@@ -19,6 +19,7 @@ import click
 from maxmargin.cli import UserError, in_options
 
 TEXT_COLUMNS = 80  # of a terminal
+MARKED_NUMBERS = 1e4, 1e12  # between which thousands are marked
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 target_option = click.option(
@@ -242,6 +243,12 @@ def counted(n: int, word: str) -> str:
     """``1 row``, ``2 rows``, ``2 classes``."""
     plural = word + ("es" if word.endswith("s") else "s")
     return f"{n:,} {word if n == 1 else plural}"
+
+
+def figure(value: float, digits: int = 5) -> str:
+    """A number for reading: significant digits, thousands marked, an exponent only where it is very large or small."""
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if MARKED_NUMBERS[0] <= abs(rounded) < MARKED_NUMBERS[1] else f"{value:.{digits}g}"
 
 
 def plain(value: Any) -> Any:

@@ -18,7 +18,7 @@ from maxmargin.cli import UserError
 from maxmargin.cli._findings import decimals
 from maxmargin.cli._fit import Work
 from maxmargin.cli._model import Model
-from maxmargin.cli._options import Voice, check_folder
+from maxmargin.cli._options import Voice, check_folder, figure
 from maxmargin.data.table import Table
 
 PICTURE_MAX_ROWS = 1000
@@ -119,8 +119,8 @@ def _cards(found: dict[str, Any], test: dict[str, Any]) -> str:
     if "mae" in test:
         median = test["baseline_median"]["mae"]
         cards.append(
-            f"<div class=card><b>{test['mae']:.4g}</b>mean absolute error<br><span>of the median: "
-            f"{median:.4g}</span></div>"
+            f"<div class=card><b>{figure(test['mae'], 4)}</b>mean absolute error<br><span>of the median: "
+            f"{figure(median, 4)}</span></div>"
         )
     return f"<div class=cards>{''.join(cards)}</div>"
 

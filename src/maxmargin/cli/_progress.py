@@ -5,13 +5,15 @@ v0 to the tolerance the share
 
     log(v0 / v) / log(v0 / tol)
 
-is behind us when it is v. Several problems (one-vs-one, one-vs-rest) have no common v: there the bar only moves.
+is behind us when it is v. Several problems (one-vs-one, one-vs-rest) have no common v: there the bar only moves. As
+long as the share says nothing, the time left is that of the :class:`~maxmargin.LongFitWarning` before the fit, if any.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,7 @@ class Way:
         self.tol, self.problems, self.max_seconds = tol, problems, max_seconds
         self.first = 0.0
         self.share = 0.0
+        self.forecast = math.nan
 
     def see(self, progress: Progress) -> None:
         v = progress.violation
@@ -45,11 +48,12 @@ class Way:
 
     def left(self, seconds: float) -> float | None:
         """Seconds left, or None where a guess would be no better than silence."""
-        limit = None if self.max_seconds is None else max(0.0, self.max_seconds - seconds)
-        if self.problems > 1 or self.share < SHARE_MIN_FOR_ESTIMATE:
-            return limit
-        guess = seconds * (1 - self.share) / self.share
-        return guess if limit is None else min(guess, limit)
+        guess = math.inf if self.max_seconds is None else max(0.0, self.max_seconds - seconds)
+        if self.problems == 1 and self.share >= SHARE_MIN_FOR_ESTIMATE:
+            guess = min(guess, seconds * (1 - self.share) / self.share)
+        elif self.forecast > seconds:  # not where it is NaN
+            guess = min(guess, self.forecast - seconds)
+        return guess if math.isfinite(guess) else None
 
 
 @contextmanager
@@ -64,7 +68,7 @@ def showing_reading() -> Iterator[None]:
 
     from maxmargin.data.source import reading
 
-    columns = (TextColumn("reading"), BarColumn(bar_width=24), DownloadColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), DownloadColumn(), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 
@@ -72,8 +76,10 @@ def showing_reading() -> Iterator[None]:
             if size < READING_SHOWN_MIN_BYTES:
                 return
             if name not in tasks:
-                tasks[name] = bar.add_task("", total=size)
-            bar.update(tasks[name], completed=done, total=size)
+                tasks[name] = bar.add_task("reading", total=size)
+            # after the last byte the parts of the columns are put together, for which no share is known
+            end = {"description": "joining the columns", "total": None} if done >= size else {"total": size}
+            bar.update(tasks[name], completed=done, **end)
 
         token = reading.set(update)
         try:
@@ -93,6 +99,7 @@ def showing_progress(tol: float, problems: int = 1, max_seconds: float | None = 
     from rich.progress import Progress as Bar
 
     from maxmargin.runtime.control import watching
+    from maxmargin.svm.kernel.forecast import duration
 
     way = Way(tol, problems, max_seconds)
     columns = (
@@ -110,10 +117,29 @@ def showing_progress(tol: float, problems: int = 1, max_seconds: float | None = 
             parts = [f"violation {progress.violation:.1e} > {tolerance_text(tol)}"]
             parts.append(f"{progress.n_support:,} support vectors")
             if left is not None and progress.seconds > 1:
-                parts.insert(0, f"{left:.0f} s left")
+                parts.insert(0, f"{duration(left)} left")
             while len(parts) > 1 and len(", ".join(parts)) > bar.console.width - BAR_LETTERS:
                 parts.pop()
             bar.update(task, completed=way.share if problems == 1 else None, state=", ".join(parts))
 
-        with watching(see):
+        with watching(see), _hearing_forecasts(way):
             yield
+
+
+@contextmanager
+def _hearing_forecasts(way: Way) -> Iterator[None]:
+    """The estimate of a warning before a long fit goes to ``way`` too."""
+    from maxmargin.svm.kernel.forecast import LongFitWarning
+
+    shown_before = warnings.showwarning
+
+    def show(message: Any, *more: Any, **named: Any) -> None:
+        if isinstance(message, LongFitWarning):
+            way.forecast = message.seconds
+        shown_before(message, *more, **named)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = shown_before

@@ -14,7 +14,7 @@ from maxmargin.cli._data import take
 from maxmargin.cli._findings import ClassFindings, Findings, NumberFindings, decimals, findings_of, is_imbalanced
 from maxmargin.cli._fit import Work, report_as_dict, was_interrupted
 from maxmargin.cli._model import Model
-from maxmargin.cli._options import Voice, counted, in_bytes
+from maxmargin.cli._options import Voice, counted, figure, in_bytes
 from maxmargin.data.survey import ColumnPlan
 from maxmargin.data.table import Table
 from maxmargin.runtime.validation import Array
@@ -44,9 +44,9 @@ OVERFIT_GAP = 0.1  # between the scores of training and test rows
 
 
 def conclude(
-    work: Work, model: Model, voice: Voice, output: str | None, judged_by: str | None = None
+    work: Work, model: Model, voice: Voice, output: str | None, judged_by: str | None = None, *, tuned: bool = False
 ) -> dict[str, Any]:
-    """Save the model, say what came out, and give it as a dictionary."""
+    """Save the model, say what came out, and give it as a dictionary. ``tuned``: its parameters come from a search."""
     size = None
     if output is not None:
         from maxmargin.io import save
@@ -62,12 +62,12 @@ def conclude(
     if work.target_spread != 1.0:
         voice.say(
             "C, epsilon and tolerance are those for a target of variance 1, times its standard deviation, "
-            f"{work.target_spread:.4g}."
+            f"{figure(work.target_spread)}."
         )
     found: Findings | None = None
     extra: dict[str, Any] = {}
     if work.X_test is not None and not interrupted:
-        found, extra = _tested(work, model, voice, judged_by)
+        found, extra = _tested(work, model, voice, judged_by, tuned)
     elif work.X_test is not None:
         n = work.X_test.shape[0]
         rows = np.unique(np.linspace(0, n - 1, min(n, STOPPED_TEST_MAX_ROWS)).astype(int))
@@ -95,7 +95,9 @@ def conclude(
     }
 
 
-def _tested(work: Work, model: Model, voice: Voice, judged_by: str | None) -> tuple[Findings, dict[str, Any]]:
+def _tested(
+    work: Work, model: Model, voice: Voice, judged_by: str | None, tuned: bool
+) -> tuple[Findings, dict[str, Any]]:
     """The test, and what stands beside it."""
     if judged_by is None and getattr(model.svm, "class_weight", None) is not None:
         judged_by = "balanced accuracy"
@@ -126,7 +128,7 @@ def _tested(work: Work, model: Model, voice: Voice, judged_by: str | None) -> tu
         if not shown:
             voice.say(f"  none: shuffling a single column does not lower the {name}")
     voice.say(f"\n{found.verdict}")
-    tips = advice(work, model, found, train, linear, next(iter(important), None))
+    tips = advice(work, model, found, train, linear, next(iter(important), None), tuned)
     for tip in tips:
         voice.say(f"Tip: {tip}")
     return found, {"train_score": train, "linear_score": linear, "importances": important, "tips": tips}
@@ -172,7 +174,7 @@ def _fills(encoder: Any) -> dict[str, str]:
             continue
         date = encoder.forms[encoder.columns.index(name)].startswith("date")
         word = "most frequent value" if encoder.missing == "mode" else "median"
-        found[name] = f"filled with the {word}" + ("" if date else f" {encoder.fill_[at]:.6g}")
+        found[name] = f"filled with the {word}" + ("" if date else f" {figure(encoder.fill_[at], 6)}")
         at += 1 if not date else len(encoder.forms[encoder.columns.index(name)].partition(" > ")[2].split())
     return found
 
@@ -225,7 +227,7 @@ def importances(model: Model, X: Any, y: Array | None, judged_by: str | None) ->
 
 
 def advice(
-    work: Work, model: Model, found: Any, train: float | None, linear: float | None, first: str | None
+    work: Work, model: Model, found: Any, train: float | None, linear: float | None, first: str | None, tuned: bool
 ) -> list[str]:
     """How to do better, from what the scores show; ``first`` is the column that matters most."""
     _, score, (low, high), _ = found.judged()
@@ -240,7 +242,7 @@ def advice(
             f"the rows are in the order of {work.ordered_by!r}, and those of the test lie among the others: "
             "--test-last tests on the last ones, as a forecast is tested."
         )
-    if train is not None and train - score > OVERFIT_GAP and len(found.truth) >= ADVICE_MIN_ROWS:
+    if not tuned and train is not None and train - score > OVERFIT_GAP and len(found.truth) >= ADVICE_MIN_ROWS:
         tips.append(
             "the model is much better on the rows it was trained on (overfitting): try a smaller --C or --gamma."
         )
@@ -255,9 +257,10 @@ def advice(
     offered = [plan.name for plan in work.plans if plan.form is None and "takes its words" in plan.note]
     if offered:
         tips.append(f"the words of {offered[0]!r} may help: --text {offered[0]!r}.")
-    tuned = hasattr(model.svm, "best_params_") or "maxmargin tune" in found.verdict
-    if not tuned and not perfect and (high - low < 0.5 or not tips):
+    if not tuned and not perfect and (high - low < 0.5 or not tips or not found.better):
         tips.append("maxmargin tune with the same options looks for a better C and gamma.")
+    if tuned and not found.better:
+        tips.append("these columns hardly tell the target: more rows, other columns, or another --target may help.")
     return tips
 
 

@@ -9,7 +9,7 @@ time      a connection that does not send its request in time is closed, so that
 work      predictions run in threads, a few at a time; the others wait in their order, and one that waits too long is
           refused with 503 and Retry-After
 places    connections beyond the limit get the same answer, but not at once: a client that tries again in a loop would
-          take the time of those that have a place
+          take the time of those that have a place. Where half as many again wait so, others are refused at once
 memory    bodies of all requests together are limited, too
 """
 
@@ -47,6 +47,7 @@ BODY_SECONDS = 60.0  # for its body: 10 MB at 1.4 Mbit/s
 IDLE_SECONDS = 60  # between two requests of one connection
 CONNECTIONS_MAX = 4096  # or half of the files that the process may have open; those beyond are refused
 REFUSAL_SECONDS = 1.0  # that a refused connection is kept waiting
+BACKLOG_MAX = 2048  # connections that asyncio accepts at a time, before it serves any
 RETRY_SECONDS = 2  # after which a refused client should try again
 BODIES_MAX = 16  # largest bodies that are held in memory at a time
 CONTENT_LENGTH_MAX_DIGITS = 15  # a petabyte
@@ -201,9 +202,11 @@ class PromptProtocol(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        if len(self.connections) > connections_max():
+        limit = connections_max()
+        if len(self.connections) > limit:
             transport.pause_reading()
-            self._head_timer = self.loop.call_later(REFUSAL_SECONDS, self._refuse)
+            waiting = len(self.connections) - limit <= limit // 2  # others would take the last files that may be open
+            self._head_timer = self.loop.call_later(REFUSAL_SECONDS if waiting else 0.0, self._refuse)
             return
         self._wait_for_head()
 
@@ -358,6 +361,7 @@ def make_server(app: Starlette) -> uvicorn.Server:
         ws="none",
         server_header=False,
         http=PromptProtocol,
+        backlog=max(1, min(BACKLOG_MAX, connections_max() // 4)),
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=2,
     )

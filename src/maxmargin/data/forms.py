@@ -4,7 +4,8 @@
     number .           1,234.5   $1,234   12 %        a decimal point, thousands marked by a comma, a blank or '
     number ,           1.234,5   1.234 €  0,5         a decimal comma, thousands marked by a point, a blank or '
     number . kg        51.3 kg   72kg                 with a unit, the same in all values ("number , kg" likewise)
-    date FORMAT PARTS  2024-05-31                     by strptime's format: the day, and parts that vary within a year
+    date FORMAT PARTS  2024-05-31                     by strptime's format: the day, and parts that vary within a year;
+                                                      20240531; several formats ("%Y-%m-%d | %d.%m.%Y") where they mix
     time               14:35     1:02:33.5            hours
     category           red, green                     words; "category NA" where NA is one of them and not a gap
     text               a sentence                     its words count, see TableEncoder
@@ -47,7 +48,12 @@ DATES = (
     *("%d-%m-%Y", "%m-%d-%Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%b %d, %Y", "%B %d, %Y"),
     *("%B %d %Y", "%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%b-%y", "%b-%Y", "%B %Y", "%Y %b"),
 )
+COMPACT_DATE = "%Y%m%d"  # as a number, 20240531
+COMPACT_DATES = (19000101, 20991231)  # between which whole numbers may be dates
+COMPACT_MIN_DISTINCT = 10  # all of them days of the calendar: of random numbers in these bounds, one in 27 is
+MIXED_MAX_FORMATS = 3  # of dates in one column
 TIMES = ("", " %H:%M:%S", " %H:%M", "T%H:%M:%S", "T%H:%M", " %I:%M:%S %p", " %I:%M %p")
+DAY_AND_MONTH = re.compile(r"(^|\| )%([dm])([/.-])%([dm])")  # at the beginning of a format
 EPOCH = datetime(1970, 1, 1)
 PARTS: dict[str, Callable[[datetime], float]] = {
     "day": lambda when: (when - EPOCH) / timedelta(days=1),
@@ -63,8 +69,8 @@ def _grammar(decimal: str) -> re.Pattern[str]:
     number = rf"(?:{digits})(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?|{re.escape(decimal)}\d+"
     sign = r"(?P<sign>[-+−]?)"
     factor = rf"(?:\s?(?P<factor>{'|'.join(FACTORS)})(?![^\W\d_]))?"
-    end = rf"(?P<end>%|{SYMBOLS})?(?P<word>{UNIT})?"
-    return re.compile(rf"{sign}\s*(?P<unit>{SYMBOLS})?\s*(?P<minus>[-−]?)(?P<number>{number}){factor}\s*{end}")
+    end = rf"(?P<after>[-−](?=\s*(?:{SYMBOLS})?$))?\s*(?P<end>%|{SYMBOLS})?(?P<word>{UNIT})?"
+    return re.compile(rf"{sign}\s*(?P<unit>{SYMBOLS})?\s*(?P<minus>[-−]?)(?P<number>{number}){factor}{end}")
 
 
 GRAMMARS = {".": _grammar("."), ",": _grammar(",")}
@@ -79,15 +85,15 @@ def is_gap(word: str, form: str) -> bool:
 
 
 def parse_number(word: str, decimal: str, unit: str = "") -> float:
-    """The number that a word stands for, or NaN, also for one with another unit; (12) is -12, as accountants write it,
-    and 12k is 12,000."""
+    """The number that a word stands for, or NaN, also for one with another unit; (12) and 12- are -12, as accountants
+    write it, and 12k is 12,000."""
     bare = word[1:-1] if word.startswith("(") and word.endswith(")") else word
     match = GRAMMARS[decimal].fullmatch(bare.strip())
     if match is None or (match["word"] and _singular(match["word"]) != unit):
         return float(word) if is_number(word) and decimal == "." else np.nan
     digits = re.sub(f"[{',' if decimal == '.' else '.'}'’{BLANK}]", "", match["number"]).replace(decimal, ".")
-    negative = (match["sign"] in "-−" and match["sign"] != "") + bool(match["minus"]) + (bare is not word)
-    return float(digits) * FACTORS.get(match["factor"], 1.0) * (-1.0 if negative % 2 else 1.0)
+    signs = [match["sign"] not in ("", "+"), bool(match["minus"]), bool(match["after"]), bare is not word]
+    return float(digits) * FACTORS.get(match["factor"], 1.0) * (-1.0 if sum(signs) % 2 else 1.0)
 
 
 def _singular(unit: str) -> str:
@@ -108,14 +114,17 @@ def parse_time(word: str) -> float:
 
 
 def parse_date(word: str, format: str) -> datetime | None:
-    """A date without its weekday, its zone and fractions of a second, which some of a column's times may have."""
+    """A date without its weekday, its zone and fractions of a second, which some of a column's times may have. Of
+    several formats the first that fits counts."""
     word = WEEKDAY.sub("", word, 1)
     if ":" in word:
         word = FRACTION.sub("", ZONE.sub("", word))
-    try:
-        return datetime.strptime(word, format.removesuffix(".%f"))
-    except ValueError:
-        return None
+    for one in format.split(" | "):
+        try:
+            return datetime.strptime(word, one.removesuffix(".%f"))
+        except ValueError:
+            continue
+    return None
 
 
 def number_form(words: Iterable[str], decimal: str | None = None) -> str | None:
@@ -125,8 +134,12 @@ def number_form(words: Iterable[str], decimal: str | None = None) -> str | None:
         return "number"
     found = []
     for mark in (".", ","):
-        matches = [GRAMMARS[mark].fullmatch(word.strip("() ")) for word in words]
-        if all(matches) or (mark == "." and all(m or is_number(w) for m, w in zip(matches, words, strict=True))):
+        matches = []
+        for word in words:
+            matches.append(GRAMMARS[mark].fullmatch(word.strip("() ")))
+            if matches[-1] is None and not (mark == "." and is_number(word)):
+                break
+        else:
             units = {match["unit"] or match["end"] or "" for match in matches if match}
             names = {_singular(match["word"] or "") for match in matches if match} - {""}
             if names and (len(names) > 1 or units != {""} or len(words) < UNIT_MIN_DISTINCT):
@@ -160,8 +173,44 @@ def date_form(words: Iterable[str], day_first: bool | None = None, share: float 
     for date in sorted(DATES, key=lambda date: day_first is not None and _is_day_first(date) is not day_first):
         for time in TIMES:
             if _share(sample, date + time, share) and _share(words, date + time, share):
-                dates = [when for word in words if (when := parse_date(word, date + time))]
-                return f"date {date + time} > {' '.join(_varying(dates))}"
+                return _named(words, date + time)
+    formats = _mixed_formats(sample, day_first)
+    return _named(words, formats) if formats and _share(words, formats, share) else None
+
+
+def compact_date_form(values: Array) -> str | None:
+    """The form of numbers that are all dates like 20240531, or None."""
+    low, high = COMPACT_DATES
+    if len(values) == 0 or values.min() < low or values.max() > high or (values != np.round(values)).any():
+        return None
+    words = [f"{value:.0f}" for value in np.unique(values).tolist()]
+    if len(words) < COMPACT_MIN_DISTINCT or not _share(words, COMPACT_DATE, 1.0):
+        return None
+    return _named(words, COMPACT_DATE)
+
+
+def _named(words: Iterable[str], format: str) -> str:
+    """The form of dates of a format, with the parts that vary."""
+    dates = [when for word in words if (when := parse_date(word, format))]
+    return f"date {format} > {' '.join(_varying(dates))}"
+
+
+def _mixed_formats(words: list[str], day_first: bool | None) -> str | None:
+    """Formats by which all these words are dates, with days and months in the same order in all of them; None where
+    there are none."""
+    orders = (day_first,) if day_first is not None else (False, True) if "/" in "".join(words) else (True, False)
+    for order in orders:
+        rest, formats = words, list[str]()
+        known = [date + time for date in DATES if _is_day_first(date) in (None, order) for time in TIMES]
+        while rest and len(formats) < MIXED_MAX_FORMATS:
+            fitting = [format for format in known if parse_date(rest[0], format)]
+            if not fitting:
+                break
+            unread = {format: [word for word in rest if parse_date(word, format) is None] for format in fitting}
+            formats.append(min(fitting, key=lambda format: len(unread[format])))
+            rest = unread[formats[-1]]
+        if not rest:
+            return " | ".join(formats)
     return None
 
 
@@ -191,8 +240,8 @@ def _varying(dates: list[datetime]) -> list[str]:
 
 def _is_day_first(format: str) -> bool | None:
     """Whether a format has the day before the month; None where it cannot be taken for the other order."""
-    order = re.match(r"%([dm])([/.-])%([dm])", format)
-    return None if order is None else order[1] == "d"
+    order = DAY_AND_MONTH.search(format)
+    return None if order is None else order[2] == "d"
 
 
 def day_order(words: Iterable[str], form: str) -> tuple[bool, bool] | None:
@@ -202,7 +251,7 @@ def day_order(words: Iterable[str], form: str) -> tuple[bool, bool] | None:
     if first is None:
         return None
     format = form[5:].partition(" > ")[0]
-    swapped = re.sub(r"%([dm])(.)%([dm])", r"%\3\2%\1", format)
+    swapped = DAY_AND_MONTH.sub(r"\1%\4\3%\2", format)
     dates = [(parse_date(word, format), parse_date(word, swapped)) for word in words]
     return first, any(one is not None and other is None for one, other in dates)
 
@@ -213,8 +262,8 @@ def find_form(words: dict[str, int], decimal: str | None = None, day_first: bool
     found = number_form(words, decimal) or date_form(words, day_first)
     if found is not None:
         return found
-    numbers = {word: n for word, n in words.items() if not np.isnan(parse_number(word, decimal or "."))}
-    if len(numbers) > MIXED_MIN_DISTINCT and sum(numbers.values()) >= FORM_MIN_SHARE * total:
+    numbers = _most_numbers(words, decimal or ".", FORM_MIN_SHARE * total)
+    if len(numbers) > MIXED_MIN_DISTINCT:
         return number_form(numbers, decimal) or "category"
     first = next(iter(words), "")
     if DATE_LIKE.fullmatch(first):
@@ -222,6 +271,20 @@ def find_form(words: dict[str, int], decimal: str | None = None, day_first: bool
         if sum(words[word] for word in likely) >= FORM_MIN_SHARE * total:
             return date_form(likely, day_first, FORM_MIN_SHARE) or "category"
     return "category"
+
+
+def _most_numbers(words: dict[str, int], decimal: str, least: float) -> list[str]:
+    """The words that are numbers, if they occur at least so often together; none otherwise, which shows long before the
+    last word of most texts."""
+    numbers, left = list[str](), sum(words.values())
+    for word, n in words.items():
+        if not np.isnan(parse_number(word, decimal)):
+            numbers.append(word)
+            continue
+        left -= n
+        if left < least:
+            return []
+    return numbers
 
 
 def form_parts(form: str) -> list[str]:
@@ -246,6 +309,7 @@ def is_form(form: object) -> bool:
 def unreadable_words(column: Array, form: str) -> Counter[str]:
     """The words of a column of numbers, dates or times that are neither of this form nor gaps, and so count as missing;
     and how often each occurs."""
+    column = _compact_dates(column, form)
     if column.dtype != object:
         return Counter()
     words = Counter(word.strip() for word in column.tolist() if isinstance(word, str))
@@ -257,6 +321,7 @@ def numbers_of(column: Array, form: str) -> Array:
     """The values of a column of numbers, dates or times: one row per value, one column per part; NaN where missing or
     where a word does not fit the form. Each different word is read once."""
     parts = len(form_parts(form))
+    column = _compact_dates(column, form)
     if column.dtype != object:
         values = column.astype(np.float64)
         values = np.where(np.isfinite(values), values, np.nan)[:, None]
@@ -265,6 +330,13 @@ def numbers_of(column: Array, form: str) -> Array:
     for value in set(column.tolist()):
         known[value] = _read(value, form, parts)
     return np.array([known[value] for value in column.tolist()], np.float64).reshape(len(column), parts)
+
+
+def _compact_dates(column: Array, form: str) -> Array:
+    """Numbers of the form 20240531 as words; any other column as it is."""
+    if column.dtype == object or not form.startswith(f"date {COMPACT_DATE} > "):
+        return column
+    return np.array([None if value != value else f"{value:.0f}" for value in column.tolist()], object)
 
 
 def _read(value: object, form: str, parts: int) -> tuple[float, ...]:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin.data.forms import (
+    BLANK,
+    compact_date_form,
     day_order,
     decimal_and_unit,
     find_form,
@@ -166,22 +168,31 @@ def _reading(array: Array, words: Counter[str], form: str, day_first: bool | Non
     readable = [word for word in words if word not in strange and not is_gap(word, form)]
     example = readable[0]
     if form.startswith("date "):
-        parts = [part.strip() for part in form_parts(form)[1:]]
-        beside = f", with {' and '.join(parts)} beside" if parts else ""
+        formats = form.count(" | ") + 1
+        several = f" from {formats} formats" if formats > 1 else ""
+        if several:
+            example = next((word for word in readable if word != _in_iso(word, form)), example)
         order, unsure = day_order(readable, form), ""
         if order is not None and order == (order[0], False) and day_first is None:
             first, other = ("day", "month") if order[0] else ("month", "day")
             unsure = f", the {first} first, which the values leave open; --dates {other}-first if not"
         iso = _in_iso(example, form)
         reading = f", {example!r} read as {iso}" if example != iso else ""
-        return f"date as days{reading}{unsure}{beside}{rest}"
+        return f"date as days{several}{reading}{unsure}{_beside(form)}{rest}"
     if form == "time":
         return f"time in hours, {example!r} read as {parse_time(example):.4g}{rest}"
     if form == "number":
         return f"number{rest}"
     example = max(readable, key=lambda word: (sum(map(word.count, ",.")), len(word)))
     unsure = "; write --decimal if not" if is_ambiguous(readable) else ""
-    return f"number, {example!r} read as {parse_number(example, *decimal_and_unit(form)):.10g}{unsure}{rest}"
+    shown = re.sub(f"[{BLANK}]", " ", example)
+    return f"number, {shown!r} read as {parse_number(example, *decimal_and_unit(form)):.10g}{unsure}{rest}"
+
+
+def _beside(form: str) -> str:
+    """The parts of a date that get columns of their own, as the end of a sentence."""
+    *others, last = [part.strip() for part in form_parts(form)]
+    return f", with {', '.join(others[1:])}{' and ' * (len(others) > 1)}{last} beside" if others else ""
 
 
 def _in_iso(word: str, form: str) -> str:
@@ -216,6 +227,11 @@ def _number(name: str, array: Array, keep: bool) -> ColumnPlan:
     if not keep and whole and distinct > UNIQUE_MIN_WORDS and ID_WORD.fullmatch(name):
         why = f"an ID, {distinct:,} different whole numbers; --text {name!r} takes them as categories"
         return ColumnPlan(name, None, f"left out: {why}", missing, distinct)
+    date = compact_date_form(known)
+    if date is not None:
+        example = f"{known[0]:.0f}"
+        note = f"date as days, {example} read as {_in_iso(example, date)}{_beside(date)}; --text {name!r} for codes"
+        return ColumnPlan(name, date, note, missing, distinct)
     return ColumnPlan(name, "number", "number", missing, distinct)
 
 

@@ -9,6 +9,7 @@ block of text and its columns, some tens of megabytes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ from maxmargin.data.text.delimited import SAMPLE_MAX_RECORDS, DelimitedTable
 from maxmargin.data.text.sniffing import is_number
 from maxmargin.runtime.validation import Array
 
+NOTED_MAX_NAMES = 3  # of those that several columns have
 WORD_BYTES = 60  # of a string, where it is not shared
 
 
@@ -103,12 +105,15 @@ def read_table(source: Any, *, format: str | None = None, header: bool | None = 
     names = unique_names(made.names) if made.names is not None else [f"column {i + 1}" for i in range(made.width)]
     places = [i for i, name in enumerate(names) if wanted is None or name in wanted]
     decimal, notes = None, list[str]()
+    twice = [name for name, n in Counter(made.names or ()).items() if n > 1]
     if isinstance(made, DelimitedTable):
         arrays, decimal = _of_text(made, places, notes)
     else:
         arrays = _joined(file, made.raw_columns(places), len(places))
     if not arrays or not len(arrays[0]):
         raise file.error("has no rows: a data file needs a line for each point")
+    for name in twice[:NOTED_MAX_NAMES]:
+        notes.append(f"several columns are called {name!r}: the second is {f'{name} (2)'!r} here")
     return Table([names[i] for i in places], arrays, file.name, made.names is not None, decimal, tuple(notes))
 
 

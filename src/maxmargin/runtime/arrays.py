@@ -14,7 +14,8 @@ def as_numpy(X: Any) -> Any:
     """A tensor or other array that is not NumPy's as a NumPy array over the same memory; anything else as it is."""
     if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
         return X
-    return np.asarray(X.detach() if hasattr(X, "detach") else X)  # tensors with gradients must be detached
+    X = X.detach() if hasattr(X, "detach") else X  # tensors with gradients must be detached
+    return np.asarray(X) if hasattr(X, "__array__") else np.from_dlpack(X)
 
 
 def exact_single(X: Any) -> Any:

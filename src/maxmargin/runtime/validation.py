@@ -354,7 +354,7 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """A warning that points at the line outside this package that led to it."""
     warnings.warn(message, category, stacklevel=callers_level())
 

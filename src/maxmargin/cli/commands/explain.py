@@ -17,10 +17,11 @@ from typing import Any
 import click
 
 from maxmargin.cli import UserError
-from maxmargin.cli._options import Voice, check_folder, counted, data_options, json_option, plain, target_option
+from maxmargin.cli._options import Voice, check_folder, counted, data_options, figure, json_option, plain, target_option
 
 __all__ = ["command"]
 
+SPARSE_MAX_ENTRIES = 10_000_000  # that are held as a dense table, in 80 MB
 BACKGROUND_ROWS = 40  # that lend their values
 CELL_LETTERS = 22  # of a value that is shown
 
@@ -61,11 +62,11 @@ def command(model: str, data: str, n_rows: int, top: int, output: str | None, as
     what = "number" if loaded.task == "regress" else "decision value in favour of the prediction"
     voice.say(f"Beside each column: how much of the {what} is lost when the column takes the values of other rows.\n")
     for one in found:
-        value = f", value {one['value']:.4g}" if loaded.task != "regress" else ""
+        value = f", value {figure(one['value'], 4)}" if loaded.task != "regress" else ""
         voice.say(f"row {one['row']}: {_shown(one['prediction'])}{value}")
         for effect in one["effects"][:top]:
             name, shown = effect["column"][:24], _shown(effect["value"])[:CELL_LETTERS]
-            voice.say(f"  {name:<25} {shown:<{CELL_LETTERS + 1}} {effect['effect']:+.4g}")
+            voice.say(f"  {name:<25} {shown:<{CELL_LETTERS + 1}} {_signed(effect['effect'])}")
         voice.say()
     if rows.n > len(found):
         voice.say(f"{counted(rows.n - len(found), 'more row')}: --rows {rows.n} explains all.")
@@ -86,7 +87,12 @@ def effects(model: Any, X: Any, n: int) -> list[dict[str, Any]]:
     from maxmargin.data.table import Table
 
     if sp.issparse(X):
-        raise UserError("explain is for tables: a sparse file has no columns with names.")
+        if X.shape[0] * X.shape[1] > SPARSE_MAX_ENTRIES:
+            raise UserError(
+                f"explain takes sparse data of at most {SPARSE_MAX_ENTRIES:,} entries, zeros included, and these have "
+                f"{X.shape[0]:,} x {X.shape[1]:,}: give fewer rows, or a model of fewer columns."
+            )
+        X = X.toarray()
     named = isinstance(X, Table)
     columns = X.columns if named else model.columns or [f"column {j + 1}" for j in range(X.shape[1])]
     others = np.linspace(0, X.shape[0] - 1, min(BACKGROUND_ROWS, X.shape[0])).astype(int)
@@ -131,9 +137,19 @@ def effects(model: Any, X: Any, n: int) -> list[dict[str, Any]]:
 
 
 def _shown(value: Any) -> str:
+    """A cell as the file has it, and numbers with decimals rounded."""
+    decimals = isinstance(value, float) and value == value and value % 1 != 0
+    return figure(value, 6) if decimals else _cell(value)
+
+
+def _cell(value: Any) -> str:
     if value is None or value != value:
         return "(missing)"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def _signed(effect: float) -> str:
+    return f"{'-' if effect < 0 else '+'}{figure(abs(effect), 4)}"
 
 
 def _table(found: list[dict[str, Any]]) -> bytes:
@@ -143,5 +159,5 @@ def _table(found: list[dict[str, Any]]) -> bytes:
     for one in found:
         for effect in one["effects"]:
             head = [one["row"], one["prediction"], one["value"]]
-            writer.writerow([*head, effect["column"], _shown(effect["value"]), effect["effect"]])
+            writer.writerow([*head, effect["column"], _cell(effect["value"]), effect["effect"]])
     return text.getvalue().encode()

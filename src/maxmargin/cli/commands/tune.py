@@ -23,6 +23,7 @@ __all__ = ["command"]
 CELLS_SHOWN = 5  # best cells in the table
 EXTENSIONS_MAX = 3  # beyond the grid
 DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+DEFAULT_SCORES = {"classify": "accuracy", "regress": "R2", "outliers": "mass_volume"}
 # scikit-learn's name of a score -> what the verdict goes by
 JUDGED_BY = {
     "accuracy": "accuracy",
@@ -106,7 +107,8 @@ def command(data: str, output: str | None, page: str | None, as_json: bool, **op
             SearchDisplay.from_estimator(search).figure_.savefig(options["picture"], dpi=150, bbox_inches="tight")
         if options["extend"]:
             search = _extended(search, work, model, options, voice)
-    voice.say("\n" + _table(search, work.target_spread))
+    score = options["scoring"] or DEFAULT_SCORES[work.task]
+    voice.say("\n" + _table(search, work.target_spread, score))
     edges = _edges(search)
     if edges:
         listed = " and ".join(f"{name} = {value:.4g}" for name, (value, _) in edges.items())
@@ -114,7 +116,7 @@ def command(data: str, output: str | None, page: str | None, as_json: bool, **op
     work.estimator = best = search.best_estimator_
     model.estimator = best if len(model.steps) == 1 else model.estimator.set_params(svm=best)
     with voice.repeating_warnings():
-        found = conclude(work, model, voice, output, JUDGED_BY.get(options["scoring"] or ""))
+        found = conclude(work, model, voice, output, JUDGED_BY.get(options["scoring"] or ""), tuned=True)
     if page is not None:
         from maxmargin.cli._page import write_page
 
@@ -240,12 +242,13 @@ def _refuse(task: str, options: dict[str, Any]) -> None:
             raise UserError(f"{option} does not apply to --task {task}: leave it out, or say {others}.")
 
 
-def _table(search: Any, spread: float) -> str:
-    """The best cells, with the mean and the spread of their scores; C and epsilon as they were given, in units of the
-    target's spread."""
+def _table(search: Any, spread: float, score: str) -> str:
+    """The best cells, with the mean and the standard deviation of their scores over the folds; C and epsilon as they
+    were given, in units of the target's spread."""
     results = search.cv_results_
     order = sorted(range(len(results["params"])), key=lambda cell: results["rank_test_score"][cell])[:CELLS_SHOWN]
-    lines = [f"{counted(len(results['params']), 'cell')} on {search.n_splits_} folds, {search.status_}; the best:"]
+    cells = f"{counted(len(results['params']), 'cell')} on {search.n_splits_} folds, {search.status_}"
+    lines = [f"{cells}; the best by {score} (mean and standard deviation over the folds):"]
     for cell in order:
         params = ", ".join(
             f"{name} = {value / (spread if name in ('C', 'epsilon') else 1):.4g}"
@@ -253,7 +256,5 @@ def _table(search: Any, spread: float) -> str:
             else f"{name} = {value}"
             for name, value in results["params"][cell].items()
         )
-        lines.append(
-            f"  score {results['mean_test_score'][cell]:.4f} +- {results['std_test_score'][cell]:.4f}   {params}"
-        )
+        lines.append(f"  {results['mean_test_score'][cell]:.4f} +- {results['std_test_score'][cell]:.4f}   {params}")
     return "\n".join(lines)

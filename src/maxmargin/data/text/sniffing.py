@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,6 +21,7 @@ DELIMITERS = "\t;|,"  # in this order where two would do: a comma may be a decim
 MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "nil", "null", "none"))
 BOOLEANS = {"true": 1.0, "false": 0.0}
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}([T ].*)?")
+YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 DISTINCT_MAX_WORDS = 10_000  # counted in a column; dates and decimal commas show long before
 SAMPLE_LINES = 100  # by which lines before the table are found
@@ -183,7 +185,7 @@ def has_header(records: list[Record]) -> bool:
     """Whether the first record names the columns.
 
     It does if one of its fields is a word where all others are numbers; if it is all words that do not come back in
-    their columns; or if its numbers are the positions 0, 1, ... that pandas gives to columns without names.
+    their columns; or if its numbers are the positions 0, 1, ... that pandas gives to columns without names, or years.
     """
     first = [field.strip() for field in records[0][1]]
     others = [fields for _, fields in records[1:]]
@@ -200,8 +202,20 @@ def has_header(records: list[Record]) -> bool:
     if len(words) == len(first):
         return fresh and len(set(first)) == len(first)
     numbered = [j for j in range(len(first)) if j not in words]
-    begin = numbered[0]
-    return len(numbered) > 2 and fresh and [first[j] for j in numbered] == [str(j - begin) for j in numbered]
+    begin, named = numbered[0], [first[j] for j in numbered]
+    if len(numbered) < 3 or not fresh:
+        return False
+    if named == [str(j - begin) for j in numbered]:
+        return True
+    return _are_years(named) and not any(all(map(YEAR.fullmatch, columns[j])) for j in numbered)
+
+
+def _are_years(fields: list[str]) -> bool:
+    """Whether these are years at equal distances, as a table names its columns that has one for each."""
+    if not all(map(YEAR.fullmatch, fields)):
+        return False
+    steps = {int(after) - int(before) for before, after in pairwise(fields)}
+    return len(steps) == 1 and steps != {0}
 
 
 def _numeric(word: str) -> bool:

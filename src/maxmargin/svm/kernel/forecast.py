@@ -48,7 +48,15 @@ ALTERNATIVE_MAX_SECONDS = 2.0  # seconds, if that is more
 
 
 class LongFitWarning(UserWarning):
-    """Warning that an exact fit will take longer than a minute."""
+    """Warning that an exact fit will take longer than a minute.
+
+    Attributes
+    ----------
+    seconds : float
+        The estimate; NaN in a warning that was made without one.
+    """
+
+    seconds: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ class Forecast:
 
     def text(self, estimator: str, n: int, measure: str) -> str:
         return (
-            f"{estimator}: an exact fit to these {n:,} rows will take about {_duration(self.seconds)} and "
+            f"{estimator}: an exact fit to these {n:,} rows will take about {duration(self.seconds)} and "
             f"{self.megabytes:,.0f} MB, and have about {self.n_support:,} support vectors (from fits to samples of up "
             f"to {self.sample:,} rows). It goes on; set max_seconds for a limit.{self._other(measure)}"
         )
@@ -80,7 +88,7 @@ class Forecast:
                 "maxmargin.large_scale.forecast_approximation(estimator, X, y) compares the two."
             )
         return (
-            f" {self.alternative} approximates it in about {_duration(self.approximate_seconds)}: on {TEST_ROWS:,} "
+            f" {self.alternative} approximates it in about {duration(self.approximate_seconds)}: on {TEST_ROWS:,} "
             f"other rows its {measure} was {self.approximate_score:.3f}, that of the exact model {self.score:.3f}, "
             f"both trained on {self.sample:,}."
         )
@@ -117,8 +125,9 @@ def warn_of_long_fit(estimator: Any, X: Points, target: Array, weights: Array, m
     ):  # a sample without a class that class_weight names, say: the fit itself will report it
         return
     if estimate is not None:
-        text = estimate.text(type(estimator).__name__, X.shape[0], measure)
-        warn(text, LongFitWarning)
+        warning = LongFitWarning(estimate.text(type(estimator).__name__, X.shape[0], measure))
+        warning.seconds = estimate.seconds
+        warn(warning)
 
 
 def forecast(estimator: Any, X: Points, target: Array, weights: Array, alternative: Any = None) -> Forecast | None:
@@ -190,7 +199,7 @@ def _megabytes(X: Points, cache: float) -> float:
     return (4.0 * entries + 64.0 * n) / 1e6 + min(cache, 8.0 * n * n / 1e6)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """A time that is only roughly known, in words."""
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * size:
