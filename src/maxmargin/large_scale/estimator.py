@@ -340,7 +340,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
         if self.kernel == "precomputed" and buffer.n != width:
             raise ValueError(
                 f"Precomputed matrix must be a square matrix. The batches have {buffer.n:,} rows and {width:,} columns "
-                "in all: hand in k(X, X) of the training points, some of its rows at a time."
+                "in all: give k(X, X) of the training points, some of its rows at a time."
             )
         count = "1 batch" if len(targets) == 1 else f"{len(targets):,} batches"
         return self._joined(targets), np.concatenate(weights), f"{origin}, {count}, {kept}"

@@ -55,7 +55,7 @@ def check_indices(X: Any) -> None:
     if X.format == "coo":
         for indices, extent in zip((X.row, X.col), X.shape, strict=True):
             if len(indices) != len(X.data):
-                raise ValueError("X is a damaged sparse matrix: an entry lacks its value or an index. Build it anew.")
+                raise ValueError("X is a damaged sparse matrix: an entry lacks its value or an index. Rebuild it.")
             _check_range(indices, extent)
     if X.format not in ("csr", "csc", "bsr"):
         return
@@ -65,7 +65,7 @@ def check_indices(X: Any) -> None:
         n, d = d, n
     pointers = X.indptr
     if len(pointers) != n + 1 or pointers[0] != 0 or (pointers[1:] < pointers[:-1]).any():
-        raise ValueError("X is a damaged sparse matrix: its pointers (indptr) do not rise from 0. Build it anew.")
+        raise ValueError("X is a damaged sparse matrix: its pointers (indptr) do not rise from 0. Rebuild it.")
     count = int(pointers[-1])
     if count > min(len(X.indices), len(X.data)):
         raise ValueError("X is a damaged sparse matrix: it has fewer entries than its pointers (indptr) say.")
@@ -75,4 +75,4 @@ def check_indices(X: Any) -> None:
 def _check_range(indices: Array, extent: int) -> None:
     if len(indices) and (indices.min() < 0 or indices.max() >= extent):
         wrong = indices[(indices < 0) | (indices >= extent)][0]
-        raise ValueError(f"X is a damaged sparse matrix: an entry has the index {wrong}, of {extent}. Build it anew.")
+        raise ValueError(f"X is a damaged sparse matrix: an entry has the index {wrong}, of {extent}. Rebuild it.")

@@ -237,7 +237,7 @@ def check_square(K: Points) -> None:
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix: "
-            "hand in k(X, X) of the training points."
+            "give k(X, X) of the training points."
         )
     size = float(abs(K).max()) if K.shape[0] else 0.0
     if size > 1e150:
@@ -249,5 +249,5 @@ def check_square(K: Points) -> None:
         if apart > 1e-6 * size:
             raise ValueError(
                 f"The precomputed kernel matrix is not symmetric: entries differ by up to {apart:.3g} from their "
-                "mirror image. Hand in k(X, X), or (K + K.T) / 2 if the difference is noise."
+                "mirror image. Give k(X, X), or (K + K.T) / 2 if the difference is noise."
             )

@@ -258,7 +258,7 @@ def _columns(estimator: Any, data: Training, m: int, rng: np.random.Generator) -
     n, kernel, method = data.n, _named(estimator), estimator.landmarks
     if data.width != n:
         raise ValueError(
-            f"Precomputed matrix must be a square matrix. Input is a {n}x{data.width} matrix: hand in k(X, X) of the "
+            f"Precomputed matrix must be a square matrix. Input is a {n}x{data.width} matrix: give k(X, X) of the "
             "training points, in chunks of rows."
         )
     weights = np.concatenate(data.each(_weights))
@@ -279,7 +279,7 @@ def _columns(estimator: Any, data: Training, m: int, rng: np.random.Generator) -
     if apart > MAX_ASYMMETRY * size:
         raise ValueError(
             f"The precomputed kernel matrix is not symmetric: entries differ by up to {apart:.3g} from their mirror "
-            "image. Hand in k(X, X), or (K + K.T) / 2 if the difference is noise."
+            "image. Give k(X, X), or (K + K.T) / 2 if the difference is noise."
         )
     rest = entries[len(at) :]
     return ChosenColumns(kernel, OwnMatrix(at, at, K_mm), rest[:, len(at) :], None, rest[:, : len(at)], len(others))

@@ -83,7 +83,7 @@ class SVC(KernelClassifier):
             self.C,
             above=0,
             infinite=True,
-            remedy="Without a penalty of slack nothing is learnt; C=inf is a hard margin.",
+            remedy="Without a penalty on slack the data have no effect; C=inf is a hard margin.",
         )
         return CClassification(self.C, self.fit_intercept)
 

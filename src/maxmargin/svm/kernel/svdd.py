@@ -82,8 +82,8 @@ class SVDD(RegionMixin, KernelSVM):
             check_number("C", self.C, above=0, infinite=True)
         if self._is_precomputed():
             raise ValueError(
-                "kernel='precomputed' does not say k(x, x) of new points, which their distance from the centre needs. "
-                "Give the kernel itself; where k(x, x) is the same for all points, use OneClassSVM."
+                "kernel='precomputed' does not contain k(x, x) of new points, which their distance from the centre "
+                "needs. Give the kernel itself; where k(x, x) is the same for all points, use OneClassSVM."
             )
 
     def _share(self, weights: Array) -> float:
