@@ -90,8 +90,8 @@ def _about_points(text: str, X: Any, name: str) -> str | None:
         return f"{text.rstrip()} Reorder the columns: X[list(model.feature_names_in_)]."
     if sp.issparse(X):
         return _about_entries(X, name) if X.dtype.kind == "f" else None
-    if "inhomogeneous" in text and (found := _ragged(X, name)) is not None:
-        return found
+    if "inhomogeneous" in text and (uneven := _ragged(X, name)) is not None:
+        return uneven
     for column, kind, values in _columns(X):
         found = _not_a_number(kind, values)
         if found is not None:
