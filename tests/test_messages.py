@@ -451,6 +451,7 @@ MISTAKES = {
     ),
     "strings with an rbf kernel": (lambda: SVC().fit(["ab", "cd"], [0, 1]), ValueError, "type str", "Spectrum()"),
     "sigma and gamma": (lambda: SVC(kernel=RBF(gamma=1, sigma=2)).fit(X, Y), ValueError, "gamma or sigma, not both"),
+    "a public name misspelt": (lambda: maxmargin.LinearSvc, AttributeError, "'LinearSvc'", "Did you mean 'LinearSVC'?"),
     "a file that is not there": (lambda: maxmargin.read_data("nope.csv"), ValueError, "nope.csv does not exist"),
     "patch of a wrong name": (lambda: maxmargin.patch_sklearn("SvC"), ValueError, "must be one of", "Did you mean"),
     "partial_fit of unknown classes": (
