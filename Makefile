@@ -30,7 +30,7 @@ check: $(READY)
 
 environment: $(READY)
 
-# Development versions of what we build on, to hear early of their changes.
+# Development versions of our dependencies, to notice their changes early.
 NIGHTLY := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
 upstream: $(READY)
 	$(BIN)/python -m pip install --quiet --pre --upgrade --extra-index-url $(NIGHTLY) numpy scipy scikit-learn
@@ -54,7 +54,7 @@ sdist: $(READY)
 	$(BIN)/python -m pip install --quiet build
 	$(BIN)/python -m build --sdist --no-isolation --outdir dist .
 
-# What an installation brings with it: licences (copyleft fails), and a bill of materials in CycloneDX's format.
+# The dependencies of an installation: licences (copyleft fails), and a bill of materials in CycloneDX's format.
 COPYLEFT := GPL;AGPL;General Public License
 SBOM := build/sbom
 sbom:

@@ -85,6 +85,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"maxmargin {release}"
 html_static_path = ["_static"]
 html_css_files = ["maxmargin.css"]
+html_js_files = [("search.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {

@@ -3,7 +3,7 @@
 
 Left: a perceptron stops at the first line without errors, and another order of the points gives another line.
 All of them classify the training points correctly; the legend shows the width of the margin of each. Right:
-the hard-margin classifier finds the best w. Its margin, between the dashed lines f = -1 and f = +1, is 2/|w| wide,
+the hard-margin classifier finds the best w. Its margin, between the thin lines f = -1 and f = +1, is 2/|w| wide,
 and only the ringed points on its edge determine it: moving any other point a little changes nothing.
 """
 
@@ -39,21 +39,21 @@ display = MarginDisplay.from_estimator(model, X, y)
 display.plot(best, legend=False, title="the best w: the widest margin")
 
 ends = display.horizontal[[0, -1]]
-# The perceptron depends on the order of the points. Each line below comes from another order; the free band is twice
+# The perceptron depends on the order of the points. Each line below comes from another order; its margin is twice
 # the distance of the nearest point.
 
 for seed, (colour, style) in enumerate(LINES):
     line = Perceptron(random_state=seed).fit(X, y)
     w, b = line.coef_[0], line.intercept_[0]
-    free = 2 * np.abs(line.decision_function(X)).min() / np.linalg.norm(w)  # twice the distance of the nearest point
+    margin = 2 * np.abs(line.decision_function(X)).min() / np.linalg.norm(w)
     heights = -(w[0] * ends + b) / w[1]
-    many.plot(ends, heights, color=colour, linestyle=style, linewidth=2.2, label=f"perceptron {seed + 1}: {free:.2f}")
+    many.plot(ends, heights, color=colour, linestyle=style, linewidth=2.2, label=f"perceptron {seed + 1}: {margin:.2f}")
 for label, colour, marker in (("left", BLUE, "o"), ("right", VERMILION, "s")):
     many.scatter(*X[y == label].T, color=colour, marker=marker, s=55, edgecolor="white", linewidth=0.8, zorder=3)
-many.set(xlim=ends, ylim=display.vertical[[0, -1]], xlabel="x₁", title="all of these separate")
+many.set(xlim=ends, ylim=display.vertical[[0, -1]], xlabel="x₁", title="four separating lines")
 many.set_ylabel("x₂", rotation=0)
 many.set_aspect("equal", anchor="S")
-many.legend(title="width of the free band", loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False)
+many.legend(title="margin", loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, frameon=False)
 figure.legend(handles=display.handles_, loc="outside lower center", ncols=4, frameon=False)
 
 plt.show()

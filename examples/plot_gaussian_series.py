@@ -29,7 +29,7 @@ left.plot(x, kernel(x, z), color="0.75", linewidth=7, label="kernel $k(x, 2)$")
 for order, colour in ((0, "#D55E00"), (2, "#E69F00"), (4, "#009E73"), (8, "#CC79A7"), (16, "#0072B2")):
     series = GaussianSeriesMap(order=order).fit(x)
     left.plot(x, series.transform(x) @ series.transform(z).T, color=colour, linewidth=2, label=f"order {order}")
-left.set(xlabel="$x$", title="series cut at some order, $z = 2$")
+left.set(xlabel="$x$", title="truncated series, $z = 2$")
 left.legend()
 
 # Right: the bound of ``truncation_error`` against the largest error on a grid of points.
@@ -38,17 +38,17 @@ orders = np.arange(0, 41)
 for radius, colour in ((1.0, "#0072B2"), (2.0, "#009E73"), (3.0, "#D55E00")):
     points = np.linspace(-radius, radius, 41)[:, None]
     K = kernel(points)
-    promised, measured = [], []
+    bounds, measured = [], []
     for order in orders:
         series = GaussianSeriesMap(order=int(order)).fit(points)
         features = series.transform(points)
-        promised.append(series.truncation_error(points))
+        bounds.append(series.truncation_error(points))
         measured.append(np.abs(features @ features.T - K).max())
-    right.semilogy(orders, promised, color=colour, linewidth=2, label=f"R = {radius:g}")
+    right.semilogy(orders, bounds, color=colour, linewidth=2, label=f"R = {radius:g}")
     right.semilogy(orders, measured, "o", color=colour, markersize=4)
 right.axhline(np.finfo(float).eps, color="0.5", linestyle=":")
 right.text(0.5, 4e-16, "rounding", color="0.3")
-right.set(xlabel="order", title="largest error: promised and measured", ylim=(2e-17, 4))
+right.set(xlabel="order", title="largest error: bound (lines), measured (dots)", ylim=(2e-17, 4))
 right.grid(alpha=0.3)
 right.legend()
 

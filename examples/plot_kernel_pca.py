@@ -3,8 +3,8 @@
 
 Linear principal components of two rings are only a rotation: the rings stay one inside the other, and the contours of
 a component are parallel lines. With a Gaussian kernel the components are functions on the plane with curved contours.
-The first tells the inner ring from the outer one, so that in the right scatter plot a vertical line separates them;
-the second one cuts the inner ring in two.
+The first separates the inner ring from the outer one, so that a vertical line divides them in the lower scatter plot;
+the second divides the inner ring into two halves.
 """
 
 import matplotlib.pyplot as plt

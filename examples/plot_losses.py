@@ -3,8 +3,8 @@
 
 The zero-one loss counts errors, and no efficient method minimises it. The hinge loss of the soft margin lies above it
 everywhere, so the sum of the slacks bounds the number of errors; it is convex, and exactly zero for points outside
-the margin, which is why these are no support vectors. The squared hinge is smooth where the hinge has its corner and
-punishes gross errors harder. The logistic loss never becomes zero: there every point is a support vector.
+the margin, which is why these are not support vectors. The squared hinge is smooth where the hinge has its corner and
+penalises large errors more. The logistic loss never becomes zero: there every point is a support vector.
 """
 
 import matplotlib.pyplot as plt

@@ -27,8 +27,8 @@ both = compare_map_and_kernel(X, y, degree=4, C=1.0)
 figure = plt.figure(figsize=(14, 4.8), layout="constrained")
 by_kernel, by_map, costs = figure.subplots(1, 3, width_ratios=(1.1, 1.1, 1))
 pictures = (
-    (by_kernel, both.kernel_model, f"kernel: {both.n_columns} numbers a point"),
-    (by_map, make_pipeline(both.feature_map, both.map_model), f"map: {both.n_map_features} numbers a point"),
+    (by_kernel, both.kernel_model, f"kernel: {both.n_columns} numbers per point"),
+    (by_map, make_pipeline(both.feature_map, both.map_model), f"map: {both.n_map_features} numbers per point"),
 )
 for ax, model, title in pictures:
     display = MarginDisplay.from_estimator(model, X, y, pad=0.2)
@@ -50,7 +50,7 @@ for degree, colour, marker in ((3, "#CC79A7", "s"), (2, "#009E73", "o")):
 costs.set_xticks(columns, [str(d) for d in columns])
 costs.minorticks_off()
 costs.grid(alpha=0.3)
-costs.set(xlabel="columns d", title="multiplications, one inner product")
+costs.set(xlabel="columns d", title="multiplications per inner product")
 costs.legend()
 
 plt.show()

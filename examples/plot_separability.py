@@ -87,8 +87,8 @@ for rows, weights, style in sides:
             bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.9},
         )
 star = {"marker": "*", "markersize": 24, "markerfacecolor": YELLOW, "markeredgecolor": BLACK, "linestyle": ""}
-right.plot(*proof.point, zorder=5, label="one point, two mixtures", **star)
-right.set_title("separable: no, these mixtures are one point")
+right.plot(*proof.point, zorder=5, label="a point in both convex hulls", **star)
+right.set_title("not separable: the convex hulls intersect")
 for ax in (left, right):
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, frameon=False)
 

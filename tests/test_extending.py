@@ -134,7 +134,7 @@ def test_a_class_without_weight_is_never_predicted(page, points):
 def command_module():
     """The file of the page's command, as a module."""
     source = next(body for _, info, body in blocks(PAGE) if info == "python" and "@click.command" in body)
-    module = types.ModuleType("maxmargin.cli.separable")
+    module = types.ModuleType("maxmargin.cli.commands.separable")
     exec(source, module.__dict__)
     return module
 
@@ -144,7 +144,7 @@ def command_module():
     [("1 1:2\n-1 1:-1\n", "separable    yes"), ("1 1:2\n-1 1:2\n", "separable    no")],
 )
 def test_the_command_answers(page, tmp_path, monkeypatch, lines, answer):
-    monkeypatch.setitem(sys.modules, "maxmargin.cli.separable", command_module())
+    monkeypatch.setitem(sys.modules, "maxmargin.cli.commands.separable", command_module())
     file = tmp_path / "points.svm"
     file.write_text(lines)
     result = CliRunner().invoke(main, ["separable", str(file)])
@@ -154,7 +154,7 @@ def test_the_command_answers(page, tmp_path, monkeypatch, lines, answer):
 
 
 def test_errors_of_the_input_are_one_line(page, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "maxmargin.cli.separable", command_module())
+    monkeypatch.setitem(sys.modules, "maxmargin.cli.commands.separable", command_module())
     file = tmp_path / "points.svm"
     file.write_text("1 nonsense\n")
     result = CliRunner().invoke(main, ["separable", str(file)])

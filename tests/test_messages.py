@@ -14,13 +14,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn.svm
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import maxmargin
 from maxmargin import (
     SVC,
     SVCCV,
     SVR,
+    SVRCV,
     CountErrorsSVC,
     KernelDiscriminantAnalysis,
     KernelKMeans,
@@ -42,7 +46,8 @@ from maxmargin import (
     TableEncoder,
     VirtualSVC,
 )
-from maxmargin.kernels import RBF
+from maxmargin.kernels import RBF, Columns, Jaccard, Matern, Spectrum
+from maxmargin.model_selection import Range
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 3))
@@ -77,6 +82,13 @@ MISTAKES = {
     "nu of SVC": (lambda: SVC(nu=0.5), TypeError, "SVC has no parameter 'nu'", "Its parameters are C, kernel"),
     "wrong name of a kernel's parameter": (lambda: RBF(gama=1.0), TypeError, "RBF has no parameter 'gama'", "gamma"),
     "n_landmark": (lambda: NystroemSVC(n_component=5), TypeError, "Did you mean 'n_components'?"),
+    "kernel of a linear model": (lambda: LinearSVC(kernel="rbf"), TypeError, "no parameter 'kernel'", "SVC, SVR"),
+    "epsilon of SVC": (lambda: SVC(epsilon=0.1), TypeError, "no parameter 'epsilon'", "SVR and LinearSVR"),
+    "class_weight of SVR": (lambda: SVR(class_weight="balanced"), TypeError, "sample_weight to fit"),
+    "sample_weight in the constructor": (lambda: SVC(sample_weight=np.ones(30)), TypeError, "fit(X, y, sample_weight"),
+    "monotonic_cst of SVC": (lambda: SVC(monotonic_cst=[1, 1, 1]), TypeError, "LinearSVC and LinearSVR"),
+    "param_grid": (lambda: SVCCV(param_grid={"C": [1]}), TypeError, "no parameter 'param_grid'", "Cs=[1, 10]"),
+    "quantile for quantiles": (lambda: QuantileSVR(quantile=0.5), TypeError, "Did you mean 'quantiles'?"),
     "set_params": (lambda: SVC().set_params(gama=1.0), ValueError, "Invalid parameter 'gama'", "Did you mean 'gamma'?"),
     # numbers and choices
     "C is zero": (lambda: SVC(C=0).fit(X, Y), ValueError, "C must be > 0", "C=0"),
@@ -142,6 +154,41 @@ MISTAKES = {
         "cannot be separated",
         "finite C",
     ),
+    # searches
+    "C of a search": (lambda: SVCCV(C=[1, 10]), TypeError, "SVCCV has no parameter 'C'", "Did you mean 'Cs'?"),
+    "one C, not a list": (lambda: SVCCV(Cs=1.0).fit(X, Y), TypeError, "Cs must be a list", "Cs=[1.0]"),
+    "no C": (lambda: SVCCV(Cs=[]).fit(X, Y), ValueError, "Cs is empty", "at least one"),
+    "a negative C among others": (lambda: SVCCV(Cs=[1, -1]).fit(X, Y), ValueError, "Cs[1] must be > 0", "-1"),
+    "one fold": (lambda: SVCCV(cv=1).fit(X, Y), ValueError, "cv must be at least 2 folds", "cv=1"),
+    "more folds than rows of a class": (lambda: SVCCV(cv=20).fit(X, Y), ValueError, "n_splits=20", "lower cv"),
+    "a scorer misspelt": (lambda: SVCCV(scoring="acuracy").fit(X, Y), ValueError, "Did you mean 'accuracy'?"),
+    "a scorer of labels for numbers": (
+        lambda: SVRCV(Cs=[1.0], gammas=[1.0], scoring="accuracy").fit(X, VALUES),
+        ValueError,
+        "scoring='accuracy'",
+        "continuous is not supported",
+    ),
+    "a range that begins at zero": (lambda: SVCCV(Cs=Range(0, 10, 3)).fit(X, Y), ValueError, "low must be > 0"),
+    # kernels
+    "a kernel and a name": (lambda: RBF() + "linear", TypeError, "RBF + 'linear'", "RBF() + Linear()"),
+    "a difference of kernels": (lambda: RBF() - RBF(), TypeError, "difference", "added, multiplied"),
+    "a kernel function of one argument": (lambda: SVC(kernel=lambda a: a).fit(X, Y), TypeError, "two arrays of points"),
+    "a kernel function that returns NaN": (
+        lambda: SVC(kernel=lambda a, b: np.full((len(a), len(b)), np.nan)).fit(X, Y),
+        ValueError,
+        "returned nan in row 0, column 0",
+        "must be finite",
+    ),
+    "a string kernel on numbers": (lambda: SVC(kernel=Spectrum(2)).fit(X, Y), TypeError, "(30, 3)", "RBF()"),
+    "strings with a kernel on sets": (lambda: SVC(kernel=Jaccard()).fit(["a", "b"], [0, 1]), TypeError, "Give sets"),
+    "a column that is not there": (lambda: SVC(kernel=Columns(RBF(), [5])).fit(X, Y), ValueError, "5", "0 to 2"),
+    "a column name misspelt": (
+        lambda: SVC(kernel=Columns(RBF(), ["agee"])).fit(TABLE[["age", "fare"]], Y),
+        ValueError,
+        "columns must be one of 'age', 'fare'",
+        "Did you mean 'age'?",
+    ),
+    "Matern's nu": (lambda: SVC(kernel=Matern(nu=0.7)).fit(X, Y), ValueError, "0.5, 1.5 or 2.5", "nu=0.7"),
     # X
     "text in a column": (
         lambda: SVC().fit(TABLE, Y),
@@ -199,6 +246,18 @@ MISTAKES = {
         ValueError,
         "lists in column 'sex'",
         "a column of its own",
+    ),
+    "rows of different lengths": (
+        lambda: SVC().fit([[1.0, 2.0], [3.0]], [0, 1]),
+        ValueError,
+        "rows of X have different lengths",
+        "row 0 has 2 values and row 1 has 1",
+    ),
+    "columns in another order": (
+        lambda: SVC().fit(TABLE[["age", "fare"]], Y).predict(TABLE[["fare", "age"]]),
+        ValueError,
+        "same order",
+        "X[list(model.feature_names_in_)]",
     ),
     "X and y swapped": (lambda: SVC().fit(Y, X), ValueError, "Expected 2D array, got 1D array"),
     "other columns": (lambda: SVC().fit(X, Y).predict(X[:, :2]), ValueError, "X has 2 features", "3 features"),
@@ -260,7 +319,8 @@ MISTAKES = {
     "NaN among labels": (lambda: SVC().fit(X, changed(Y, 5, np.nan, dtype=float)), ValueError, "NaN", "y[5]"),
     "NaN among values": (lambda: SVR().fit(X, changed(VALUES, 5, np.nan)), ValueError, "NaN", "y[5]"),
     "infinity among values": (lambda: LinearSVR().fit(X, changed(VALUES, 5, np.inf)), ValueError, "infinity", "y[5]"),
-    "y too short": (lambda: SVC().fit(X, Y[:-1]), ValueError, "30", "29"),
+    "y too short": (lambda: SVC().fit(X, Y[:-1]), ValueError, "30", "29", "one row per sample"),
+    "the name of a column for y": (lambda: SVC().fit(X, "sex"), ValueError, "y is the text 'sex'", "table['sex']"),
     "no y": (lambda: SVC().fit(X, None), ValueError, "requires y"),
     "no y at all": (lambda: SVC().fit(X), TypeError, "y"),
     "two columns of labels": (lambda: SVC().fit(X, np.c_[Y, Y]), ValueError, "2", "y"),
@@ -276,6 +336,13 @@ MISTAKES = {
     "class_weight by a wrong word": (lambda: SVC(class_weight="auto").fit(X, Y), ValueError, "'balanced'", "'auto'"),
     "negative class_weight": (lambda: SVC(class_weight={0: -1}).fit(X, Y), ValueError, "class_weight[0] is -1"),
     "sample_weight too short": (lambda: SVC().fit(X, Y, np.ones(3)), ValueError, "sample_weight", "(3,)", "(30,)"),
+    "sample_weight='balanced'": (lambda: SVC().fit(X, Y, "balanced"), ValueError, "class_weight='balanced'"),
+    "class_weight of text for numbers": (
+        lambda: SVC(class_weight={"0": 1, "1": 2}).fit(X, Y),
+        ValueError,
+        "'0', which is not in y",
+        "name labels as y does",
+    ),
     "NaN in sample_weight": (lambda: SVC().fit(X, Y, changed(np.ones(30), 2, np.nan)), ValueError, "sample_weight[2]"),
     "all weights zero": (lambda: SVC().fit(X, Y, np.zeros(30)), ValueError, "all samples have zero or negative"),
     "weights of one class": (lambda: SVC().fit(X, Y, 2.0 * Y - 1), ValueError, "belong to the same class, 1"),
@@ -294,6 +361,9 @@ MISTAKES = {
         "decision_function",
     ),
     "predict_proba of LinearSVC": (lambda: LinearSVC().fit(X, Y).predict_proba, AttributeError, "calibration="),
+    "feature_importances_": (lambda: SVC().fit(X, Y).feature_importances_, AttributeError, "shapley_values"),
+    "predict_proba of SVR": (lambda: SVR().fit(X, VALUES).predict_proba(X), AttributeError, "classifiers have it"),
+    "decision_function of SVR": (lambda: SVR().fit(X, VALUES).decision_function(X), AttributeError, "predict returns"),
     "a wrong attribute": (lambda: SVC().fit(X, Y).support_vectors, AttributeError, "support_vectors"),
     "an unfitted model saved": (lambda: maxmargin.save(SVC(), "x.mm"), ValueError, "not fitted", "fit"),
     "saved into a folder that is not there": (
@@ -303,6 +373,50 @@ MISTAKES = {
         "Create it",
     ),
     "a list saved": (lambda: maxmargin.save([1], "x.mm"), ValueError, "An estimator is needed", "[1]"),
+    "save with its arguments swapped": (
+        lambda: maxmargin.save("x.mm", SVC().fit(X, Y)),
+        ValueError,
+        "'x.mm'",
+        "save(model, path)",
+    ),
+    "another library's model saved": (
+        lambda: maxmargin.save(sklearn.svm.SVC().fit(X, Y), "x.mm"),
+        ValueError,
+        "scikit-learn's SVC",
+        "fit maxmargin's instead",
+    ),
+    "a kernel function exported to ONNX": (
+        lambda: maxmargin.io.to_onnx(SVC(kernel=lambda a, b: a @ b.T).fit(X, Y)),
+        ValueError,
+        "Callable cannot be exported to ONNX",
+        "RBF",
+    ),
+    "margins of a pipeline": (
+        lambda: maxmargin.margin_report(make_pipeline(StandardScaler(), SVC()).fit(X, Y), X, Y),
+        TypeError,
+        "got a Pipeline",
+        "margin_report(pipeline[-1], pipeline[:-1].transform(X)",
+    ),
+    "another library's model explained": (
+        lambda: maxmargin.explain(sklearn.svm.SVC().fit(X, Y), X[:1]),
+        TypeError,
+        "model of maxmargin",
+        "got SVC of sklearn",
+    ),
+    "a fixed column misspelt": (
+        lambda: maxmargin.counterfactual(
+            SVC().fit(TABLE[["age", "fare"]], Y), TABLE[["age", "fare"]][:1], fixed="agee"
+        ),
+        ValueError,
+        "fixed must be one of 'age', 'fare'",
+        "Did you mean 'age'?",
+    ),
+    "rows forgotten that are not there": (
+        lambda: SVC(warm_start=True).fit(X, Y).forget([100]),
+        ValueError,
+        "rows has 100",
+        "0 to 29",
+    ),
     "margins of an unfitted model": (lambda: maxmargin.margin_report(SVC(), X, Y), NotFittedError, "not fitted"),
     "explain before fit": (lambda: maxmargin.explain(SVC(), X[:1]), NotFittedError, "not fitted"),
     "compress before fit": (lambda: maxmargin.compress(SVC(), X), NotFittedError, "not fitted"),
@@ -337,6 +451,7 @@ MISTAKES = {
     ),
     "strings with an rbf kernel": (lambda: SVC().fit(["ab", "cd"], [0, 1]), ValueError, "type str", "Spectrum()"),
     "sigma and gamma": (lambda: SVC(kernel=RBF(gamma=1, sigma=2)).fit(X, Y), ValueError, "gamma or sigma, not both"),
+    "a public name misspelt": (lambda: maxmargin.LinearSvc, AttributeError, "'LinearSvc'", "Did you mean 'LinearSVC'?"),
     "a file that is not there": (lambda: maxmargin.read_data("nope.csv"), ValueError, "nope.csv does not exist"),
     "patch of a wrong name": (lambda: maxmargin.patch_sklearn("SvC"), ValueError, "must be one of", "Did you mean"),
     "partial_fit of unknown classes": (

@@ -15,18 +15,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+from cycler import cycler
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from maxmargin.displays._figure import CLASSES
+
 FOLDER = "_pictures"
+STYLE = {"axes.prop_cycle": cycler(color=CLASSES), "font.size": 11}  # the colours of the displays
 
 
-def draw(code: str, name: str) -> Any:
-    """The figure that the code draws."""
+def draw(code: str, name: str, file: Path) -> None:
+    """Write the figure that the code draws, whatever style other pages have left behind."""
     scope: dict[str, Any] = {"__name__": name}
-    exec(compile(code, name, "exec"), scope)
-    return scope["figure"]
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        exec(compile(code, name, "exec"), scope)
+        scope["figure"].savefig(file, dpi=110)
 
 
 class Picture(SphinxDirective):
@@ -42,7 +50,7 @@ class Picture(SphinxDirective):
         number = self.env.new_serialno("picture")
         file = Path(self.env.srcdir) / FOLDER / f"{page.replace('/', '-')}-{number}.png"
         file.parent.mkdir(exist_ok=True)
-        draw(code, f"picture {number} of {page}").savefig(file, dpi=110)
+        draw(code, f"picture {number} of {page}", file)
 
         caption = self.arguments[0]
         inline, messages = self.parse_inline(caption)

@@ -132,7 +132,7 @@ def _index_page() -> str:
     for name, module in public_objects().items():
         groups.setdefault(TITLES.get(module, f"maxmargin.{module}"), []).append(name)
     parts = [
-        _heading("Names of the package"),
+        _heading("maxmargin: names by task"),
         "All of these are attributes of ``maxmargin``, loaded when they are first used.\n",
         ".. module:: maxmargin\n",
     ]

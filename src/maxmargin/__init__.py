@@ -16,4 +16,14 @@ if find_spec("maxmargin._native") is None:
         "or pip install . in a source tree, which compiles it), or build it in place with 'make native-dev'."
     )
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name):
+    if name in __all__ or name.startswith("_"):
+        return _public(name)
+    import difflib
+
+    near = difflib.get_close_matches(name.lower(), [known.lower() for known in __all__], n=1, cutoff=0.8)
+    hint = next((f". Did you mean {known!r}?" for known in __all__ if [known.lower()] == near), "")
+    raise AttributeError(f"module 'maxmargin' has no attribute {name!r}{hint}", name=name)

@@ -365,8 +365,8 @@ def test_half_a_column_of_words_is_text(late, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty, it holds no points"),
-        ("\n \n", "is empty, it holds no points"),
+        ("", "is empty: a data file needs at least one row"),
+        ("\n \n", "is empty: a data file needs at least one row"),
         ("a,b\n", "has a header and no rows"),
         ("a\n1\n", "has a single column: there must be features beside the target"),
         ("a,a\n1,2\n", "has 2 columns called 'a'"),
@@ -408,7 +408,7 @@ def test_bad_tables(text, message, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty, it holds no points"),
+        ("", "is empty: a data file needs at least one row"),
         ("# only a remark\n", "holds no points"),
         ("1 1:2\n-1 1:nan\n", "line 2: b'-1 1:nan': a value is missing or infinite"),
         ("1 1:2\n\ninf 1:1\n", "line 3: b'inf 1:1': a value is missing or infinite"),

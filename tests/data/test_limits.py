@@ -144,7 +144,7 @@ def test_a_pipe_and_a_device_are_no_models(tmp_path):
         read_libsvm_model(tmp_path)
     path = tmp_path / "zeros"
     path.write_bytes(bytes(10_000))
-    with pytest.raises(ModelFileError, match="is no model of LIBSVM"):
+    with pytest.raises(ModelFileError, match="is not a LIBSVM model"):
         read_libsvm_model(path)
 
 

@@ -288,7 +288,7 @@ def test_it_refuses_what_is_no_plane():
 
 
 def test_it_refuses_what_is_no_classifier():
-    with pytest.raises(TypeError, match="SVR is neither"):
+    with pytest.raises(TypeError, match="got SVR"):
         made(SVR().fit(X, Y.astype(float)))
     with pytest.raises(ValueError, match="y is None"):
         MarginDisplay.from_estimator(SVC().fit(X, Y), X)

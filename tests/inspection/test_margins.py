@@ -376,7 +376,7 @@ def test_bad_input_is_refused():
     with pytest.raises(NotFittedError):
         margin_report(SVC(), TWO, LABELS)
     for model in (SVR().fit(TWO, SIGNS), OneClassSVM().fit(TWO)):
-        with pytest.raises(TypeError, match="about classifiers"):
+        with pytest.raises(TypeError, match="takes a classifier"):
             margin_report(model, TWO, SIGNS)
 
 

@@ -132,7 +132,7 @@ def test_refusals():
         robustness(SVC().fit(X, y), X, norm=1)
     with pytest.raises(ValueError, match="Linear and RBF"):
         robustness(SVC(kernel="poly").fit(X, y), X)
-    with pytest.raises(TypeError, match="robustness is about predictions that are classes"):
+    with pytest.raises(TypeError, match="robustness takes a classifier"):
         robustness(SVR().fit(X, y), X)
     with pytest.raises(TypeError, match="Pipeline"):
         robustness(make_pipeline(StandardScaler(), SVC()).fit(X, y), X)

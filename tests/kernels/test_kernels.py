@@ -443,7 +443,7 @@ def test_negative_histograms(kind, container):
 def test_precomputed_has_no_function():
     kernel = Precomputed().resolve(A)
     for use in (lambda: kernel.matrix(A, B), lambda: kernel.self_similarity(A), lambda: Precomputed()(A)):
-        with pytest.raises(ValueError, match="hand the kernel matrix itself"):
+        with pytest.raises(ValueError, match="give the kernel matrix itself"):
             use()
 
 

@@ -448,18 +448,18 @@ def test_kernels_of_vectors_and_of_strings_do_not_mix():
     with pytest.raises(TypeError, match="Spectrum compares strings, not vectors"):
         Columns(Spectrum(), [0])(np.eye(3))
     for X in (np.eye(3), ["a", "b", "c"]):
-        with pytest.raises(TypeError, match=r"Sum\(.*joins kernels of vectors and of other things"):
+        with pytest.raises(TypeError, match=r"Sum\(.*combines kernels on vectors with kernels on objects"):
             (RBF() + Spectrum())(X)
-        with pytest.raises(TypeError, match="joins kernels"):
+        with pytest.raises(TypeError, match="combines kernels"):
             SVC(kernel=RBF() * Spectrum()).fit(X, [0, 1, 0])
-    with pytest.raises(ValueError, match="different sorts"):
+    with pytest.raises(ValueError, match="differ in kind"):
         Callable(lambda A, B: np.ones((len(A), len(B))))(["a"], [[1.0]])
 
 
 @pytest.mark.parametrize("X", [["a", "b", "c"], pd.Series(["a", "b", "c"]), [{"a"}, {"b"}, set()], [{"a": 1}] * 3])
 def test_things_for_a_kernel_of_vectors(X):
     for use in (RBF(), RBF().diagonal, lambda X: SVC().fit(X, [0, 1, 0]), OneClassSVM().fit):
-        with pytest.raises(ValueError, match=r"X is a list of things of type .*RBF\(.*compares vectors.*Spectrum"):
+        with pytest.raises(ValueError, match=r"X is a list of objects of type .*RBF\(.*compares vectors.*Spectrum"):
             use(X)
 
 

@@ -297,7 +297,7 @@ def test_given_points_and_indices_are_taken_as_they_are():
         ([[1.0, 2.0]], "landmarks has 2 columns and X has 3"),
         ([[1.0, 2.0, np.nan]], "NaN"),
         ("rpcholeski", "Did you mean 'rpcholesky'"),
-        (["a", "b"], "landmarks and X hold different sorts"),
+        (["a", "b"], "landmarks and X differ in kind"),
     ],
     ids=["high", "low", "mask", "empty", "columns", "nan", "name", "strings"],
 )

@@ -564,7 +564,7 @@ def test_all_ways_to_give_batches():
 def test_a_generator_is_refused_for_several_epochs_and_so_is_what_is_no_stream():
     X, y = clouds(2)
     batches = cut(20, X, y)
-    with pytest.raises(ValueError, match=r"generator, which can be gone through only once.*fit_stream\(make\)"):
+    with pytest.raises(ValueError, match=r"generator, which can be iterated only once.*fit_stream\(make\)"):
         LinearSVC().fit_stream((b for b in batches), epochs=2)
     with pytest.raises(TypeError, match=r"must be \(X, y\) or \(X, y, sample_weight\); got ndarray.*\[\(X, y\)\]"):
         LinearSVC().fit_stream((X, y))

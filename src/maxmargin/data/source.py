@@ -55,7 +55,7 @@ FOREIGN = [  # first bytes of a file, what it is, what to do
 # Who wants to know how far reading has come is called with the name, the bytes read and the bytes of a file.
 reading: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("reading", default=None)
 
-EMPTY = "is empty, it holds no points: a data file needs a line for each"
+EMPTY = "is empty: a data file needs at least one row"
 
 
 class DataFileError(ValueError):

@@ -18,12 +18,12 @@ REST_COLOUR = "0.45"  # of all other classes
 def two_columns(X: Any, estimator: Any) -> Array:
     remedy = "Fit on two columns, or on a projection to two, such as KernelPCA(n_components=2).fit_transform(X)."
     if as_objects(X) is not None:
-        raise ValueError(f"X is a list of objects that are no points of a plane. {remedy}")
+        raise ValueError(f"X is a list of objects, not of points with two columns. {remedy}")
     if isinstance(getattr(estimator, "kernel_", None), Precomputed):
-        raise ValueError(f"With kernel='precomputed' X is a kernel matrix, no points of a plane. {remedy}")
+        raise ValueError(f"With kernel='precomputed' X is a kernel matrix, not points with two columns. {remedy}")
     points = dense(check_points(X)).astype(np.float64)
     if points.shape[1] != 2:
-        raise ValueError(f"X has {points.shape[1]} columns, and a plane has two. {remedy}")
+        raise ValueError(f"X has {points.shape[1]} columns, and the plot needs two. {remedy}")
     return points
 
 

@@ -165,9 +165,7 @@ class MarginDisplay(Display):
         if is_outlier_detector(last):
             shown = one_class(estimator, X, grid, support)
         elif not hasattr(last, "classes_"):
-            raise TypeError(
-                f"MarginDisplay is about classifiers and one-class models; {type(last).__name__} is neither."
-            )
+            raise TypeError(f"MarginDisplay takes a classifier or a one-class model; got {type(last).__name__}.")
         elif y is None:
             raise ValueError("y is None: give the labels of the points.")
         elif classes is None and (len(last.classes_) > 2 or not has_hyperplane(last)):

@@ -56,18 +56,23 @@ def check_is_expansion(estimator: Any, what: str) -> None:
     """Refuse a model whose values are more than a sum over support vectors."""
     if isinstance(estimator, SVDD):
         raise TypeError(
-            f"{what} takes models that are sums over support vectors; values of SVDD have the term k(x, x) besides. "
+            f"{what} takes models that are sums over support vectors; the values of SVDD also contain k(x, x). "
             "Where that is the same for all points, OneClassSVM with the same nu describes the same region."
+        )
+
+
+def check_not_pipeline(estimator: Any, what: str) -> None:
+    """Refuse a pipeline, whose last step sees other columns than the caller gives."""
+    if isinstance(estimator, Pipeline):
+        raise TypeError(
+            f"{what} takes the estimator itself; got a Pipeline. Give its last step and the transformed rows: "
+            f"{what}(pipeline[-1], pipeline[:-1].transform(X), ...)."
         )
 
 
 def fitted_functions(estimator: Any, what: str, *, by_pair: bool = False) -> FittedFunctions:
     """The functions of a fitted estimator of this library; ``what`` names the caller in messages."""
-    if isinstance(estimator, Pipeline):
-        raise TypeError(
-            f"{what} takes the estimator itself; got a Pipeline. Give its last step, estimator[-1], with points that "
-            "went through the steps before, estimator[:-1].transform(X)."
-        )
+    check_not_pipeline(estimator, what)
     check_is_fitted(estimator)
     check_is_expansion(estimator, what)
     expansion = getattr(estimator, "_expansion", None)

@@ -218,7 +218,7 @@ def _box(x: Array, fixed: Any, bounds: Any, names: Any) -> tuple[Array, Array]:
             raise ValueError("bounds must be a pair (low, high), each a number or one per feature.")
         low, high = (np.broadcast_to(np.asarray(side, np.float64), x.shape).copy() for side in bounds)
     if fixed is not None and np.size(fixed):
-        at = column_indices(fixed, len(x), names)
+        at = column_indices(fixed, len(x), names, "fixed")
         low[at] = high[at] = x[at]
     wrong = np.flatnonzero(~(low <= high))
     if len(wrong):

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.inspection._functions import check_is_expansion
+from maxmargin.inspection._functions import check_is_expansion, check_not_pipeline
 from maxmargin.inspection.sensitivities import gradient, has_gradient
 from maxmargin.kernels import Linear, Precomputed
 from maxmargin.runtime.text_report import TextReport, pandas
@@ -249,6 +249,7 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
           0    2.5           2.5
     """
     check_number("top", top, least=1, integer=True)
+    check_not_pipeline(estimator, "explain")
     check_is_fitted(estimator)
     check_is_expansion(estimator, "explain")
     if hasattr(estimator, "_expansion") and hasattr(estimator, "support_"):
@@ -258,8 +259,8 @@ def explain(estimator: Any, X: Any, *, top: int = 10) -> Explanations:
         points = check_new_points(estimator, X)
         return Explanations(_of_linear_model(estimator, points, X))
     raise TypeError(
-        f"explain takes a fitted support vector estimator of this library; got {type(estimator).__name__}. "
-        "Of a pipeline, explain its last step with points that went through the steps before."
+        f"explain takes a fitted support vector model of maxmargin; got {type(estimator).__name__} of "
+        f"{type(estimator).__module__.split('.')[0]}."
     )
 
 

@@ -123,11 +123,11 @@ def lagrangian(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Lag
     True
     """
     if not isinstance(estimator, SVC):
-        raise TypeError(f"lagrangian is about SVC, the soft margin of a kernel; got {type(estimator).__name__}.")
+        raise TypeError(f"lagrangian takes an SVC; got {type(estimator).__name__}.")
     check_is_fitted(estimator)
     if len(estimator.classes_) != 2 or estimator.multiclass == "crammer_singer":
         raise ValueError(
-            f"lagrangian is about one binary problem; this classifier has {len(estimator.classes_)} classes and "
+            f"lagrangian takes a binary problem; this classifier has {len(estimator.classes_)} classes and "
             f"multiclass={estimator.multiclass!r}. Fit two classes, with multiclass='ovo'."
         )
     if not np.isfinite(estimator.C):

@@ -62,7 +62,7 @@ def leave_one_out(estimator: Any) -> LeaveOneOutScores:
     """
     if not isinstance(estimator, (SVC, SVR)):
         raise TypeError(
-            f"leave_one_out is about SVC and SVR, whose problem without a row that is no support vector has the same "
+            f"leave_one_out takes SVC and SVR, whose problem without a row that is no support vector has the same "
             f"solution; got {type(estimator).__name__}. Use sklearn.model_selection.cross_val_predict."
         )
     check_is_fitted(estimator)

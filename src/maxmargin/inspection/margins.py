@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.inspection._functions import FittedFunctions, fitted_functions, winning
+from maxmargin.inspection._functions import FittedFunctions, check_not_pipeline, fitted_functions, winning
 from maxmargin.inspection.margin_table import MarginReport
 from maxmargin.kernels import Linear, Precomputed
 from maxmargin.runtime.validation import Array, Points, check_new_points, check_number, check_targets, shown
@@ -90,9 +90,10 @@ def margin_report(
       3      b      0     0         0      1    inside      1
       4      b      1     1         2      0        on      0
     """
+    check_not_pipeline(estimator, "margin_report")
     check_is_fitted(estimator)
     if not hasattr(estimator, "classes_"):
-        raise TypeError(f"margin_report is about classifiers; {type(estimator).__name__} has no classes_.")
+        raise TypeError(f"margin_report takes a classifier; {type(estimator).__name__} has no classes_.")
     if tolerance is not None:
         check_number("tolerance", tolerance, least=0)
     a, b = _sides(estimator, classes)
@@ -325,7 +326,7 @@ def class_margins(estimator: Any, X: Any, y: Any) -> ClassMargins:
     """
     check_is_fitted(estimator)
     if not is_classifier(estimator):
-        raise TypeError(f"class_margins is about classifiers; got {type(estimator).__name__}.")
+        raise TypeError(f"class_margins takes a classifier; got {type(estimator).__name__}.")
     functions = fitted_functions(estimator, "class_margins", by_pair=True)
     points = estimator._new_points(X) if hasattr(estimator, "_new_points") else check_new_points(estimator, X)
     labels = check_targets(y, points.shape[0])

@@ -23,7 +23,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
-from maxmargin.inspection._functions import FittedFunctions, dense, dense_points, fitted_functions, winning
+from maxmargin.inspection._functions import (
+    FittedFunctions,
+    check_not_pipeline,
+    dense,
+    dense_points,
+    fitted_functions,
+    winning,
+)
 from maxmargin.kernels import RBF, Linear
 from maxmargin.runtime.validation import Array, check_targets
 
@@ -124,11 +131,9 @@ def robustness(estimator: Any, X: Any, *, norm: float = 2) -> Robustness:
     """
     if norm not in (2, np.inf):
         raise ValueError(f"norm must be 2 or numpy.inf; got norm={norm!r}.")
+    check_not_pipeline(estimator, "robustness")
     if not (is_classifier(estimator) or is_outlier_detector(estimator)):
-        raise TypeError(
-            f"robustness is about predictions that are classes; got {type(estimator).__name__}. Of a pipeline, give "
-            "the last step with points that went through the steps before."
-        )
+        raise TypeError(f"robustness takes a classifier or an outlier detector; got {type(estimator).__name__}.")
     functions = fitted_functions(estimator, "robustness", by_pair=True)
     rows, prediction = dense_points(estimator, X), np.asarray(estimator.predict(X))
     if not is_classifier(estimator):
@@ -161,7 +166,7 @@ def radii(functions: FittedFunctions, X: Array, norm: float) -> Array:
         return np.maximum(found, 0.0).min(axis=1, initial=np.inf)
     if type(kernel) is not RBF:
         raise ValueError(
-            f"robustness knows distances for the kernels Linear and RBF; got {kernel!r}. For other kernels, "
+            f"robustness takes the kernels Linear and RBF; got {kernel!r}. For other kernels, "
             "counterfactual finds a nearby point with another prediction."
         )
     if len(functions.coefficients) == 0:

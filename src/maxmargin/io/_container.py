@@ -152,7 +152,7 @@ def _unpacked(file: BinaryIO, size: int) -> tuple[dict[str, Any], list[Array]]:
     length = int.from_bytes(start, "little")
     if not 2 <= length <= size - 8:
         raise ModelFileError(
-            f"is not a maxmargin model file, or it is damaged: its header would take {length:,} of {size:,} bytes."
+            "is not a maxmargin model file, or it is damaged: it does not begin with the length of its header."
         )
     if length > HEADER_MAX_BYTES:
         raise ModelFileError(

@@ -212,7 +212,7 @@ def _described(reader: Reader, found: dict[str, list[str]]) -> LibsvmModel:
             reader.refuse(f"the kernel {kernel_type} needs a line {key}.")
     classifies = svm_type in ("c_svc", "nu_svc")
     if classifies and k < 2:
-        reader.refuse("nr_class is 1: LIBSVM met one class only, and there is nothing to tell apart.")
+        reader.refuse("nr_class is 1: the model has a single class, so there is nothing to classify.")
     if not classifies and k != 2:
         reader.refuse(f"{svm_type} has nr_class 2; got {k}.")
     pairs = k * (k - 1) // 2

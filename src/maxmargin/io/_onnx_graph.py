@@ -130,8 +130,8 @@ def encoded(graph: Graph, encoder: TableEncoder, inputs: list[Any]) -> tuple[str
     forms = encoder.forms or ["number" if part is None else "category" for part in encoder.categories_]
     if "text" in forms:
         raise ModelFileError(
-            f"The words of the column {encoder._names()[forms.index('text')]!r} (TF-IDF) have no form in ONNX "
-            "operators: leave the column out."
+            f"The words of the column {encoder._names()[forms.index('text')]!r} (TF-IDF) cannot be exported to "
+            "ONNX: leave the column out."
         )
     if all(part is None for part in encoder.categories_) and all(len(form_parts(form)) == 1 for form in forms):
         return _numbers(graph, encoder, "X", slice(None)), inputs

@@ -84,7 +84,9 @@ def self_similarity(graph: Graph, kernel: Kernel, X: str) -> str:
 def _found(table: dict[type, Callable[..., str]], kernel: Kernel) -> Callable[..., str]:
     if type(kernel) not in table:
         known = ", ".join(sorted(kind.__name__ for kind in _MATRIX))
-        raise ModelFileError(f"{kernel!r} has no form in ONNX operators; these kernels have: {known}.")
+        raise ModelFileError(
+            f"The kernel {type(kernel).__name__} cannot be exported to ONNX. Kernels that can be are {known}."
+        )
     return table[type(kernel)]
 
 

@@ -101,13 +101,13 @@ def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = Non
         first = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         if first in (b"\0", b"{", b"\x80"):
             raise ModelFileError(
-                f"{name} is no model of LIBSVM: it does not begin with an entry such as svm_type c_svc."
+                f"{name} is not a LIBSVM model: it does not begin with an entry such as svm_type c_svc."
             )
         raw = beginning + file.read()
     try:
         text = raw.removeprefix(b"\xef\xbb\xbf").decode("ascii").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise ModelFileError(f"{name} is no model of LIBSVM: byte {error.start} is not ASCII.") from error
+        raise ModelFileError(f"{name} is not a LIBSVM model: byte {error.start} is not ASCII.") from error
     if not text.strip():
         raise ModelFileError(f"{name} is empty.")
     model = parse(name, text)

@@ -80,6 +80,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     array(['low', 'high'], dtype='<U4')
     """
     if not isinstance(estimator, BaseEstimator):
+        if isinstance(estimator, (str, os.PathLike)):
+            raise ModelFileError(f"The first argument is {estimator!r}: give the model first, save(model, path).")
         raise ModelFileError(f"An estimator is needed, one of {names()}; got {estimator!r:.80}.")
     text, arrays = _encoded(estimator)
     _check_fitted(estimator)
@@ -242,6 +244,8 @@ def _refusal(value: Any, where: str) -> str:
         what = "a Python function" if callable(value) else f"of type {name}"
         remedy = "use a kernel object" if where.endswith((".kernel", ".kernel_")) else "use a plain value"
         return f"{where} is {what}: it cannot be saved; {remedy}."
+    if name.startswith("sklearn.svm."):
+        return f"{where} is scikit-learn's {type(value).__name__}, which cannot be saved: fit maxmargin's instead."
     return f"{where} is of class {name}, which cannot be saved. Classes that can be are {names()}."
 
 

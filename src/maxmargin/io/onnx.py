@@ -106,7 +106,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None) -> bytes
     for step in scalers:
         if isinstance(step, TableEncoder):
             if step is not first:
-                raise ModelFileError("A TableEncoder has a form in ONNX as the first step only.")
+                raise ModelFileError("A TableEncoder can be exported to ONNX only as the first step.")
             X, inputs = encoded(graph, step, inputs)
         else:
             X = _scaled(graph, step, X)
@@ -147,8 +147,8 @@ def _scaled(graph: Graph, scaler: Any, X: str) -> str:
         return graph.add("Clip", X, *map(float, scaler.feature_range)) if scaler.clip else X
     if kind not in (StandardScaler, MaxAbsScaler, RobustScaler):
         raise ModelFileError(
-            f"The step {scaler!r} has no form in ONNX operators here; StandardScaler, MinMaxScaler, MaxAbsScaler and "
-            "RobustScaler have."
+            f"The step {scaler!r} cannot be exported to ONNX; StandardScaler, MinMaxScaler, MaxAbsScaler and "
+            "RobustScaler can be."
         )
     if kind is StandardScaler and scaler.with_mean:
         X = graph.add("Sub", X, scaler.mean_)
@@ -168,7 +168,7 @@ def _values(graph: Graph, model: Any, X: str) -> str:
         weights = np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef)
         return _affine(graph, X, weights.T, np.atleast_1d(model.intercept_))
     known = ", ".join((*KERNEL_ESTIMATORS, *LINEAR_ESTIMATORS))
-    raise ModelFileError(f"{type(model).__name__} has no form in ONNX operators here; these have: {known}.")
+    raise ModelFileError(f"{type(model).__name__} cannot be exported to ONNX; these can be: {known}.")
 
 
 def _is_one_of(model: Any, names: tuple[str, ...]) -> bool:
@@ -232,7 +232,9 @@ def _labels(graph: Graph, classes: Array) -> tuple[str, int]:
         return graph.constant(classes.astype(np.float64)), types.DOUBLE
     if all(isinstance(label, str) for label in classes.tolist()):
         return graph.constant(classes.astype(object)), types.STRING
-    raise ModelFileError(f"Labels of type {type(classes[0]).__name__} have no form in ONNX: use strings or integers.")
+    raise ModelFileError(
+        f"Labels of type {type(classes[0]).__name__} cannot be exported to ONNX: use strings or integers."
+    )
 
 
 def _classified(graph: Graph, model: Any, values: str) -> tuple[str, int | None]:

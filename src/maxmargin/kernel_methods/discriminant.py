@@ -236,7 +236,7 @@ def _directions(K: Array, codes: Array, d: Array, shares: Array, alpha: float) -
     except scipy.linalg.LinAlgError as error:
         raise ValueError(
             f"The scatter within classes, regularised by alpha={alpha:g}, is not positive definite: raise alpha, or "
-            "use a kernel that is positive semidefinite; maxmargin.validate_gram tells."
+            "use a kernel that is positive semidefinite; maxmargin.validate_gram checks it."
         ) from error
     inner = scipy.linalg.cho_solve(factor, root * (KH - (E.T @ KH)[codes]), overwrite_b=True, check_finite=False)
     inner *= root

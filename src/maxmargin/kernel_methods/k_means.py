@@ -111,7 +111,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         n = X.shape[0]
         if self.n_clusters > n:
             raise ValueError(
-                f"n_samples={n} should be >= n_clusters={self.n_clusters}: give more points or ask for fewer clusters."
+                f"n_samples={n} should be >= n_clusters={self.n_clusters}: give more points, or lower n_clusters."
             )
         weights = check_weights(sample_weight, n)
         rows = canonical_rows(X, np.zeros(n), weights, merge=not (self._is_precomputed() or self._objects))

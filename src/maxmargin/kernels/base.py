@@ -89,7 +89,7 @@ class Kernel(Estimator, ABC):
         other_names = _column_names(B)
         B = self._points(B, "B")
         if A.ndim != B.ndim:
-            raise ValueError("A and B hold different sorts of points, vectors and objects that are none.")
+            raise ValueError("A and B differ in kind: one has vectors, the other has objects such as strings or sets.")
         if A.ndim == 2 and A.shape[1] != B.shape[1]:
             raise ValueError(f"A has {A.shape[1]} columns and B has {B.shape[1]}: give points of the same features.")
         if names is not None and other_names is not None and names != other_names:
@@ -222,14 +222,14 @@ class Kernel(Estimator, ABC):
             If X has the wrong type: strings for a kernel on vectors, a table for a kernel on objects.
         """
         if not (self.takes_objects or self.takes_vectors):
-            raise TypeError(f"{self!r} joins kernels of vectors and of other things: no points suit both.")
+            raise TypeError(f"{self!r} combines kernels on vectors with kernels on objects: no input suits both.")
         objects = as_objects(X, only=not self.takes_vectors)
         if objects is None or self.takes_objects:
             return objects
         if isinstance(objects[0], (str, bytes, Set, Mapping)):
             raise ValueError(
-                f"X is a list of things of type {type(objects[0]).__name__}, and {self!r} compares vectors: choose a "
-                "kernel for such things, like Spectrum() for strings, Jaccard() for sets, or a function of your own."
+                f"X is a list of objects of type {type(objects[0]).__name__}, and {self!r} compares vectors: choose a "
+                "kernel for such objects, like Spectrum() for strings, Jaccard() for sets, or a function of your own."
             )
         return None
 
@@ -260,7 +260,15 @@ class Kernel(Estimator, ABC):
     def __add__(self, other: Any) -> Kernel:
         from maxmargin.kernels.algebra import Sum
 
+        if isinstance(other, str):
+            raise TypeError(f"{type(self).__name__} + {other!r}: add kernel objects, such as RBF() + Linear().")
         return Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __sub__(self, other: Any) -> Kernel:
+        raise TypeError(
+            f"{type(self).__name__} - {type(other).__name__}: a difference of kernels need not be a kernel. Kernels "
+            "can be added, multiplied and multiplied by positive numbers."
+        )
 
     def __mul__(self, other: Any) -> Kernel:
         from maxmargin.kernels.algebra import Product, Scaled

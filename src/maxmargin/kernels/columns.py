@@ -92,12 +92,15 @@ class Columns(Kernel):
         return chosen
 
 
-def column_indices(columns: Any, n_features: int, names: Sequence[str] | None = None) -> npt.NDArray[np.int64]:
+def column_indices(
+    columns: Any, n_features: int, names: Sequence[str] | None = None, parameter: str = "columns"
+) -> npt.NDArray[np.int64]:
     """The positions of some columns.
 
     columns: which columns
     n_features: how many there are
     names: their names
+    parameter: what error messages call ``columns``
     Returns positions from 0 to n_features - 1, in the order given.
 
     Examples
@@ -111,29 +114,29 @@ def column_indices(columns: Any, n_features: int, names: Sequence[str] | None = 
     else:
         entries: list[Any] = [columns] if isinstance(columns, (str, numbers.Integral)) else list(columns)
         if all(isinstance(entry, str) for entry in entries):
-            chosen = [_position(entry, names) for entry in entries]
+            chosen = [_position(entry, names, parameter) for entry in entries]
         elif all(isinstance(entry, (bool, np.bool_)) for entry in entries):
             if len(entries) != n_features:
-                raise ValueError(f"columns is a mask of {len(entries)} entries for {n_features} columns.")
+                raise ValueError(f"{parameter} is a mask of {len(entries)} entries for {n_features} columns.")
             chosen = [index for index, entry in enumerate(entries) if entry]
         elif all(isinstance(entry, numbers.Integral) and not isinstance(entry, bool) for entry in entries):
             for entry in entries:
                 if not -n_features <= entry < n_features:
-                    raise ValueError(f"columns holds {entry}, but there are {n_features} columns.")
+                    raise ValueError(f"{parameter} has {entry}, but X has the columns 0 to {n_features - 1}.")
             chosen = [int(entry) % n_features for entry in entries]
         else:
             raise TypeError(
-                f"columns must be positions, names, a slice or a boolean mask, of one sort; got {columns!r}."
+                f"{parameter} must be positions, names, a slice or a boolean mask, of one sort; got {columns!r}."
             )
     if not chosen:
-        raise ValueError(f"columns={columns!r} chooses no column: give at least one.")
+        raise ValueError(f"{parameter}={columns!r} chooses no column: give at least one.")
     return np.array(chosen, dtype=np.int64)
 
 
-def _position(name: str, names: Sequence[str] | None) -> int:
+def _position(name: str, names: Sequence[str] | None, parameter: str) -> int:
     if names is None:
         raise ValueError(
-            f"columns holds the name {name!r}, but the points have no column names: give a pandas or polars table, "
+            f"{parameter} has the name {name!r}, but the points have no column names: give a pandas or polars table, "
             "or positions."
         )
-    return list(names).index(check_choice("columns", name, names))
+    return list(names).index(check_choice(parameter, name, names))

@@ -6,6 +6,7 @@ Callable      K = function(A, B)
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any, NoReturn, Self
 
@@ -29,7 +30,7 @@ class Precomputed(Kernel):
     >>> Precomputed()([[1.0, 0.5], [0.5, 1.0]])
     Traceback (most recent call last):
         ...
-    ValueError: a precomputed kernel has no function to call: hand the kernel matrix itself to the estimator...
+    ValueError: a precomputed kernel has no function to call: give the kernel matrix itself to the estimator...
     """
 
     def matrix(self, A: Points, B: Points) -> Array:
@@ -40,7 +41,7 @@ class Precomputed(Kernel):
 
     def _refuse(self) -> NoReturn:
         raise ValueError(
-            "a precomputed kernel has no function to call: hand the kernel matrix itself to the estimator, "
+            "a precomputed kernel has no function to call: give the kernel matrix itself to the estimator, "
             "K[i, j] = k(x_i, x_j) in place of X for fit and K[i, j] = k(new_i, x_j) for predict."
         )
 
@@ -75,10 +76,18 @@ class Callable(Kernel):
     def matrix(self, A: Points, B: Points) -> Array:
         left = A if A.dtype == object else as_float64(A)
         right = left if B is A else (B if B.dtype == object else as_float64(B))
-        result = self.function(left, right)
+        name = _name(self.function)
+        try:
+            result = self.function(left, right)
+        except TypeError as error:
+            if "positional argument" not in str(error) or _accepts_two(self.function):
+                raise
+            raise TypeError(
+                f"the kernel function {name} must take two arrays of points, A and B, and return the matrix of "
+                f"shape (len(A), len(B)): {error}."
+            ) from error
         if sp.issparse(result):
             result = result.toarray()
-        name = _name(self.function)
         try:
             if np.iscomplexobj(result):
                 raise TypeError("complex values")
@@ -125,3 +134,12 @@ class Callable(Kernel):
 def _name(function: Any) -> str:
     """The name a user knows a function by."""
     return getattr(function, "__qualname__", None) or repr(function)
+
+
+def _accepts_two(function: Any) -> bool:
+    """Whether a function can be called with two arguments."""
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        return False
+    return True

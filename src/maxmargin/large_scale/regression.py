@@ -132,7 +132,7 @@ class NystroemSVR(LandmarkRegressor):
     See Also
     --------
     maxmargin.SVR : The exact estimator.
-    NystroemRidge : Squares for the loss.
+    NystroemRidge : The squared loss.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class NystroemRidge(MultiOutputMixin, LandmarkRegressor):
 
     See Also
     --------
-    maxmargin.KernelRidge : The exact one.
+    maxmargin.KernelRidge : The exact estimator.
 
     Examples
     --------

@@ -260,7 +260,8 @@ class GridSearch(CallbackSupport, KernelInput, abc.ABC):
             c, k = next((c, k) for c in reasons for k in reasons[c])
             why = reasons[c][k].rstrip(".")
             raise ValueError(
-                f"No cell of the grid has a score. The first, {table.cells[c].params} on split {k}: {why}."
+                f"No cell of the grid has a score (scoring={self.scoring!r}). The first, {table.cells[c].params} on "
+                f"split {k}: {why}."
             )
         self.cv_results_ = table.cv_results()
         self.error_reasons_ = reasons

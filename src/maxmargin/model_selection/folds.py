@@ -60,10 +60,15 @@ def splits_of(cv: Any, X: Any, y: Any, groups: Any, *, classifier: bool) -> list
             if not isinstance(split, Sized) or isinstance(split, str) or len(split) != 2:
                 raise ValueError(f"Split {k} of cv must be a pair (train, test) of sample numbers; got {split!r}.")
     splitter = check_cv(cv, y, classifier=classifier)
-    splits = [
-        (_samples(train, k, "training", X.shape[0]), _samples(test, k, "test", X.shape[0]))
-        for k, (train, test) in enumerate(splitter.split(X, y, groups))
-    ]
+    try:
+        splits = [
+            (_samples(train, k, "training", X.shape[0]), _samples(test, k, "test", X.shape[0]))
+            for k, (train, test) in enumerate(splitter.split(X, y, groups))
+        ]
+    except ValueError as error:
+        if "n_splits=" not in str(error):
+            raise
+        raise ValueError(f"{str(error).rstrip('.')}: lower cv, or give more samples.") from None
     if not splits:
         raise ValueError(f"cv={cv!r} makes no splits.")
     leaks = [(k, len(np.intersect1d(train, test))) for k, (train, test) in enumerate(splits)]

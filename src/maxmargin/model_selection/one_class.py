@@ -152,7 +152,7 @@ class OneClassSVMCV(OutlierMixin, KernelSearch):
             return np.where(y == 1, 1, -1)
         if asked:
             raise ValueError(
-                f"y must be +1 for inliers and -1 for outliers; got {_some(y)}. Say which labels mean inlier, such as "
+                f"y must be +1 for inliers and -1 for outliers; got {_some(y)}. Name the labels of inliers, such as "
                 f"inliers={np.unique(y)[0].item()!r}."
             )
         return y if callable(self.scoring) else None

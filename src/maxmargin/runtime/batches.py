@@ -42,7 +42,7 @@ def labels(y: Array) -> Array:
         if len(odd):
             raise ValueError(
                 f"Unknown label type: continuous. y has {odd[0]}, and labels of classes are whole numbers or texts. "
-                "For a quantity there are LinearSVR and SVR."
+                "For regression use LinearSVR or SVR."
             )
     elif y.dtype.kind not in "biuUS":
         raise ValueError(f"Unknown label type: {y.dtype}. Labels of classes are numbers or texts.")
@@ -76,8 +76,8 @@ def passes(batches: Any, epochs: int) -> Callable[[], Iterator[Any]]:
     first = iter(batches)
     if first is batches and epochs > 1:
         raise ValueError(
-            f"batches is a {type(batches).__name__}, which can be gone through only once, and epochs={epochs}. Give a "
-            "list, an object whose __iter__ begins anew, or the function that makes the generator: fit_stream(make)."
+            f"batches is a {type(batches).__name__}, which can be iterated only once, and epochs={epochs}. Give a "
+            "list, an object whose __iter__ starts again, or the function that makes the generator: fit_stream(make)."
         )
     fresh = [first]
     return lambda: fresh.pop() if fresh else iter(batches)

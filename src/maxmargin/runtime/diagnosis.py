@@ -37,6 +37,8 @@ def explained(error: Exception, X: Any, y: Any = None, *, name: str = "X", numer
     text = str(error)
     if text.endswith(NUMBER_DATES) or "damaged sparse matrix" in text:  # whose entries must not be read
         return error
+    if y is not None and "inconsistent numbers of samples" in text:
+        return ValueError(f"{text}. X and y must have one row per sample: check how they were selected.")
     if y is not None and ("input y " in text.lower() or text.startswith("y should be")):
         message = _about_targets(text, y)
     else:
@@ -84,8 +86,12 @@ def _about_points(text: str, X: Any, name: str) -> str | None:
         return f"{name} is of type {type(X).__name__}: give an array of shape (n_samples, n_features); {remedy}."
     if getattr(X, "ndim", 2) > 2:
         return f"{text} {name} has {X.ndim} dimensions: give one row per sample, X.reshape(len(X), -1)."
+    if "same order" in text:
+        return f"{text.rstrip()} Reorder the columns: X[list(model.feature_names_in_)]."
     if sp.issparse(X):
         return _about_entries(X, name) if X.dtype.kind == "f" else None
+    if "inhomogeneous" in text and (uneven := _ragged(X, name)) is not None:
+        return uneven
     for column, kind, values in _columns(X):
         found = _not_a_number(kind, values)
         if found is not None:
@@ -98,6 +104,17 @@ def _about_points(text: str, X: Any, name: str) -> str | None:
         if len(bad):
             return _not_finite_message(name, values[bad[0]], int(bad[0]), column, len(bad))
     return None
+
+
+def _ragged(X: Any, name: str) -> str | None:
+    lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else 1 for row in X]
+    other = next((place for place, length in enumerate(lengths) if length != lengths[0]), None)
+    if other is None:
+        return None
+    return (
+        f"The rows of {name} have different lengths: row 0 has {lengths[0]} values and row {other} has "
+        f"{lengths[other]}. Give every row the same columns."
+    )
 
 
 def _about_entries(X: Any, name: str) -> str | None:
@@ -168,9 +185,11 @@ def _not_finite(value: Any) -> bool:
 
 
 def _about_targets(text: str, y: Any) -> str | None:
+    if isinstance(y, str):
+        return f"y is the text {_short(y)}: give the targets, one per sample, such as table[{_short(y)}]."
     if text.startswith("y should be"):
         return (
-            f"{text.rstrip('. ')}. y holds one target per sample. Give one column; of one-hot columns, "
+            f"{text.rstrip('. ')}. y must have one target per sample: give one column. For one-hot columns, that is "
             "y.argmax(axis=1)."
         )
     for place, value in enumerate(_values(y)):

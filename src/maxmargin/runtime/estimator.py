@@ -37,6 +37,25 @@ SYNONYMS = {
     "seed": "random_state",
 }
 
+# Where a parameter is that an estimator does not have.
+ELSEWHERE = {
+    "kernel": "SVC, SVR and OneClassSVM have one",
+    "gamma": "SVC, SVR and OneClassSVM have one",
+    "nu": "NuSVC, NuSVR and OneClassSVM have one",
+    "epsilon": "SVR and LinearSVR have one",
+    "class_weight": "classifiers have one; in regression, give sample_weight to fit",
+    "sample_weight": "it is an argument of fit: fit(X, y, sample_weight=...)",
+    "monotonic_cst": "LinearSVC and LinearSVR have one",
+    "coef_bounds": "LinearSVC and LinearSVR have one",
+    "param_grid": "give each list by its own name, such as Cs=[1, 10]",
+}
+
+# What to use instead of an attribute that an estimator does not have.
+INSTEAD = {
+    "feature_importances_": "use maxmargin.shapley_values, or coef_ of a linear model",
+    "predict_proba": "classifiers have it, with calibration='sigmoid'; QuantileSVR predicts quantiles",
+    "decision_function": "predict returns the values themselves",
+}
 
 Class = TypeVar("Class", bound=type)
 
@@ -120,7 +139,8 @@ class Estimator(BaseEstimator):
                     raise AttributeError(f"{error}{cause}", name=name, obj=self) from None
             if name.endswith("_") and not name.startswith("_") and "n_features_in_" not in vars(self):
                 raise NotFittedError(f"This {kind.__name__} has no {name} yet: call fit first.")
-            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            instead = f": {INSTEAD[name]}" if name in INSTEAD else ""
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}{instead}", name=name, obj=self)
 
 
 def shared_parameters(estimator: BaseEstimator, kind: type[BaseEstimator], *, without: str) -> dict[str, Any]:
@@ -153,8 +173,10 @@ def _mistake(name: str, signature: inspect.Signature, args: tuple[Any, ...], kwa
     names = [parameter.name for parameter in parameters]
     unknown = [key for key in kwargs if key not in names]
     if unknown:
-        hint = _suggested(unknown[0], names) or f" Its parameters are {', '.join(names) or 'none'}."
-        return f"{name} has no parameter {unknown[0]!r}.{hint}"
+        place = ELSEWHERE.get(unknown[0])
+        near = "" if place else _suggested(unknown[0], names)
+        hint = near or f" Its parameters are {', '.join(names) or 'none'}."
+        return f"{name} has no parameter {unknown[0]!r}{f' ({place})' if place else ''}.{hint}"
     free = [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
     extra = args[len(parameters) - len(free) :]
     if not extra or len(extra) > len(free):

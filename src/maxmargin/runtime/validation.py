@@ -69,7 +69,10 @@ def as_objects(X: Any, *, only: bool = False) -> Array | None:
     if not listed:
         if only:
             shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
-            raise TypeError(f"X must be a list or a single column of objects, one per sample; got {_kind(X)}{shape}.")
+            raise TypeError(
+                f"X must be a list or a single column of objects, one per sample; got {_kind(X)}{shape}. The kernel "
+                "compares strings, sets or other objects; for columns of numbers use a kernel such as RBF()."
+            )
         return None
     things = list(X)
     if only:
@@ -261,6 +264,8 @@ def check_weights(sample_weight: Any, n_samples: int) -> Array:
     """Sample weights as float64: one per sample, finite, not all zero. Negative ones become zero, with a warning."""
     if sample_weight is None:
         return np.ones(n_samples)
+    if isinstance(sample_weight, str):
+        raise ValueError(f"sample_weight={sample_weight!r}: give a number per sample, or set class_weight='balanced'.")
     if isinstance(sample_weight, numbers.Number):
         weights = np.full(n_samples, float(sample_weight))  # type: ignore[arg-type]
     else:

@@ -239,7 +239,7 @@ class CountErrorsSVC(LinearClassifier, ClassifierMixin, Estimator):
         self : object
             The fitted estimator.
         """
-        check_number("C", self.C, above=0, remedy="Without a penalty of errors nothing is learnt.")
+        check_number("C", self.C, above=0, remedy="Without a penalty on errors the data have no effect.")
         check_number("tol", self.tol, least=0)
         check_number("max_nodes", self.max_nodes, least=1, integer=True)
         if self.max_seconds is not None:

@@ -287,9 +287,9 @@ class Perceptron(LinearClassifier, ClassifierMixin, Estimator):
             which = "y" if len(runs) == 1 else f"y == {self.classes_.tolist()[worst]!r}"
             warn(
                 f"Perceptron did not converge ({reason}, after {self.n_iter_:,} epochs): {errors[worst]:,} of "
-                f"{n_samples:,} training points are on the wrong side, and the model is the best one so far. Not "
-                f"separable? separability(X, {which}) tells; SVC is made for such data. If separable, raise max_iter "
-                "or scale the columns of X.",
+                f"{n_samples:,} training points are on the wrong side, and the model is the best one so far. "
+                f"separability(X, {which}) checks whether the classes are separable: if so, raise max_iter or scale "
+                "the columns of X; if not, use SVC.",
                 ConvergenceWarning,
             )
 

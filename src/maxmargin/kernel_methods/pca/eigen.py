@@ -113,6 +113,6 @@ def without_noise(values: Array, floor: float, name: str) -> Array:
     if smallest < -max(MAX_NEGATIVE_SHARE * largest, floor):
         raise ValueError(
             f"{name} is not positive semidefinite on these points: eigenvalues reach from {smallest:.3g} to "
-            f"{largest:.3g}. Ask for fewer components, or use a valid kernel; maxmargin.validate_gram tells."
+            f"{largest:.3g}. Ask for fewer components, or use a valid kernel; maxmargin.validate_gram checks it."
         )
     return np.where(values > max(MIN_EIGENVALUE_SHARE * largest, floor), values, 0.0)

@@ -143,8 +143,8 @@ class BasisRegression(MultiOutputMixin, RegressorMixin, Estimator):
         if self.rank_ < len(W):
             warn(
                 f"{len(W)} basis functions on {len(used)} samples have only rank {self.rank_} with "
-                f"alpha={self.alpha:g}: of all the weights that fit equally well, the least were taken. Use a larger "
-                "alpha, or fewer basis functions (a lower degree, fewer centres).",
+                f"alpha={self.alpha:g}: the weights of smallest norm were chosen among all that fit equally well. Use "
+                "a larger alpha, or fewer basis functions (a lower degree, fewer centres).",
                 scipy.linalg.LinAlgWarning,
             )
         return self

@@ -183,7 +183,7 @@ class KernelRidge(RidgeMethod):
     See Also
     --------
     KernelRidgeCV : chooses alpha by leave-one-out.
-    maxmargin.SVR : the same function with a loss that forgives small errors, and fewer coefficients.
+    maxmargin.SVR : the same function with a loss that ignores small errors, and fewer coefficients.
 
     Examples
     --------

@@ -67,8 +67,8 @@ class Factor:
         if lowest < -MAX_NEGATIVE_SHARE * largest:
             raise ValueError(
                 f"{name} is not positive semidefinite: its matrix of the {len(K)} landmarks has the eigenvalue "
-                f"{lowest:.3g}, next to {values[0]:.3g} as the largest, so it is no inner product of features. Choose "
-                "a kernel that is one (like 'rbf', 'poly' or 'laplacian'), or other parameters; SVC takes such kernels."
+                f"{lowest:.3g} (the largest is {values[0]:.3g}). Choose a positive semidefinite kernel such as 'rbf', "
+                "'poly' or 'laplacian', or other parameters; SVC accepts such kernels."
             )
         cut = max(EIGENVALUE_ROUNDING * len(K) * largest, -2.0 * lowest)
         kept = int(np.count_nonzero(values > cut))

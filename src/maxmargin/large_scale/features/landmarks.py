@@ -94,7 +94,9 @@ def given_landmarks(kernel: Kernel, X: Points, landmarks: Any) -> Landmarks:
         )
     objects = as_objects(landmarks)
     if (objects is None) != (X.dtype != object):
-        raise ValueError("landmarks and X hold different sorts of points, vectors and objects that are none.")
+        raise ValueError(
+            "landmarks and X differ in kind: one has vectors, the other has objects such as strings or sets."
+        )
     points = check_points(landmarks, "landmarks") if objects is None else objects
     if points.ndim == 2 and points.shape[1] != X.shape[1]:
         raise ValueError(

@@ -116,7 +116,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
                 raise ValueError(f"Don't pass gamma with a kernel object, which has its own; got gamma={self.gamma!r}.")
             return self.kernel
         check_choice(
-            "kernel", self.kernel, ["rbf", "laplacian"], extra=" or a kernel object of such (Nystroem takes any kernel)"
+            "kernel", self.kernel, ["rbf", "laplacian"], extra=" or such a kernel object (Nystroem takes any kernel)"
         )
         return kernel_of(self.kernel, gamma="auto" if self.gamma is None else self.gamma)
 

@@ -122,7 +122,7 @@ def separability(X: Any, y: Any, *, fit_intercept: bool = True) -> Separability:
     names = classes.tolist()
     if len(names) > 2:
         raise ValueError(
-            f"separability is about two classes, and y has {len(names)}: {', '.join(map(repr, names[:4]))}"
+            f"separability takes two classes, and y has {len(names)}: {', '.join(map(repr, names[:4]))}"
             f"{', ...' if len(names) > 4 else ''}. Give the rows of two of them, or one class against the rest: "
             f"separability(X, y == {names[0]!r})."
         )

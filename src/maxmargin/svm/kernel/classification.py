@@ -83,7 +83,7 @@ class SVC(KernelClassifier):
             self.C,
             above=0,
             infinite=True,
-            remedy="Without a penalty of slack nothing is learnt; C=inf is a hard margin.",
+            remedy="Without a penalty on slack the data have no effect; C=inf is a hard margin.",
         )
         return CClassification(self.C, self.fit_intercept)
 
@@ -107,7 +107,7 @@ class NuSVC(KernelClassifier):
         Factors of the weights of each class.
     {verbose, max_iter, decision_function_shape, break_ties, random_state}
     multiclass : {"ovo", "ovr"}, default="ovo"
-        One-vs-one or one-vs-rest; the joint problem of Crammer and Singer has no form with nu.
+        One-vs-one or one-vs-rest; the joint problem of Crammer and Singer is not available with nu.
     {solver, fit_intercept, n_jobs, max_seconds, warm_start, calibration}
 
     Attributes
@@ -132,5 +132,5 @@ class NuSVC(KernelClassifier):
     def _formulation(self) -> NuClassification:
         check_number("nu", self.nu, above=0, most=1)
         if self.multiclass == "crammer_singer":
-            raise ValueError("multiclass='crammer_singer' has no form with nu: use SVC, or 'ovo' or 'ovr'.")
+            raise ValueError("multiclass='crammer_singer' is not available with nu: use SVC, or 'ovo' or 'ovr'.")
         return NuClassification(float(self.nu), self.fit_intercept, DEFAULT_NU)

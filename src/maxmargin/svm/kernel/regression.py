@@ -54,7 +54,7 @@ class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_flag("fit_intercept", self.fit_intercept)
-        check_number("C", self.C, above=0, infinite=True, remedy="Without a penalty of errors nothing is learnt.")
+        check_number("C", self.C, above=0, infinite=True, remedy="Without a penalty on errors the data have no effect.")
 
     @all_or_nothing
     @with_callbacks

@@ -87,7 +87,7 @@ class UpdateMixin:
         keep = np.ones(given.X.shape[0], bool)
         keep[_checked_places(rows, len(keep))] = False
         if not keep.any():
-            raise ValueError(f"rows names all {len(keep):,} training rows: a model of no rows does not exist.")
+            raise ValueError(f"rows names all {len(keep):,} training rows: at least one must remain.")
         kept = InputRows(given.X[keep], given.target[keep], given.weight[keep])
         return self._updated(kept, self._own_start(given))
 

@@ -21,7 +21,7 @@ def check_linear_parameters(estimator: Any) -> None:
     check_choice("penalty", estimator.penalty, ["l2", "l1"])
     check_choice("loss", estimator.loss, MARGIN_LOSSES)
     check_run_options(estimator)
-    check_number("C", estimator.C, above=0, infinite=True, remedy="Without a penalty of slack nothing is learnt.")
+    check_number("C", estimator.C, above=0, infinite=True, remedy="Without a penalty on slack the data have no effect.")
     check_choice("multi_class", estimator.multi_class, ["ovr", "crammer_singer"])
     check_dual_and_intercept(estimator)
     check_what_bounds_need(estimator)

@@ -115,8 +115,8 @@ class StreamingMixin:
             new = these[:0] if known.all() else np.unique(these[~known])
             if len(new) and not stream.is_open:
                 raise ValueError(
-                    f"y has labels that are not among the classes, {names.tolist()}: {new.tolist()}. Announce all "
-                    "classes in the first call, or none: then new ones are taken in as they are met."
+                    f"y has labels that are not among the classes, {names.tolist()}: {new.tolist()}. Give all "
+                    "classes in the first call, or none: then new ones are added as they occur."
                 )
             for label in new:
                 stream = stream.with_class(int(np.searchsorted(names, label)))
