@@ -11,12 +11,13 @@ import { el } from "../dom.js";
 import { latest } from "../latest.js";
 import { createChanges, missing } from "../step/changes.js";
 import { SMALL, twoClasses } from "../step/examples.js";
-import { paintSlide, slide } from "../step/export.js";
+import { slide } from "../film.js";
+import { paintSlide } from "../step/export.js";
 import { createNumbers } from "../step/numbers.js";
 import { createPanel } from "../step/panel.js";
 import { SPEEDS } from "../step/player.js";
 import { Run } from "../step/run.js";
-import { createFilm, saveAsPage } from "../step/saving.js";
+import { createFilming, saveAsPage } from "../step/saving.js";
 import { solverOf } from "../step/solvers.js";
 import { createStage } from "../step/stage.js";
 import { MOST, stateOf } from "../step/state.js";
@@ -47,11 +48,11 @@ function mount(root, context) {
     points: () => model.points,
     fetched: async (request) => floats((await ctx.api("/api/trace-values", request)).values),
     speed: setSpeed,
-    moved,
+    moved: numbers.show,
     rested: () => ctx.touch(),
   });
   ({ panes, player } = stage);
-  film = createFilm(ctx, player, { panes: stage.running, name: () => ctx.exportName(`-${model.solver}`), changed: (on) => (panel.filming = on) });
+  film = createFilming(ctx, player, { panes: stage.running, name: () => ctx.exportName(`-${model.solver}`), changed: (on) => (panel.filming = on) });
   const side = el("aside", { class: "side", "aria-label": "Controls" });
   root.append(el("div", { class: "workspace step" }, el("div", { class: "stage" }, ...stage.root), side));
   tab.shortcuts.push(...changes.shortcuts);
@@ -100,12 +101,6 @@ function setPoints(points, box) {
     if (box) pane.plane.setBox({ ...box });
   }
   stage.hovered(null);
-}
-
-/** The clock has moved. */
-function moved(now) {
-  numbers.show(now);
-  if (!player.playing) film.ended();
 }
 
 function usePreset(preset) {
@@ -238,7 +233,10 @@ export const tab = {
     for (const pane of panes) pane.plane.fit();
     if (options) stage.moved();
   },
-  hide: () => player.pause(),
+  hide() {
+    player.pause();
+    film.stop();
+  },
   getState,
   setState,
   picture() {
