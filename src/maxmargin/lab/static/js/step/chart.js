@@ -21,9 +21,9 @@ export function title({ g, palette, rem }, area, words) {
   }
 }
 
-export function ground({ g, palette }, { x, y, w, h }) {
+export function ground({ g, palette, rem }, { x, y, w, h }) {
   g.strokeStyle = palette.line;
-  g.lineWidth = 1;
+  g.lineWidth = rem / 15;
   g.strokeRect(Math.round(x) + 0.5, Math.round(y) + 0.5, Math.round(w), Math.round(h));
 }
 
