@@ -278,6 +278,17 @@ def test_four_charts_at_any_size(modules: Any, size: tuple[int, int, int]) -> No
     assert columns == 2 or min(area["h"] for area in areas) >= 5.5 * size[2]
 
 
+def test_titles_of_narrow_charts_do_not_run_into_each_other(modules: Any) -> None:
+    found = modules.evaluate("""import('/static/js/step/chart.js').then(({ title }) => [400, 220, 120].map((w) => {
+        const g = new OffscreenCanvas(10, 10).getContext("2d");
+        let end = 0;
+        g.fillText = (text, x) => (end = x + g.measureText(text).width);
+        title({ g, palette: {}, rem: 20 }, { x: 0, y: 0, w, h: 100 }, [["objective"], ["primal"], ["dual"]]);
+        return [w, end];
+    }))""")
+    assert all(end < width for width, end in found)
+
+
 def test_timeline(modules: Any) -> None:
     found = modules.evaluate("""import('/static/js/step/run.js').then(({ Run, timeline }) => {
         const run = (iterations) => Object.assign(Object.create(Run.prototype), {
