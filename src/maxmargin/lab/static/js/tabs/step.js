@@ -17,7 +17,7 @@ import { createNumbers } from "../step/numbers.js";
 import { createPanel } from "../step/panel.js";
 import { SPEEDS } from "../step/player.js";
 import { Run } from "../step/run.js";
-import { createFilming, saveAsPage } from "../step/saving.js";
+import { createFilming, recordedRuns, saveAsPage } from "../step/saving.js";
 import { solverOf } from "../step/solvers.js";
 import { createStage } from "../step/stage.js";
 import { MOST, stateOf } from "../step/state.js";
@@ -66,7 +66,7 @@ async function load(side) {
     options = offered;
     const save = () => saveAsPage(ctx, { ...requestOf(model.solver), second: model.second, sync: model.sync, view: viewOf(panes[0].plane.box) });
     const { classify, clear, tool } = changes;
-    const on = { changed, synced, export: save, film: () => film.toggle(), preset: usePreset, classify, clear, tool };
+    const on = { changed, synced, export: save, film: () => film.toggle(), open: openRun, preset: usePreset, classify, clear, tool };
     examples = [...SMALL, ...twoClasses(presets, MOST)];
     panel = createPanel({ ctx, model, options, presets: examples, on });
     side.replaceChildren(...panel.roots, numbers.root);
@@ -185,6 +185,26 @@ const rows = () => model.points.map(({ x, y, c }) => [x, y, c]);
 
 function requestOf(solver) {
   return { points: rows(), kernel: kernelRequest(model.kernel, options), C: penaltyOf(model.C), solver, seed: model.seed };
+}
+
+/** Shows a run that was saved as a web page, as it was recorded. @param {File} file */
+async function openRun(file) {
+  try {
+    const { runs, sync, view } = recordedRuns(await file.text());
+    const [{ request }] = runs;
+    const [solver, second = ""] = runs.map((run) => run.solver);
+    setPoints(pointsOf(request.points), boxOf(view));
+    const { kernel, C } = modelOf(request, options);
+    Object.assign(model, { kernel, C, solver, second, sync });
+    player.pause();
+    wished = { at: 0, share: 0 };
+    panel.refresh();
+    asking.drop();
+    loaded([0, 1].map((k) => ({ run: runs[k] ?? null, name: runs[k]?.solver ?? "", sentence: "" })));
+    ctx.commit("Open a run", { landmark: true });
+  } catch (error) {
+    ctx.toast(error.message);
+  }
 }
 
 /** Puts the runs on one clock. */
