@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import maxmargin
 from maxmargin import SVC, SVR, KernelKNeighborsClassifier, NuSVC, OneClassSVM
 from maxmargin.displays._figure import BETWEEN, CLASSES, filled_lines, kernel_text
 from maxmargin.displays.history import HistoryDisplay
@@ -44,6 +47,12 @@ def rings(display):
 
 
 # MarginDisplay: what is drawn
+
+
+def test_classes_have_the_colours_of_the_lab():
+    css = Path(maxmargin.__file__).parent / "lab" / "static" / "css" / "base.css"
+    light = dict(re.findall(r"--class-(\d): (#\w+);", css.read_text(encoding="utf-8").split("}")[0]))
+    assert [light[str(k)].upper() for k in range(6)] == list(CLASSES[:6])
 
 
 def test_contours_are_the_boundary_and_the_margin():

@@ -240,6 +240,46 @@ def excused(watch: SimpleNamespace, *words: str) -> None:
     watch.complaints = [text for text in watch.complaints if not any(word in text for word in words)]
 
 
+# Pictures of a film at some shares of its length: their width and height, and how many colours areas of them have.
+DECODED = """async ([film, shares, areas]) => {
+    const video = document.createElement("video");
+    const told = (name) => new Promise((done, failed) => {
+        video.addEventListener(name, done, { once: true });
+        video.addEventListener("error", () => failed(new Error(video.error.message)), { once: true });
+    });
+    const bytes = Uint8Array.from(atob(film), (c) => c.charCodeAt(0));
+    video.src = URL.createObjectURL(new Blob([bytes], { type: "video/webm" }));
+    await told("loadeddata");
+    const g = new OffscreenCanvas(video.videoWidth, video.videoHeight).getContext("2d");
+    const pictures = [];
+    for (const share of shares) {
+        video.currentTime = share * video.duration;
+        await told("seeked");
+        g.drawImage(video, 0, 0);
+        pictures.push(areas.map(([x, y, w, h]) => {
+            const { data } = g.getImageData(x, y, w, h);
+            const colours = new Set();
+            let sum = 0;
+            for (let k = 0; k < data.length; k += 4) {
+                colours.add((data[k] >> 5) * 64 + (data[k + 1] >> 5) * 8 + (data[k + 2] >> 5));
+                sum += data[k] + data[k + 1] + data[k + 2];
+            }
+            return { colours: colours.size, mean: sum / data.length };
+        }));
+    }
+    return { width: video.videoWidth, height: video.videoHeight, seconds: video.duration, pictures };
+}"""
+
+
+def decoded(browser: Any, film: bytes, shares: list[float], areas: list[list[int]]) -> dict[str, Any]:
+    """A film as a browser plays it: its size and length, and what areas [x, y, width, height] of its pictures hold."""
+    page = browser.new_page()
+    try:
+        return page.evaluate(DECODED, [base64.b64encode(film).decode(), shares, areas])
+    finally:
+        page.close()
+
+
 # ---- tabs -----------------------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import lab_browser
 import pytest
-from lab_browser import Requests, Tab, expect, idle, link, until
+from lab_browser import Requests, Tab, decoded, expect, idle, link, until
 
 from maxmargin import SVC
 from maxmargin.lab.presets import presets
@@ -121,7 +121,7 @@ def test_errors_are_counted_beside_the_hinge(opened: Callable[..., Any], lab: Si
     assert "loss" not in tab.state["compare"]
 
 
-def test_film_of_a_sweep(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+def test_film_of_a_sweep(opened: Callable[..., Any], lab: SimpleNamespace, browser: Any) -> None:
     tab = Classify(opened(link(lab, "classify", {"example": "moons"})))
     page = tab.page
     idle(page)
@@ -129,10 +129,20 @@ def test_film_of_a_sweep(opened: Callable[..., Any], lab: SimpleNamespace) -> No
     with page.expect_download() as found:
         page.get_by_role("button", name="Share").click()
         page.get_by_role("button", name="Film: sweep C").click()
-        until(page, lambda: len({text for text in page.evaluate("written") if "C = " in text}) > 3)
+        captions = lambda: {text for text in page.evaluate("written") if "C = " in text}  # noqa: E731
+        until(page, lambda: len(captions()) > 12)
         tab.panel.get_by_role("button", name="Sweep C").first.click()
-    assert re.fullmatch(r"maxmargin-classify-sweep\.(webm|mp4)", found.value.suggested_filename)
-    assert found.value.path().stat().st_size > 10_000
+    assert found.value.suggested_filename == "maxmargin-classify-sweep.webm"
+    areas = [[100, 20, 1700, 800], [0, 900, 1900, 160]]  # the plane; its caption and legend
+    film = decoded(browser, found.value.path().read_bytes(), [0.0, 0.9], areas)
+    assert (film["width"], film["height"]) == (1920, 1080)
+    assert film["seconds"] >= 12 * 0.04
+    assert all(area["colours"] > 3 for picture in film["pictures"] for area in picture)
+    assert film["pictures"][0] != film["pictures"][1]
+    # every picture is of the C that it names: the first of the smallest, and none is left out
+    notches = [re.search(r"C = ([\d.]+)", text)[1] for text in page.evaluate("written") if "C = " in text]
+    assert notches[0] == "0.01"
+    assert list(dict.fromkeys(notches))[:3] == ["0.01", "0.011", "0.012"]
     page.get_by_role("tab", name="Regression").click()
     page.get_by_role("button", name="Share").click()
     expect(page.get_by_role("button", name="Film: sweep C")).to_have_count(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from collections.abc import Callable
@@ -92,6 +93,18 @@ def test_one_class_keeps_the_promise_of_nu(nu: float) -> None:
     f = model.decision_function(np.array(CLOUD)[:, :2])
     np.testing.assert_allclose([point["f"] for point in answer["points"]], f)
     assert classify({"points": CLOUD[:2], "nu": nu}, Run())["kind"] == "empty"
+
+
+def test_one_class_around_the_origin_says_that_a_line_has_no_boundary() -> None:
+    """w = 0 solves the problem: the rest of f is rounding, and must not be drawn."""
+    square = [[x, y, 0] for x in (-0.5, -0.1, 0.1, 0.5) for y in (-0.5, 0.1, 0.4)]
+    answer = classify({"points": square, "kernel": {"name": "linear"}, "nu": 0.1}, Run())
+    assert answer["comment"][-1].startswith("No boundary exists (w = 0)")
+    assert np.isnan(np.frombuffer(base64.b64decode(answer["values"]), "<f4")).all()
+    away = [[x + 3, y + 3, c] for x, y, c in square]
+    answer = classify({"points": away, "kernel": {"name": "linear"}, "nu": 0.1}, Run())
+    assert "half-plane" in answer["comment"][-1]
+    assert np.isfinite(np.frombuffer(base64.b64decode(answer["values"]), "<f4")).all()
 
 
 def test_script_of_one_class() -> None:

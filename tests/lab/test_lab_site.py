@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from maxmargin import SVC, CountErrorsSVC, InseparableError
 from maxmargin.cli import main
 from maxmargin.lab import export, show
 from maxmargin.lab.lifting import AXES, lift
+from maxmargin.lab.recording import recording
 from maxmargin.lab.site import TRACES
+from maxmargin.lab.traces import SOLVERS
 
 browser, lab, opening, opened, quiet, watch, modules = lab_browser.FIXTURES
 
@@ -181,6 +184,41 @@ def test_the_command_writes_a_page_that_needs_no_server(browser: Any, tmp_path: 
     painted(page)
     assert complaints == []
     context.close()
+
+
+def test_recorded_runs_open_in_the_exported_page(browser: Any, tmp_path: Path) -> None:
+    """Those of solvers that the page itself has not, too; a file of another kind changes nothing."""
+    page = browser.new_page(offline=True, reduced_motion="reduce")
+    page.goto(export(tmp_path).as_uri())
+    ready(page)
+    page.get_by_role("tab", name="Step by step").click()
+    panel = page.locator("#panel-step")
+    expect(panel.get_by_role("button", name="Web page")).to_have_count(0)  # only a server can make one
+    page.get_by_role("button", name="Share").click()
+    expect(page.get_by_role("button", name="Python script")).to_have_count(0)
+    page.keyboard.press("Escape")
+
+    def open_run(name: str, text: str) -> None:
+        with page.expect_file_chooser() as found:
+            panel.get_by_role("button", name="Open …").click()
+        found.value.set_files({"name": name, "mimeType": "text/html", "buffer": text.encode()})
+
+    points = [[x, y, int(x + 0.3 * y > 0)] for x, y in np.random.default_rng(0).normal(size=(12, 2)).tolist()]
+    for solver in SOLVERS:
+        state = {"points": points, "kernel": {"name": "rbf", "gamma": 0.5}, "C": 2, "solver": solver}
+        state |= {"kernel": {"name": "linear"}} if solver == "newton" else {}
+        saved = recording({"tab": "step", "state": state | {"second": "smo" if solver == "barrier" else ""}})
+        open_run(saved["name"], saved["html"])
+        last = json.loads(saved["html"].split('id="data">')[1].split("</script>")[0])["runs"][0]["answer"]
+        expect(panel.locator(".place").first).to_contain_text(f"step 0 of {last['steps']:,}")
+        expect(panel.locator(".sentence").first).to_contain_text(last["frames"][0]["note"])
+        expect(panel.locator(".pane").nth(1)).to_be_visible(visible=solver == "barrier")
+        panel.get_by_label("To the end (End)").click()
+        expect(panel.locator(".sentence").first).to_contain_text(last["ended"])
+    open_run("other.html", "<html><p>No run.</p></html>")
+    expect(page.locator("#toast")).to_have_text("This file holds no run: choose a page that Step by step has saved.")
+    expect(panel.locator(".sentence").first).to_contain_text(last["ended"])
+    page.close()
 
 
 def test_a_notebook_shows_the_data_of_an_estimator(browser: Any) -> None:

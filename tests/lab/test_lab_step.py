@@ -12,7 +12,7 @@ from typing import Any
 import lab_browser
 import numpy as np
 import pytest
-from lab_browser import PHONE, Requests, Tab, excused, expect, idle, link, painted, until
+from lab_browser import PHONE, Requests, Tab, decoded, excused, expect, idle, link, painted, until
 
 from maxmargin.lab.traces import trace
 
@@ -278,6 +278,17 @@ def test_four_charts_at_any_size(modules: Any, size: tuple[int, int, int]) -> No
     assert columns == 2 or min(area["h"] for area in areas) >= 5.5 * size[2]
 
 
+def test_titles_of_narrow_charts_do_not_run_into_each_other(modules: Any) -> None:
+    found = modules.evaluate("""import('/static/js/step/chart.js').then(({ title }) => [400, 220, 120].map((w) => {
+        const g = new OffscreenCanvas(10, 10).getContext("2d");
+        let end = 0;
+        g.fillText = (text, x) => (end = x + g.measureText(text).width);
+        title({ g, palette: {}, rem: 20 }, { x: 0, y: 0, w, h: 100 }, [["objective"], ["primal"], ["dual"]]);
+        return [w, end];
+    }))""")
+    assert all(end < width for width, end in found)
+
+
 def test_timeline(modules: Any) -> None:
     found = modules.evaluate("""import('/static/js/step/run.js').then(({ Run, timeline }) => {
         const run = (iterations) => Object.assign(Object.create(Run.prototype), {
@@ -498,17 +509,32 @@ def class_colour(page: Any, selector: str, k: int, x: float, y: float) -> list[i
     return [255 if red > blue + 20 else 0, green, 255 if blue > red + 20 else 0]
 
 
-def test_film_is_a_slide_with_charts_and_caption(step: Step, tmp_path: Path) -> None:
+def test_film_is_a_slide_with_charts_and_caption(step: Step, browser: Any) -> None:
     step.choose("Example", "six")
     step.at_step(0, of=3)
     step.choose("Speed", "2")
     with step.page.expect_download() as download:
         step.panel.get_by_role("button", name="Film").click()
-    film = Path(download.value.path()).read_bytes()
-    assert len(film) > 10_000
-    # PixelWidth and PixelHeight of the file's track (Matroska's elements B0 and BA, of two bytes each)
-    assert b"\xb0\x82" + (1920).to_bytes(2, "big") in film
-    assert b"\xba\x82" + (1080).to_bytes(2, "big") in film
+    plane, charts, caption = [80, 70, 1000, 860], [1200, 100, 700, 820], [0, 940, 1900, 80]
+    film = decoded(browser, Path(download.value.path()).read_bytes(), [0.1, 0.3, 0.95], [plane, charts, caption])
+    assert (film["width"], film["height"]) == (1920, 1080)
+    assert film["seconds"] == pytest.approx(3 / 2 + 1.5, abs=0.1)  # three steps, and the last picture is held
+    for picture in film["pictures"]:
+        assert [area["colours"] > 3 for area in picture] == [True] * 3
+    assert len({picture[0]["mean"] for picture in film["pictures"]}) == 3  # of steps 0, 1 and 3
+    expect(step.panel.get_by_role("button", name="Film")).to_have_text("Film")
+    step.at_step(3, of=3)
+
+
+def test_film_that_is_stopped_holds_what_there_is(step: Step, browser: Any) -> None:
+    step.choose("Example", "mixed")
+    step.choose("Speed", "0.5")
+    with step.page.expect_download() as download:
+        step.panel.get_by_role("button", name="Film").click()
+        until(step.page, lambda: not step.place().inner_text().startswith("step 0 "))
+        step.panel.get_by_role("button", name="Stop filming").click()
+    film = decoded(browser, Path(download.value.path()).read_bytes(), [0.0], [[80, 70, 1000, 860]])
+    assert 2.0 <= film["seconds"] < 44
 
 
 def test_picture_is_saved(step: Step) -> None:

@@ -96,6 +96,14 @@ def test_an_exact_method_ends_at_the_production_solution(solver, C, kernel):
     assert answer["final"]["primal"] == pytest.approx(best, rel=1e-5)
 
 
+@pytest.mark.parametrize("solver", ["smo", "perceptron"])
+def test_errors_of_the_exact_solution(solver):
+    points = cloud(apart=0.3)
+    X, y = split(points)
+    answer = trace({"points": points, "kernel": "linear", "C": 1, "solver": solver})
+    assert answer["final"]["errors"] == np.count_nonzero(SVC(kernel="linear", C=1.0).fit(X, y).predict(X) != y) > 0
+
+
 @pytest.mark.parametrize("solver", ["smo", "active_set", "barrier"])
 def test_hard_margin(solver):
     points = cloud(apart=3.0)

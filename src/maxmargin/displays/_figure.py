@@ -28,9 +28,10 @@ try:
 except ImportError as error:
     raise ImportError('displays need matplotlib: pip install "maxmargin[plot]"') from error
 
-# Okabe and Ito's colours (2008): apart for every kind of colour vision.
-BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-SKY, PURPLE, YELLOW, BLACK = "#56B4E9", "#CC79A7", "#F0E442", "#000000"
+# Okabe and Ito's colours (2008): apart for every kind of colour vision. Purple, orange and sky are darker than theirs,
+# to be seen on white; the lab has the same (css/base.css).
+BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#C98A00"
+SKY, PURPLE, YELLOW, BLACK = "#4A9FD4", "#B6528B", "#F0E442", "#000000"
 RIGHT, WRONG = BLUE, VERMILION
 CLASSES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)  # in the order of the lab
 MARKERS = ("o", "s", "^", "D", "v", "*", "P", "p")
@@ -66,7 +67,7 @@ def caption_items(
     report = getattr(estimator, "report_", None)
     if not isinstance(report, FitReport):
         return [name, f"{error:.1%} of these points wrong"]
-    items = [f"{name}, {report.solver}", kernel_text(report.kernel), report.parameters]
+    items = [f"{name}, {report.solver.replace('_', ' ')}", kernel_text(report.kernel), report.parameters]
     if report.kernel_evaluations:
         items.append(f"{report.kernel_evaluations:,} kernel evaluations")
     if n_support != 0:

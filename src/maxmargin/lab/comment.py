@@ -77,7 +77,7 @@ def kernel_text(settings: dict[str, Any]) -> str:
     has = requests.parameters_of(name)
     gamma = settings["gamma"] if "gamma" in has else None
     if isinstance(gamma, str):  # "scale": a number that depends on the points
-        return f"{TITLES[name]}, gamma = {gamma!r}"
+        return f"{TITLES[name]}, gamma = {gamma}"
     if name == "rbf" and gamma is not None:
         return f"Gaussian, sigma = {math.sqrt(0.5 / gamma):.4g} (gamma = {gamma:.4g})"
     parts = [f"{words} {settings[key]:.4g}" for key, words in WORDS.items() if key in has]

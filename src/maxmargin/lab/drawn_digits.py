@@ -2,7 +2,7 @@
 
 The model learns from scikit-learn's 1,797 digits of 8 x 8 numbers. With ``copies`` it also learns from each of them
 rotated by 10 degrees, sheared by 0.2 and scaled by a tenth: hands differ so. (Shifted ones add nothing, because every
-drawing is centred.) With ``pen`` it also learns from digits that a program wrote with a mouse
+drawing is centred.) With ``pen`` it also learns from digits that a program wrote
 (:mod:`maxmargin.lab.pen`): those of scikit-learn were written on paper, by few people.
 
 How sure it is comes from a second model, of two thirds of the digits. On the other third, and on its copies, it is

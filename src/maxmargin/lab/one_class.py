@@ -44,6 +44,8 @@ def region(
     f = model.decision_function(X)
     on = ON * max(1.0, abs(float(model.offset_[0])))
     category = np.select([np.abs(f) <= on, f > 0], ["on", "outside"], "misclassified")
+    empty = bool((category == "on").all()) and len(np.unique(X, axis=0)) > 1  # w = 0: what is left of f is rounding
+    values = np.full(len(grid), np.nan) if empty else model.decision_function(grid)
     alpha = np.zeros(len(X))
     alpha[model.support_] = model.dual_coef_[0]
     outside = int(np.count_nonzero(category == "misclassified"))
@@ -57,12 +59,16 @@ def region(
         f"outside               {outside} of {n} points (at most {nu:.0%})",
         "Only one class is drawn: a one-class SVM finds a region that holds most of its points.",
     ]
-    if settings["kernel"] == "linear":
+    if empty:
+        lines.append(
+            "No boundary exists (w = 0), because the origin lies among the points: choose the Gaussian kernel."
+        )
+    elif settings["kernel"] == "linear":
         lines.append("With the linear kernel the region is a half-plane: choose the Gaussian kernel.")
     return {
         "kind": "one_class",
         "classes": [int(y[0])],
-        "values": base64.b64encode(model.decision_function(grid).astype("<f4").tobytes()).decode(),
+        "values": base64.b64encode(values.astype("<f4").tobytes()).decode(),
         "grid": [len(axes[0]), len(axes[1])],
         "points": [dict(zip(columns, row, strict=True)) for row in rows],
         "n_support": n_support,

@@ -1,4 +1,4 @@
-"""Digits as a hand writes them with a mouse: more to learn from than scikit-learn's 1,797, whose writers were few.
+"""Digits that a program writes as a hand does with a mouse, beside scikit-learn's 1,797, whose writers were few.
 
 Each digit has some ways to be written. A way is strokes, apart by "|"; a stroke is places on a grid of ten by ten, x
 and then y downwards, that a smooth line passes through, and a place given twice is a corner. Every time it is written

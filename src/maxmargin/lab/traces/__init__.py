@@ -293,7 +293,7 @@ def _frame(lesson: Lesson, name: str, at: int, step: Step, linear: bool) -> dict
         "gap": short(seen.primal - seen.dual),
         "violation": short(seen.violation),
         "n_support": int(np.count_nonzero(step.a)),
-        "errors": int(np.count_nonzero(y * (step.f + b) <= 0)),
+        "errors": _wrong_side(lesson, step.f, b),
         "note": step.note,
         **step.more,
     }
@@ -313,7 +313,7 @@ def _final(lesson: Lesson, parameters: dict[str, Any], name: str, control: Run) 
             raise RequestError(
                 "C = inf allows no errors, and with this kernel the classes cannot be separated: use a finite C.", "C"
             ) from error
-        return {"alpha": None, "w": None, "b": None, "primal": None, "dual": None, "margin": None, "n_support": None}
+        return dict.fromkeys(("alpha", "w", "b", "primal", "dual", "margin", "n_support", "errors"))
     except ValueError as error:
         raise RequestError(str(error), "kernel") from error
     a = np.zeros(lesson.n)
@@ -329,7 +329,12 @@ def _final(lesson: Lesson, parameters: dict[str, Any], name: str, control: Run) 
         "dual": short(seen.dual),
         "margin": short(2 / norm) if norm > 0 else None,
         "n_support": len(model.support_),
+        "errors": _wrong_side(lesson, step.f, float(model.intercept_[0])),
     }
+
+
+def _wrong_side(lesson: Lesson, f: Array, b: float) -> int:
+    return int(np.count_nonzero(lesson.y * (f + b) <= 0))
 
 
 def _close(last: dict[str, Any], final: dict[str, Any]) -> bool:

@@ -42,7 +42,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
             yield Step(
                 a,
                 f,
-                f"Mistake {mistakes}: {point(i)} is on the wrong side (y f = {number(margin)}), so it is added to w "
+                f"Mistake {mistakes:,}: {point(i)} is on the wrong side (y f = {number(margin)}), so it is added to w "
                 f"with its sign. It has been added {number(abs(a[i]))} times by now.",
                 chosen=(i,),
                 length=1.0,
@@ -50,7 +50,7 @@ def steps(lesson: Lesson) -> Iterator[Step]:
                 more={"mistakes": mistakes},
             )
         if since == n:
-            text = f"A whole pass without a mistake: after {mistakes} mistakes the perceptron separates the classes."
+            text = f"A whole pass without a mistake: after {mistakes:,} mistakes the perceptron separates the classes."
             yield Step(a, f, text, b=b, more={"mistakes": mistakes, "separated": True})
             return
         i = (i + 1) % n

@@ -132,33 +132,46 @@ export function slider({ label, min, max, log = false, infinite = false, whole =
 
 const SWEEP = 8000; // milliseconds from end to end
 
-/** A button that moves a slider from its left end to its right one, as a hand would; pressed again, it stops. */
+/**
+ * A button that moves a slider from its left end to its right one, as a hand would; pressed again, it stops.
+ *
+ * `button.sweep(next)` does the same at another pace: next(at, end) resolves to the place after `at`.
+ */
 function sweeper(label, range) {
-  let began = 0;
-  const node = el("button", { type: "button", class: "sweep", title: `Sweep ${label} from end to end`, "aria-label": `Sweep ${label}`, "aria-pressed": "false", onclick: toggle }, "▶");
+  let sweeping = false;
+  const node = el("button", { type: "button", class: "sweep", title: `Sweep ${label} from end to end`, "aria-label": `Sweep ${label}`, onclick: () => (sweeping ? show(false) : sweep(byClock())) }, "▶");
 
-  function toggle() {
-    began = began ? 0 : performance.now();
-    node.textContent = began ? "■" : "▶";
-    node.setAttribute("aria-pressed", String(began > 0));
-    if (began) requestAnimationFrame(move);
-    else range.dispatchEvent(new Event("change"));
+  function show(on) {
+    sweeping = on;
+    node.textContent = on ? "■" : "▶";
+    node.setAttribute("aria-pressed", String(on));
   }
 
-  function move(now) {
-    if (!began) return;
-    const share = Math.max(0, (now - began) / SWEEP);
-    const to = String(Math.min(Number(range.max), Math.round(share * Number(range.max))));
-    if (to !== range.value) {
-      range.value = to;
+  function byClock() {
+    const began = performance.now();
+    return async (at, end) => {
+      let to = at;
+      while (to === at && sweeping) to = Math.min(end, Math.round((end * ((await nextFrame()) - began)) / SWEEP));
+      return at < end ? to : end + 1;
+    };
+  }
+
+  async function sweep(next) {
+    const end = Number(range.max);
+    show(true);
+    for (let at = 0; at <= end && sweeping && range.isConnected; at = await next(at, end)) {
+      range.value = String(at);
       range.dispatchEvent(new Event("input"));
     }
-    if (share >= 1 || !range.isConnected) toggle();
-    else requestAnimationFrame(move);
+    show(false);
+    range.dispatchEvent(new Event("change"));
   }
 
-  return node;
+  show(false);
+  return Object.assign(node, { sweep });
 }
+
+const nextFrame = () => new Promise(requestAnimationFrame);
 
 /** "1e3", "0,5", "−2", "inf" or "∞" as a number; null if it is none. */
 export function parseNumber(text, infinite = false) {

@@ -23,6 +23,19 @@ export const button = (content, title, run) => el("button", { type: "button", ti
 /** A button with a sign on it. @param {Node|string} sign @param {string} label what the sign means @param {() => void} run */
 export const iconButton = (sign, label, run) => el("button", { type: "button", class: "icon", title: label, "aria-label": label, onclick: run }, sign);
 
+/**
+ * Asks for a file: `.click()` opens the browser's window, and `use` gets what was chosen.
+ * @param {string} accept @param {(file: File) => void} use
+ */
+export function fileChooser(accept, use) {
+  const node = el("input", { type: "file", accept, class: "unseen", tabindex: -1, "aria-hidden": "true" });
+  node.addEventListener("change", () => {
+    if (node.files[0]) use(node.files[0]);
+    node.value = ""; // the same file may be chosen again
+  });
+  return node;
+}
+
 /** The element of the page's HTML with this id. @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 

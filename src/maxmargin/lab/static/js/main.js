@@ -31,7 +31,6 @@
  *     ctx.settings             { dark, still, size, width, rem }; ctx.onSettings(callback) after each change
  *     ctx.setWidth(width)      Gaussians are given by "sigma" or by "gamma", in all tabs
  *     ctx.exportName(suffix)   a file name for what the tab saves
- *     ctx.record(canvas)       a film of a canvas (record.js)
  *     ctx.active()             whether the tab is the one on the screen
  *
  * When a server that had stopped answers again, `document` gets the event "server-back".
@@ -46,7 +45,6 @@ import { createHeader } from "./header.js";
 import { createLocalApi } from "./local/server.js";
 import { announce, createBanner, toast } from "./notices.js";
 import { createPresent } from "./present.js";
-import { record } from "./record.js";
 import { History, decode, encode, store, stored } from "./state.js";
 import { createTheme } from "./theme.js";
 import { createTours } from "./tours.js";
@@ -159,7 +157,6 @@ function contextOf(id) {
     settings: theme.settings,
     onSettings: theme.onSettings,
     setWidth: theme.setWidth,
-    record,
     exportName: (suffix) => `maxmargin-${id}${suffix}`,
     active: () => active === id,
     touch: () => save(false),

@@ -187,7 +187,7 @@ export const layered = (layers, picture) => layers.map((layer) => (g, frame, pal
 export function upright(g, frame, palette, x) {
   const px = Math.round(frame.px(x)) + 0.5;
   g.strokeStyle = palette.accent;
-  g.lineWidth = 1.5;
+  g.lineWidth = frame.pen(1.5);
   g.beginPath();
   g.moveTo(px, 0);
   g.lineTo(px, frame.height);

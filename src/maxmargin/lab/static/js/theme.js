@@ -39,6 +39,7 @@ export function createTheme() {
     root.toggleAttribute("data-present", settings.present);
     root.style.setProperty("--scale", String(settings.size));
     settings.rem = parseFloat(getComputedStyle(root).fontSize);
+    root.style.setProperty("--zoom", String(settings.rem / 15));
     colours = null;
     for (const listener of listeners) listener(settings);
   }

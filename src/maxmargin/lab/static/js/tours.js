@@ -7,7 +7,7 @@
  */
 
 import { popup } from "./controls.js";
-import { byId, el, setText } from "./dom.js";
+import { byId, el, fileChooser, setText } from "./dom.js";
 
 const TABS = ["classify", "step", "lift", "regress", "digits"];
 const MOST_STEPS = 100;
@@ -81,14 +81,12 @@ export function createTours({ api, go, changed, toast }) {
   let own = []; // those of the lab
   let at = 0;
 
-  const file = el("input", { type: "file", accept: ".json,application/json", "aria-label": "A tour file", hidden: true });
-  file.addEventListener("change", async () => {
+  const file = fileChooser(".json,application/json", async (chosen) => {
     try {
-      start(parseTour(await file.files[0].text()));
+      start(parseTour(await chosen.text()));
     } catch (error) {
       toast(error.message);
     }
-    file.value = "";
   });
   const list = el("div", { class: "items" });
   const menu = popup("Tours", list);

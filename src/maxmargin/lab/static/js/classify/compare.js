@@ -90,6 +90,9 @@ export function createCompare(ctx, { prepare, picture, changed, main }) {
     get fit() {
       return fit;
     },
+    get busy() {
+      return fits.busy;
+    },
     /** What can be chosen has come. */
     build(given) {
       options = given;

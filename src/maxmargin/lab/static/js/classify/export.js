@@ -1,11 +1,10 @@
 /** The picture that is saved: the plane at twice the size of the screen, and below it what its marks mean. */
 
+import { SLIDE } from "../film.js";
 import { marker } from "../markers.js";
 import { sheet } from "../plot.js";
 import { captionOf } from "./compare.js";
 import { mark } from "./picture.js";
-
-const SLIDE = { width: 1920, height: 1080, rem: 27 }; // pixels
 
 /** @typedef {{plane: import("../plot.js").Plane, ctx: any, model: any, points: any[], options: any, fit: any}} Shown */
 
@@ -27,7 +26,6 @@ export function savedPicture(shown) {
 
 /** The same as a slide of 1920 x 1080, for films. @param {HTMLCanvasElement} canvas @param {Shown[]} shown */
 export function paintSlide(canvas, shown) {
-  Object.assign(canvas, canvas.width === SLIDE.width ? {} : { width: SLIDE.width, height: SLIDE.height });
   const g = canvas.getContext("2d");
   g.textBaseline = "middle";
   g.fillStyle = shown[0].ctx.palette().surface;

@@ -7,7 +7,7 @@ import { check, choice, slider } from "../controls.js";
 import { el, setText } from "../dom.js";
 import { asking, latest } from "../latest.js";
 import { sigmaOf } from "../model.js";
-import { halo, sharp } from "../plot.js";
+import { chartOn } from "./chart.js";
 
 const EVERY = 3; // one point of so many of each class is held out
 const NOISE_MAX = 0.5; // standard deviation, in units of the plane
@@ -112,56 +112,29 @@ export function createLearning(ctx, model, changed) {
   }
 
   function paint() {
-    const found = root.open && sharp(canvas);
-    if (!found) return;
-    const { g, width, height } = found;
-    const palette = ctx.palette();
-    const { rem } = ctx.settings;
-    g.fillStyle = palette.plane;
-    g.fillRect(0, 0, width, height);
-    if (!shown?.values.length) return;
-    const inC = shown.over === "C";
+    const inC = shown?.over === "C";
     const where = (value) => Math.log10(inC ? value : sigmaOf(value));
-    const ends = [where(shown.values[0]), where(shown.values.at(-1))].sort((a, b) => a - b);
-    const high = Math.max(0.1, Math.ceil(10 * Math.max(...shown.train, ...(shown.test ?? []))) / 10);
-    const px = (u) => 2.6 * rem + ((width - 3.4 * rem) * (u - ends[0])) / (ends[1] - ends[0]);
-    const py = (share) => height - 1.7 * rem - ((height - 2.8 * rem) * share) / high;
-    const rule = (x0, y0, x1, y1) => {
-      g.beginPath();
-      g.moveTo(x0, y0);
-      g.lineTo(x1, y1);
-      g.stroke();
-    };
-    g.font = `${0.75 * rem}px system-ui, sans-serif`;
-    g.lineWidth = 1;
-    g.strokeStyle = palette.line;
-    g.textBaseline = "middle";
-    g.textAlign = "right";
+    const some = Boolean(shown?.values.length);
+    const ends = some ? [where(shown.values[0]), where(shown.values.at(-1))].sort((a, b) => a - b) : [0, 1];
+    const high = some ? Math.max(0.1, Math.ceil(10 * Math.max(...shown.train, ...(shown.test ?? []))) / 10) : 1;
+    const chart = root.open && chartOn(canvas, ctx, /** @type {[number, number]} */ (ends), high);
+    if (!chart || !some) return;
+    const { rem, palette, area, px, py } = chart;
     for (const share of [0, high / 2, high]) {
-      rule(px(ends[0]), py(share), px(ends[1]), py(share));
-      halo(g, palette, `${Math.round(100 * share)} %`, px(ends[0]) - 0.3 * rem, py(share));
+      chart.curve([[area.left, py(share)], [area.right, py(share)]]);
+      chart.word(`${Math.round(100 * share)} %`, area.left - 0.3 * rem, py(share), "right");
     }
-    g.textAlign = "center";
-    for (let u = Math.ceil(ends[0]); u <= ends[1] && px(u) < width - 2.4 * rem; u++) halo(g, palette, String(Number((10 ** u).toPrecision(1))), px(u), height - 0.9 * rem);
-    halo(g, palette, inC ? "C" : "σ", width - 0.7 * rem, height - 0.9 * rem, palette.ink);
-    const now = inC ? model.C : model.kernel.gamma;
-    if (Number.isFinite(now) && where(now) >= ends[0] && where(now) <= ends[1]) {
-      g.strokeStyle = palette.muted;
-      g.setLineDash([2, 3]);
-      rule(px(where(now)), py(0), px(where(now)), py(high));
-    }
-    g.textAlign = "left";
-    for (const [k, [name, shares, colour, dash]] of [["training error", shown.train, palette.ink, [6, 4]], ["test error", shown.test, palette.warn, []]].entries()) {
+    for (let u = Math.ceil(ends[0]); u <= ends[1] && px(u) < area.right - 1.6 * rem; u++) chart.below(String(Number((10 ** u).toPrecision(1))), px(u));
+    chart.below(inC ? "C" : "σ", area.right + 0.1 * rem, palette.ink);
+    const now = where(inC ? model.C : model.kernel.gamma);
+    if (now >= ends[0] && now <= ends[1]) chart.curve([[px(now), area.bottom], [px(now), area.top]], palette.muted, 1, [2, 3]);
+    const curves = [["training error", shown.train, palette.ink, [6, 4]], ["test error", shown.test, palette.warn, []]];
+    for (const [k, [name, shares, colour, dash]] of curves.entries()) {
       if (!shares) continue;
-      g.strokeStyle = colour;
-      g.lineWidth = 2.5;
-      g.setLineDash(dash);
-      g.beginPath();
-      shares.forEach((share, i) => g[i ? "lineTo" : "moveTo"](px(where(shown.values[i])), py(share)));
-      g.stroke();
-      rule(px(ends[0]) + 8 * rem * k, 0.6 * rem, px(ends[0]) + 8 * rem * k + 1.6 * rem, 0.6 * rem);
-      g.setLineDash([]);
-      halo(g, palette, name, px(ends[0]) + 8 * rem * k + 2 * rem, 0.6 * rem, colour);
+      const x = area.left + 8 * rem * k;
+      chart.curve(shares.map((share, i) => [px(where(shown.values[i])), py(share)]), colour, 2.5, dash);
+      chart.curve([[x, 0.6 * rem], [x + 1.6 * rem, 0.6 * rem]], colour, 2.5, dash);
+      chart.word(name, x + 2 * rem, 0.6 * rem, "left", colour);
     }
   }
 

@@ -6,10 +6,11 @@
 
 import { el } from "../dom.js";
 import { marker } from "../markers.js";
-import { halo, sharp } from "../plot.js";
+import { chartOn } from "./chart.js";
 
 const [LEAST, MOST] = [-2.5, 3]; // of y f; points beyond stand at the edge
 const HIGH = 3.6;
+const CURVE_NODES = 276; // one every 0.02
 
 export const LOSSES = [
   { name: "0-1, the count of errors", of: (m) => Number(m <= 0), dash: [2, 3], colour: "muted" },
@@ -24,44 +25,21 @@ export function createLosses(ctx) {
   let shown = /** @type {{c: number, m: number}[]} */ ([]);
 
   function paint() {
-    const found = root.open && sharp(canvas);
-    if (!found) return;
-    const { g, width, height } = found;
-    const palette = ctx.palette();
-    const { rem } = ctx.settings;
-    const px = (m) => 1.6 * rem + ((width - 2.2 * rem) * (Math.max(LEAST, Math.min(MOST, m)) - LEAST)) / (MOST - LEAST);
-    const py = (loss) => height - 1.6 * rem - ((height - 2.4 * rem) * loss) / HIGH;
-    g.fillStyle = palette.plane;
-    g.fillRect(0, 0, width, height);
-    g.font = `${0.75 * rem}px system-ui, sans-serif`;
-    g.textAlign = "center";
-    g.textBaseline = "middle";
-    g.lineWidth = 1;
-    g.strokeStyle = palette.line;
+    const chart = root.open && chartOn(canvas, ctx, [LEAST, MOST], HIGH);
+    if (!chart) return;
+    const { g, rem, palette, area, px, py } = chart;
     for (const m of [-2, -1, 0, 1, 2]) {
-      g.beginPath();
-      g.moveTo(px(m), py(0));
-      g.lineTo(px(m), py(HIGH));
-      g.stroke();
-      halo(g, palette, String(m).replace("-", "−"), px(m), height - 0.8 * rem);
+      chart.curve([[px(m), area.bottom], [px(m), area.top]]);
+      chart.below(String(m).replace("-", "−"), px(m));
     }
-    halo(g, palette, "y f(x)", width - 1.6 * rem, height - 0.8 * rem);
+    chart.below("y f(x)", area.right - 0.8 * rem);
     LOSSES.forEach(({ name, of, dash, colour }, k) => {
-      g.strokeStyle = palette[colour];
-      g.lineWidth = 2;
-      g.save();
-      g.beginPath();
-      g.rect(0, py(HIGH), width, height);
-      g.clip();
-      g.setLineDash(dash);
-      g.beginPath();
-      for (let m = LEAST; m <= MOST; m += 0.02) g[m === LEAST ? "moveTo" : "lineTo"](px(m), py(of(m)));
-      g.stroke();
-      g.restore();
-      g.textAlign = "right";
-      halo(g, palette, name, width - 0.8 * rem, (0.9 + 1.1 * k) * rem, palette[colour]);
+      const places = Array.from({ length: CURVE_NODES }, (_, j) => LEAST + (j * (MOST - LEAST)) / (CURVE_NODES - 1));
+      chart.curve(places.map((m) => (of(m) <= HIGH ? [px(m), py(of(m))] : null)), palette[colour], 2, dash);
+      chart.word(name, area.right, (0.9 + 1.1 * k) * rem, "right", palette[colour]);
     });
-    for (const { c, m } of shown) marker(g, palette, c, px(m), py(Math.min(HIGH, LOSSES[1].of(m))), 3.5);
+    const within = (m) => Math.max(LEAST, Math.min(MOST, m));
+    for (const { c, m } of shown) marker(g, palette, c, px(within(m)), py(Math.min(HIGH, LOSSES[1].of(m))), 0.23 * rem);
   }
 
   root.addEventListener("toggle", paint);

@@ -23,7 +23,7 @@ export function hulls(g, frame, palette, { fit, points }) {
       g.globalAlpha = 0.16;
       g.fill();
       g.globalAlpha = 0.9;
-      g.lineWidth = 2 * unit;
+      g.lineWidth = frame.pen(2);
       g.stroke();
     }
   }
@@ -31,7 +31,7 @@ export function hulls(g, frame, palette, { fit, points }) {
   for (const [terms, k] of [[found.a, found.classes?.[0]], [found.b, found.classes?.[1]]]) {
     polygon(g, pixels(hull(terms)));
     g.strokeStyle = colour(k);
-    g.lineWidth = 3 * unit;
+    g.lineWidth = frame.pen(3);
     g.setLineDash([7 * unit, 4 * unit]);
     g.stroke();
     g.setLineDash([]);

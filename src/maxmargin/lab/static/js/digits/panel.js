@@ -45,7 +45,7 @@ export function createPanel({ ctx, classifier, changed }) {
 
   const more = {
     copies: check({ label: "and rotated, scaled, sheared copies", onchange: set("copies", "Train with copies") }),
-    pen: check({ label: "and 1,500 digits written with a mouse", onchange: set("pen", "Train with written digits") }),
+    pen: check({ label: "and 1,500 digits written by a program", onchange: set("pen", "Train with written digits") }),
   };
   const about = el("p", { class: "about" }, "It learns from the 1,797 handwritten digits of scikit-learn, 8 × 8 pixels each,");
   return {

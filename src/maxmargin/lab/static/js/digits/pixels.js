@@ -14,7 +14,7 @@ export function paintPixels(g, palette, image, { x = 0, y = 0, size, numbers = f
   const [paper, ink] = [rgb(palette.plane), rgb(palette.ink)];
   const cell = size / 8;
   const edge = (k) => Math.round(k * cell);
-  g.font = `${0.42 * cell}px system-ui, sans-serif`;
+  g.font = `${0.5 * cell}px system-ui, sans-serif`;
   g.textAlign = "center";
   g.textBaseline = "middle";
   for (let row = 0; row < 8; row++) {

@@ -39,6 +39,7 @@ export function createLocalApi({ options, presets, tours }) {
   api.events = async () => {
     throw new ApiError(ELSEWHERE, 400);
   };
+  api.local = true; // what only a server can do is not offered
   return api;
 }
 

@@ -33,7 +33,7 @@ export function trace({ points, kernel, C, solver, seed = 0 }) {
     if (count > MOST_STEPS) break;
   }
   if (frames.at(-1).iteration !== count - 1) frames.push(frameOf(lesson, count - 1, last));
-  const final = { alpha: [...solution.a].map(Math.abs), b: solution.b, primal: solution.primal, dual: solution.dual, margin: 2 / solution.norm, n_support: solution.a.filter((a) => a !== 0).length };
+  const final = { alpha: [...solution.a].map(Math.abs), b: solution.b, primal: solution.primal, dual: solution.dual, margin: 2 / solution.norm, n_support: solution.a.filter((a) => a !== 0).length, errors: wrongSide(y, solution) };
   const above = Math.max(0, frames.at(-1).primal / solution.primal - 1);
   const ended = { pegasos: `stopped at its limit of ${(count - 2).toLocaleString("en")} steps`, perceptron: last.more?.separated ? "separates the classes; in general its margin is not the widest" : `stopped after ${count - 1} steps` }[solver] ?? (count > MOST_STEPS ? `stopped after ${count - 1} steps` : `converged after ${count - 1} steps`);
   const where = solver === "perceptron" ? "" : above < 1e-6 ? ", at the best objective" : `, ${short(100 * above, 2)} % above the best objective`;
@@ -48,6 +48,8 @@ export function trace({ points, kernel, C, solver, seed = 0 }) {
     ended: `${TITLES[solver]} ${ended}${where}.`,
   };
 }
+
+const wrongSide = (y, { f, b }) => f.filter((value, i) => y[i] * (value + b) <= 0).length;
 
 /** What can be said of a step, whatever its solver says. */
 function frameOf({ X, y, C, linear, solver }, iteration, { a, f, b: own, chosen, step, note, more = {} }) {
@@ -73,7 +75,7 @@ function frameOf({ X, y, C, linear, solver }, iteration, { a, f, b: own, chosen,
     gap: dual === null ? null : primal - dual,
     violation: perceptron ? slack : Math.max(0, Math.max(...falls) - Math.min(...rises)),
     n_support: a.filter((value) => value !== 0).length,
-    errors: f.filter((value, i) => y[i] * (value + b) <= 0).length,
+    errors: wrongSide(y, { f, b }),
     note,
     ...more,
   };

@@ -27,7 +27,7 @@ export const EXAMPLES = [
     title: "A line with noise",
     points: sampled(24, line, { amount: 0.4, seed: 5 }),
     settings: { model: "ridge_poly", degree: 1, lambda: 0.01 },
-    sentence: "Two coefficients are enough here. Raise the degree: the curve comes nearer to the points, and no nearer to the line they came from.",
+    sentence: "Two coefficients are enough here. A curve that bends more comes nearer to the points, and no nearer to the line they came from.",
   },
   {
     id: "sine",

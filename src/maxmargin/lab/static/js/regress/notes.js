@@ -53,22 +53,23 @@ export function createLegend() {
   };
 }
 
-/** Training error, condition number, coefficients. */
+/** Training error, condition number (of SVR the offset), coefficients. */
 export function createNumbers() {
   const value = () => el("dd", {}, "–");
-  const [rmse, condition, intercept] = [value(), value(), value()];
+  const [rmse, other] = [value(), value()];
+  const name = el("dt", {}, "condition number");
   const summary = el("summary", {}, "Coefficients");
   const list = el("dl", { class: "coefficients", tabindex: 0, "aria-label": "Coefficients" });
   const details = el("details", { open: true }, summary, list);
-  const rows = el("dl", {}, el("dt", {}, "training error"), rmse, el("dt", {}, "condition number"), condition, el("dt", {}, "offset b"), intercept);
+  const rows = el("dl", {}, el("dt", {}, "training error"), rmse, name, other);
   return {
     root: el("div", { class: "numbers" }, rows, details),
     /** @param {any} fit or null @param {string[]} names of the coefficients */
     show(fit, names) {
       const answer = fit?.answer;
       setText(rmse, answer ? `${short(answer.rmse, 4)} (root mean square)` : "–");
-      setText(condition, !answer || fit.tube ? "–" : answer.condition === null ? "∞ (singular)" : short(answer.condition));
-      setText(intercept, fit?.tube ? short(answer.intercept) : "–");
+      setText(name, fit?.tube ? "offset b" : "condition number");
+      setText(other, !answer ? "–" : fit.tube ? short(answer.intercept) : answer.condition === null ? "∞ (singular)" : short(answer.condition));
       const all = answer?.coefficients ?? [];
       setText(summary, all.length ? `Coefficients (${all.length})` : "Coefficients");
       const cells = all.slice(0, LISTED).flatMap((c, k) => [["DT", names[k]], ["DD", short(c)]]);

@@ -49,7 +49,7 @@ function tube(g, frame, palette, { fit, show }) {
   g.globalAlpha = palette.dark ? 0.24 : 0.16;
   g.fill();
   g.globalAlpha = 0.8;
-  g.lineWidth = (1.4 * frame.rem) / 15;
+  g.lineWidth = frame.pen(1.4);
   for (const rows of [upper, lower]) {
     g.beginPath();
     trace(g, frame, rows);
@@ -62,7 +62,7 @@ function curve(g, frame, palette, { fit }) {
   g.beginPath();
   trace(g, frame, fit.curve);
   g.lineJoin = g.lineCap = "round";
-  g.lineWidth = (3 * frame.rem) / 15;
+  g.lineWidth = frame.pen(3);
   g.strokeStyle = palette.ink;
   g.stroke();
 }
@@ -71,7 +71,7 @@ function curve(g, frame, palette, { fit }) {
 function residuals(g, frame, palette, { fit, show, points }) {
   if (!fit || !show.residuals) return;
   g.strokeStyle = palette.classes[1];
-  g.lineWidth = (1.8 * frame.rem) / 15;
+  g.lineWidth = frame.pen(1.8);
   g.globalAlpha = 0.9;
   for (const point of points()) {
     const residual = fit.records.get(point.id)?.residual;

@@ -32,7 +32,7 @@ export function createStrip({ ctx, plane, points, at, move }) {
     g.textBaseline = "middle";
     for (const t of ticks(y0, y1, frame.height / (2.2 * frame.rem))) {
       const y = Math.round(frame.py(t)) + 0.5;
-      if (y < 2.1 * frame.rem || y > frame.height - 0.6 * frame.rem) continue;
+      if (y < 2.1 * frame.rem || (t !== 0 && y > frame.height - 0.6 * frame.rem)) continue;
       g.strokeStyle = palette.muted;
       g.globalAlpha = t === 0 ? 0.6 : 0.13;
       g.lineWidth = 1;

@@ -85,7 +85,7 @@ export function paths(style, area, { run, k, points, hover }) {
   if (run.C <= 1.05 * most) bound(style, box, { ...run, scale: most, C: run.C }, py);
   points.forEach((point, i) => {
     g.strokeStyle = palette.classes[point.c];
-    g.lineWidth = point === hover ? 4 : 1.6;
+    g.lineWidth = ((point === hover ? 4 : 1.6) * rem) / 15;
     for (const [end, alpha] of [[run.last, 0.1], [k, 0.85]]) {
       g.globalAlpha = alpha;
       stroke(g, run.frames.slice(0, end + 1).map((frame, j) => [px(j), py(frame.alpha[i])]));
@@ -120,7 +120,7 @@ export function roomBars(style, area, scene) {
     g.globalAlpha = 1;
   });
   g.strokeStyle = palette.ink;
-  g.lineWidth = 1;
+  g.lineWidth = rem / 15;
   g.beginPath();
   g.moveTo(box.x, Math.round(py(0)) + 0.5);
   g.lineTo(box.x + box.w, Math.round(py(0)) + 0.5);

@@ -69,7 +69,7 @@ export function curves(style, area, { run, k }, heading, lines, best = null) {
   g.clip();
   for (const { values, colour } of shown) {
     g.strokeStyle = g.fillStyle = colour;
-    g.lineWidth = (2 * rem) / 15;
+    g.lineWidth = (2.6 * rem) / 15; // three pixels at least on a projector
     for (const [end, alpha] of [[run.last, 0.16], [k, 1]]) {
       g.globalAlpha = alpha;
       stroke(g, values.slice(0, end + 1).map((value, j) => (value === null ? null : [px(iterations[j]), py(value)])));

@@ -1,12 +1,9 @@
 /** The run as a slide of 1920 x 1080: every pane with its charts and its sentence. For the saved picture and the film. */
 
+import { SLIDE } from "../film.js";
 import { solverOf } from "./solvers.js";
 
-const [WIDTH, HEIGHT] = [1920, 1080];
-const REM = 27;
-
-/** A canvas for slides. @returns {HTMLCanvasElement} */
-export const slide = () => Object.assign(document.createElement("canvas"), { width: WIDTH, height: HEIGHT });
+const { width: WIDTH, height: HEIGHT, rem: REM } = SLIDE;
 
 /** @param {HTMLCanvasElement} canvas @param {import("./pane.js").Pane[]} panes that have a run */
 export function paintSlide(canvas, panes, palette) {

@@ -41,7 +41,7 @@ export function createNumbers() {
       ROWS.forEach(([key], j) => {
         shown.forEach(({ run, k }, c) => setText(cells[j][c], short(run.frames[k][key], 4)));
         // two solvers may have two problems (with and without intercept): the solution is that of the first
-        const own = shown[0]?.run.solver === "perceptron" && key !== "n_support"; // its loss is another one than the SVM's
+        const own = shown[0]?.run.solver === "perceptron" && !["n_support", "errors"].includes(key); // its loss is another one than the SVM's
         setText(cells[j][shown.length], short(own ? null : (shown[0]?.run.answer.final[key] ?? null), 4));
       });
     },

@@ -108,7 +108,7 @@ export class Pane {
     if (stride > 1) parts.push(`every ${ordinal(stride)} step from here`);
     if (sign && frame.step !== null) parts.push(`${sign} = ${short(frame.step)}`);
     if (frame.mu !== undefined) parts.push(`μ = ${short(frame.mu)}`);
-    if (frame.mistakes !== undefined) parts.push(`${frame.mistakes.toLocaleString("en")} mistakes`);
+    if (frame.mistakes !== undefined) parts.push(`${frame.mistakes.toLocaleString("en")} mistake${frame.mistakes === 1 ? "" : "s"}`);
     setText(this.place, parts.join(", "));
     setText(this.note, this.k === last ? `${frame.note} ${answer.ended}` : frame.note);
   }

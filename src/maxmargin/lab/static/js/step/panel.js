@@ -1,14 +1,14 @@
 /** The controls beside the run: points, model, solvers, export. They change `model` and tell the tab. */
 
 import { choice, createErrors, group, select } from "../controls.js";
-import { button, el } from "../dom.js";
+import { button, el, fileChooser } from "../dom.js";
 import { createModelControls } from "../model.js";
 import { createPointControls } from "./pointset.js";
 import { SOLVERS } from "./solvers.js";
 
 /**
  * @param {{ctx: any, model: any, options: any, presets: any[],
- *          on: {changed: (label: string, live: boolean) => void, synced: () => void, export: () => void, film: () => void,
+ *          on: {changed: (label: string, live: boolean) => void, synced: () => void, export: () => void, film: () => void, open: (file: File) => void,
  *               preset: (preset: any) => void, classify: () => void, clear: () => void, tool: (tool: any) => void}}} given
  */
 export function createPanel({ ctx, model, options, presets, on }) {
@@ -35,6 +35,8 @@ export function createPanel({ ctx, model, options, presets, on }) {
   });
   const again = button("Draw again", "Pegasos draws its points again, in another order", () => set("seed", "Draw again")((model.seed + 1) % 1000));
   const page = button("Web page", "One HTML file that plays this run anywhere, without the server", on.export);
+  const chooser = fileChooser(".html,text/html", on.open);
+  const open = button("Open …", "Shows a run that was saved as a web page", () => chooser.click());
   const film = button("Film", "Plays the run once and saves it as a video of 1920 x 1080, with charts and captions", on.film);
 
   function refresh() {
@@ -52,7 +54,7 @@ export function createPanel({ ctx, model, options, presets, on }) {
       points.root,
       group("Model", controls.kernel, controls.formula, ...controls.numbers),
       group("Solver", solver.root, second.root, sync.root, again),
-      group("Save the run", el("div", { class: "row even" }, page, film)),
+      group("Save or open a run", el("div", { class: "row even" }, ...(ctx.api.local ? [] : [page]), open, film), chooser),
     ],
     refresh,
     points,

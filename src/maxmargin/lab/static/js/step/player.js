@@ -6,11 +6,16 @@
  * waited for, but not for long.
  */
 
+import { HELD, PICTURE } from "../film.js";
+
 const FASTEST = 20; // pictures a second
 const MOVE = 260; // milliseconds of a movement at most
 const PATIENCE = 500; // milliseconds that a picture is waited for
 
 export const SPEEDS = [0.5, 1, 2, 4, 8, 16, 64, 256, 1024]; // steps a second
+
+/** A movement that begins and ends slowly. */
+const eased = (t) => t * t * (3 - 2 * t);
 
 export class Player {
   /**
@@ -96,6 +101,19 @@ export class Player {
     this.host.changed();
   }
 
+  /** The pictures of a film of the run: what is t of the way between two ticks, and for how many milliseconds. */
+  *pictures() {
+    yield { from: 0, to: 0, t: 1, lasts: this.lasting(0, this.after(0)) };
+    for (let from = 0; from < this.end; ) {
+      const to = this.after(from);
+      const lasts = to < this.end ? this.lasting(to, this.after(to)) : HELD;
+      const moves = this.host.still() ? 1 : Math.max(1, Math.floor(Math.min(MOVE, 0.7 * lasts) / PICTURE));
+      for (let j = 1; j < moves; j++) yield { from, to, t: eased(j / moves), lasts: PICTURE };
+      yield { from, to, t: 1, lasts: lasts - (moves - 1) * PICTURE };
+      from = to;
+    }
+  }
+
   wake() {
     if (!this.frame) this.frame = requestAnimationFrame((now) => this.beat(now));
   }
@@ -104,7 +122,7 @@ export class Player {
     this.frame = 0;
     if (this.move) {
       const t = Math.max(0, Math.min(1, (now - this.move.began) / this.move.lasts));
-      this.host.show(this.move.from, this.at, t * t * (3 - 2 * t));
+      this.host.show(this.move.from, this.at, eased(t));
       if (t === 1) this.move = null;
     }
     if (this.playing && now >= this.due) {

@@ -19,9 +19,9 @@ import * as data from "../classify/state.js";
 import { isNumber, penaltyOf } from "../data.js";
 import { askForTable } from "../dialogs.js";
 import { el, iconButton, short } from "../dom.js";
+import { filmSweep } from "../film.js";
 import { valueAt } from "../grid.js";
 import { latest } from "../latest.js";
-import { filmSweep } from "../record.js";
 
 const { CLASSES, SHOWN, boxOf, kernelRequest, modelOf, pointsOf, randomPoints } = data;
 const COARSE = 80; // nodes a side of the grid while something moves
@@ -291,7 +291,7 @@ export const tab = {
   paste: (text) => board.paste(text).catch((error) => ctx.toast(error.message)),
   scriptState: () => ({ ...getState(), points: model.points.filter((point) => !held().includes(point)).map(data.rowOf) }),
   picture: () => savedPicture(shown()),
-  films: () => Object.entries(panel?.sweeps() ?? {}).map(([title, button]) => ({ title, run: () => filmSweep(ctx, button, (canvas) => paintSlide(canvas, shown())) })),
+  films: () => Object.entries(panel?.sweeps() ?? {}).map(([title, button]) => ({ title, run: () => filmSweep(ctx, button, { paint: (canvas) => paintSlide(canvas, shown()), settled: () => !fits.busy && !compare.busy }) })),
   shortcuts: /** @type {any[]} */ ([
     { key: "1–6", label: "New points are of this class" },
     ...Array.from({ length: CLASSES }, (_, k) => ({ key: String(k + 1), run: () => chooseBrush(k) })),

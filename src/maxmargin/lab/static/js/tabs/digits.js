@@ -13,7 +13,7 @@ import { createPanel } from "../digits/panel.js";
 import { sample } from "../digits/samples.js";
 import { MOST_PLACES, MOST_STROKES, drawn, classifierOf, classifierRequest, pictureOf, pictureState, strokesOf } from "../digits/state.js";
 import { createVerdict } from "../digits/verdict.js";
-import { button, el, setText } from "../dom.js";
+import { button, el, fileChooser, setText } from "../dom.js";
 import { asking, latest } from "../latest.js";
 
 const PAUSE = 60; // milliseconds between two looks at a drawing that grows
@@ -47,15 +47,12 @@ function mount(root, context) {
   const touch = matchMedia("(pointer: coarse)").matches;
   hint = el("div", { class: "hint" }, el("b", {}, "Draw a digit here"), touch ? "with a finger or a pen" : "with the mouse, or drop a picture of one");
   note = el("p", { class: "note", role: "alert" });
-  const file = el("input", { type: "file", accept: "image/*", class: "unseen", tabindex: -1, "aria-hidden": "true", onchange: () => take(file.files[0]) });
+  const file = fileChooser("image/*", take);
   buttons = {
     back: button("Undo stroke", "Take the last stroke back (Backspace on the paper)", back),
     clear: button("Clear", "A new sheet (key c)", clear),
     example: button("Example", "Draws a digit, another one each time (key x)", play),
-    picture: button("Picture …", "Choose a picture of a digit; it can also be dropped or pasted", () => {
-      file.value = ""; // the same file twice is a change too
-      file.click();
-    }),
+    picture: button("Picture …", "Choose a picture of a digit; it can also be dropped or pasted", () => file.click()),
   };
   const paper = el("div", { class: "paper" }, el("div", { class: "plot" }, pad.canvas, hint));
   const desk = el("section", { class: "desk", "aria-label": "Drawing" }, paper, el("div", { class: "row even" }, ...Object.values(buttons)), note, file);
@@ -181,7 +178,6 @@ function refresh() {
 
 /** A picture of the user's. It takes the drawing's place once the server could read it. */
 async function take(file) {
-  if (!file) return;
   setText(note, `Reading ${file.name} …`);
   try {
     const picture = await readPicture(file);

@@ -11,12 +11,13 @@ import { el } from "../dom.js";
 import { latest } from "../latest.js";
 import { createChanges, missing } from "../step/changes.js";
 import { SMALL, twoClasses } from "../step/examples.js";
-import { paintSlide, slide } from "../step/export.js";
+import { slide } from "../film.js";
+import { paintSlide } from "../step/export.js";
 import { createNumbers } from "../step/numbers.js";
 import { createPanel } from "../step/panel.js";
 import { SPEEDS } from "../step/player.js";
 import { Run } from "../step/run.js";
-import { createFilm, saveAsPage } from "../step/saving.js";
+import { createFilming, recordedRuns, saveAsPage } from "../step/saving.js";
 import { solverOf } from "../step/solvers.js";
 import { createStage } from "../step/stage.js";
 import { MOST, stateOf } from "../step/state.js";
@@ -47,11 +48,11 @@ function mount(root, context) {
     points: () => model.points,
     fetched: async (request) => floats((await ctx.api("/api/trace-values", request)).values),
     speed: setSpeed,
-    moved,
+    moved: numbers.show,
     rested: () => ctx.touch(),
   });
   ({ panes, player } = stage);
-  film = createFilm(ctx, player, { panes: stage.running, name: () => ctx.exportName(`-${model.solver}`), changed: (on) => (panel.filming = on) });
+  film = createFilming(ctx, player, { panes: stage.running, name: () => ctx.exportName(`-${model.solver}`), changed: (on) => (panel.filming = on) });
   const side = el("aside", { class: "side", "aria-label": "Controls" });
   root.append(el("div", { class: "workspace step" }, el("div", { class: "stage" }, ...stage.root), side));
   tab.shortcuts.push(...changes.shortcuts);
@@ -65,7 +66,7 @@ async function load(side) {
     options = offered;
     const save = () => saveAsPage(ctx, { ...requestOf(model.solver), second: model.second, sync: model.sync, view: viewOf(panes[0].plane.box) });
     const { classify, clear, tool } = changes;
-    const on = { changed, synced, export: save, film: () => film.toggle(), preset: usePreset, classify, clear, tool };
+    const on = { changed, synced, export: save, film: () => film.toggle(), open: openRun, preset: usePreset, classify, clear, tool };
     examples = [...SMALL, ...twoClasses(presets, MOST)];
     panel = createPanel({ ctx, model, options, presets: examples, on });
     side.replaceChildren(...panel.roots, numbers.root);
@@ -100,12 +101,6 @@ function setPoints(points, box) {
     if (box) pane.plane.setBox({ ...box });
   }
   stage.hovered(null);
-}
-
-/** The clock has moved. */
-function moved(now) {
-  numbers.show(now);
-  if (!player.playing) film.ended();
 }
 
 function usePreset(preset) {
@@ -192,6 +187,26 @@ function requestOf(solver) {
   return { points: rows(), kernel: kernelRequest(model.kernel, options), C: penaltyOf(model.C), solver, seed: model.seed };
 }
 
+/** Shows a run that was saved as a web page, as it was recorded. @param {File} file */
+async function openRun(file) {
+  try {
+    const { runs, sync, view } = recordedRuns(await file.text());
+    const [{ request }] = runs;
+    const [solver, second = ""] = runs.map((run) => run.solver);
+    setPoints(pointsOf(request.points), boxOf(view));
+    const { kernel, C } = modelOf(request, options);
+    Object.assign(model, { kernel, C, solver, second, sync });
+    player.pause();
+    wished = { at: 0, share: 0 };
+    panel.refresh();
+    asking.drop();
+    loaded([0, 1].map((k) => ({ run: runs[k] ?? null, name: runs[k]?.solver ?? "", sentence: "" })));
+    ctx.commit("Open a run", { landmark: true });
+  } catch (error) {
+    ctx.toast(error.message);
+  }
+}
+
 /** Puts the runs on one clock. */
 function arrange() {
   stage.arrange({ two: model.second !== "", sync: model.sync }, wished);
@@ -238,7 +253,10 @@ export const tab = {
     for (const pane of panes) pane.plane.fit();
     if (options) stage.moved();
   },
-  hide: () => player.pause(),
+  hide() {
+    player.pause();
+    film.stop();
+  },
   getState,
   setState,
   picture() {
