@@ -51,7 +51,7 @@ def learn_weights(
     problems: Sequence[WeightedProblem], matrices: Sequence[Array], norm: int, *, tol: float, control: Control
 ) -> LearntWeights:
     """Weights whose relative gap is at most ``tol``, or the best until the run is to stop."""
-    cuts, evaluation = Cuts(norm, len(matrices)), _Evaluation(problems, matrices, 0.1 * tol, control)
+    cuts, evaluation = Cuts(norm, len(matrices)), _Evaluation(problems, matrices, tol, control)
     d, n_iter, status = cuts.first(), 0, control.stop()
     limit = control.max_iter if control.max_iter >= 0 else np.inf
     with single_threaded_blas():
