@@ -11,10 +11,20 @@ namespace {
 // Powers beyond this are no kernel that anybody uses, and a bound keeps the loop short.
 constexpr int MAX_DEGREE = 1024;
 
-KernelForm checked_form(int kind, int degree, bool sparse) {
-  border::check_scalar(kind >= TILE_EXP2 && kind <= TILE_DECAY, "kind", "one of EXP2, POWER, TANH, DECAY", kind);
-  border::check_scalar(degree >= 1 && degree <= MAX_DEGREE, "degree", "from 1 to 1024", degree);
-  if (sparse) border::check_scalar(kind != TILE_DECAY, "kind", "EXP2, POWER or TANH for sparse rows", kind);
+bool sums_differences(int kind) { return kind == TILE_DECAY || kind == TILE_MATERN || kind == TILE_RATIONAL; }
+
+KernelForm checked_form(int kind, double degree, bool sparse) {
+  border::check_scalar(kind >= TILE_EXP2 && kind <= TILE_TANIMOTO, "kind", "one of EXP2 to TANIMOTO", kind);
+  if (kind == TILE_RATIONAL)
+    border::check_scalar(degree > 0 && degree < std::numeric_limits<double>::infinity(), "degree", "positive", degree);
+  else if (kind == TILE_MATERN)
+    border::check_scalar(degree == 1 || degree == 3 || degree == 5, "degree", "1, 3 or 5 for MATERN", degree);
+  else if (kind == TILE_ANGLE)
+    border::check_scalar(degree == 0 || degree == 1 || degree == 2, "degree", "0, 1 or 2 for ANGLE", degree);
+  else
+    border::check_scalar(degree >= 1 && degree <= MAX_DEGREE && degree == int(degree), "degree",
+                         "an integer from 1 to 1024", degree);
+  if (sparse) border::check_scalar(!sums_differences(kind), "kind", "no sum of differences for sparse rows", kind);
   return {kind, degree};
 }
 
@@ -59,7 +69,7 @@ template <class T> T* checked_block(const border::Output& out_, int64_t rows, Bl
 }
 
 void kernel_matvec_dense(nb::handle A_, nb::handle u_, nb::handle P_, nb::handle v_, nb::handle coef_, int kind,
-                         int degree, nb::handle out_, int64_t start, int64_t stop) {
+                         double degree, nb::handle out_, int64_t start, int64_t stop) {
   const border::Input A(A_, "A"), u(u_, "u"), P(P_, "P"), v(v_, "v"), coef(coef_, "coef");
   const border::Output out(out_, "out");
   const KernelForm form = checked_form(kind, degree, false);
@@ -76,7 +86,7 @@ void kernel_matvec_dense(nb::handle A_, nb::handle u_, nb::handle P_, nb::handle
   });
 }
 
-void kernel_block_dense(nb::handle A_, nb::handle u_, nb::handle P_, nb::handle v_, int kind, int degree,
+void kernel_block_dense(nb::handle A_, nb::handle u_, nb::handle P_, nb::handle v_, int kind, double degree,
                         nb::handle out_, int64_t start, int64_t stop) {
   const border::Input A(A_, "A"), u(u_, "u"), P(P_, "P"), v(v_, "v");
   const border::Output out(out_, "out");
@@ -114,7 +124,7 @@ void with_csr_rows(nb::handle A_, nb::handle at_, nb::handle u_, const border::I
 }
 
 void kernel_matvec_csr(nb::handle A, nb::handle rows_, nb::handle u, nb::handle P_, nb::handle v_, nb::handle coef_,
-                       int kind, int degree, nb::handle out_, int64_t start, int64_t stop) {
+                       int kind, double degree, nb::handle out_, int64_t start, int64_t stop) {
   const border::Input P(P_, "P"), v(v_, "v"), coef(coef_, "coef");
   const border::Output out(out_, "out");
   const KernelForm form = checked_form(kind, degree, true);
@@ -133,8 +143,8 @@ void kernel_matvec_csr(nb::handle A, nb::handle rows_, nb::handle u, nb::handle 
   });
 }
 
-void kernel_block_csr(nb::handle A, nb::handle rows_, nb::handle u, nb::handle P_, nb::handle v_, int kind, int degree,
-                      nb::handle out_, int64_t start, int64_t stop) {
+void kernel_block_csr(nb::handle A, nb::handle rows_, nb::handle u, nb::handle P_, nb::handle v_, int kind,
+                      double degree, nb::handle out_, int64_t start, int64_t stop) {
   const border::Input P(P_, "P"), v(v_, "v");
   const border::Output out(out_, "out");
   const KernelForm form = checked_form(kind, degree, true);
@@ -228,6 +238,10 @@ void bind_tiles(nb::module_& m) {
   m.attr("POWER") = int(TILE_POWER);
   m.attr("TANH") = int(TILE_TANH);
   m.attr("DECAY") = int(TILE_DECAY);
+  m.attr("MATERN") = int(TILE_MATERN);
+  m.attr("RATIONAL") = int(TILE_RATIONAL);
+  m.attr("ANGLE") = int(TILE_ANGLE);
+  m.attr("TANIMOTO") = int(TILE_TANIMOTO);
   m.def("panel_width", &panel_width, "dtype"_a);
   m.def("pack_dense", &pack_dense, "A"_a, "own_v"_a.none(), "at"_a, "P"_a, "v"_a);
   m.def("pack_csr", &pack_csr, "A"_a, "own_v"_a.none(), "at"_a, "P"_a, "v"_a);

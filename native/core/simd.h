@@ -98,6 +98,28 @@ template <class T> INLINE T absolute(T x) { return x < 0 ? -x : x; }
 INLINE float square_root(float x) { return __builtin_sqrtf(x); }
 INLINE double square_root(double x) { return __builtin_sqrt(x); }
 
+// The square root of each lane: a loop over lanes is not always turned into one instruction.
+template <class T> INLINE Vec<T> square_root_lanes(Vec<T> v) {
+  for (int k = 0; k < LANES<T>; k++) v[k] = square_root(v[k]);
+  return v;
+}
+#if defined(__x86_64__) && !defined(__clang__)
+#if defined(__AVX512F__)
+template <> INLINE Vec<float> square_root_lanes<float>(Vec<float> v) {
+  return __builtin_ia32_sqrtps512_mask(v, v, uint16_t(-1), 4);
+}
+template <> INLINE Vec<double> square_root_lanes<double>(Vec<double> v) {
+  return __builtin_ia32_sqrtpd512_mask(v, v, uint8_t(-1), 4);
+}
+#elif defined(__AVX__)
+template <> INLINE Vec<float> square_root_lanes<float>(Vec<float> v) { return __builtin_ia32_sqrtps256(v); }
+template <> INLINE Vec<double> square_root_lanes<double>(Vec<double> v) { return __builtin_ia32_sqrtpd256(v); }
+#else
+template <> INLINE Vec<float> square_root_lanes<float>(Vec<float> v) { return __builtin_ia32_sqrtps(v); }
+template <> INLINE Vec<double> square_root_lanes<double>(Vec<double> v) { return __builtin_ia32_sqrtpd(v); }
+#endif
+#endif
+
 // ---- loops unrolled before registers are assigned: unrolled<3>(f) is f(Int<0>{}), f(Int<1>{}), f(Int<2>{})
 template <int I> struct Int {
   constexpr operator int() const { return I; }

@@ -26,14 +26,20 @@ template <class F> INLINE void for_kind(int kind, F f) {
     case TILE_EXP2: return f(Int<TILE_EXP2>{});
     case TILE_POWER: return f(Int<TILE_POWER>{});
     case TILE_TANH: return f(Int<TILE_TANH>{});
-    default: return f(Int<TILE_DECAY>{});
+    case TILE_DECAY: return f(Int<TILE_DECAY>{});
+    case TILE_MATERN: return f(Int<TILE_MATERN>{});
+    case TILE_RATIONAL: return f(Int<TILE_RATIONAL>{});
+    case TILE_ANGLE: return f(Int<TILE_ANGLE>{});
+    default: return f(Int<TILE_TANIMOTO>{});
   }
 }
-template <class F> INLINE void for_csr_kind(int kind, F f) {  // there is no DECAY of sparse rows
+template <class F> INLINE void for_csr_kind(int kind, F f) {  // sparse rows have no sums of differences
   switch (kind) {
     case TILE_EXP2: return f(Int<TILE_EXP2>{});
     case TILE_POWER: return f(Int<TILE_POWER>{});
-    default: return f(Int<TILE_TANH>{});
+    case TILE_TANH: return f(Int<TILE_TANH>{});
+    case TILE_ANGLE: return f(Int<TILE_ANGLE>{});
+    default: return f(Int<TILE_TANIMOTO>{});
   }
 }
 
@@ -56,8 +62,8 @@ template <class T, class Tile> INLINE void each_tile(int64_t start, int64_t stop
 }
 
 template <class T, int KIND>
-void matvec_of_kind(const DenseRows<T>& rows, const PackedColumns<T>& columns, int degree, const T* coef, double* out,
-                    int64_t start, int64_t stop) {
+void matvec_of_kind(const DenseRows<T>& rows, const PackedColumns<T>& columns, double degree, const T* coef,
+                    double* out, int64_t start, int64_t stop) {
   const int64_t panels = (columns.count + PANEL_WIDTH<T> - 1) / PANEL_WIDTH<T>, size = columns.d * PANEL_WIDTH<T>;
   alignas(64) T partial[(CHUNK_ROWS + TILE_ROWS) * LANES<T>];
   for (int64_t i0 = start; i0 < stop; i0 += CHUNK_ROWS) {
@@ -81,7 +87,7 @@ void matvec_of_kind(const DenseRows<T>& rows, const PackedColumns<T>& columns, i
 }
 
 template <class T, int KIND>
-void block_of_kind(const DenseRows<T>& rows, const PackedColumns<T>& columns, int degree, BlockOut<T> out,
+void block_of_kind(const DenseRows<T>& rows, const PackedColumns<T>& columns, double degree, BlockOut<T> out,
                    int64_t start, int64_t stop) {
   constexpr int W = PANEL_WIDTH<T>;
   const int64_t panels = (columns.count + W - 1) / W, size = columns.d * W;
@@ -116,7 +122,7 @@ template <class F> INLINE void each_panel_group(int64_t first, int64_t last, F f
 }
 
 template <class T, int KIND, class I>
-void csr_matvec_of_kind(const CsrRows<T, I>& rows, const PackedColumns<T>& columns, int degree, const T* coef,
+void csr_matvec_of_kind(const CsrRows<T, I>& rows, const PackedColumns<T>& columns, double degree, const T* coef,
                         double* out, int64_t start, int64_t stop) {
   constexpr int W = PANEL_WIDTH<T>;
   const int64_t panels = (columns.count + W - 1) / W, size = columns.d * W;
@@ -145,7 +151,7 @@ void csr_matvec_of_kind(const CsrRows<T, I>& rows, const PackedColumns<T>& colum
 }
 
 template <class T, int KIND, class I>
-void csr_block_of_kind(const CsrRows<T, I>& rows, const PackedColumns<T>& columns, int degree, BlockOut<T> out,
+void csr_block_of_kind(const CsrRows<T, I>& rows, const PackedColumns<T>& columns, double degree, BlockOut<T> out,
                        int64_t start, int64_t stop) {
   constexpr int W = PANEL_WIDTH<T>;
   const int64_t panels = (columns.count + W - 1) / W, size = columns.d * W;

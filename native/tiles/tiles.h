@@ -3,6 +3,9 @@
 //     s_ij = u_i + v_j + sum_k a_ik b_jk         (DECAY: s_ij = u_i + v_j + sum_k |a_ik - b_jk|)
 //     k_ij = function(s_ij)
 //
+// and, where u and v have a meaning of their own or none, k_ij = function(t_ij, u_i, v_j) with t_ij = sum_k a_ik b_jk, or
+// sum_k (a_ik - b_jk)^2, which keeps the digits of small distances where a square root follows.
+//
 //     matvec    out_i += sum_j k_ij coef_j        no kernel value reaches memory; sums in float64
 //     block     out_ij = k_ij
 //     pack      rows of a matrix become columns of panels
@@ -13,6 +16,11 @@
 //     POWER    s^degree                     polynomial and linear: a = sqrt(gamma) x,  u = coef0
 //     TANH     tanh(s / (2 log2(e)))        sigmoid: a = sqrt(2 gamma log2(e)) x,  u = 2 log2(e) coef0
 //     DECAY    min(1, 2^-s)                 Laplacian: a = gamma log2(e) x
+//     MATERN   p(r) 2^-sqrt(t)              Matern: t of differences, a = sqrt(4 nu gamma) log2(e) x, r = sqrt(t) / log2(e),
+//                                           p = 1, 1 + r, 1 + r + r^2 / 3 for degree = 2 nu = 1, 3, 5
+//     RATIONAL (1 + t)^-degree              rational quadratic: t of differences, a = sqrt(gamma / alpha) x, degree = alpha
+//     ANGLE    (u v)^n J_n(acos(t / uv)) / pi   arc-cosine of order n = degree: a = x, u = v = |a|
+//     TANIMOTO t / (u + v - t)              a = x, u = v = |a|^2; 1 where both are zero
 //
 // 2^s is cut at 2^-100 in float32 and at 2^-1000 in float64. A value depends on its row and its column alone, and a sum on
 // its row and the columns: bits do not change with how the rows are divided into calls.
@@ -20,9 +28,19 @@
 #include "core/csr.h"
 #include "core/levels.h"
 
-enum TileKind { TILE_EXP2, TILE_POWER, TILE_TANH, TILE_DECAY };
+enum TileKind {
+  TILE_EXP2,
+  TILE_POWER,
+  TILE_TANH,
+  TILE_DECAY,
+  TILE_MATERN,
+  TILE_RATIONAL,
+  TILE_ANGLE,
+  TILE_TANIMOTO
+};
 struct KernelForm {
-  int kind, degree;
+  int kind;
+  double degree;
 };
 
 // Dense rows: row i begins at A + i * stride.

@@ -621,6 +621,10 @@ EXP2: int
 POWER: int
 TANH: int
 DECAY: int
+MATERN: int
+RATIONAL: int
+ANGLE: int
+TANIMOTO: int
 
 def panel_width(dtype: Any) -> int: ...
 def pack_dense(A: Array, own_v: Array | None, at: Array, P: Array, v: Array) -> None: ...
@@ -632,7 +636,7 @@ def kernel_matvec_dense(
     v: Array,
     coef: Array,
     kind: int,
-    degree: int,
+    degree: float,
     out: Array,
     start: int,
     stop: int,
@@ -643,7 +647,7 @@ def kernel_block_dense(
     P: Array,
     v: Array,
     kind: int,
-    degree: int,
+    degree: float,
     out: Array,
     start: int,
     stop: int,
@@ -656,7 +660,7 @@ def kernel_matvec_csr(
     v: Array,
     coef: Array,
     kind: int,
-    degree: int,
+    degree: float,
     out: Array,
     start: int,
     stop: int,
@@ -668,7 +672,7 @@ def kernel_block_csr(
     P: Array,
     v: Array,
     kind: int,
-    degree: int,
+    degree: float,
     out: Array,
     start: int,
     stop: int,

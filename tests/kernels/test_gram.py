@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin.kernels import RBF, Linear, Polynomial
+from maxmargin.kernels import RBF, Columns, HistogramIntersection, Linear, Normalized, Polynomial, Tanimoto
 from maxmargin.kernels.gram.choice import make_gram
+from maxmargin.kernels.gram.matrices import kernel_matrix
 from maxmargin.kernels.gram.operator import (
     TILE_COLS,
     TILE_ROWS,
@@ -226,3 +227,24 @@ def test_computing_form_depends_on_the_values_and_not_on_the_form_they_came_in(n
 
 def test_computing_form_leaves_dense_points_alone():
     assert computing_form(POINTS) is POINTS
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        RBF(gamma=0.3),
+        0.5 * Columns(RBF(gamma=0.3), [0, 2]) + 2.0 * Columns(Linear(), slice(1, None)),
+        Columns(RBF(gamma=0.3), [3]) * Columns(HistogramIntersection(), [0, 1]) + Tanimoto(),
+        Normalized(Polynomial(degree=2, gamma=0.5, coef0=1.0)),
+    ],
+    ids=repr,
+)
+def test_a_matrix_from_the_tiles_of_a_kernel_s_parts(kernel, sparse):
+    X = np.abs(np.random.default_rng(0).normal(size=(150, 4)))
+    points = sp.csr_array(X) if sparse else X
+    resolved = kernel.resolve(points)
+    K = kernel_matrix(resolved, points, threads=2)
+    np.testing.assert_allclose(K, resolved.matrix(points, points), rtol=1e-12, atol=1e-12)
+    small = make_gram(resolved, points, budget=8.0 * 150**2)  # no room for the parts
+    np.testing.assert_allclose(small.block(np.arange(150), np.arange(9)), K[:, :9], rtol=1e-12, atol=1e-12)

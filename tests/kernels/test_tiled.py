@@ -5,7 +5,18 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import SVC
-from maxmargin.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.kernels import (
+    RBF,
+    ArcCosine,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    Tanimoto,
+)
 from maxmargin.kernels.gram.choice import STORED_MAX_ROWS, make_gram
 from maxmargin.kernels.gram.shared import ClassBlocks, HeldGram
 from maxmargin.kernels.gram.sides import tileable, varying_columns
@@ -23,6 +34,13 @@ KERNELS = [
     Linear(),
     Polynomial(degree=3, gamma=0.5, coef0=1.0),
     Sigmoid(gamma=0.1, coef0=0.2),
+]
+MORE_KERNELS = [
+    *(Matern(gamma=0.3, nu=nu) for nu in (0.5, 1.5, 2.5)),
+    *(RationalQuadratic(gamma=0.3, alpha=alpha) for alpha in (0.5, 1.0, 3.0)),
+    *(ArcCosine(order) for order in (0, 1, 2)),
+    Periodic(period=1.7, gamma=0.4),
+    Tanimoto(),
 ]
 
 
@@ -45,6 +63,47 @@ def test_the_scale_of_the_data_cancels_against_the_kernel_s(kernel, size):
         expected = values
     got = TiledGram(scaled.resolve(size * X), size * X).product(np.arange(60), np.ones(60), single=True)
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kernel", MORE_KERNELS, ids=repr)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_values_are_the_kernel_s_own(kernel, sparse):
+    X = cloud(150, 6) * (cloud(150, 6, seed=1) > 0)
+    X[3] = 0.0
+    X[7], X[9] = X[8], 2 * X[8]
+    points = sp.csr_matrix(X) if sparse else X
+    resolved = kernel.resolve(points)
+    assert tileable(resolved, points) == (not sparse or isinstance(kernel, (ArcCosine, Tanimoto)))
+    if not tileable(resolved, points):
+        return
+    exact, every = resolved.matrix(points, points), np.arange(150)
+    gram = TiledGram(resolved, points, threads=2)
+    assert gram.single_is_exact == (repr(kernel) == "ArcCosine(order=0)")
+    coef = np.random.default_rng(2).standard_normal(150)
+    size = np.abs(exact) @ np.abs(coef)
+    # acos(1 - eps) is sqrt(2 eps), and order 0 is the angle itself
+    rough, fine = (2e-3, 1e-7) if repr(kernel) == "ArcCosine(order=0)" else (1e-5, 1e-13)
+    np.testing.assert_allclose(gram.block(every, every[:40]), exact[:, :40], rtol=fine, atol=fine)
+    assert np.all(np.abs(gram.product(every, coef) - exact @ coef) <= fine * size)
+    assert np.all(np.abs(gram.product(every, coef, single=True) - exact @ coef) <= rough * size)
+    np.testing.assert_allclose(gram.diagonal(), np.diag(exact), rtol=1e-12)
+    single = np.empty((150, 150), np.float32)
+    gram.fill(every, single)
+    np.testing.assert_allclose(single, exact, rtol=rough, atol=rough)
+    part = gram.subset(every[20:60])
+    np.testing.assert_allclose(part.product(np.arange(40), coef[:40]), exact[20:60, 20:60] @ coef[:40], atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", MORE_KERNELS, ids=repr)
+def test_fits_and_predictions_with_tiles_are_those_of_the_stored_matrix(kernel):
+    X = cloud(1500, 3, seed=4)
+    y = (X[:, 0] * X[:, 1] + 0.2 * X[:, 2] > 0).astype(int)
+    model = SVC(kernel=kernel, C=2.0, tol=1e-5).fit(X[:1200], y[:1200])
+    K = model.kernel_.matrix(X, X[:1200])
+    stored = SVC(kernel="precomputed", C=2.0, tol=1e-5).fit(K[:1200], y[:1200])
+    assert model.report_.converged
+    np.testing.assert_allclose(model.decision_function(X), stored.decision_function(K), atol=2e-3)
+    assert model.report_.dual_objective == pytest.approx(stored.report_.dual_objective, rel=1e-5)
 
 
 def test_kernels_without_a_form_and_wide_sparse_points_are_not_tiled():

@@ -11,14 +11,20 @@ from maxmargin.kernels import RBF
 from maxmargin.kernels.gram.tiled import TiledGram
 from reference.native import tiles as twin
 
-EXP2, POWER, TANH, DECAY = _native.EXP2, _native.POWER, _native.TANH, _native.DECAY
-KINDS = [(EXP2, 1), (POWER, 1), (POWER, 2), (POWER, 3), (POWER, 7), (TANH, 1), (DECAY, 1)]
+NAMES = ("EXP2", "POWER", "TANH", "DECAY", "MATERN", "RATIONAL", "ANGLE", "TANIMOTO")
+EXP2, POWER, TANH, DECAY, MATERN, RATIONAL, ANGLE, TANIMOTO = (getattr(_native, name) for name in NAMES)
+KINDS = [
+    *((EXP2, 1), (POWER, 1), (POWER, 2), (POWER, 3), (POWER, 7), (TANH, 1), (DECAY, 1)),
+    *((MATERN, 1), (MATERN, 3), (MATERN, 5), (RATIONAL, 1), (RATIONAL, 0.7), (RATIONAL, 3)),
+    *((ANGLE, 0), (ANGLE, 1), (ANGLE, 2), (TANIMOTO, 1)),
+]
+OF_DIFFERENCES = (DECAY, MATERN, RATIONAL)
 reals = st.sampled_from([np.float32, np.float64])
 indices = st.sampled_from([np.int32, np.int64])
 
 
 def test_kinds_are_the_twin_s():
-    assert (EXP2, POWER, TANH, DECAY) == (twin.EXP2, twin.POWER, twin.TANH, twin.DECAY)
+    assert [getattr(_native, name) for name in NAMES] == [getattr(twin, name) for name in NAMES]
 
 
 def points(kind, n, m, d, dtype, seed, density=1.0):
@@ -29,8 +35,10 @@ def points(kind, n, m, d, dtype, seed, density=1.0):
     )
     if kind == EXP2:
         u, v = (-0.5 * (Z.astype(float) ** 2).sum(axis=1) for Z in (A, B))
-    elif kind == DECAY:
+    elif kind in OF_DIFFERENCES:
         u, v = np.zeros(n), np.zeros(m)
+    elif kind in (ANGLE, TANIMOTO):
+        u, v = ((Z.astype(float) ** 2).sum(axis=1) ** (0.5 if kind == ANGLE else 1) for Z in (A, B))
     else:
         u, v = np.full(n, 0.3), np.zeros(m)
     return A, u.astype(dtype), B, v.astype(dtype)
@@ -48,8 +56,14 @@ def tolerance(A, u, B, v, kind, degree, exact):
     """Rounding of s times the kernel's derivative, and a few units of the value itself."""
     eps = np.finfo(A.dtype).eps
     error_of_s = eps * (2 + np.log2(A.shape[1] + 2)) * twin.term_sizes(A, u, B, v, kind)
+    if kind in (MATERN, RATIONAL, TANIMOTO):  # t has a small relative error, and t dk/dt is at most the degree
+        error_of_s = np.full(exact.shape, eps * (2 + np.log2(A.shape[1] + 2)) * max(degree, 1))
+    elif kind == ANGLE:
+        size = np.multiply.outer(u.astype(float), v.astype(float))
+        error = eps * (2 + np.log2(A.shape[1] + 2)) * (1 + (size > 0))
+        error_of_s = np.sqrt(error) if degree == 0 else 4 * error * size**degree
     slope = degree * (1 + np.abs(exact.astype(float))) if kind == POWER else np.ones(exact.shape)
-    return 4 * slope * error_of_s + 8 * degree * eps * np.abs(exact.astype(float)) + np.finfo(A.dtype).tiny
+    return 4 * slope * error_of_s + 8 * max(degree, 1) * eps * np.abs(exact.astype(float)) + np.finfo(A.dtype).tiny
 
 
 def coefficients(P, m, dtype, seed):
@@ -96,7 +110,7 @@ def test_dense_rows(level, n, m, d, form, dtype, seed, data):
     n=st.integers(1, 30),
     m=st.integers(0, 300),
     d=st.integers(1, 50),
-    form=st.sampled_from([form for form in KINDS if form[0] != DECAY]),
+    form=st.sampled_from([form for form in KINDS if form[0] not in OF_DIFFERENCES]),
     dtype=reals,
     index=indices,
     seed=st.integers(0, 99),
@@ -176,13 +190,14 @@ def test_a_gram_operator_on_every_level(level):
     np.testing.assert_allclose(gram.block(every, every[:9]), exact[:, :9], atol=1e-13)
 
 
-def values_of(kind, s, dtype):
-    """The kernel's function of given numbers: one row (1), one column per number."""
+def values_of(kind, s, dtype, degree=1):
+    """The kernel's function of given numbers (of their squares for squared differences, of cosines for angles): one row
+    (1), one column per number."""
     B = np.asarray(s, dtype)[:, None]
-    P, v = packed(B, None)
+    P, v = packed(B, np.ones(len(B), dtype) if kind == ANGLE else None)
     out = np.empty((1, len(B)), dtype)
-    one = np.zeros((1, 1), dtype) if kind == DECAY else np.ones((1, 1), dtype)
-    _native.kernel_block_dense(one, np.zeros(1, dtype), P, v, kind, 1, out, 0, 1)
+    one = np.zeros((1, 1), dtype) if kind in OF_DIFFERENCES else np.ones((1, 1), dtype)
+    _native.kernel_block_dense(one, np.full(1, kind == ANGLE, dtype), P, v, kind, degree, out, 0, 1)
     return out[0]
 
 
@@ -207,14 +222,47 @@ def test_functions_are_accurate_relative_to_their_values(level, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_of_distances_and_angles_are_accurate(level, dtype):
+    eps, top = np.finfo(dtype).eps, 99.0 if dtype is np.float32 else 999.0
+    rng = np.random.default_rng(0)
+    tiny = np.exp(rng.uniform(np.log(1e-15), np.log(top), 20_000)).astype(dtype)
+    r = np.concatenate((tiny, rng.uniform(0, top, 20_000).astype(dtype), np.zeros(1, dtype)))
+    exact = r.astype(twin.WIDE)
+    decay, length = np.exp2(-exact), exact * np.log(twin.WIDE(2))
+    for degree, factor in ((1, 1), (3, 1 + length), (5, 1 + length + length**2 / 3)):
+        error = np.abs(values_of(MATERN, r, dtype, degree) - decay * factor)
+        assert np.all(error <= (6 + 2 * exact) * eps * decay * factor), degree
+    for alpha in (0.01, 0.5, 1, 2.5, 40, 1e6):
+        q = (r / dtype(np.sqrt(max(alpha, 1)))).astype(dtype)
+        exponent = alpha * np.log1p(q.astype(twin.WIDE) ** 2)
+        kept = exponent < np.log(2) * top
+        error = np.abs(values_of(RATIONAL, q, dtype, alpha) - np.exp(-exponent))
+        assert np.all(error[kept] <= (6 + 6 * exponent[kept]) * eps * np.exp(-exponent[kept])), alpha
+    near = 1 - np.exp(rng.uniform(np.log(eps), 0, 5000))
+    c = np.concatenate((rng.uniform(-1, 1, 20_000), near, -near, [-1, 0, 1])).astype(dtype)
+    cosine, pi = c.astype(twin.WIDE), 4 * np.arctan(twin.WIDE(1))
+    t = np.arccos(cosine)
+    J = {0: pi - t, 1: np.sin(t) + (pi - t) * cosine, 2: 3 * np.sin(t) * cosine + (pi - t) * (1 + 2 * cosine**2)}
+    for order, expected in J.items():
+        error = np.abs(values_of(ANGLE, c, dtype, order) - expected / pi)
+        assert np.all(error <= 8 * eps), order
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_ends_of_the_range(level, dtype):
     far, nothing = dtype(1e30), 1e-29
     assert values_of(EXP2, [0, 3, -far], dtype)[:2].tolist() == [1, 1]
     assert 0 <= values_of(EXP2, [-far], dtype)[0] < nothing
     assert 0 <= values_of(DECAY, [far], dtype)[0] < nothing
     assert values_of(TANH, [0.0, far, -far, np.inf, -np.inf], dtype).tolist() == [0, 1, -1, 1, -1]
-    for kind in (EXP2, TANH, DECAY, POWER):
+    for kind in (EXP2, TANH, DECAY, POWER, MATERN, RATIONAL, ANGLE, TANIMOTO):
         assert np.isnan(values_of(kind, [np.nan], dtype)[0])
+    for kind in (MATERN, RATIONAL):
+        values = values_of(kind, [0.0, far, np.inf], dtype, 3)
+        assert values[0] == 1
+        assert np.all(values[1:] < 1e-27)
+    angles = values_of(ANGLE, [1.0, -1.0, 1.5, -1.5], dtype)
+    np.testing.assert_allclose(angles, [1, 0, 1, 0], rtol=0, atol=np.finfo(dtype).eps)
 
 
 def good(dtype=np.float64):
@@ -231,9 +279,11 @@ def good(dtype=np.float64):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"kind": 4}, ValueError, "kind must be"),
+        ({"kind": 8}, ValueError, "kind must be"),
         ({"kind": -1}, ValueError, "kind must be"),
         ({"degree": 0}, ValueError, "degree must be"),
+        ({"degree": 1.5}, ValueError, "degree must be"),
+        ({"kind": ANGLE, "degree": 3}, ValueError, "degree must be"),
         ({"start": -1}, ValueError, "start and stop"),
         ({"start": 5, "stop": 4}, ValueError, "start and stop"),
         ({"stop": 10}, ValueError, "start and stop"),
@@ -272,6 +322,7 @@ def test_wrong_arguments(change, error, message, sparse):
     ("change", "error", "message"),
     [
         ({"kind": DECAY}, ValueError, "for sparse rows"),
+        ({"kind": MATERN}, ValueError, "for sparse rows"),
         ({"indices": np.full(27, 3, np.int32)}, ValueError, r"A.indices must lie in \[0, 3\)"),
         ({"indices": np.full(27, -1, np.int32)}, ValueError, "A.indices must lie"),
         ({"indices": np.zeros(27)}, TypeError, "A.indices must be an int32 or int64"),

@@ -96,11 +96,15 @@ def test_linear_targets_have_the_bits_of_a_fit_alone(make, shape):
         np.testing.assert_array_equal(together.predict(X)[:, k], alone.predict(X))
 
 
-def test_ridge_regression_has_several_targets():
-    X, Y = problem()
-    together = KernelRidge(kernel="rbf", alpha=0.1).fit(X, Y)
+@pytest.mark.parametrize("n", [150, 700])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_ridge_regression_has_several_targets(n, fit_intercept):
+    X, Y = problem(n)
+    together = KernelRidge(kernel="rbf", alpha=0.1, fit_intercept=fit_intercept).fit(X, Y)
     for k in range(3):
-        alone = KernelRidge(kernel="rbf", alpha=0.1).fit(X, Y[:, k])
+        alone = KernelRidge(kernel="rbf", alpha=0.1, fit_intercept=fit_intercept).fit(X, Y[:, k])
+        np.testing.assert_array_equal(together.dual_coef_[:, k], alone.dual_coef_)
+        assert np.ravel(together.intercept_)[min(k, np.size(together.intercept_) - 1)] == alone.intercept_
         np.testing.assert_allclose(together.predict(X)[:, k], alone.predict(X), rtol=1e-10, atol=1e-12)
 
 

@@ -232,27 +232,29 @@ class Periodic(Stationary):
         self.sigma = sigma
 
     def matrix(self, A: Points, B: Points) -> Array:
-        circles = self._circles(A)
-        return super().matrix(circles, circles if B is A else self._circles(B))
+        on_circles = circles(A, self.period)
+        return super().matrix(on_circles, on_circles if B is A else circles(B, self.period))
 
     def _profile(self, S: Array) -> Array:
         np.negative(S, out=S)
         return np.exp(S, out=S)
 
-    def _circles(self, X: Points) -> Array:
-        """The points (cos t, sin t); full periods are taken off first, where x still has all its digits."""
-        x = (X.toarray() if sp.issparse(X) else X).astype(np.float64)
-        angle = 2.0 * np.pi * (np.remainder(x, self.period) / self.period)
-        return np.hstack((np.cos(angle), np.sin(angle)))
-
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
         check_number("period", self.period, above=0)
-        kernel = super()._resolve(self._circles(X), weights, feature_names)
+        kernel = super()._resolve(circles(X, self.period), weights, feature_names)
         kernel.shift_ = None  # circles lie around the origin
         return kernel
 
     def _sizes(self, X: Points) -> None:
         return None  # points on circles have no size that could overflow
+
+
+def circles(X: Points, period: float) -> Array:
+    """The points (cos t, sin t), t = 2 pi x / period; full periods are taken off first, where x still has all its
+    digits."""
+    x = (X.toarray() if sp.issparse(X) else X).astype(np.float64)
+    angle = 2.0 * np.pi * (np.remainder(x, period) / period)
+    return np.hstack((np.cos(angle), np.sin(angle)))
 
 
 class Laplacian(Kernel):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-EXP2, POWER, TANH, DECAY = range(4)
+EXP2, POWER, TANH, DECAY, MATERN, RATIONAL, ANGLE, TANIMOTO = range(8)
 WIDE = np.longdouble
 
 
@@ -12,6 +12,22 @@ def kernel_values(A, u, B, v, kind, degree=1):
     if kind == DECAY:
         s = u[:, None] + v[None, :] + np.abs(A[:, None, :] - B[None, :, :]).sum(axis=2)
         return np.minimum(1, np.exp2(-s))
+    if kind in (MATERN, RATIONAL):
+        t = ((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2)
+        if kind == RATIONAL:
+            return (1 + t) ** -WIDE(degree)
+        r = np.sqrt(t) * np.log(WIDE(2))
+        return np.exp(-r) * {1: 1, 3: 1 + r, 5: 1 + r + r**2 / 3}[degree]
+    if kind == ANGLE:
+        size = u[:, None] * v[None, :]
+        c = np.clip(np.divide(A @ B.T, size, out=np.zeros_like(size), where=size > 0), -1, 1)
+        t, pi = np.arccos(c), WIDE(4) * np.arctan(WIDE(1))
+        J = {0: pi - t, 1: np.sin(t) + (pi - t) * c, 2: 3 * np.sin(t) * c + (pi - t) * (1 + 2 * c**2)}[degree]
+        return size**degree * J / pi
+    if kind == TANIMOTO:
+        t = A @ B.T
+        either = u[:, None] + v[None, :] - t
+        return np.divide(t, either, out=np.ones_like(t), where=either > 0)
     s = u[:, None] + v[None, :] + A @ B.T
     if kind == EXP2:
         return np.minimum(1, np.exp2(s))

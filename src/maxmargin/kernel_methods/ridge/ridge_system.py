@@ -119,12 +119,16 @@ class RidgeSystem:
         return R if self.q is None else R - self.q[:, None] * (self.q @ R)
 
     def dual(self, Y: Array, alpha: float) -> tuple[Array, Array]:
-        """The coefficients c, one column for each of Y, and the intercepts b."""
-        c = self.s[:, None] * self._solve(self.s[:, None] * Y, alpha)
-        if self.q is None:
-            return c, np.zeros(Y.shape[1])
+        """The coefficients c, one column for each of Y, and the intercepts b; each with the bits that it has alone."""
+        c, b = np.empty(Y.shape), np.zeros(Y.shape[1])
         share = self.weights / self.weights.sum()
-        return c, share @ Y - self.mean @ c
+        for k in range(Y.shape[1]):
+            y = np.ascontiguousarray(Y[:, k])
+            own = self.s * self._solve((self.s * y)[:, None], alpha)[:, 0]
+            c[:, k] = own
+            if self.q is not None:
+                b[k] = share @ y - self.mean @ own
+        return c, b
 
     def blend(self, values: Array, alpha: float) -> Array:
         """b(x) of new points, one per row, from their kernel values with the training points."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.gram.local import without_zeros
+from maxmargin.kernels.gram.matrices import composed, kernel_matrix
 from maxmargin.kernels.gram.operator import Gram, KernelGram, StoredGram
 from maxmargin.kernels.gram.sides import Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import TiledGram, padded_slots, store_tiles
@@ -43,8 +44,11 @@ def make_gram(
     if form is not None:
         tiled = TiledGram(kernel, X, threads, check)
         return tiled if pairs else without_zeros(tiled)
-    gram = KernelGram(kernel, X, threads)
     if not fits:
-        return gram
-    every = np.arange(gram.n)
-    return StoredGram(gram.block(every, every), evaluations=gram.evaluations)
+        return KernelGram(kernel, X, threads)
+    if composed(kernel) and 2 * 8.0 * X.shape[0] ** 2 > budget:  # no room for the parts of a sum
+        every = np.arange(X.shape[0])
+        K = KernelGram(kernel, X, threads).block(every, every)
+    else:
+        K = kernel_matrix(kernel, X, threads)
+    return StoredGram(K, evaluations=K.size)

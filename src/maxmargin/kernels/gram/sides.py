@@ -1,6 +1,6 @@
 """Points as the rows and the columns of tiles, and a kernel as the tiles know it.
 
-Form      k = function(u + v + a'b), or of sums of |a - b|, of the points times a factor (``native/tiles``)
+Form      k = function(u + v + a'b), or of a'b, |a - b| or (a - b)^2, of the points times a factor (``native/tiles``)
 Side      points as rows, in float32 or float64, with u of each; rows too far away for tiles apart
 Panels    points packed as columns, with v of each
 """
@@ -16,8 +16,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
-from maxmargin.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from maxmargin.kernels import (
+    RBF,
+    ArcCosine,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    Tanimoto,
+)
 from maxmargin.kernels._arrays import row_sums
+from maxmargin.kernels.distance import circles
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL, FarRows
 from maxmargin.runtime.arrays import CsrArrays, csr_arrays
 from maxmargin.runtime.threads import Scratch
@@ -27,6 +40,9 @@ LOG2E = math.log2(math.e)
 CSR_MAX_COLUMNS = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
 CONSTANT_MIN_SHARE = 0.04  # of the columns: if fewer are constant, leaving them out saves less than it costs
 COMPARED_ROWS = 256  # at a time, in the search for constant columns: most are ruled out by the first
+SINGLE_MAX_DIGITS = 20  # decimal, of a power in float32, whose numbers have up to 38
+
+RATIONAL_MAX_ALPHA = 1e6  # and the inverse of the smallest: beyond, gamma / alpha leaves the range of float32
 
 
 @dataclass(frozen=True)
@@ -37,44 +53,95 @@ class Form:
 
     kind: int
     root: float
-    degree: int = 1
+    degree: float = 1  # the exponent, 2 nu of a Matern kernel, or the order of an arc-cosine kernel
     bias: float = 0.0  # u, where it is the same for all rows
     norms: bool = False  # u = v = -|a|^2 / 2
+    period: float = 0.0  # of periodic points, which become (cos, sin) first
 
     @property
     def decays(self) -> bool:
-        """Whether values fall to zero with the distance of two points."""
+        """Whether values fall to zero with the distance of two points, so that those of far points are zero."""
         return self.kind in (_native.EXP2, _native.DECAY)
+
+    @property
+    def of_distance(self) -> bool:
+        """Whether values depend on the distance of two points alone."""
+        return self.decays or self.kind in (_native.MATERN, _native.RATIONAL)
+
+    @property
+    def dense_only(self) -> bool:
+        """Whether tiles take dense rows only: they add up differences, or points become others."""
+        return self.period > 0 or self.kind in (_native.DECAY, _native.MATERN, _native.RATIONAL)
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether the compiled solver of many small problems has this form, too."""
+        return self.period == 0 and self.kind in (_native.EXP2, _native.POWER, _native.TANH, _native.DECAY)
 
     def single_suffices(self, typical: float, longest: float) -> bool:
         """Whether float32 has the range and the digits for rows of these squared lengths (scaled). A few rows that are
         far longer than the rest lose digits, which double precision restores where it matters; most must not."""
-        if self.kind == _native.POWER:
-            size = max(longest, abs(self.bias))
-            return size == 0 or abs(self.degree * math.log10(size)) < 20
+        if self.kind == _native.ANGLE and self.degree == 0:
+            return False  # the angle itself, whose digits cosines near one have lost
+        if self.kind in (_native.POWER, _native.ANGLE, _native.TANIMOTO):
+            size, degree = max(longest, abs(self.bias)), max(self.degree, 1)
+            return size == 0 or abs(degree * math.log10(size)) < SINGLE_MAX_DIGITS
         return typical < 2048 and longest < 1e6
+
+    def points(self, X: Array) -> Array:
+        """Dense points, as those whose distances and products count."""
+        return circles(X, self.period) if self.period > 0 else X
+
+    def terms(self, lengths: Array) -> Array | None:
+        """u = v of rows of these squared lengths; None where there is no such term."""
+        if self.norms:
+            return -0.5 * lengths
+        if self.kind == _native.ANGLE:
+            return np.sqrt(lengths)
+        return lengths if self.kind == _native.TANIMOTO else None
 
 
 def form_of(kernel: Kernel) -> Form | None:
     """The tile form of a resolved kernel, if it has one."""
-    if type(kernel) is RBF:
-        return Form(_native.EXP2, math.sqrt(2 * LOG2E * float(kernel.gamma)), norms=True)
-    if type(kernel) is Laplacian:
-        return Form(_native.DECAY, LOG2E * float(kernel.gamma))
-    if type(kernel) is Linear:
-        return Form(_native.POWER, 1.0)
-    if type(kernel) is Sigmoid:
-        return Form(_native.TANH, math.sqrt(2 * LOG2E * float(kernel.gamma)), bias=2 * LOG2E * float(kernel.coef0))
-    if type(kernel) is Polynomial and float(kernel.degree).is_integer() and 1 <= kernel.degree <= 64:
-        return Form(_native.POWER, math.sqrt(float(kernel.gamma)), degree=int(kernel.degree), bias=float(kernel.coef0))
-    return None
+    made = FORMS.get(type(kernel))
+    return None if made is None else made(kernel)
+
+
+def _polynomial(kernel: Any) -> Form | None:
+    if not (float(kernel.degree).is_integer() and 1 <= kernel.degree <= 64):
+        return None
+    return Form(_native.POWER, math.sqrt(float(kernel.gamma)), degree=int(kernel.degree), bias=float(kernel.coef0))
+
+
+def _gaussian(kernel: Any, period: float = 0.0) -> Form:
+    return Form(_native.EXP2, math.sqrt(2 * LOG2E * float(kernel.gamma)), norms=True, period=period)
+
+
+def _rational(kernel: Any) -> Form | None:
+    alpha = float(kernel.alpha)
+    if not 1 / RATIONAL_MAX_ALPHA <= alpha <= RATIONAL_MAX_ALPHA:
+        return None
+    return Form(_native.RATIONAL, math.sqrt(float(kernel.gamma) / alpha), degree=alpha)
+
+
+FORMS: dict[type, Callable[[Any], Form | None]] = {
+    RBF: _gaussian,
+    Periodic: lambda k: _gaussian(k, float(k.period)),
+    Laplacian: lambda k: Form(_native.DECAY, LOG2E * float(k.gamma)),
+    Matern: lambda k: Form(_native.MATERN, LOG2E * math.sqrt(4 * k.nu * float(k.gamma)), degree=2 * k.nu),
+    RationalQuadratic: _rational,
+    Linear: lambda k: Form(_native.POWER, 1.0),
+    Polynomial: _polynomial,
+    Sigmoid: lambda k: Form(_native.TANH, math.sqrt(2 * LOG2E * float(k.gamma)), bias=2 * LOG2E * float(k.coef0)),
+    ArcCosine: lambda k: Form(_native.ANGLE, 1.0, degree=int(k.order)),
+    Tanimoto: lambda k: Form(_native.TANIMOTO, 1.0),
+}
 
 
 def tileable(kernel: Kernel, X: Points) -> bool:
     """Whether tiles can compute this kernel on these points."""
-    if X.dtype == object or form_of(kernel) is None:
-        return False
-    return not sp.issparse(X) or (X.shape[1] <= CSR_MAX_COLUMNS and type(kernel) is not Laplacian)
+    form = form_of(kernel) if X.dtype != object else None
+    return form is not None and (not sp.issparse(X) or (X.shape[1] <= CSR_MAX_COLUMNS and not form.dense_only))
 
 
 @dataclass(frozen=True)
@@ -118,6 +185,7 @@ class Side:
         if sp.issparse(X) and at is not None:
             X, at = X[at], None
         n, d = X.shape[0] if at is None else len(at), X.shape[1] if columns is None else len(columns)
+        d = 2 * d if form.period > 0 else d
         shift = shift if shift is None or columns is None else shift[columns]
         u = np.full(n, form.bias, dtype)
         A = csr = None
@@ -137,20 +205,21 @@ class Side:
                     rows = slice(start, min(start + step, n))
                     part = X[rows] if at is None else X[at[rows]]
                     part = (part if columns is None else part[:, columns]).astype(np.float64, copy=False)
-                    part = (part if shift is None else part - shift) * form.root
+                    part = form.points(part if shift is None else part - shift) * form.root
                     A[rows] = part
                     if form.kind == _native.DECAY:
                         lengths[rows] = np.abs(part).sum(axis=1)
                     else:
                         rounded = A[rows].astype(np.float64, copy=False)
                         lengths[rows] = np.einsum("ij,ij->i", rounded, rounded)
-            if form.norms:
-                u[:] = -0.5 * lengths
+            terms = form.terms(lengths)
+            if terms is not None:
+                u[:] = terms
         far = None
         limit = LENGTH_LIMIT[np.dtype(dtype).type]
         if form.decays and not lengths.max(initial=0.0) <= limit:
             index = np.flatnonzero(~(lengths <= limit))
-            far = FarRows(index, X[index if at is None else at[index]])
+            far = FarRows(index, form.points(X[index if at is None else at[index]]))
             beyond = ~(lengths <= SHELL * limit)  # these do not enter the tiles: zero from all rows that do
             lengths[beyond] = SHELL * limit
             u[beyond] = OUT_OF_REACH if form.kind == _native.DECAY else -OUT_OF_REACH
@@ -185,7 +254,8 @@ class Side:
         """The same rows without columns in which they do not differ: their distances from each other do not change."""
         assert self.A is not None
         A = np.ascontiguousarray(self.A[:, columns])
-        u = (-0.5 * np.einsum("ij,ij->i", A, A, dtype=np.float64)).astype(A.dtype) if form.norms else self.u
+        terms = form.terms(np.einsum("ij,ij->i", A, A, dtype=np.float64))
+        u = self.u if terms is None else terms.astype(A.dtype)
         return replace(self, d=len(columns), A=A, u=u)
 
     def panels(self, at: Array, form: Form, scratch: Scratch | None = None) -> Panels:
@@ -195,7 +265,7 @@ class Side:
         count = -(-len(at) // width)
         P = _memory(scratch, "columns", (count, self.d, width), dtype)
         v: Array = np.empty(count * width, dtype)
-        own = self.u if form.norms or form.decays else None
+        own = None if form.kind in (_native.POWER, _native.TANH) and not form.norms else self.u
         if self.csr is not None:
             _native.pack_csr(self.csr, own, at, P, v)
         else:

@@ -155,7 +155,7 @@ class TiledGram(KernelGram):
         self.index: Array | None = None
         self.place: Array | None = None
         # Between training points alone, a distance has nothing of a column in which they are all the same.
-        self.columns = varying_columns(X) if form.decays else None
+        self.columns = varying_columns(X) if form.of_distance else None
         self.side = Side.of(X, form, self.shift, np.float32, columns=self.columns, check=check)
         self.single_is_exact = not form.single_suffices(self.side.typical, self.side.longest)
 
@@ -180,7 +180,8 @@ class TiledGram(KernelGram):
         side from then on."""
         if self.place is not None:
             side = self.side.part(self.place)
-            varying = varying_columns(side.A) if side.A is not None and side.far is None and self.form.decays else None
+            narrow = side.A is not None and side.far is None and self.form.of_distance and self.form.period == 0
+            varying = varying_columns(side.A) if narrow else None
             if varying is not None:
                 side = side.narrowed(varying, self.form)
                 self.columns = varying if self.columns is None else self.columns[varying]

@@ -125,7 +125,7 @@ class KernelRows:
         if self.form is not None:
             self.shift = getattr(kernel, "shift_", None)
             # A kernel that shifts its points, or adds up their differences, takes them dense.
-            self.dense = self.shift is not None or self.form.kind == _native.DECAY or not sp.issparse(self.Z)
+            self.dense = self.shift is not None or self.form.dense_only or not sp.issparse(self.Z)
             side = self._side(self.Z, np.float32, None)
             single = self.dtype is np.float32 and self.form.single_suffices(side.typical, side.longest)
             self.inner = np.float32 if single else np.float64

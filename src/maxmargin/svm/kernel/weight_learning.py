@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg.blas import daxpy, dsymv
+from scipy.linalg.blas import daxpy
 
+from maxmargin import _native
 from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.kernel_weights import Cuts
@@ -50,7 +51,7 @@ def learn_weights(
     problems: Sequence[WeightedProblem], matrices: Sequence[Array], norm: int, *, tol: float, control: Control
 ) -> LearntWeights:
     """Weights whose relative gap is at most ``tol``, or the best until the run is to stop."""
-    cuts, evaluation = Cuts(norm, len(matrices)), _Evaluation(problems, matrices, 0.1 * tol, control)
+    cuts, evaluation = Cuts(norm, len(matrices)), _Evaluation(problems, matrices, tol, control)
     d, n_iter, status = cuts.first(), 0, control.stop()
     limit = control.max_iter if control.max_iter >= 0 else np.inf
     with single_threaded_blas():
@@ -109,16 +110,19 @@ class _Evaluation:
             B[own.rows, p] = own.problem.coefficients(a)
             linear -= float(own.problem.linear @ a)
         self.linear = linear
-        self.S = np.array([_quadratic(matrix, B) for matrix in self.matrices])
-        F = self.K @ B
+        used = np.flatnonzero(B.any(axis=1))
+        self.S = np.array([_quadratic(matrix, B, used) for matrix in self.matrices])
+        F = self.K @ B if B.shape[1] != 1 else gram.product(used, B[used, 0])[:, None]
         self.primal = sum(
             best_certificate(own.problem, a, F[own.rows, p]).primal
             for p, (own, a) in enumerate(zip(self.problems, self.a, strict=True))
             if a is not None
         )
-        self.n_support = int(np.count_nonzero(B.any(axis=1)))
+        self.n_support = len(used)
 
 
-def _quadratic(K: Array, B: Array) -> float:
-    """The sum of beta'K beta over the columns of B; of a single one, half of the symmetric matrix is read."""
-    return float(np.vdot(B, dsymv(1.0, K.T, B[:, 0])[:, None] if B.shape[1] == 1 else K @ B))
+def _quadratic(K: Array, B: Array, used: Array) -> float:
+    """The sum of beta'K beta over the columns of B, whose rows but the ``used`` are zero."""
+    part = np.empty((len(used), len(used)))
+    _native.gather(K, used, used, part)
+    return float(np.vdot(B[used], part @ B[used]))

@@ -267,7 +267,7 @@ class KernelExpansion:
         """Points as rows of tiles; a kernel that shifts its points, or adds up their differences, takes them dense."""
         form, shift = form_of(self.kernel), getattr(self.kernel, "shift_", None)
         assert form is not None
-        dense = sp.issparse(X) and (shift is not None or form.kind == _native.DECAY)
+        dense = sp.issparse(X) and (shift is not None or form.dense_only)
         return Side.of(X.toarray() if dense else X, form, shift, dtype)
 
     def _panels(self, dtype: type) -> Panels:

@@ -223,11 +223,11 @@ class KernelValues:
         """Of points whose kernel has a tile form; None where it has not, or where points are so far from the
         centre that tiles lose the digits of their distances. ``posed`` are the problems that will ask for them."""
         form = form_of(kernel) if X.dtype != object else None
-        if form is None:
+        if form is None or not form.in_batches:
             return None
-        plain = (form.kind, form.degree, form.root, form.bias, form.norms)
+        plain = (form.kind, int(form.degree), form.root, form.bias, form.norms)
         shift = getattr(kernel, "shift_", None)
-        if sp.issparse(X) and (form.kind == _native.DECAY or shift is not None):
+        if sp.issparse(X) and (form.dense_only or shift is not None):
             return None
         lengths = scaled_lengths(X, form, shift)
         longest = float(lengths.max(initial=0.0))
