@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from maxmargin.kernels import RBF, Laplacian, Polynomial, Precomputed, Spectrum
 from maxmargin.large_scale.certificate import certify
 from maxmargin.large_scale.rows.local import LocalOracle
-from maxmargin.large_scale.rows.oracle import Halted, Sums
+from maxmargin.large_scale.rows.oracle import Sums
 from maxmargin.large_scale.rows.targets import Labels, Values
 from maxmargin.large_scale.rows.tiles import KernelRows, LinearRows, StoredRows, stored, tile_height
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import make_loss
-from maxmargin.runtime.threads import Scratch
+from maxmargin.runtime.threads import Halted, Scratch
 from reference import smoothed_loss as reference
 
 N, M, K = 211, 7, 3

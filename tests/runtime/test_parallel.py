@@ -11,10 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.linalg
 from threadpoolctl import ThreadpoolController
 
 from maxmargin.runtime import threads as _parallel
-from maxmargin.runtime.threads import effective_threads, run_tiles, single_threaded_blas
+from maxmargin.runtime.decompositions import cholesky, eigh, svd
+from maxmargin.runtime.threads import (
+    SHORT_MAX_PRODUCTS,
+    Halted,
+    abandonable,
+    effective_threads,
+    run_tiles,
+    single_threaded_blas,
+)
 
 
 def blas_libraries():
@@ -303,3 +312,63 @@ def test_a_fork_from_inside_a_tile_can_use_threads_in_turn():
     codes = []
     run_tiles(lambda tile: codes.append(in_child(use_everything)), 1, 2)
     assert codes == [0]
+
+
+LONG = 2 * SHORT_MAX_PRODUCTS  # multiplications of work that gets a thread of its own
+
+
+@pytest.mark.parametrize("products", [0.0, LONG])
+def test_abandonable_work_gives_its_result_or_its_error(products: float) -> None:
+    def failing() -> None:
+        raise np.linalg.LinAlgError("singular")
+
+    assert abandonable(lambda: 3, products) == 3
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        abandonable(failing, products)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):  # the caller's error state counts
+        abandonable(lambda: np.ones(1) / np.zeros(1), products)
+
+
+def test_a_request_to_stop_abandons_the_work() -> None:
+    released, finished = threading.Event(), threading.Event()
+
+    def work() -> None:
+        released.wait()
+        finished.set()
+
+    with pytest.raises(Halted):
+        abandonable(work, LONG, lambda: "stop")
+    assert not finished.is_set()  # nobody waited for it
+    released.set()
+    assert finished.wait(60)
+
+
+def test_ctrl_c_abandons_the_work() -> None:
+    released = threading.Event()
+
+    def work() -> None:
+        signal.raise_signal(signal.SIGINT)  # whose handler runs in the main thread
+        released.wait()
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            abandonable(work, LONG)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        released.set()
+
+
+@pytest.mark.parametrize("n", [5, 600])  # without and with a thread
+def test_decompositions(n: int) -> None:
+    A = np.random.default_rng(0).standard_normal((n, n))
+    K = A @ A.T + np.eye(n)
+    values, vectors = eigh(K)
+    np.testing.assert_allclose(values, scipy.linalg.eigvalsh(K), rtol=1e-9)
+    np.testing.assert_allclose(vectors * values @ vectors.T, K, atol=1e-9 * n)
+    L = cholesky(K)
+    np.testing.assert_allclose(L, scipy.linalg.cholesky(K, lower=True), atol=1e-9)
+    U, s, Vt = svd(A[:, : n // 2])
+    np.testing.assert_allclose(U * s @ Vt, A[:, : n // 2], atol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError):
+        cholesky(-K)

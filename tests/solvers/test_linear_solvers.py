@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from maxmargin.problems import design as design_module
-from maxmargin.problems.design import Design, Halted, linear_rows
+from maxmargin.problems.design import Design, linear_rows
 from maxmargin.problems.losses import make_loss
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.problems.primal_certificate import certify
 from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.threads import Halted
 from maxmargin.solvers import (
     SOLVERS,
     Barrier,

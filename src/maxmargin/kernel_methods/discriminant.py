@@ -34,6 +34,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from maxmargin.kernel_methods.base import KERNEL_ENTRIES, KernelMethod
+from maxmargin.runtime.decompositions import cholesky
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
@@ -232,13 +233,15 @@ def _directions(K: Array, codes: Array, d: Array, shares: Array, alpha: float) -
     K_w.flat[:: n + 1] += lam
     KH = K @ H
     try:
-        factor = scipy.linalg.cho_factor(K_w, overwrite_a=True, check_finite=False)
-    except scipy.linalg.LinAlgError as error:
+        factor = cholesky(K_w)
+    except np.linalg.LinAlgError as error:
         raise ValueError(
             f"The scatter within classes, regularised by alpha={alpha:g}, is not positive definite: raise alpha, or "
             "use a kernel that is positive semidefinite; maxmargin.validate_gram checks it."
         ) from error
-    inner = scipy.linalg.cho_solve(factor, root * (KH - (E.T @ KH)[codes]), overwrite_b=True, check_finite=False)
+    inner = scipy.linalg.cho_solve(
+        (factor, True), root * (KH - (E.T @ KH)[codes]), overwrite_b=True, check_finite=False
+    )
     inner *= root
     B = (H - inner + E @ (Y.T @ inner)) / lam
 

@@ -14,11 +14,11 @@ diagonal of the Hessian of all rows, I + sum_i D_i x_ij^2.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
 from maxmargin.large_scale.rows.oracle import RowOracle
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
-from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import abandonable, run_tiles
 from maxmargin.runtime.validation import Array
 
 SAMPLE_ROWS_PER_COLUMN = 4
@@ -38,7 +38,7 @@ class Preconditioner:
     def __init__(self, oracle: RowOracle, T: Array | None, intercept: bool) -> None:
         self.intercept = intercept
         self.K, self.y, self.c = oracle.sample(SAMPLE_ROWS_PER_COLUMN * oracle.columns + 100)
-        self.threads = getattr(oracle, "threads", 1)
+        self.threads, self.stop = getattr(oracle, "threads", 1), getattr(oracle, "poll", None)
         r = oracle.columns if T is None else T.shape[1]
         self.V: Array = np.empty((len(self.K), r + intercept), self.K.dtype)
         self.V[:, r:] = 1.0
@@ -57,8 +57,8 @@ class Preconditioner:
                 depth = strip.stop if triangular else len(right)
                 V[:, strip] = K[:, :depth] @ right[:depth, strip]
 
-        with single_threaded_blas():
-            run_tiles(work, len(tiles), self.threads)
+        products = 0.0 if T is None else float(len(self.K)) * T.size
+        abandonable(lambda: run_tiles(work, len(tiles), self.threads), products, self.stop)
         self.factors: dict[int, Array] = {}
 
     def _parts(self, count: int) -> list[slice]:
@@ -91,9 +91,11 @@ class Preconditioner:
             scaled = self.V[at] * np.sqrt(d[at])[:, None].astype(self.V.dtype)
             np.matmul(scaled.T, scaled, out=squares[t])  # one array twice: BLAS's symmetric product
 
-        with single_threaded_blas():
+        def factor() -> Array:
             run_tiles(work, len(parts), self.threads)
             return cholesky_of(squares.sum(axis=0, dtype=np.float64), damping)
+
+        return abandonable(factor, float(len(rows)) * self.V.shape[1] ** 2, self.stop)
 
     def solve(self, k: int, r: Array) -> Array:
         """The system of output k."""
@@ -132,7 +134,7 @@ def cholesky_of(H: Array, damping: float | None) -> Array:
     for jitter in (1e-15, 1e-12, 1e-9, 1e-6):
         H[np.diag_indices_from(H)] = diagonal + jitter * size
         try:
-            return cho_factor(H, lower=True, check_finite=False)[0]
-        except LinAlgError:
+            return np.linalg.cholesky(H)  # which, unlike SciPy's, lets other threads run
+        except np.linalg.LinAlgError:
             continue
     return np.diag(np.sqrt(diagonal + size))

@@ -32,12 +32,13 @@ from scipy.linalg import cho_solve
 from maxmargin.large_scale.certificate import certify
 from maxmargin.large_scale.line_search import best_steps
 from maxmargin.large_scale.preconditioner import Diagonal, Preconditioner, cholesky_of
-from maxmargin.large_scale.rows.oracle import Halted, RowOracle, Sums
+from maxmargin.large_scale.rows.oracle import RowOracle, Sums
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import Loss
 from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
+from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array
 
 EXACT_MAX_COLUMNS = 160  # columns up to which the Hessian is formed

@@ -7,6 +7,7 @@ they are few, else in single precision, with the eigenvalues of K_mm cut where s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import Loss
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
+from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array, Points, available_memory
 from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
@@ -71,7 +73,13 @@ def budget_of(cache_size: Any) -> float:
 
 
 def factor_of(
-    K_mm: Array, kernel: Kernel, n: int, loss: Loss, loss_weight: float, budget: float
+    K_mm: Array,
+    kernel: Kernel,
+    n: int,
+    loss: Loss,
+    loss_weight: float,
+    budget: float,
+    stop: Callable[[], Any] | None = None,
 ) -> tuple[Factor, type]:
     """The factor of a kernel matrix of landmarks for n rows, and the precision of kernel values.
 
@@ -80,13 +88,14 @@ def factor_of(
     precision if the budget (bytes) allows it."""
     values = float(n) * len(K_mm)
     if values <= DOUBLE_MAX_VALUES:
-        return Factor.of(K_mm, kernel), np.float64
+        return Factor.of(K_mm, kernel, stop), np.float64
     steep = (
         SmoothedLoss(loss).quadratic
         and 2.0 * loss_weight * n / len(K_mm) * largest_eigenvalue(K_mm) > SINGLE_MAX_CONDITION
     )
     double = steep and 8.0 * values <= budget
-    return Factor.above(K_mm, DOUBLE_CUT if double else SINGLE_CUT, kernel), np.float64 if double else np.float32
+    cut, dtype = (DOUBLE_CUT, np.float64) if double else (SINGLE_CUT, np.float32)
+    return Factor.above(K_mm, cut, kernel, stop), dtype
 
 
 @dataclass(frozen=True)
@@ -129,7 +138,11 @@ def train(
         weights[rows.at] = rows.weights
         chosen = choose_landmarks(kernel, X, n_components, landmarks, weights, rng, threads, control.stop)
     loss_weight = float(targets.tile(slice(0, ERROR_ROWS))[1].mean())
-    factor, dtype = factor_of(chosen.matrix(kernel, X), kernel, n, problem.loss, loss_weight, budget)
+    K_mm = chosen.matrix(kernel, X)
+    try:
+        factor, dtype = factor_of(K_mm, kernel, n, problem.loss, loss_weight, budget, control.stop)
+    except Halted:
+        factor, dtype = Factor.of_first(K_mm), np.float64
     computed = KernelRows(kernel, rows.X, chosen.points, dtype=dtype)
     size = float(n) * len(chosen) * np.dtype(dtype).itemsize
     held = size <= budget

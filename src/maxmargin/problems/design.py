@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
-from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Halted, Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 DENSE_TILE_ENTRIES = 2**17  # one megabyte of float64 stays in a core's cache
@@ -34,10 +34,6 @@ SPARSE_TILE_ENTRIES = 2**16  # each costs more than a dense one, and small data 
 SUM_PARTS = 8  # of a sum over rows, whatever the number of threads: a part per core of most computers
 WIDE_MOMENTS_COLUMNS = 512  # from which a sum of second moments has two parts: each is a matrix of 2 MB and more
 SCATTERED_COST = 12.0  # of an entry of a sparse second moment, in units of a dense one (measured)
-
-
-class Halted(Exception):
-    """A product was given up because the run is to stop."""
 
 
 def linear_rows(X: Points, shift: Array | None = None) -> Any:

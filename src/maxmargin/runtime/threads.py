@@ -15,10 +15,20 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
+
+SHORT_MAX_PRODUCTS = 1e8  # multiplications that take some hundredths of a second: not worth a thread to abandon
+POLL_SECONDS = 0.05  # between two questions whether to stop: a quarter of the promised 0.2 s
+
+Result = TypeVar("Result")
+
+
+class Halted(Exception):
+    """A computation was given up because the run is to stop."""
+
 
 _lock = threading.Lock()
 _local = threading.local()
@@ -142,6 +152,36 @@ def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None
         raise
     if errors:
         raise errors[0]
+
+
+def abandonable(work: Callable[[], Result], products: float, stop: Callable[[], Any] | None = None) -> Result:
+    """``work()`` with single-threaded BLAS, on another thread if it takes many multiplications (``products``).
+
+    For calls that nothing can stop. When Ctrl-C, or anything but None from ``stop``, which raises :class:`Halted`, ends
+    the wait for it, the thread finishes unheard: ``work`` must not write what anybody else reads."""
+    if products <= SHORT_MAX_PRODUCTS:
+        with single_threaded_blas():
+            return work()
+    found: list[Result] = []
+    errors: list[BaseException] = []
+    done, context = threading.Event(), copy_context()  # which holds NumPy's error state
+
+    def run() -> None:
+        try:
+            with single_threaded_blas():
+                found.append(context.run(work))
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=run, name="maxmargin decomposition", daemon=True).start()
+    while not done.wait(POLL_SECONDS):
+        if stop is not None and stop() is not None:
+            raise Halted
+    if errors:
+        raise errors[0]
+    return found[0]
 
 
 def blas_libraries() -> list[str]:

@@ -25,10 +25,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from maxmargin.problems.design import Design, Halted
+from maxmargin.problems.design import Design
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.threads import Halted, single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.base import SQUARED_LOSSES, LinearSolver
 from maxmargin.solvers.descent import first_epochs

@@ -19,6 +19,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import check_random_state
 
 from maxmargin.kernels.gram.operator import Gram
+from maxmargin.runtime.decompositions import eigh
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.svm.kernel_input import KERNEL_MATRIX_BYTES
 
@@ -54,7 +55,7 @@ def dense(gram: Gram, count: int, means: Array) -> tuple[Array, Array]:
     K -= means[None, :] - means.mean()
     # K.T is K, in the order of memory that LAPACK can overwrite
     if count > n // 4:  # divide and conquer finds all eigenvectors in less time than the other driver finds some
-        values, vectors = scipy.linalg.eigh(K.T, driver="evd", overwrite_a=True, check_finite=False)
+        values, vectors = eigh(K)
         return values[n - count :], vectors[:, n - count :]
     return scipy.linalg.eigh(K.T, subset_by_index=(n - count, n - 1), overwrite_a=True, check_finite=False)
 

@@ -31,6 +31,7 @@ from maxmargin.kernel_methods.pca import eigen
 from maxmargin.kernel_methods.pca.preimages import dense_rows, fixed_points
 from maxmargin.kernels import RBF
 from maxmargin.kernels.gram.operator import Gram
+from maxmargin.runtime.decompositions import cholesky
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
@@ -207,12 +208,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
         K = np.ascontiguousarray(gram_of(self._inverse_kernel, Z).block(np.arange(n), np.arange(n)))
         K.flat[:: n + 1] += self.alpha
         try:
-            factor = scipy.linalg.cho_factor(K, overwrite_a=True, check_finite=False)
-        except scipy.linalg.LinAlgError as error:
+            factor = cholesky(K)
+        except np.linalg.LinAlgError as error:
             raise ValueError(
                 f"The regression that learns inverse_transform is singular with alpha={shown(self.alpha)}: raise alpha."
             ) from error
-        self.dual_coef_ = scipy.linalg.cho_solve(factor, dense_rows(X), check_finite=False)
+        self.dual_coef_ = scipy.linalg.cho_solve((factor, True), dense_rows(X), check_finite=False)
 
     @all_or_nothing
     def fit_transform(self, X: Any, y: Any = None) -> Array:

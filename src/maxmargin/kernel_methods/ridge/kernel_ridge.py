@@ -26,7 +26,7 @@ from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
-from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.threads import abandonable, single_threaded_blas
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -116,7 +116,9 @@ class RidgeMethod(MultiOutputMixin, RegressorMixin, SklearnKernelMethod):
         """The linear kernel without K."""
         used = np.flatnonzero(self._weights)
         coefficients = np.zeros(Y.shape)
-        coefficients[used], intercept, slopes = _by_alpha(self._linear, Y[used], self._alphas)
+        products = float(self.X_fit_.shape[0]) * self.X_fit_.shape[1] ** 2
+        found = abandonable(lambda: _by_alpha(self._linear, Y[used], self._alphas), products)
+        coefficients[used], intercept, slopes = found
         self._publish(coefficients, intercept, KernelExpansion(self.kernel_, np.eye(len(slopes)), slopes, intercept))
 
     def _linear(self, Y: Array, alpha: float) -> tuple[Array, Array, Array]:

@@ -22,7 +22,6 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 from sklearn.metrics import check_scoring
@@ -32,6 +31,7 @@ from maxmargin.kernel_methods.ridge.kernel_ridge import RidgeMethod
 from maxmargin.kernel_methods.ridge.ridge_system import RidgeSystem
 from maxmargin.kernels import Precomputed
 from maxmargin.runtime.canonical_rows import canonical_rows
+from maxmargin.runtime.decompositions import svd
 from maxmargin.runtime.estimator import Estimator, parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.threads import single_threaded_blas
@@ -173,7 +173,7 @@ class KernelRidgeCV(RidgeMethod):
         with single_threaded_blas():
             Z, target = (s[:, None] * part for part in (X, Y))
             Z, target = (part - q[:, None] * (q @ part) for part in (Z, target))
-            V, values, _ = scipy.linalg.svd(Z, full_matrices=False, check_finite=False)
+            V, values, _ = svd(Z)
         shrunk = -(values[:, None] ** 2) / (values[:, None] ** 2 + alphas)  # g - 1
         return leave_one_out_errors(V, shrunk, Y, s, rest=target, left=1.0 - q[:, None] ** 2)
 

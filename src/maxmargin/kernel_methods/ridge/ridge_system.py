@@ -28,6 +28,7 @@ import scipy.linalg
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf
 
+from maxmargin.runtime.decompositions import eigh
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory, warn
 
@@ -183,10 +184,9 @@ class RidgeSystem:
                 "use fewer rows, or KernelRidge with a positive alpha and a positive semidefinite kernel.",
             )
             self._restore()
-            A, self.A = np.asfortranarray(self.A), np.empty((0, 0))
+            A, self.A = self.A, np.empty((0, 0))
+            values, vectors = eigh(A)
             with single_threaded_blas():
-                # Divide and conquer: with eigenvectors the fastest driver by far.
-                values, vectors = scipy.linalg.eigh(A, driver="evd", overwrite_a=True, check_finite=False)
                 if self.q is not None:
                     vectors -= self.q[:, None] * (self.q @ vectors)
             values[(values < 0) & (values >= -_noise(values))] = 0.0

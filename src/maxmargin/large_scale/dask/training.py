@@ -38,9 +38,8 @@ from maxmargin.large_scale.dask.partitions import (
 )
 from maxmargin.large_scale.dask.shard import Setup, added
 from maxmargin.large_scale.dask.shards import Shards, Traffic
-from maxmargin.large_scale.rows.oracle import Halted
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.threads import Halted, single_threaded_blas
 from maxmargin.runtime.validation import Array, check_training_points, warn
 
 FAR_DEVIATIONS = 10.0  # of a column's mean from zero, beyond which products with it lose digits

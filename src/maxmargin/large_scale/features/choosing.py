@@ -37,7 +37,8 @@ from maxmargin.kernels._arrays import centre_of, squared_distances
 from maxmargin.kernels.gram.operator import Gram, KernelGram, computing_form, precomputed_gram
 from maxmargin.large_scale.features.landmarks import METHODS, Landmarks, given_landmarks, landmarks_at
 from maxmargin.runtime.canonical_rows import canonical_rows
-from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.decompositions import eigh
+from maxmargin.runtime.threads import Halted, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_choice, check_memory, check_number
 
 SAMPLE_ROWS, SAMPLE_ROWS_PER_LANDMARK = 20_000, 4  # the larger is what methods other than uniform choose from
@@ -46,6 +47,7 @@ SCORES_PER_LANDMARK = 0.5  # the scores that landmarks are drawn by sum to this 
 PROPOSED_PIVOTS = 128  # at a time
 MU_ROWS = 4_096  # whose scores are summed in the search for mu
 MAX_NEGATIVE_RESIDUAL = 1e-6  # relative to the largest k(x, x), that may be rounding
+LEVERAGE_MAX_PRODUCTS = 1_000_000_000  # multiplications between two calls of ``stop``: some hundredths of a second
 LLOYD_STEPS = 10
 SEED_BATCHES = 16
 DISTANCE_ROWS = 2048  # whose distances to all centres are held at a time
@@ -252,9 +254,18 @@ def _by_leverage(gram: Gram, weights: Array, m: int, rng: np.random.Generator, s
         rows = order[:size]
         D = np.sqrt(weights[chosen] / chance)
         B = D[:, None] * (gram.block(chosen, chosen) / scale) * D
-        values, Q = scipy.linalg.eigh((B + B.T) * 0.5, check_finite=False)
-        G = (Q.T * D) @ (gram.block(rows, chosen).T / scale)
-        score = _scores(diagonal[rows], weights[rows], np.maximum(values, 0.0), G * G, m)
+        try:
+            values, Q = eigh((B + B.T) * 0.5, stop)
+        except Halted:
+            break
+        left, squares = np.ascontiguousarray(Q.T * D), np.empty((m, size))
+        step = max(1, LEVERAGE_MAX_PRODUCTS // (m * m))
+        for start in range(0, size, step):
+            if stop() is not None:
+                return chosen
+            G = left @ (gram.block(rows[start : start + step], chosen).T / scale)
+            np.multiply(G, G, out=squares[:, start : start + step])
+        score = _scores(diagonal[rows], weights[rows], np.maximum(values, 0.0), squares, m)
         picked = rng.choice(size, m, replace=False, p=score / score.sum())
         chosen, chance = rows[picked], np.minimum(1.0, m * score[picked] / score.sum())
         if size == gram.n:

@@ -21,12 +21,14 @@ error, and one of its size above zero may be no more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from maxmargin.runtime.decompositions import cholesky, eigh
 from maxmargin.runtime.threads import single_threaded_blas
 from maxmargin.runtime.validation import Array
 
@@ -52,16 +54,16 @@ class Factor:
         return int(self.T.shape[1])
 
     @classmethod
-    def of(cls, K_mm: Array, kernel: Any = None) -> Factor:
+    def of(cls, K_mm: Array, kernel: Any = None, stop: Callable[[], Any] | None = None) -> Factor:
         """The factor of a kernel matrix.
 
         K_mm: (m, m); kernel matrix of the landmarks, symmetric up to rounding
         kernel: what to call the kernel in an error
+        stop: asked now and then: anything but None ends it with :class:`~maxmargin.runtime.threads.Halted`
         ValueError: If K_mm is not finite, or not positive semidefinite beyond rounding.
         """
         name, K = _name(kernel), _checked(K_mm, kernel)
-        with single_threaded_blas():
-            values, U = scipy.linalg.eigh(K, check_finite=False)
+        values, U = eigh(K, stop)
         values, U = values[::-1], U[:, ::-1]
         lowest, largest = float(values[-1]), float(np.abs(values).max())
         if lowest < -MAX_NEGATIVE_SHARE * largest:
@@ -78,17 +80,24 @@ class Factor:
         return cls(np.ascontiguousarray(T), np.ascontiguousarray(values), cut)
 
     @classmethod
-    def above(cls, K_mm: Array, share: float, kernel: Any = None) -> Factor:
+    def of_first(cls, K_mm: Array) -> Factor:
+        """The factor of the first landmark alone, for a fit that is stopped before it has one of all."""
+        T = np.zeros((len(K_mm), 1))
+        T[0] = 1.0 / np.sqrt(K_mm[0, 0]) if K_mm[0, 0] > 0 else 0.0
+        return cls(T, np.array([float(K_mm[0, 0])]), 0.0)
+
+    @classmethod
+    def above(cls, K_mm: Array, share: float, kernel: Any = None, stop: Callable[[], Any] | None = None) -> Factor:
         """The factor for eigenvalues above a share of the largest, by Cholesky where nearly all are.
 
         K_mm: (m, m)
-        kernel: as in :meth:`of`
+        kernel, stop: as in :meth:`of`
         """
         K = _checked(K_mm, kernel)
-        found = _by_cholesky(K, share) if len(K) >= CHOLESKY_MIN_LANDMARKS else None
+        found = _by_cholesky(K, share, stop) if len(K) >= CHOLESKY_MIN_LANDMARKS else None
         if found is not None:
             return found
-        factor = cls.of(K, kernel)
+        factor = cls.of(K, kernel, stop)
         kept = factor.eigenvalues[: factor.rank] > share * factor.eigenvalues[0]
         return cls(np.ascontiguousarray(factor.T[:, kept]), factor.eigenvalues, factor.cut)
 
@@ -118,7 +127,7 @@ def largest_eigenvalue(K: Array) -> float:
     return found
 
 
-def _by_cholesky(K: Array, share: float) -> Factor | None:
+def _by_cholesky(K: Array, share: float, stop: Callable[[], Any] | None) -> Factor | None:
     """The factor by Cholesky, if directions below the cut are few."""
     with single_threaded_blas():
         largest = largest_eigenvalue(K)
@@ -126,8 +135,8 @@ def _by_cholesky(K: Array, share: float) -> Factor | None:
         shifted = K.copy()
         shifted[np.diag_indices_from(K)] += cut
         try:
-            L = scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-        except scipy.linalg.LinAlgError:
+            L = cholesky(shifted, stop)
+        except np.linalg.LinAlgError:
             return None
         if np.count_nonzero(L.diagonal() ** 2 < DOUBTFUL_PIVOT * cut) > DOUBTFUL_MAX_SHARE * len(K):
             return None

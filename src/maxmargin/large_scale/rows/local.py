@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.large_scale.rows.oracle import Halted, Sums
+from maxmargin.large_scale.rows.oracle import Sums
 from maxmargin.large_scale.rows.targets import Targets
 from maxmargin.large_scale.rows.tiles import RowTiles, row_ordered
 from maxmargin.large_scale.smoothed_loss import LOSS_SUMS, SmoothedLoss
 from maxmargin.problems.losses import Hinge
-from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Halted, Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 SUM_CHUNKS, LARGE_SUM_CHUNKS = 16, 4  # parts in which sums over rows are formed

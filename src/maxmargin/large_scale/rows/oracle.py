@@ -29,10 +29,6 @@ from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.runtime.validation import Array
 
 
-class Halted(Exception):
-    """A pass was given up because the run is to stop."""
-
-
 @dataclass(frozen=True)
 class Sums:
     """Sums over the rows at F; the first of two sides are the rows with g > 0, the second those with g < 0."""

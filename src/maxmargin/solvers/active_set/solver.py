@@ -28,9 +28,9 @@ import numpy as np
 from maxmargin._native import SLOT_UNIT
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems import optimality
-from maxmargin.problems.design import Halted
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set.pair_steps import BoxVariables, Slots, pair_steps
 from maxmargin.solvers.active_set.parts import falls_apart, solve_parts

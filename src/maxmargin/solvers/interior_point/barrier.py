@@ -17,11 +17,10 @@ from scipy.linalg import qr
 
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems.bounded import BoundedProblem
-from maxmargin.problems.design import Halted
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.threads import Halted, single_threaded_blas
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.base import EVERY_LOSS, KernelSolver, LinearSolver
 from maxmargin.solvers.interior_point.bound_rows import BoundedSystem, WideBoundedSystem

@@ -20,10 +20,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
-from maxmargin.problems.design import Design, Halted, csr_rows, linear_rows, same_index_type
+from maxmargin.problems.design import Design, csr_rows, linear_rows, same_index_type
 from maxmargin.problems.l1 import L1Problem
 from maxmargin.runtime.control import Control
-from maxmargin.runtime.threads import run_tiles
+from maxmargin.runtime.threads import Halted, run_tiles
 from maxmargin.runtime.validation import Array, Points
 
 CALL_MAX_ENTRIES = 500_000  # of X that a thread reads at a time

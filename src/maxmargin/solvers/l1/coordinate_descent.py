@@ -43,10 +43,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from maxmargin import _native
-from maxmargin.problems.design import Design, Halted
+from maxmargin.problems.design import Design
 from maxmargin.problems.l1 import L1Problem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control, Status
+from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.base import LinearSolver
 from maxmargin.solvers.l1.columns import Columns, columns_of

@@ -14,11 +14,10 @@ from maxmargin.kernels import Kernel, Linear, Precomputed
 from maxmargin.kernels.definition import DefinedValues
 from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
-from maxmargin.problems.design import Halted
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.canonical_rows import MIXING_FACTOR, CanonicalRows, canonical_rows
 from maxmargin.runtime.control import Control
-from maxmargin.runtime.threads import effective_threads
+from maxmargin.runtime.threads import Halted, effective_threads
 from maxmargin.runtime.validation import Array, Points, check_memory
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, Subproblem
 
@@ -212,13 +211,15 @@ class FitContext:
         return DefinedValues(self.kernel, self.X, places, self.threads)
 
 
-def _taken(X: Points, at: Array) -> Points:
-    """X[at]; dense points in parts, between which Python answers Ctrl-C."""
+def _taken(X: Points, at: Array, stop: Callable[[], Any]) -> Points | None:
+    """X[at]; many dense points in parts, between which Python answers Ctrl-C, or None if the run is to stop."""
     if sp.issparse(X) or X.ndim != 2 or X.dtype == object or X.size <= COPY_MAX_ENTRIES:
         return X[at]
     out = np.empty((len(at), X.shape[1]), X.dtype)
     step = max(1, COPY_MAX_ENTRIES // X.shape[1])
     for start in range(0, len(at), step):
+        if stop() is not None:
+            return None
         out[start : start + step] = X[at[start : start + step]]
     return out
 
@@ -245,7 +246,14 @@ def prepare(
     rows = canonical_rows(X, given.target, given.weight, merge=not precomputed)
     at, points, centre = rows.representative, X, None
     if not precomputed:
-        points = computing_form(_taken(X, at))
+        taken = _taken(X, at, control.stop)
+        if taken is None and not given.weight.all():  # without a copy, rows of weight zero would stay
+            taken = X[at]
+        if taken is None:  # nothing will be solved: the rows are only counted
+            rows = canonical_rows(X, given.target, given.weight, merge=False)
+            at, points = rows.representative, X
+        else:
+            points = computing_form(taken)
         names = vars(estimator).get("feature_names_in_")
         kernel = kernel.resolve(points, sample_weight=rows.weight, feature_names=names)
         if STORED_MATRIX_CHECK_BYTES < 8.0 * len(at) ** 2 <= budget:
