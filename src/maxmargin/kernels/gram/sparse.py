@@ -22,7 +22,7 @@ from maxmargin.kernels.gram.tiled import CHUNK_ROWS, STRIP_COLUMNS, TiledGram, s
 from maxmargin.runtime.threads import Scratch, run_tiles
 from maxmargin.runtime.validation import Array
 
-SPARSE_MIN_ROWS = 8192  # below this, working sets hold most of K anyway
+SPARSE_MIN_ROWS = 4096  # below this, working sets hold most of K anyway
 SAMPLED_ROWS, FIRST_SAMPLED_COLUMNS = 128, 1024
 DOMINANT_MIN_SHARE = 0.5  # of the rows of K
 NEGLECTED_SUM = 2e-3  # of the values of a row below the threshold, on average: one correction suffices
