@@ -44,6 +44,7 @@ using nb::literals::operator""_a;
   DO(stored_rows)     \
   DO(stream)          \
   DO(subsequences)    \
+  DO(symmetric_entries) \
   DO(temperature)     \
   DO(tiles)           \
   DO(word_products)   \

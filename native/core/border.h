@@ -36,6 +36,7 @@ template <> inline constexpr const char* TYPE_NAME<double> = "float64";
 template <> inline constexpr const char* TYPE_NAME<int8_t> = "int8";
 template <> inline constexpr const char* TYPE_NAME<uint8_t> = "uint8";
 template <> inline constexpr const char* TYPE_NAME<bool> = "bool";
+template <> inline constexpr const char* TYPE_NAME<uint16_t> = "uint16";
 template <> inline constexpr const char* TYPE_NAME<int32_t> = "int32";
 template <> inline constexpr const char* TYPE_NAME<int64_t> = "int64";
 template <> inline constexpr const char* TYPE_NAME<uint64_t> = "uint64";

@@ -611,6 +611,33 @@ def read_subsequences(
     max_operations: int,
 ) -> bool: ...
 
+# symmetric_entries: block and data float32, indices uint16, place int32, x and sums float64
+def select_entries(
+    block: NDArray[Any],
+    diagonal: int,
+    threshold: float,
+    counts: NDArray[Any],
+    indices: NDArray[Any],
+    data: NDArray[Any],
+) -> int: ...
+def symmetric_product(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    data: NDArray[Any],
+    first: int,
+    x: NDArray[Any],
+    out: NDArray[Any],
+) -> None: ...
+def symmetric_fill(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    data: NDArray[Any],
+    first: int,
+    rows: NDArray[Any],
+    place: NDArray[Any],
+    out: NDArray[Any],
+) -> None: ...
+
 # temperature (float64)
 def temperature_derivatives(
     scores: NDArray[Any], own: NDArray[Any], weight: NDArray[Any], slope: float

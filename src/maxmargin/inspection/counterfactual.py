@@ -190,7 +190,8 @@ def _wanted(estimator: Any, functions: FittedFunctions, target: Any, before: Any
             target = classes[1 - classes.index(_plain(before))]
         if target not in classes:
             raise ValueError(
-                f"target={_plain(target)!r} is not a class of the model; give one of {', '.join(map(repr, classes[:10]))}."
+                f"target={_plain(target)!r} is not a class of the model; give one of "
+                f"{', '.join(map(repr, classes[:10]))}."
             )
         return repr(_plain(target)), winning(estimator, functions, classes.index(target))
     if is_outlier_detector(estimator):

@@ -25,6 +25,7 @@ from maxmargin.runtime.validation import Array
 
 ALL_ROWS_MAX_VALUES = 500_000  # kernel values up to which all rows are computed again: some milliseconds
 SAMPLED_ROWS = 64  # rows of a larger problem whose values are checked
+STOPPED_ERROR = 0.01  # an error of f, of the violation, that leaves what a stopped run reports of itself
 
 
 @dataclass(frozen=True)
@@ -149,9 +150,12 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
     return out
 
 
-def audited(problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True) -> Array:
+def audited(
+    problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True, stopped: bool = False
+) -> Array:
     """K @ coefficients in float64 wherever it matters, given a solver's own values ``f``. Where the solver did not
-    finish the violation is large, and a sample that shows the values' error to be small beside it is enough."""
+    finish the violation is large, and a sample that shows the values' error to be small beside it is enough; if it was
+    ``stopped`` from outside, beside the violation and 1, the margin."""
     coef = problem.coefficients(a)
     used = np.flatnonzero(coef)
     n = problem.n_rows
@@ -167,7 +171,7 @@ def audited(problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: b
     f, done, reach = f.copy(), np.zeros(n, bool), 0.05 * spread
     if not finished:
         exact = gram.product(used, coef[used], sample)
-        if float(np.max(np.abs(exact - f[sample]))) <= 0.01 * spread:
+        if float(np.max(np.abs(exact - f[sample]))) <= STOPPED_ERROR * (spread + stopped):
             f[sample] = exact
             return f
     while True:

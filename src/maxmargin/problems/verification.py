@@ -20,7 +20,7 @@ import numpy as np
 
 from maxmargin.kernels.definition import DefinedValues
 from maxmargin.problems.dual import DualProblem, JointProblem
-from maxmargin.problems.optimality import Certificate, joint_gradient, joint_violations, sides
+from maxmargin.problems.optimality import STOPPED_ERROR, Certificate, joint_gradient, joint_violations, sides
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
 
@@ -29,14 +29,13 @@ SAMPLED_ROWS = 24  # rows in canonical order lie as at random, so that these are
 LONGEST_ROWS = 4
 STOPPED_MAX_TERMS = 50_000_000  # of the sums for a run that was asked to stop: a twentieth of a second
 STOPPED_MIN_ROWS = 2
-STOPPED_ERROR = 0.01  # an error of f, of the violation, that leaves what a stopped run reports of itself
 ALL_ROWS_ERROR = 0.01  # an error of f (times 1 + violation) from which on nothing of the solver's f is used
 EQUALITY_TOLERANCE = 1e-8  # residual of an equality constraint, relative to the sum of its variables' sizes
 
 
 def verified(problem: DualProblem, a: Array, f: Array, values: DefinedValues, *, stopped: bool = False) -> Array:
-    """f by definition wherever that decides the certificate, given the solver's ``f``. A run that was ``stopped`` has a
-    large violation, and a few rows that show f to err by much less are enough."""
+    """f by definition wherever that decides the certificate, given the solver's ``f``. Of a run that was ``stopped``, a
+    few rows that show f to err by much less than the violation and 1, the margin, are enough."""
     coef = problem.coefficients(a)
     used = np.flatnonzero(coef)
     n = problem.n_rows
@@ -53,7 +52,7 @@ def verified(problem: DualProblem, a: Array, f: Array, values: DefinedValues, *,
         rows = np.arange(0, n, max(1, n // some))
         exact = values.product(used, weights, rows)
         rise, fall = sides(problem, a, problem.gradient(f, a))
-        if np.max(np.abs(exact - f[rows])) <= STOPPED_ERROR * float(np.max(fall - rise)):
+        if np.max(np.abs(exact - f[rows])) <= STOPPED_ERROR * (1.0 + float(np.max(fall - rise))):
             f[rows] = exact
             return f
     wanted = _first_rows(n, values)

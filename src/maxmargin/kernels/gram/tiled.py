@@ -24,6 +24,8 @@ REGISTER_TILE_ROWS = 6  # rows of a register tile: pieces of full tiles waste no
 PIECE_MAX_PRODUCTS = 2_000_000_000  # multiplications between two calls of a poll: some 20 ms
 CHUNK_ROWS = 192  # rows that stay in the second-level cache while all panels pass by
 MIRRORED_MIN_COLUMNS = 128  # fewer, and a kernel value costs no more than its copy across the diagonal
+MIRRORED_MIN_SHARE = 0.75  # of all columns, from which a product computes values above the diagonal only
+STRIP_COLUMNS = 21 * CHUNK_ROWS  # columns packed at a time: those of 784 entries stay in the third-level cache
 
 
 def padded_slots(count: int) -> int:
@@ -215,6 +217,8 @@ class TiledGram(KernelGram):
 
     def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
         if single and not self.single_is_exact:
+            if rows is None and self._mirrors(cols, coef):
+                return self._mirrored_product(cols, coef)
             left, right = self._rows(rows), self._panels(cols)
         else:
             right = self._double_panels(cols)
@@ -231,3 +235,57 @@ class TiledGram(KernelGram):
             left, right = self._rows(rows), self._panels(rows)
         mirrored = left.A is not None and left.far is None and left.d >= MIRRORED_MIN_COLUMNS
         (store_mirrored if mirrored else store_tiles)(left, right, self.form, out, self.threads)
+
+    def _mirrors(self, cols: Array, coef: Array) -> bool:
+        """Whether a product with these columns is cheaper by values above the diagonal only."""
+        side = self.side
+        dense = side.A is not None and side.far is None and side.d >= MIRRORED_MIN_COLUMNS
+        return dense and coef.ndim == 1 and len(cols) >= MIRRORED_MIN_SHARE * self.n and self.n > STRIP_COLUMNS
+
+    def _mirrored_product(self, cols: Array, coef: Array) -> Array:
+        """K[:, cols] @ coef for nearly all columns: each value is computed once, for both its row and its column."""
+        x, out = np.zeros(self.n), np.zeros(self.n)
+        x[cols] = coef
+        below: Array = np.zeros(
+            (-(-self.n // CHUNK_ROWS), STRIP_COLUMNS)
+        )  # per chunk of rows: what goes to the columns
+        every = np.arange(STRIP_COLUMNS)
+
+        def add(start: int, first: int, block: Array) -> None:
+            height, width = block.shape
+            _native.add_columns(block, every[:width], x[first : first + width], out[start : start + height])
+            beyond = max(0, start + height - first)  # the part on the diagonal is whole
+            sums = below[start // CHUNK_ROWS]
+            sums[: width - beyond] = 0.0
+            _native.add_rows(block[:, beyond:], every[:height], x[start : start + height], sums[: width - beyond])
+
+        for first in range(0, self.n, STRIP_COLUMNS):
+            last = min(first + STRIP_COLUMNS, self.n)
+            self.upper_strip(first, add)
+            for start in range(0, last, CHUNK_ROWS):
+                begin = max(first, min(start + CHUNK_ROWS, last))
+                out[begin:last] += below[start // CHUNK_ROWS, : last - begin]
+        return out
+
+    def upper_strip(self, first: int, use: Callable[[int, int, Array], None]) -> None:
+        """float32 values on and above the diagonal of STRIP_COLUMNS columns from ``first``: ``use(row, column, block)``
+        receives blocks of CHUNK_ROWS rows that begin there, on any thread; a block is valid during the call."""
+        side, form, last = self._all(), self.form, min(first + STRIP_COLUMNS, self.n)
+        right = side.panels(np.arange(first, last), form, self.scratch)
+        width = right.P.shape[2]
+        starts = range(0, last, CHUNK_ROWS)  # a multiple of every panel's width
+
+        def work(t: int) -> None:
+            if self.poll is not None:
+                self.poll()
+            start, stop = starts[t], min(starts[t] + CHUNK_ROWS, last)
+            left_out = max(0, start - first)
+            columns = Panels(right.P[left_out // width :], right.v[left_out:], last - first - left_out)
+            block: Array = self.scratch.take("block", (stop - start, columns.n), np.float32)
+            store_tiles(side.strip(start, stop), columns, form, block, 1)
+            if start >= first and form.decays:  # tiles err here too, in proportion to the length of the point
+                np.fill_diagonal(block, 1.0)
+            use(start, first + left_out, block)
+
+        run_tiles(work, len(starts), self.threads)
+        self.evaluations += last * (last - first)

@@ -47,14 +47,18 @@ Solve = Callable[..., Solution]  # as that of a solver
 
 
 @dataclass
-class PartsRun:
-    """Variables of a problem that was solved in parts, and f = K @ coefficients in float64 wherever it decides (None if
-    it has to be computed)."""
+class FirstRun:
+    """Variables of a problem that was solved in another way than by working sets of all variables, and f = K @
+    coefficients in float64 wherever it decides (None if it has to be computed)."""
 
     a: Array
     f: Array | None
     n_iter: int
     note: str
+
+    def meets(self, problem: DualProblem, goal: float) -> bool:
+        """Whether the violation is known to be at most ``goal``."""
+        return self.f is not None and optimality.violation(problem, self.a, problem.gradient(self.f, self.a)) <= goal
 
 
 def falls_apart(problem: DualProblem, gram: Gram, control: Control) -> list[Array] | None:
@@ -111,7 +115,7 @@ def solve_parts(
     tol: float,
     control: Control,
     start: Array | None,
-) -> PartsRun:
+) -> FirstRun:
     """Solve the parts, and find the offset at which their variables have the right sum; see the module's text."""
     search = _Search(problem, gram, parts, solve, tol, control)
     search.a = problem.start() if start is None else problem.feasible(start)
@@ -139,7 +143,7 @@ def solve_parts(
         done = search.run_tied(float(search.a.sum()) - total, line.direction, PART_TOL * tol)
         f = search.f if done else None
     note = f"{len(parts):,} parts out of each other's reach solved apart, their offset in {steps} steps"
-    return PartsRun(problem.feasible(search.a), f, search.n_iter, note)
+    return FirstRun(problem.feasible(search.a), f, search.n_iter, note)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array
+from maxmargin.solvers.active_set.halting import halting
+from maxmargin.solvers.active_set.nearly_diagonal import solve_nearly_diagonal
 from maxmargin.solvers.active_set.pair_steps import BoxVariables, Slots, pair_steps
 from maxmargin.solvers.active_set.parts import falls_apart, solve_parts
 from maxmargin.solvers.active_set.small_dense import solve_small_dense
@@ -73,15 +75,16 @@ class ActiveSet(KernelSolver):
             if done:
                 return solution
             n_before, start = solution.n_iter, solution.a
-        note, parts = "", falls_apart(problem, gram, control)
-        if parts is not None:
-            by_parts = solve_parts(problem, gram, parts, self.solve, tol=tol, control=control, start=start)
-            start, n_before, note = by_parts.a, by_parts.n_iter, by_parts.note
-            if by_parts.f is not None:
-                gradient = problem.gradient(by_parts.f, by_parts.a)
-                if optimality.violation(problem, by_parts.a, gradient) <= tol * problem.tol_scale:
-                    return Solution(by_parts.a, by_parts.f, Status.OPTIMAL, n_before, fresh=True, note=note)
-        run = _Run(self, problem, gram, tol, control, start)
+        note, f, parts = "", None, falls_apart(problem, gram, control)
+        if parts is None:
+            first = solve_nearly_diagonal(problem, gram, self.solve, tol=tol, control=control, start=start)
+        else:
+            first = solve_parts(problem, gram, parts, self.solve, tol=tol, control=control, start=start)
+        if first is not None:
+            start, f, n_before, note = first.a, first.f, first.n_iter, first.note
+            if f is not None and first.meets(problem, tol * problem.tol_scale):
+                return Solution(start, f, Status.OPTIMAL, n_before, fresh=True, note=note)
+        run = _Run(self, problem, gram, tol, control, start, f if parts is None else None)
         run.n_iter = n_before
         run.limit = max(run.limit, n_before + MIN_STEPS) if control.max_iter < 0 else run.limit
         status = run.solve()
@@ -96,14 +99,21 @@ class _Run:
     """One solve: the state that its phases share."""
 
     def __init__(
-        self, solver: ActiveSet, problem: DualProblem, gram: Gram, tol: float, control: Control, start: Array | None
+        self,
+        solver: ActiveSet,
+        problem: DualProblem,
+        gram: Gram,
+        tol: float,
+        control: Control,
+        start: Array | None,
+        f: Array | None,  # of the start, if it is known
     ) -> None:
         self.problem, self.gram, self.control = problem, gram, control
         self.goal = tol * problem.tol_scale
         self.limit = control.max_iter if control.max_iter >= 0 else max(MIN_STEPS, 100 * problem.n_variables)
         self.n_iter = self.rounds = 0
-        self.fresh = False
-        self.dual = np.nan
+        self.pending = np.zeros(problem.n_rows)
+        self.dual, self.fresh = np.nan, False
         self.inner = INNER_SHARE_HELD if gram.held else INNER_SHARE
         self.untied = len(problem.totals) == 0
         self.group = np.maximum(problem.group, 0)
@@ -111,11 +121,7 @@ class _Run:
         self.a = problem.start() if start is None else problem.feasible(start)
         self.diagonal = gram.diagonal()
         self.dtype = np.float64 if gram.single_is_exact else np.float32
-        coef = problem.coefficients(self.a)
-        used = np.flatnonzero(coef)
-        self.f = np.zeros(problem.n_rows)
-        if len(used):
-            self.f += gram.product(used, coef[used], single=True)
+        self.f = f if f is not None else self._f()
         self.every = np.arange(problem.n_variables)
         self.one_each = problem.n_variables == problem.n_rows
         cap = min(
@@ -127,7 +133,6 @@ class _Run:
         self.smallest, self.largest = min(solver.smallest, self.cap), solver.largest
         self.W = np.empty(0, np.int64)
         self.current = self.every  # the variables whose gradients are up to date
-        self.pending = np.zeros(problem.n_rows)
         self.gradient = problem.gradient(self.f, self.a)
 
     # ------------------------------------------------------------ conditions
@@ -249,17 +254,11 @@ class _Run:
 
     def _product(self, cols: Array, coef: Array, rows: Array | None, single: bool) -> Array | None:
         """K[rows, cols] @ coef (all rows by default), or None if the run is to stop meanwhile."""
-        self.gram.poll = self._halt
         try:
-            return self.gram.product(cols, coef, rows, single=single)
+            with halting(self.gram, self.control):
+                return self.gram.product(cols, coef, rows, single=single)
         except Halted:
             return None
-        finally:
-            self.gram.poll = None
-
-    def _halt(self) -> None:
-        if self.control.stop() is not None:
-            raise Halted
 
     def _update_rest(self, ids: Array) -> None:
         """Bring the rows of all other variables up to date with the summed change."""
@@ -338,11 +337,13 @@ class _Run:
 
     def _update_all(self) -> None:
         """After an early end f may lag behind on some rows: compute it anew."""
+        self.f, self.fresh = self._f(), self.gram.single_is_exact
+        self.pending[:] = 0.0
+
+    def _f(self) -> Array:
         coef = self.problem.coefficients(self.a)
         used = np.flatnonzero(coef)
-        self.f = self.gram.product(used, coef[used], single=True) if len(used) else np.zeros(self.problem.n_rows)
-        self.fresh = self.gram.single_is_exact
-        self.pending[:] = 0.0
+        return self.gram.product(used, coef[used], single=True) if len(used) else np.zeros(self.problem.n_rows)
 
     def _near_phase(self, first: float, goal: float) -> Status | None:
         """Phase 2: only rows near their conditions, in single precision."""
@@ -363,8 +364,6 @@ class _Run:
     def _close_phase(self, first: float) -> Status | None:
         """Phase 3: f in float64 for the rows that decide, and updates of f in float64 until tol is met there."""
         p = self.problem
-        coef = p.coefficients(self.a)
-        used = np.flatnonzero(coef)
         exact = np.zeros(p.n_variables, bool)
         slack, error = CLOSE_SHARE * first, 0.0
         while True:

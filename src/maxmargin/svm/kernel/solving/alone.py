@@ -53,9 +53,10 @@ def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: 
             solution = solver.solve(problem, gram, tol=tol, control=control, start=start)
         n_iter += solution.n_iter
         f, a = solution.f, solution.a
+        stopped = solution.status in (Status.DEADLINE, Status.INTERRUPTED)
         if not solution.fresh:
-            f = optimality.audited(problem, a, f, gram, finished=solution.status.converged)
-        f = verified(problem, a, f, values, stopped=solution.status in (Status.DEADLINE, Status.INTERRUPTED))
+            f = optimality.audited(problem, a, f, gram, finished=solution.status.converged, stopped=stopped)
+        f = verified(problem, a, f, values, stopped=stopped)
         offset = optimality.offsets(problem, a, problem.gradient(f, a))
         certificate = optimality.certify(problem, a, f, offset)
         status = certified_status(solution.status, certificate, float(np.abs(a).sum()), context.tol * problem.tol_scale)
