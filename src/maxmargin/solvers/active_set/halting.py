@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.problems.design import Halted
 from maxmargin.runtime.control import Control
+from maxmargin.runtime.threads import Halted
 
 
 @contextmanager

@@ -20,10 +20,10 @@ import numpy as np
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.kernels.gram.sparse import SparseGram, large_entries
 from maxmargin.problems import optimality
-from maxmargin.problems.design import Halted
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, print_note
 from maxmargin.runtime.history import ThinnedList
+from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set.halting import halting
 from maxmargin.solvers.active_set.parts import FirstRun, Solve
