@@ -229,7 +229,7 @@ def grid_lines(run: Run, rows: int, cells: int | None = None) -> list[Line]:
     if cells is None:
         judge(line, search.best_estimator_, data.X, data.y, run.options.tol)
     else:
-        line.note = f"{line.note} approximate: {len(search.best_estimator_.models):,} cells".strip()
+        line.note = f"{line.note} approximate: {len(search.best_estimator_.models_):,} cells".strip()
     line.score = float(search.score(data.X_test, data.y_test))
     line.note = f"{line.note} C = {search.C_:.3g}, gamma = {search.gamma_:.3g}".strip()
     return [line]

@@ -58,7 +58,7 @@ def refuse_unused(source: Source, kind: str, target: Any, header: Any, zero_base
         where = "at the beginning of each line" if kind == "svmlight" else "beside the points"
         raise source.error(f"has its targets {where}, not in a column: leave target out")
     if header is not None and kind not in ("csv", "tsv", "xlsx"):
-        raise source.error("is no CSV file and has no header line: leave header out")
+        raise source.error("is no CSV file, so there is no header: leave header out")
     if zero_based != "auto" and kind != "svmlight":
         raise source.error("is no svmlight file, so there are no indices: leave zero_based out")
 
