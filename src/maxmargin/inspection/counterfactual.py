@@ -189,9 +189,8 @@ def _wanted(estimator: Any, functions: FittedFunctions, target: Any, before: Any
         if target is None and len(classes) == 2:
             target = classes[1 - classes.index(_plain(before))]
         if target not in classes:
-            raise ValueError(
-                f"target={_plain(target)!r} is not a class of the model; give one of {', '.join(map(repr, classes[:10]))}."
-            )
+            known = ", ".join(map(repr, classes[:10]))
+            raise ValueError(f"target={_plain(target)!r} is not a class of the model; give one of {known}.")
         return repr(_plain(target)), winning(estimator, functions, classes.index(target))
     if is_outlier_detector(estimator):
         target = -before if target is None else target
