@@ -17,7 +17,7 @@ import maxmargin
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import exact, growth, records
+from benchmarks import exact, growth, invariances, records
 from benchmarks._cold import Start
 from benchmarks._data import RECIPES, MissingDataError, load, read_npz
 from benchmarks._evaluate import Evaluation, Kernel, evaluate
@@ -388,3 +388,30 @@ def test_generated_records():
 def test_libraries():
     assert {"maxmargin", "sklearn"} <= set(installed())
     assert cannot("maxmargin", Work("w", "magic", estimator="OneClassSVM")) is None
+
+
+def test_deskewing_makes_a_slanted_stroke_upright_and_central():
+    image = np.zeros((28, 28))
+    for row in range(4, 20):
+        image[row, 3 + row // 2 : 6 + row // 2] = 255
+    (upright,) = invariances.deskewed(image.reshape(1, -1)).reshape(1, 28, 28)
+    rows, columns = np.mgrid[:28, :28]
+    mass = upright.sum()
+    centre = (upright * rows).sum() / mass, (upright * columns).sum() / mass
+    np.testing.assert_allclose(centre, 13.5, atol=0.05)
+    slant = (upright * (rows - 13.5) * (columns - 13.5)).sum() / (upright * (rows - 13.5) ** 2).sum()
+    assert abs(slant) < 0.02
+    assert mass == pytest.approx(image.sum() / 255, rel=1e-6)
+
+
+def test_candidates_with_virtual_support_vectors(tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = rng.integers(0, 40, (80, 784)).astype(np.uint8)
+    X[y == 1, 380:420] += 150
+    np.savez(tmp_path / "mnist.npz", X_train=X[:60], y_train=y[:60], X_test=X[60:], y_test=y[60:])
+    monkeypatch.setattr(invariances, "VALIDATION_ROWS", 20)
+    for options in (["--choose", "--choice-rows", "40", "--only", "rotations"], []):
+        monkeypatch.setattr(sys, "argv", ["invariances", "--data", str(tmp_path), *options])
+        invariances.main()
+        assert "| classifier | errors |" in capsys.readouterr().out
