@@ -526,6 +526,30 @@ def test_film_is_a_slide_with_charts_and_caption(step: Step, browser: Any) -> No
     step.at_step(3, of=3)
 
 
+def test_film_has_the_colours_of_the_page(modules: Any) -> None:
+    """A player is told how the encoder wrote them, so that none is guessed."""
+    found = modules.evaluate("""async () => {
+        const { createFilm } = await import('/static/js/film.js');
+        const canvas = Object.assign(document.createElement("canvas"), { width: 320, height: 160 });
+        const g = canvas.getContext("2d");
+        for (const [k, colour] of ["#161c23", "#d55e00"].entries()) {
+            g.fillStyle = colour;
+            g.fillRect(160 * k, 0, 160, 160);
+        }
+        const made = new Promise((done) => (URL.createObjectURL = (blob) => (done(blob), "#")));
+        const film = await createFilm(canvas);
+        await film.add(100);
+        await film.save("colours");
+        const bytes = new Uint8Array(await (await made).arrayBuffer());
+        return Array.from(bytes.slice(0, 600));
+    }""")
+    text = bytes(found)
+    # Colour, and in it the matrix and transfer of BT.709 and sRGB, full range (Matroska's elements 55B0 to 55BB)
+    assert text.count(b"\x55\xb0") == 1
+    for element, value in ((b"\x55\xb1", 1), (b"\x55\xb9", 2), (b"\x55\xba", 13), (b"\x55\xbb", 1)):
+        assert text.split(element)[1][8] == value
+
+
 def test_film_that_is_stopped_holds_what_there_is(step: Step, browser: Any) -> None:
     step.choose("Example", "mixed")
     step.choose("Speed", "0.5")

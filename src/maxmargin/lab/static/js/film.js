@@ -33,8 +33,10 @@ export async function createFilm(canvas) {
   if (!able) return null;
   const pictures = /** @type {{data: Uint8Array, time: number, key: boolean}[]} */ ([]);
   let [time, key, wrong] = [0, -Infinity, /** @type {any} */ (null)];
+  let space = /** @type {any} */ (null); // of the encoder's colours
   const encoder = new VideoEncoder({
-    output(chunk) {
+    output(chunk, about) {
+      space ??= about?.decoderConfig?.colorSpace;
       const data = new Uint8Array(chunk.byteLength);
       chunk.copyTo(data);
       pictures.push({ data, time: Math.round(chunk.timestamp / 1000), key: chunk.type === "key" });
@@ -61,7 +63,7 @@ export async function createFilm(canvas) {
       await add(0); // the last picture again, at the end of its time: players show it until then
       await encoder.flush();
       encoder.close();
-      download(`${name}.webm`, webm(pictures, { width, height, duration: time }));
+      download(`${name}.webm`, webm(pictures, { width, height, duration: time, space }));
     },
   };
 }

@@ -51,14 +51,25 @@ const HEADER = () =>
     element(0x4285, uint(2, 1)),
   );
 
+/** Numbers of ITU-T H.273 for what browsers call the parts of a colour space. */
+const MATRICES = { bt709: 1, smpte170m: 6 };
+const TRANSFERS = { bt709: 1, smpte170m: 6, "iec61966-2-1": 13 };
+const PRIMARIES = { bt709: 1, smpte170m: 6 };
+
+/** How players make colours of the encoded numbers; without it each guesses. @param {VideoColorSpaceInit} [space] */
+function colour({ matrix, transfer, primaries, fullRange } = {}) {
+  const parts = [[0x55b1, MATRICES[matrix]], [0x55b9, fullRange ? 2 : 1], [0x55ba, TRANSFERS[transfer]], [0x55bb, PRIMARIES[primaries]]];
+  return element(0x55b0, ...parts.filter(([, value]) => value).map(([id, value]) => element(id, uint(value, 1))));
+}
+
 /**
  * @param {{data: Uint8Array, time: number, key: boolean}[]} pictures times in milliseconds, increasing; the first is a key picture
- * @param {{width: number, height: number, duration: number}} film
+ * @param {{width: number, height: number, duration: number, space?: VideoColorSpaceInit}} film
  * @returns {Blob}
  */
-export function webm(pictures, { width, height, duration }) {
+export function webm(pictures, { width, height, duration, space }) {
   const info = element(0x1549a966, element(0x2ad7b1, uint(TIME_UNIT, 4)), element(0x4489, float(duration)), element(0x4d80, text.encode("maxmargin")), element(0x5741, text.encode("maxmargin")));
-  const video = element(0xe0, element(0xb0, uint(width, 2)), element(0xba, uint(height, 2)));
+  const video = element(0xe0, element(0xb0, uint(width, 2)), element(0xba, uint(height, 2)), ...(space ? [colour(space)] : []));
   const track = element(0xae, element(0xd7, uint(1, 1)), element(0x73c5, uint(1, 1)), element(0x83, uint(1, 1)), element(0x86, text.encode("V_VP8")), video);
   const head = [info, element(0x1654ae6b, track)];
   const clusters = clustersOf(pictures);
