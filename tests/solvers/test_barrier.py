@@ -14,7 +14,14 @@ from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems import optimality
 from maxmargin.runtime.control import Control, Status
 from maxmargin.solvers import Barrier
-from maxmargin.solvers.interior_point.kernel_system import KERNEL_MAX_ROWS, DenseSystem, iterates, without_fixed
+from maxmargin.solvers.interior_point.kernel_system import (
+    KERNEL_MAX_ROWS,
+    DenseSystem,
+    RowProducts,
+    iterates,
+    without_fixed,
+)
+from maxmargin.solvers.interior_point.low_rank_system import LowRankSystem
 from maxmargin.solvers.interior_point.path import MAX_ITERATIONS
 from reference import qp
 from reference.dual_cases import KERNEL_MATRICES, case, check_feasible, gaussian, pose
@@ -53,6 +60,38 @@ def test_newton_systems_are_solved_exactly(kind, intercept):
     expected = np.linalg.solve(whole, np.concatenate((r, e)))
     np.testing.assert_allclose(da, expected[:m], rtol=1e-6, atol=1e-9 * np.abs(expected[:m]).max())
     np.testing.assert_allclose(doffset, expected[m:], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "intercept"), qp.VARIANTS)
+def test_newton_systems_of_low_rank_are_solved_exactly(kind, intercept):
+    """The same systems with K = X X' and w apart: dw = X'E'(a + da) - w, whatever w is before."""
+    X, arguments = qp.draw(kind, intercept, 0, 24)
+    problem, rng = pose(kind, arguments), np.random.default_rng(1)
+    m, k = problem.n_variables, len(problem.totals)
+    D, r, e = 10.0 ** rng.uniform(-4, 4, m), rng.standard_normal(m), rng.standard_normal(k)
+    system = LowRankSystem(problem, RowProducts(X))
+    system.rest = rng.standard_normal(X.shape[1])
+    system.factor(1.0 / D)
+    dw, doffset = system.direction(r / D, e)
+    G = (problem.group == np.arange(k)[:, None]).astype(float)
+    EX = problem.sign[:, None] * X[problem.row]
+    Q = EX @ EX.T
+    expected = np.linalg.solve(
+        np.block([[Q + np.diag(D), -G.T], [G, np.zeros((k, k))]]), np.concatenate((r - EX @ system.rest, e))
+    )
+    np.testing.assert_allclose(dw, system.rest + EX.T @ expected[:m], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(doffset, expected[m:], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "intercept"), qp.VARIANTS)
+def test_the_linear_kernel_of_few_columns(kind, intercept):
+    """Against the textbook program."""
+    X, arguments = qp.draw(kind, intercept, 0, 24)
+    problem, K = pose(kind, arguments), X @ X.T
+    solution = Barrier().solve(problem, StoredGram(K, linear=X), tol=TOL, control=Control())
+    check_feasible(problem, solution.a)
+    assert solution.status is Status.OPTIMAL
+    assert value(problem, K, solution.a) == pytest.approx(qp.solve(kind, K, arguments).objective, rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize(("kind", "intercept"), qp.VARIANTS)

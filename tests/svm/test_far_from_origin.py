@@ -7,11 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from maxmargin import SVC, SVR, NuSVC, NuSVR
+from maxmargin import SVC, SVR, LinearSVC, NuSVC, NuSVR
 from maxmargin.svm.calibration import out_of_fold
 from maxmargin.svm.kernel import context
+from reference.certificate import judge
 
 OFFSET = 1e8
 TOL = 1e-8  # at this both models are the optimum to the digits that are compared
@@ -116,6 +118,49 @@ def test_one_unscaled_column_is_no_obstacle(scale, C):
     report = SVC(kernel="linear", C=C).fit(X, y).report_
     assert report.converged
     assert report.n_iter < 1_000_000  # pair steps, which creep here, have handed over
+
+
+UNSCALED = {
+    "SVC": lambda: SVC(kernel="linear"),
+    "SVC, three classes": lambda: SVC(kernel="linear"),
+    "SVC without intercept": lambda: SVC(kernel="linear", fit_intercept=False),
+    "SVR": lambda: SVR(kernel="linear"),
+    "NuSVC": lambda: NuSVC(kernel="linear", nu=0.3),
+    "NuSVR": lambda: NuSVR(kernel="linear"),
+}
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("n", "scale"), [(400, 1e4), (400, 1e5), (1500, 1e4)])
+@pytest.mark.parametrize("name", UNSCALED)
+def test_one_unscaled_column_on_many_rows(name, n, scale, sparse):
+    """Pair steps creep; the d x d interior points take over, and the violation by definition, in extended precision, is
+    within tol."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 5))
+    score = X @ rng.standard_normal(5) + 0.5 * rng.standard_normal(n)
+    X[:, 0] *= scale
+    if sparse:
+        X[rng.random(X.shape) < 0.5] = 0.0
+    y = score if "SVR" in name else (score > 0) + (0 if "three" not in name else 1 * (score > 1))
+    points = sp.csr_matrix(X) if sparse else X
+    model = UNSCALED[name]().fit(points, y)
+    assert model.report_.converged
+    assert model.report_.n_iter < 1_000_000
+    for _, judgement in judge(model, points, y):
+        assert judgement.violation <= (1.0 + 1e-9) * model.tol * judgement.unit + judgement.rounding
+
+
+def test_an_unscaled_column_leaves_the_objective_of_the_linear_estimator():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((800, 4)) * [1e4, 1.0, 1.0, 1.0]
+    y = X[:, 1] + 0.5 * rng.standard_normal(800) > 0
+    kernel = SVC(kernel="linear", tol=1e-5).fit(X, y)
+    linear = LinearSVC(loss="hinge", intercept_scaling=1.0, tol=1e-9).fit(X, y)
+    f = X @ kernel.coef_[0] + kernel.intercept_[0]
+    primal = 0.5 * kernel.coef_[0] @ kernel.coef_[0] + np.maximum(0.0, 1.0 - np.where(y, f, -f)).sum()
+    assert kernel.report_.converged
+    assert primal == pytest.approx(linear.report_.primal_objective, rel=1e-3)
 
 
 def test_where_rounding_allows_no_step_the_fit_ends():

@@ -204,7 +204,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SklearnKernel
         Z = self.X_transformed_fit_ = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
         self._inverse_kernel = clone(self.kernel_).resolve(Z)
         n = len(Z)
-        check_memory(8.0 * n * n, f"The regression that learns pre-images from {n:,} points", "use fewer points.")
+        check_memory(16.0 * n * n, f"The regression that learns pre-images from {n:,} points", "use fewer points.")
         K = np.ascontiguousarray(gram_of(self._inverse_kernel, Z).block(np.arange(n), np.arange(n)))
         K.flat[:: n + 1] += self.alpha
         try:

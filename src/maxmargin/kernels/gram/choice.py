@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Kernel, Linear
 from maxmargin.kernels.gram.local import without_zeros
 from maxmargin.kernels.gram.matrices import composed, kernel_matrix
 from maxmargin.kernels.gram.operator import Gram, KernelGram, StoredGram
@@ -33,6 +33,7 @@ def make_gram(
     copied, and may raise."""
     small = X.shape[0] <= (STORED_PAIRS_MAX_ROWS if pairs else STORED_MAX_ROWS)
     fits = 8.0 * X.shape[0] ** 2 <= budget
+    linear = X if type(kernel) is Linear else None
     form = form_of(kernel) if tileable(kernel, X) else None
     if form is not None and small and fits:
         side = Side.of(X, form, getattr(kernel, "shift_", None), np.float64)
@@ -40,7 +41,7 @@ def make_gram(
         out = np.empty((n, padded_slots(n) + 16))  # a stride that is no power of two
         out[:, n:] = 0.0
         store_tiles(side, panels, form, out, threads)
-        return StoredGram(out[:n, :n], evaluations=n * n, around=out)
+        return StoredGram(out[:n, :n], evaluations=n * n, around=out, linear=linear)
     if form is not None:
         tiled = TiledGram(kernel, X, threads, check)
         return tiled if pairs else without_zeros(tiled)
@@ -51,4 +52,4 @@ def make_gram(
         K = KernelGram(kernel, X, threads).block(every, every)
     else:
         K = kernel_matrix(kernel, X, threads)
-    return StoredGram(K, evaluations=K.size)
+    return StoredGram(K, evaluations=K.size, linear=linear)

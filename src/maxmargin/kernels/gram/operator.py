@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
-from maxmargin.kernels import Kernel
+from maxmargin.kernels import Kernel, Linear
 from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
@@ -81,6 +81,10 @@ class Gram(abc.ABC):
         every = np.arange(self.n)
         return np.ascontiguousarray(self.block(every, every)), every
 
+    def linear_points(self) -> Points | None:
+        """X where the kernel is known to be the linear one, K = X X'; None otherwise."""
+        return None
+
     @abc.abstractmethod
     def subset(self, rows: Array) -> Gram:
         """The kernel matrix of some of the rows."""
@@ -121,6 +125,9 @@ class KernelGram(Gram):
         self.evaluations += left.shape[0] * len(cols)
         return kernel_product(self.kernel, left, self.X[cols], coef, self.threads)
 
+    def linear_points(self) -> Points | None:
+        return self.X if type(self.kernel) is Linear else None
+
     def subset(self, rows: Array) -> Gram:
         return KernelGram(self.kernel, self.X[rows], self.threads)
 
@@ -148,11 +155,19 @@ class StoredGram(Gram):
     index: the rows of K this operator stands for; all by default
     evaluations: kernel values it took to fill K
     around: the C-ordered float64 array whose first rows and columns are K, if it is padded to full vectors
+    linear: X of shape (N, d) where K = X X' is known
     """
 
-    def __init__(self, K: Array, index: Array | None = None, evaluations: int = 0, around: Array | None = None) -> None:
+    def __init__(
+        self,
+        K: Array,
+        index: Array | None = None,
+        evaluations: int = 0,
+        around: Array | None = None,
+        linear: Points | None = None,
+    ) -> None:
         self.K, self.index = K, index
-        self.around = K if around is None else around
+        self.around, self.linear = K if around is None else around, linear
         self.scratch = Scratch()
         self.n = len(K) if index is None else len(index)
         self.evaluations = evaluations
@@ -188,8 +203,11 @@ class StoredGram(Gram):
             return super().stored()
         return self.around, np.arange(self.n) if self.index is None else self.index
 
+    def linear_points(self) -> Points | None:
+        return self.linear if self.linear is None or self.index is None else self.linear[self.index]
+
     def subset(self, rows: Array) -> Gram:
-        return StoredGram(self.K, self._at(rows), around=self.around)
+        return StoredGram(self.K, self._at(rows), around=self.around, linear=self.linear)
 
 
 def computing_form(X: Points) -> Points:

@@ -167,6 +167,10 @@ class TiledGram(KernelGram):
         part.index, part.place, part.n, part.evaluations = self._at(rows), self._placed(rows), len(rows), 0
         return part
 
+    def linear_points(self) -> Points | None:
+        points = super().linear_points()
+        return points if points is None or self.index is None else points[self.index]
+
     def _at(self, rows: Array) -> Array:
         return rows if self.index is None else self.index[rows]
 

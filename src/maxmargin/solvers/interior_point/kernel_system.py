@@ -19,27 +19,57 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.validation import Array, check_memory
+from maxmargin.runtime.validation import Array
 from maxmargin.solvers.interior_point.path import EVEN_ONE_SIDED, DenseRows, Pass, Path, PathStart, Right
 from maxmargin.solvers.solution import Solution
 
 KERNEL_MAX_ROWS = 4000  # beyond, a factorisation takes seconds, and the other solvers are much faster
 BOUNDS_MAX_MU = 1e-4  # mu, in its natural unit, from which on the bounds are read off
+LOW_RANK_MAX_COLUMNS = 200  # of the linear kernel, up to which d x d systems cost next to nothing
+LOW_RANK_MIN_ROWS_PER_COLUMN = 4  # and rows from which they cost less than K
+
+
+class RowProducts:
+    """The matrix K = X X', by its factor X."""
+
+    def __init__(self, X: Array) -> None:
+        self.X = X
+
+    @property
+    def rank(self) -> int:
+        """The largest rank that K can have."""
+        return int(self.X.shape[1])
+
+    def __matmul__(self, coef: Array) -> Array:
+        return np.asarray(self.X @ (coef @ self.X))
+
+    def diagonal(self) -> Array:
+        return np.einsum("ij,ij->i", self.X, self.X)
+
+
+def row_products(gram: Gram) -> RowProducts | None:
+    """K by its factor, if it is that of the linear kernel and has many more rows than columns."""
+    X = gram.linear_points()
+    if X is None or X.shape[1] > LOW_RANK_MAX_COLUMNS or gram.n < LOW_RANK_MIN_ROWS_PER_COLUMN * X.shape[1]:
+        return None
+    return RowProducts((X.toarray() if sp.issparse(X) else X).astype(np.float64, copy=False))
 
 
 class DenseSystem(DenseRows):
     """Newton systems by a Cholesky factor of size n x n, with one or two variables per row; ``f`` is Q a less the
     offsets of the variables' groups."""
 
-    def __init__(self, problem: DualProblem, K: Array) -> None:
+    def __init__(self, problem: DualProblem, K: Any) -> None:
         self.problem, self.K, self.every = problem, K, slice(0, problem.n_variables)
         self.G = (problem.group == np.arange(len(problem.totals))[:, None]).astype(float)
         order = np.argsort(problem.row, kind="stable")
@@ -184,12 +214,15 @@ def _start(problem: DualProblem, unit: float | Array) -> Array:
     return a
 
 
-def solve_kernel(problem: DualProblem, gram: Gram, goal: float, control: Control, start: Array | None) -> Solution:
+def solve_kernel(
+    problem: DualProblem,
+    K: Array | RowProducts,
+    system_of: type[DenseSystem],
+    goal: float,
+    control: Control,
+    start: Array | None,
+) -> Solution:
     """Iterates, and the points that they suggest, until the violation of one is at most ``goal``."""
-    n = problem.n_rows
-    check_memory(4 * 8.0 * n * n, f"solver='barrier' with {n:,} rows", "use solver='active_set'.")
-    every = np.arange(n)
-    K = gram.block(every, every)
     best = problem.start() if start is None else problem.feasible(start)
     f = K @ problem.coefficients(best)
     if _report(problem, best, f, 0, control) <= goal:
@@ -197,8 +230,8 @@ def solve_kernel(problem: DualProblem, gram: Gram, goal: float, control: Control
     n_iter = 0
     inner, values, moving = without_fixed(problem, K)
     slope = float(np.abs(problem.linear).max(initial=0.0)) or 1.0
-    unit = slope / (float(np.abs(np.diagonal(K)).mean()) or 1.0)
-    for iterate in iterates(inner, DenseSystem(inner, K), unit):
+    unit = slope / (float(np.abs(K.diagonal()).mean()) or 1.0)
+    for iterate in iterates(inner, system_of(inner, K), unit):
         n_iter, solved = iterate.iteration, False
         for guess in guesses(inner, K, iterate):
             a = values.copy()
@@ -225,7 +258,7 @@ def _report(problem: DualProblem, a: Array, f: Array, n_iter: int, control: Cont
     return now.violation
 
 
-def without_fixed(problem: DualProblem, K: Array) -> tuple[DualProblem, Array, Array]:
+def without_fixed(problem: DualProblem, K: Array | RowProducts) -> tuple[DualProblem, Array, Array]:
     """The problem in the variables that can move, the values of those that cannot, and which ones move.
 
     A variable cannot move if its bounds are equal, or if its group's sum is the smallest or the largest there is."""
@@ -256,7 +289,7 @@ def without_fixed(problem: DualProblem, K: Array) -> tuple[DualProblem, Array, A
     return inner, values, moving
 
 
-def guesses(problem: DualProblem, K: Array, iterate: Iterate) -> Iterator[Array]:
+def guesses(problem: DualProblem, K: Array | RowProducts, iterate: Iterate) -> Iterator[Array]:
     """Points that may be exactly optimal: the iterate; once mu is small, with those variables at their bounds that
     seem to be there; and with the others solved for."""
     a = iterate.a
@@ -271,17 +304,40 @@ def guesses(problem: DualProblem, K: Array, iterate: Iterate) -> Iterator[Array]
     yield with_free_solved(problem, K, a, np.flatnonzero(~(low | high)))
 
 
-def with_free_solved(problem: DualProblem, K: Array, a: Array, free: Array) -> Array:
+def with_free_solved(problem: DualProblem, K: Array | RowProducts, a: Array, free: Array) -> Array:
     """a with the best values of its ``free`` variables while all others stay, cut to their bounds."""
     if len(free) == 0:
         return a
-    rows = problem.row[free]
-    Q = K[np.ix_(rows, rows)] * problem.sign[free] * problem.sign[free][:, None]
+    rows, signs = problem.row[free], problem.sign[free]
     g = problem.sign * (K @ problem.coefficients(a))[problem.row] + problem.linear
     groups = [k for k in range(len(problem.totals)) if (problem.group[free] == k).any()]
     G = np.array([problem.group[free] == k for k in groups], float).reshape(len(groups), len(free))
     sums = np.array([problem.totals[k] - a[problem.group == k].sum() for k in groups])
-    return _with_solved(a, free, Q, g[free], G, sums, problem)
+    if isinstance(K, RowProducts):
+        if len(free) > K.rank + len(groups):
+            return _with_factor_solved(a, free, signs[:, None] * K.X[rows], g[free], G, sums, problem)
+        Q = K.X[rows] @ K.X[rows].T
+    else:
+        Q = K[np.ix_(rows, rows)]
+    return _with_solved(a, free, Q * signs * signs[:, None], g[free], G, sums, problem)
+
+
+def _with_factor_solved(a: Array, free: Array, X: Array, g: Array, G: Array, e: Array, problem: DualProblem) -> Array:
+    """The same for Q = X X' of lower rank than there are free variables: the change u of w that makes their gradients
+    equal, X u - G'lambda = -g by least squares, and of all d with X'd = u and G d = e the shortest, measured by how far
+    each variable is from its bounds."""
+    slack = np.sqrt(np.minimum(a - problem.lower, problem.upper - a)[free])
+    size = np.sqrt(np.einsum("ij,ij->j", X, X))
+    size[size == 0.0] = 1.0
+    X = X / size
+    if not np.isfinite(slack).all():
+        return a
+    u = np.linalg.lstsq(np.hstack((X, -G.T)), -g, rcond=None)[0][: X.shape[1]]
+    scaled = np.vstack((X.T, G)) * slack
+    d = slack * np.linalg.lstsq(scaled, np.concatenate((u / size**2, e)), rcond=None)[0]
+    a = a.copy()
+    a[free] = np.clip(a[free] + d, problem.lower[free], problem.upper[free])
+    return a
 
 
 def _with_solved(a: Array, free: Array, Q: Array, g: Array, G: Array, e: Array, problem: DualProblem) -> Array:

@@ -38,6 +38,9 @@ class _WithConstant(KernelGram):
         super().__init__(Linear().resolve(X), X, threads)
         self.constant = constant
 
+    def linear_points(self) -> None:
+        return None
+
     def diagonal(self) -> Array:
         return super().diagonal() + self.constant**2
 

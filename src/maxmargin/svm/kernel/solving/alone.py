@@ -14,29 +14,39 @@ from maxmargin.problems import optimality
 from maxmargin.problems.verification import certified_status, verified
 from maxmargin.runtime.control import Control, Status
 from maxmargin.solvers.base import KernelSolver
+from maxmargin.solvers.interior_point.kernel_system import row_products
 from maxmargin.solvers.registry import SOLVERS, choose_solver
 from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.solving.hard_margin import solve_hard_margin, solve_hard_tube
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, Subproblem
 
 CREEPING_MAX_VARIABLES = 1000  # of a problem in which pair steps creep, up to which interior points take over
+CREEPING_MIN_STEPS = 200  # pair steps per variable after which a problem that no batch took creeps; ten are usual
 CERTIFICATE_ATTEMPTS = 3  # times a solver is resumed because the certificate, computed from scratch, was not met
+CREPT_NOTE = "where its steps crept, interior points took over"
 
 
 def solve_alone(context: FitContext, sub: Subproblem, gram: Gram, control: Control) -> BinaryModel:
     """Solve a problem that a batch did not take, or in which its pair steps creep: unscaled columns, a large C. On few
-    rows interior points do not mind, and take less time than the steps did; what they cannot solve goes on as ever,
-    unless no step could: a violation below the rounding errors of f."""
-    problem = sub.problem
+    rows, or few columns of the linear kernel, interior points do not mind, and take less time than the steps did; what
+    they cannot solve goes on as ever, unless no step could: a violation below the rounding errors of f."""
+    problem, barrier = sub.problem, SOLVERS["barrier"]
     solver, _ = choose_solver(context.solver, problem)
-    crept = context.solver == "auto" and sub.start is not None and control.max_iter < 0
-    barrier = SOLVERS["barrier"]
     assert isinstance(barrier, KernelSolver)
-    if crept and problem.n_variables <= CREEPING_MAX_VARIABLES and barrier.refuses(problem) is None:
+    unlimited = context.solver == "auto" and control.max_iter < 0
+    crept, low_rank = unlimited and sub.start is not None, unlimited and row_products(gram) is not None
+    few = problem.n_variables <= CREEPING_MAX_VARIABLES and barrier.refuses(problem) is None
+    if low_rank and not crept:
+        first = replace(control, max_iter=CREEPING_MIN_STEPS * problem.n_variables)
+        model = solve_one(context, sub, solver, gram, first)
+        if model.solution.status is not Status.MAX_ITER:
+            return model
+        sub, crept = replace(sub, start=model.solution.a), True
+    if crept and (few or low_rank):
         model = solve_one(context, replace(sub, start=None), barrier, gram, control)
         rounding = float(np.finfo(np.float64).eps * np.abs(model.solution.a).sum() * gram.diagonal().max())
         if model.solution.status.converged or control.stop() is not None or model.certificate.violation <= rounding:
-            return model
+            return replace(model, solution=replace(model.solution, note=CREPT_NOTE))
     return solve_one(context, sub, solver, gram, control)
 
 
