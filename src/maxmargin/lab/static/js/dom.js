@@ -25,10 +25,10 @@ export const iconButton = (sign, label, run) => el("button", { type: "button", c
 
 /**
  * Asks for a file: `.click()` opens the browser's window, and `use` gets what was chosen.
- * @param {string} accept @param {(file: File) => void} use
+ * @param {string} label @param {string} accept @param {(file: File) => void} use
  */
-export function fileChooser(accept, use) {
-  const node = el("input", { type: "file", accept, class: "unseen", tabindex: -1, "aria-hidden": "true" });
+export function fileChooser(label, accept, use) {
+  const node = el("input", { type: "file", "aria-label": label, accept, class: "unseen", tabindex: -1, "aria-hidden": "true" });
   node.addEventListener("change", () => {
     if (node.files[0]) use(node.files[0]);
     node.value = ""; // the same file may be chosen again

@@ -81,7 +81,7 @@ export function createTours({ api, go, changed, toast }) {
   let own = []; // those of the lab
   let at = 0;
 
-  const file = fileChooser(".json,application/json", async (chosen) => {
+  const file = fileChooser("A tour file", ".json,application/json", async (chosen) => {
     try {
       start(parseTour(await chosen.text()));
     } catch (error) {

@@ -35,7 +35,7 @@ export function createPanel({ ctx, model, options, presets, on }) {
   });
   const again = button("Draw again", "Pegasos draws its points again, in another order", () => set("seed", "Draw again")((model.seed + 1) % 1000));
   const page = button("Web page", "One HTML file that plays this run anywhere, without the server", on.export);
-  const chooser = fileChooser(".html,text/html", on.open);
+  const chooser = fileChooser("A recorded run", ".html,text/html", on.open);
   const open = button("Open …", "Shows a run that was saved as a web page", () => chooser.click());
   const film = button("Film", "Plays the run once and saves it as a video of 1920 x 1080, with charts and captions", on.film);
 

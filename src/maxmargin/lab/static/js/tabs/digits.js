@@ -47,7 +47,7 @@ function mount(root, context) {
   const touch = matchMedia("(pointer: coarse)").matches;
   hint = el("div", { class: "hint" }, el("b", {}, "Draw a digit here"), touch ? "with a finger or a pen" : "with the mouse, or drop a picture of one");
   note = el("p", { class: "note", role: "alert" });
-  const file = fileChooser("image/*", take);
+  const file = fileChooser("A picture of a digit", "image/*", take);
   buttons = {
     back: button("Undo stroke", "Take the last stroke back (Backspace on the paper)", back),
     clear: button("Clear", "A new sheet (key c)", clear),
