@@ -122,7 +122,8 @@ def column_indices(
         elif all(isinstance(entry, numbers.Integral) and not isinstance(entry, bool) for entry in entries):
             for entry in entries:
                 if not -n_features <= entry < n_features:
-                    raise ValueError(f"{parameter} has {entry}, but X has the columns 0 to {n_features - 1}.")
+                    last = n_features - 1
+                    raise ValueError(f"{parameter} has {entry}, but there are {n_features} columns, 0 to {last}.")
             chosen = [int(entry) % n_features for entry in entries]
         else:
             raise TypeError(
