@@ -45,7 +45,7 @@ def test_of_two_classes_it_is_the_functional_margin():
 def test_refusals():
     with pytest.raises(NotFittedError):
         class_margins(SVC(), X, Y)
-    with pytest.raises(TypeError, match="classifiers"):
+    with pytest.raises(TypeError, match="takes a classifier; got SVR"):
         class_margins(SVR().fit(X, Y), X, Y)
     with pytest.raises(ValueError, match="label 7"):
         class_margins(SVC().fit(X, Y), X[:1], [7])
