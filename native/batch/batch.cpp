@@ -99,7 +99,8 @@ void solve_tiles(const Batch& s, const Layout& layout, int64_t p, const Stop* st
   const T *panels[2] = {}, *v[2] = {};
   for (int k = 0; k < layout.runs; k++) {
     const int64_t slot = s.segments.slot[layout.segment[k]];
-    panels[k] = panels_of<T>(s.packed) + slot * s.points.d, v[k] = v_of<T>(s.packed) + slot;
+    if (panels_of<T>(s.packed))  // not those of a lattice
+      panels[k] = panels_of<T>(s.packed) + slot * s.points.d, v[k] = v_of<T>(s.packed) + slot;
   }
   State<T> z(s, layout, p, arena);
   const size_t before = arena->used;

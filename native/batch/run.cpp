@@ -92,6 +92,47 @@ class Crew {
   std::vector<Arena> arenas_;
 };
 
+// ---- points in the form that tiles take, and the memory of that form
+class PackedPoints {
+ public:
+  void pack(Batch& s, const BatchTable& level, Crew& crew) {
+    const size_t slots = size_t(s.segments.slots), entries = slots * size_t(s.packed.columns);
+    s.integers = {};
+    if (level.integer_tiles && s.source == TILES && !s.twice && s.points.form.norms && pack_integers(s, level, crew)) return;
+    if (s.twice) {
+      panels64_ = memory<double>(entries), v64_ = memory<double>(slots);
+      s.packed.panels64 = panels64_.get(), s.packed.v64 = v64_.get();
+    } else {
+      panels32_ = memory<float>(entries), v32_ = memory<float>(slots);
+      s.packed.panels32 = panels32_.get(), s.packed.v32 = v32_.get();
+    }
+    crew.each(s.segments.count, [&](int64_t c, Arena*, const Stop*) { level.pack(&s, c); });
+  }
+
+ private:
+  // Whether all points are on a lattice.
+  bool pack_integers(Batch& s, const BatchTable& level, Crew& crew) {
+    s.integers.lattice = lattice_of(s.points, s.segments);
+    if (!(s.integers.lattice.step > 0)) return false;
+    const size_t slots = size_t(s.segments.slots);
+    integers_ = memory<int16_t>(slots * size_t(s.points.d + 1)), norms_ = memory<int32_t>(slots);
+    s.integers.panels = integers_.get(), s.integers.norms = norms_.get();
+    std::atomic<bool> all_on_it{true};
+    crew.each(s.segments.count, [&](int64_t c, Arena*, const Stop*) {
+      if (all_on_it && !level.pack_integers(&s, c)) all_on_it = false;
+    });
+    if (all_on_it) return true;
+    s.integers = {};
+    integers_.reset(), norms_.reset();
+    return false;
+  }
+
+  Memory<float> panels32_, v32_;
+  Memory<double> panels64_, v64_;
+  Memory<int16_t> integers_;
+  Memory<int32_t> norms_;
+};
+
 // ---- CSR points: nearly dense columns go to the panels, the rest is transposed
 struct Transposed {
   std::vector<int32_t> place;
@@ -213,25 +254,6 @@ void run(Batch& s, const RunOptions& options) {
     transpose(s, by_column);
   else if (s.source != STORED)
     s.packed.columns = s.points.d;
-  Memory<float> panels32, v32;
-  Memory<double> panels64, v64;
-  Memory<int16_t> integers;
-  Memory<int32_t> norms;
-  const size_t entries = size_t(s.segments.slots) * size_t(s.packed.columns);
-  if (s.source != STORED && s.twice) {
-    panels64 = memory<double>(entries), v64 = memory<double>(size_t(s.segments.slots));
-    s.packed.panels64 = panels64.get(), s.packed.v64 = v64.get();
-  } else if (s.source != STORED) {
-    panels32 = memory<float>(entries), v32 = memory<float>(size_t(s.segments.slots));
-    s.packed.panels32 = panels32.get(), s.packed.v32 = v32.get();
-  }
-  s.integers = {};
-  if (level.integer_tiles && s.source == TILES && !s.twice && s.points.form.norms) s.integers.lattice = lattice_of(s.points, s.segments);
-  if (s.integers.lattice.step > 0) {
-    integers = memory<int16_t>(size_t(s.segments.slots) * size_t(s.points.d + 1)), norms = memory<int32_t>(size_t(s.segments.slots));
-    s.integers.panels = integers.get(), s.integers.norms = norms.get();
-  }
-
   std::unique_ptr<BlockStages> stages;
   if (s.source == BLOCKS) stages = std::make_unique<BlockStages>(s);
   std::vector<void*> own;
@@ -252,14 +274,8 @@ void run(Batch& s, const RunOptions& options) {
   size_t bytes = level.arena_bytes(&s, largest);
   if (s.points.indptr) bytes = std::max(bytes, size_t(s.segments.slots) * 8);
   Crew crew(options.threads, bytes, options.stop_asked);
-  if (s.integers.panels) {
-    std::atomic<bool> all_on_it{true};
-    crew.each(n, [&](int64_t c, Arena*, const Stop*) {
-      if (all_on_it && !level.pack_integers(&s, c)) all_on_it = false;
-    });
-    if (!all_on_it) s.integers.panels = nullptr;
-  }
-  if (s.source != STORED && !s.integers.panels) crew.each(n, [&](int64_t c, Arena*, const Stop*) { level.pack(&s, c); });
+  PackedPoints points;
+  if (s.source != STORED) points.pack(s, level, crew);
 
   // The longest problems first; where there are many segments, those of one segment follow each other.
   std::vector<int64_t> tasks(size_t(s.problems.count));
