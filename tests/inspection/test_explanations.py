@@ -256,7 +256,7 @@ def test_what_cannot_be_explained():
         explain(SVC(), NEW)
     with pytest.raises(ValueError, match="features"):
         explain(SVC().fit(X, Y), NEW[:, :2])
-    with pytest.raises(TypeError, match="explain its last step"):
+    with pytest.raises(TypeError, match="Give its last step"):
         explain(make_pipeline(StandardScaler(), SVC()).fit(X, Y), NEW)
     assert explain(LogisticRegression(max_iter=1000).fit(X[50:], Y[50:]), NEW)[0].features is not None
 

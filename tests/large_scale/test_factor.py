@@ -77,7 +77,7 @@ def test_signs_do_not_depend_on_the_order_of_landmarks():
 
 def test_a_kernel_that_is_none_is_refused_with_its_eigenvalue():
     K = np.array([[1.0, 2.0], [2.0, 1.0]])
-    with pytest.raises(ValueError, match=r"kernel Sigmoid\(\) is not positive semidefinite.*eigenvalue -1,.*Choose"):
+    with pytest.raises(ValueError, match=r"kernel Sigmoid\(\) is not positive semidefinite.*eigenvalue -1 .*Choose"):
         Factor.of(K, Sigmoid())
     with pytest.raises(ValueError, match="The kernel is not positive"):
         Factor.of(-np.eye(2))

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, leave_one_out, load, save
 from maxmargin.kernels import RBF, Jaccard
-from maxmargin.svm.kernel.solving import each
+from maxmargin.svm.kernel.solving import near as near_solution
 from reference.certificate import judge
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -224,7 +224,7 @@ def test_thousands_of_rows(kind, C):
     y = X[:, 0] + np.sin(X[:, 1]) if kind is SVR else y
     model = kind(gamma=0.3, tol=1e-4, warm_start=True, **({"nu": 0.1} if kind is OneClassSVM else {"C": C}))
     expected = clone(model).fit(X, y)
-    with mock.patch.object(each, "solve_near", wraps=each.solve_near) as near:
+    with mock.patch.object(near_solution, "solve_near", wraps=near_solution.solve_near) as near:
         model.fit(X[:1580], y[:1580]).learn(X[1580:], y[1580:])
         assert near.call_count == 1
     same(model, expected, X, atol=2e-3)
@@ -250,7 +250,7 @@ def test_a_warm_start_on_a_kernel_matrix_with_rows_of_no_weight():
     weights[::9] = 0.0
     model = SVC(kernel="precomputed", warm_start=True, C=1.0).fit(K, y, weights)
     weights[1::50] = 2.0
-    with mock.patch.object(each, "solve_near", wraps=each.solve_near) as near:
+    with mock.patch.object(near_solution, "solve_near", wraps=near_solution.solve_near) as near:
         model.fit(K, y, weights)
         assert near.call_count == 1
     expected = SVC(kernel="precomputed").fit(K, y, weights)

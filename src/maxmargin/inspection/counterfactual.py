@@ -27,10 +27,10 @@ from maxmargin.kernels import Linear
 from maxmargin.kernels.columns import column_indices
 from maxmargin.runtime.validation import Array, check_number
 
-STARTS = 4  # points with the wanted prediction that the search begins at
-MAX_STEPS = 100
+MAX_STARTS = 4  # points with the wanted prediction that the search begins at
+SEARCH_MAX_STEPS = 100
 DUAL_PASSES = 200
-BISECTIONS = 60
+MAX_BISECTIONS = 60
 RELATIVE_PROGRESS = 1e-6  # of the distance, below which a search ends
 
 
@@ -217,7 +217,7 @@ def _box(x: Array, fixed: Any, bounds: Any, names: Any) -> tuple[Array, Array]:
             raise ValueError("bounds must be a pair (low, high), each a number or one per feature.")
         low, high = (np.broadcast_to(np.asarray(side, np.float64), x.shape).copy() for side in bounds)
     if fixed is not None and np.size(fixed):
-        at = column_indices(fixed, len(x), names)
+        at = column_indices(fixed, len(x), names, "fixed")
         low[at] = high[at] = x[at]
     wrong = np.flatnonzero(~(low <= high))
     if len(wrong):
@@ -281,10 +281,10 @@ class _Search:
         inside = np.unique(self.clip(self.anchors), axis=0)
         values = self.functions(inside).min(axis=1)
         order = np.argsort(np.linalg.norm(inside - self.x, axis=1), kind="stable")
-        good = [inside[i] for i in order if values[i] >= self.margin][:STARTS]
+        good = [inside[i] for i in order if values[i] >= self.margin][:MAX_STARTS]
         if good:
             return good
-        tried = [self.clip(self.x), *inside[np.argsort(-values, kind="stable")[:STARTS]]]
+        tried = [self.clip(self.x), *inside[np.argsort(-values, kind="stable")[:MAX_STARTS]]]
         risen = [self.rise(point) for point in tried]
         return [point for point in risen if self.value(point) >= self.margin]
 
@@ -305,7 +305,7 @@ class _Search:
     def descend(self, point: Array) -> Array:
         """Nearer to x along the boundary, from a point with the wanted prediction."""
         point = self.toward(self.clip(self.x), point)
-        for _ in range(MAX_STEPS):
+        for _ in range(SEARCH_MAX_STEPS):
             before = float(np.linalg.norm(point - self.x))
             step = self.project(point, self.values(point), self.slopes(point))
             if step is None:
@@ -321,7 +321,7 @@ class _Search:
 
     def toward(self, outside: Array, inside: Array) -> Array:
         """Where the segment crosses the boundary, on the side of ``inside``."""
-        for _ in range(BISECTIONS):
+        for _ in range(MAX_BISECTIONS):
             middle = (outside + inside) / 2.0
             outside, inside = (outside, middle) if self.value(middle) >= self.margin else (middle, inside)
         return inside
@@ -373,7 +373,7 @@ class _Search:
             if reached(high) >= needed:
                 break
             low, high = high, 2.0 * high
-        for _ in range(BISECTIONS):
+        for _ in range(MAX_BISECTIONS):
             middle = (low + high) / 2.0
             low, high = (low, middle) if reached(middle) >= needed else (middle, high)
         return high
