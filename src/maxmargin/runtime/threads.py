@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 SHORT_MAX_PRODUCTS = 1e8  # multiplications that take some hundredths of a second: not worth a thread to abandon
+REUSED_MIN_BYTES = 1 << 20  # of a buffer that a later fit may take over: smaller ones are as fast when new
+REUSED_MAX_BYTES = 96 << 20  # of all that wait for one: half of the default cache
 POLL_SECONDS = 0.05  # between two questions whether to stop: a quarter of the promised 0.2 s
 
 Result = TypeVar("Result")
@@ -33,6 +37,7 @@ class Halted(Exception):
 _lock = threading.Lock()
 _local = threading.local()
 _pools: dict[int, ThreadPoolExecutor] = {}
+_unused: dict[int, _Buffer] = {}  # buffers of finished fits, by id, the oldest first
 _blas: dict[str, Any] = {"users": 0, "before": [], "libraries": None}
 
 
@@ -98,20 +103,51 @@ def single_threaded_blas() -> Iterator[None]:
 class Scratch:
     """Buffers that one fit uses again and again, one set per thread: touching new memory costs more than computing.
 
-    A buffer is valid until the same thread asks for the same name again."""
+    A buffer is valid until the same thread asks for the same name again. The next fit of the process takes over the
+    large ones, if nothing refers to them any more.
+    """
 
     def __init__(self) -> None:
-        self._buffers: dict[tuple[int, str, Any], Any] = {}
+        self._buffers: dict[tuple[int, str, Any], _Buffer] = {}
 
-    def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array of that shape with whatever was in it."""
+    def take(self, name: str, shape: tuple[int, ...], dtype: Any, *, reserve: int = 0) -> Any:
+        """An array of that shape with whatever was in it. A buffer that will grow up to ``reserve`` bytes gets so many
+        addresses at once: those that are never used cost nothing, and the others are not touched anew."""
         key = (threading.get_ident(), name, dtype)
-        size = math.prod(shape)
+        size = math.prod(shape) * np.dtype(dtype).itemsize
         buffer = self._buffers.get(key)
-        if buffer is None or buffer.size < size:
+        if buffer is None or buffer.memory.nbytes < size:
             grown = 0 if buffer is None else size // 4  # one that grows once will grow again
-            buffer = self._buffers[key] = np.empty(size + grown, dtype)
-        return buffer[:size].reshape(shape)
+            buffer = self._buffers[key] = _reused(size) or _Buffer(np.empty(max(size + grown, reserve), np.uint8))
+        buffer.used = max(buffer.used, size)
+        return buffer.memory[:size].view(dtype).reshape(shape)
+
+    def __del__(self) -> None:
+        while self._buffers:
+            _, buffer = self._buffers.popitem()
+            # The attribute and the argument of getrefcount are the only references: no array over it is left.
+            if buffer.used >= REUSED_MIN_BYTES and sys.getrefcount(buffer.memory) == 2:
+                _unused[id(buffer)] = buffer
+        while sum(buffer.used for buffer in list(_unused.values())) > REUSED_MAX_BYTES:
+            _unused.pop(next(iter(_unused)), None)
+
+
+@dataclass(eq=False)
+class _Buffer:
+    """Memory, of which the first ``used`` bytes have been touched."""
+
+    memory: Any
+    used: int = 0
+
+
+def _reused(size: int) -> _Buffer | None:
+    """The smallest unused buffer of at least ``size`` bytes that repays the search."""
+    if size < REUSED_MIN_BYTES:
+        return None
+    for buffer in sorted(_unused.values(), key=lambda buffer: buffer.used):
+        if buffer.memory.nbytes >= size and _unused.pop(id(buffer), None) is not None:
+            return buffer
+    return None
 
 
 def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None:

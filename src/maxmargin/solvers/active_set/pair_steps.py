@@ -19,6 +19,7 @@ difference is its violation, and its middle the best estimate of its offset.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -193,11 +194,21 @@ def _moved_gradient(g: Array, K: Array, free: Array, move: Array) -> Array:
     return total
 
 
+def reserve_matrix(gram: Gram, most: int, dtype: type) -> None:
+    """Reserve addresses for the matrix of working sets of up to ``most`` variables, which grow from round to round."""
+    reserve = math.prod(_matrix_shape(most)) * np.dtype(dtype).itemsize
+    gram.scratch.take("working set", (0,), dtype, reserve=reserve)
+
+
+def _matrix_shape(slots: int) -> tuple[int, int]:
+    need = -(-slots // 64) * 64
+    return need + 8, need + 16
+
+
 def _matrix(problem: DualProblem, gram: Gram, slots: Array, dtype: type) -> Array:
     """K of the slots' rows, in a buffer whose stride is no power of two."""
     rows = problem.row[slots]
-    need = -(-len(rows) // 64) * 64
-    K: Array = gram.scratch.take("working set", (need + 8, need + 16), dtype)
+    K: Array = gram.scratch.take("working set", _matrix_shape(len(rows)), dtype)
     gram.fill(rows, K)
     sign = problem.sign[slots]
     if (sign < 0).any():

@@ -34,7 +34,7 @@ from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.active_set.halting import halting
 from maxmargin.solvers.active_set.nearly_diagonal import solve_nearly_diagonal
-from maxmargin.solvers.active_set.pair_steps import BoxVariables, Slots, pair_steps
+from maxmargin.solvers.active_set.pair_steps import BoxVariables, Slots, pair_steps, reserve_matrix
 from maxmargin.solvers.active_set.parts import falls_apart, solve_parts
 from maxmargin.solvers.active_set.small_dense import solve_small_dense
 from maxmargin.solvers.base import KernelSolver
@@ -131,6 +131,7 @@ class _Run:
         )
         self.cap = max(4 * SLOT_UNIT, cap)
         self.smallest, self.largest = min(solver.smallest, self.cap), solver.largest
+        reserve_matrix(gram, self.cap, self.dtype)
         self.W = np.empty(0, np.int64)
         self.current = self.every  # the variables whose gradients are up to date
         self.gradient = problem.gradient(self.f, self.a)
