@@ -174,8 +174,8 @@ def test_products_have_the_same_bits_for_any_number_of_threads(shape):
 
 def test_products_can_be_given_up():
     with pytest.raises(Halted):
-        Design(np.ones((10, 2)), poll=lambda: Status.DEADLINE).gram(np.ones(10))
-    assert Design(np.ones((10, 2)), poll=lambda: None).times(np.ones(2))[0] == 2.0
+        Design(np.ones((10, 2)), stop=lambda: Status.DEADLINE).gram(np.ones(10))
+    assert Design(np.ones((10, 2)), stop=lambda: None).times(np.ones(2))[0] == 2.0
 
 
 def test_columns_are_not_taken_for_rows():

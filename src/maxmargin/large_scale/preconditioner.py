@@ -38,7 +38,7 @@ class Preconditioner:
     def __init__(self, oracle: RowOracle, T: Array | None, intercept: bool) -> None:
         self.intercept = intercept
         self.K, self.y, self.c = oracle.sample(SAMPLE_ROWS_PER_COLUMN * oracle.columns + 100)
-        self.threads, self.stop = getattr(oracle, "threads", 1), getattr(oracle, "poll", None)
+        self.threads, self.stop = getattr(oracle, "threads", 1), getattr(oracle, "stop", None)
         r = oracle.columns if T is None else T.shape[1]
         self.V: Array = np.empty((len(self.K), r + intercept), self.K.dtype)
         self.V[:, r:] = 1.0

@@ -7,7 +7,6 @@ they are few, else in single precision, with the eigenvalues of K_mm cut where s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +27,7 @@ from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import Loss
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
-from maxmargin.runtime.threads import Halted
+from maxmargin.runtime.threads import Halted, Stop
 from maxmargin.runtime.validation import Array, Points, available_memory
 from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
@@ -79,7 +78,7 @@ def factor_of(
     loss: Loss,
     loss_weight: float,
     budget: float,
-    stop: Callable[[], Any] | None = None,
+    stop: Stop | None = None,
 ) -> tuple[Factor, type]:
     """The factor of a kernel matrix of landmarks for n rows, and the precision of kernel values.
 

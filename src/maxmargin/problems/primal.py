@@ -29,6 +29,7 @@ from maxmargin import _native
 from maxmargin.problems.design import Design
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.losses import Hinge, Loss, Pinball, Survey, make_loss
+from maxmargin.runtime.threads import Stop
 from maxmargin.runtime.validation import Array, Points
 
 
@@ -156,11 +157,11 @@ class PrimalProblem:
         """Products with X minus the shift."""
         return self.design if self.shift is None else Design(self.X, shift=self.shift, threads=self.threads)
 
-    def solver_design(self, poll: Any) -> Design:
+    def solver_design(self, stop: Stop) -> Design:
         """X as solvers of square systems need it: dense columns centred for a free intercept, a constant column for a
         penalised one."""
         constant = self.scaling if self.intercept == "penalised" else None
-        return Design(self.X, shift=self.shift, constant=constant, threads=self.threads, poll=poll)
+        return Design(self.X, shift=self.shift, constant=constant, threads=self.threads, stop=stop)
 
     @cached_property
     def boxes(self) -> DualProblem:

@@ -30,6 +30,15 @@ class Halted(Exception):
     """A computation was given up because the run is to stop."""
 
 
+Stop = Callable[[], object]  # called between the pieces of a long computation: anything but None ends it
+
+
+def halt_on(stop: Stop | None) -> None:
+    """Raise :class:`Halted` if ``stop`` gives a reason to."""
+    if stop is not None and stop() is not None:
+        raise Halted
+
+
 _lock = threading.Lock()
 _local = threading.local()
 _pools: dict[int, ThreadPoolExecutor] = {}
@@ -154,7 +163,7 @@ def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None
         raise errors[0]
 
 
-def abandonable(work: Callable[[], Result], products: float, stop: Callable[[], Any] | None = None) -> Result:
+def abandonable(work: Callable[[], Result], products: float, stop: Stop | None = None) -> Result:
     """``work()`` with single-threaded BLAS, on another thread if it takes many multiplications (``products``).
 
     For calls that nothing can stop. When Ctrl-C, or anything but None from ``stop``, which raises :class:`Halted`, ends
@@ -177,8 +186,7 @@ def abandonable(work: Callable[[], Result], products: float, stop: Callable[[], 
 
     threading.Thread(target=run, name="maxmargin decomposition", daemon=True).start()
     while not done.wait(POLL_SECONDS):
-        if stop is not None and stop() is not None:
-            raise Halted
+        halt_on(stop)
     if errors:
         raise errors[0]
     return found[0]

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from maxmargin import _native
 from maxmargin.kernels.gram.sides import Panels, Side
 from maxmargin.kernels.gram.tiled import CHUNK_ROWS, TiledGram, store_tiles
-from maxmargin.runtime.threads import run_tiles
+from maxmargin.runtime.threads import Stop, halt_on, run_tiles
 from maxmargin.runtime.validation import Array
 
 ZERO_EXPONENT = 60.0  # a kernel value below 2 to the minus this counts as zero
@@ -124,9 +124,11 @@ class LocalGram(TiledGram):
     def arranged(self, rows: Array) -> Array:
         return np.argsort(self.cells.label[rows], kind="stable")
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         if coef.ndim > 1:
-            return super().product(cols, coef, rows, single=single)
+            return super().product(cols, coef, rows, single=single, stop=stop)
         order = self.arranged(cols)
         cols = cols[order]
         left_rows = self._all_sorted()[0] if rows is None else rows[self.arranged(rows)]
@@ -145,16 +147,15 @@ class LocalGram(TiledGram):
         pieces = self._pieces(left_rows, cols, width)
 
         def work(t: int) -> None:
-            start, stop, runs = pieces[t]
-            if self.poll is not None:
-                self.poll()
+            halt_on(stop)
+            start, end, runs = pieces[t]
             for p, q in runs:
                 lanes = slice(p * width, q * width)
                 columns = right.P[p:q], right.v[lanes], weights[lanes], self.form.kind, self.form.degree, sums
-                _native.kernel_matvec_dense(A, left.u, *columns, start, stop)
+                _native.kernel_matvec_dense(A, left.u, *columns, start, end)
 
         run_tiles(work, len(pieces), self.threads)
-        self.evaluations += sum((stop - start) * (q - p) * width for start, stop, runs in pieces for p, q in runs)
+        self.evaluations += sum((end - start) * (q - p) * width for start, end, runs in pieces for p, q in runs)
         out = np.empty(left.n)
         out[left_rows if rows is None else self.arranged(rows)] = sums
         return out

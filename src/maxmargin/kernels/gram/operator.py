@@ -9,19 +9,16 @@ float64.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear
-from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 TILE_ROWS, TILE_COLS = 256, 512  # a float64 tile of 1 MB stays in a core's second-level cache
-
-
 DENSE_MAX_ENTRIES = 4_000_000  # a sixteenth of this is small enough to be dense in any case
 
 
@@ -38,7 +35,6 @@ class Gram(abc.ABC):
     single_is_exact: whether ``product(..., single=True)`` is computed in float64 all the same
     held: whether kernel values are read from memory rather than computed
     scratch: buffers to work in, shared by the operators of one fit
-    poll: called between pieces of a long product, if there is one; it may raise
     """
 
     n: int
@@ -47,7 +43,6 @@ class Gram(abc.ABC):
     single_is_exact: bool = True
     held: bool = False
     scratch: Scratch
-    poll: Callable[[], None] | None = None
 
     @abc.abstractmethod
     def diagonal(self) -> Array:
@@ -58,9 +53,12 @@ class Gram(abc.ABC):
         """K[rows, cols], a new array."""
 
     @abc.abstractmethod
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
-        """K[rows, cols] @ coef (all rows by default); ``coef`` is a vector or has one column a problem. With
-        ``single`` the kernel values may be float32; sums are float64 in any case."""
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
+        """K[rows, cols] @ coef (all rows by default); ``coef`` is a vector or has one column per problem. With
+        ``single`` the kernel values may be float32; sums are float64 in any case. An operator whose products take long
+        calls ``stop`` between pieces of one, which may end it."""
 
     def fill(self, rows: Array, out: Array) -> None:
         """out[:n, :n] = K[rows, rows] in the precision of ``out``, which may be larger."""
@@ -120,7 +118,9 @@ class KernelGram(Gram):
         self.evaluations += out.size
         return out
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         left = self.X if rows is None else self.X[rows]
         self.evaluations += left.shape[0] * len(cols)
         return kernel_product(self.kernel, left, self.X[cols], coef, self.threads)
@@ -186,7 +186,9 @@ class StoredGram(Gram):
         at = self._at(rows)
         _native.gather(self.K, at, at, out[: len(rows), : len(rows)])
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         at = self._at(np.arange(self.n) if rows is None else rows)
         columns = self._at(cols)
         out = np.empty((len(at), *coef.shape[1:]))

@@ -33,7 +33,7 @@ from maxmargin.kernels._arrays import row_sums
 from maxmargin.kernels.distance import circles
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL, FarRows
 from maxmargin.runtime.arrays import CsrArrays, csr_arrays
-from maxmargin.runtime.threads import Scratch
+from maxmargin.runtime.threads import Scratch, Stop, halt_on
 from maxmargin.runtime.validation import Array, Points
 
 LOG2E = math.log2(math.e)
@@ -178,10 +178,10 @@ class Side:
         at: Array | None = None,
         scratch: Scratch | None = None,
         columns: Array | None = None,
-        check: Callable[[], None] | None = None,
+        stop: Stop | None = None,
     ) -> Side:
         """The rows ``at`` and the columns ``columns`` of X (all by default; sparse points keep theirs), in new memory
-        or in scratch memory. ``check`` is called every few rows and may raise."""
+        or in scratch memory. ``stop`` is called every few rows."""
         if sp.issparse(X) and at is not None:
             X, at = X[at], None
         n, d = X.shape[0] if at is None else len(at), X.shape[1] if columns is None else len(columns)
@@ -200,8 +200,7 @@ class Side:
                 lengths = np.empty(n)
                 step = max(1, 200_000 // max(1, d))
                 for start in range(0, n, step):  # in float64 before the rounding to dtype, a few rows at a time
-                    if check is not None:
-                        check()
+                    halt_on(stop)
                     rows = slice(start, min(start + step, n))
                     part = X[rows] if at is None else X[at[rows]]
                     part = (part if columns is None else part[:, columns]).astype(np.float64, copy=False)

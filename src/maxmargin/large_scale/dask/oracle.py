@@ -142,4 +142,4 @@ class DaskOracle:
         if 8 * count * self.columns > FETCH_MAX_BYTES:
             return DaskOracle(self.shards, self.columns, self.outputs, (*self.key, stride), self.kind)
         K, y, c = self.sample(count)
-        return self.kind(StoredRows(K), Values(y, c), threads=effective_threads(None), poll=self.shards.pulse.tick)
+        return self.kind(StoredRows(K), Values(y, c), threads=effective_threads(None), stop=self.shards.pulse.tick)

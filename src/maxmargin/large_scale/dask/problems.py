@@ -86,7 +86,7 @@ class HingeOracle(LocalOracle):
         return self._bordered(work, m)
 
     def part(self, stride: int) -> HingeOracle:
-        return HingeOracle(self.rows, self.targets, threads=self.threads, poll=self.poll, stride=self.stride * stride)
+        return HingeOracle(self.rows, self.targets, threads=self.threads, stop=self.stop, stride=self.stride * stride)
 
 
 @dataclass(frozen=True)

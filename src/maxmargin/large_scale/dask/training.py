@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dask
@@ -39,7 +40,7 @@ from maxmargin.large_scale.dask.partitions import (
 from maxmargin.large_scale.dask.shard import Setup, added
 from maxmargin.large_scale.dask.shards import Shards, Traffic
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.threads import Halted, single_threaded_blas
+from maxmargin.runtime.threads import halt_on, single_threaded_blas
 from maxmargin.runtime.validation import Array, check_training_points, warn
 
 FAR_DEVIATIONS = 10.0  # of a column's mean from zero, beyond which products with it lose digits
@@ -238,12 +239,7 @@ class Training:
     @contextmanager
     def solving(self, control: Control) -> Iterator[None]:
         """While a solver runs, a deadline or Ctrl-C ends a map-reduce step: there is a best model so far."""
-
-        def poll() -> None:
-            if control.stop() is not None:
-                raise Halted
-
-        self.pulse.poll = poll
+        self.pulse.poll = partial(halt_on, control.stop)
         try:
             with single_threaded_blas():  # the systems are small, and threads that wait for the next one burn a core
                 yield

@@ -25,7 +25,6 @@ pass over X.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from maxmargin.kernels.gram.operator import Gram, KernelGram, computing_form, pr
 from maxmargin.large_scale.features.landmarks import METHODS, Landmarks, given_landmarks, landmarks_at
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.decompositions import eigh
-from maxmargin.runtime.threads import Halted, single_threaded_blas
+from maxmargin.runtime.threads import Halted, Stop, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_choice, check_memory, check_number
 
 SAMPLE_ROWS, SAMPLE_ROWS_PER_LANDMARK = 20_000, 4  # the larger is what methods other than uniform choose from
@@ -66,7 +65,7 @@ def choose_landmarks(
     weights: Array | None = None,
     rng: np.random.Generator | None = None,
     threads: int = 1,
-    stop: Callable[[], Any] | None = None,
+    stop: Stop | None = None,
 ) -> Landmarks:
     """Landmarks for the rows of X.
 
@@ -80,7 +79,7 @@ def choose_landmarks(
     weights: (n,); sample weights; two equals a repetition, and zero is absent
     rng: where random numbers come from
     threads: threads that compute kernel values; the result does not depend on it
-    stop: asked now and then: anything but None, and the choice ends with what it has
+    stop: called now and then; anything but None ends the choice with the landmarks chosen so far
     """
     X = X if sp.issparse(X) else np.asarray(X)  # a memmap's own memory, as a plain array
     if not isinstance(method, str):
@@ -152,7 +151,7 @@ def _check_vectors(kernel: Kernel, X: Points) -> None:
         )
 
 
-def _centres(X: Points, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Points:
+def _centres(X: Points, weights: Array, m: int, rng: np.random.Generator, stop: Stop) -> Points:
     """Centres of m clusters, in the precision of X."""
     n, batch, shift = X.shape[0], -(-m // SEED_BATCHES), centre_of(X, weights)
     seeds = np.sort(rng.choice(n, 1, p=weights / weights.sum()))
@@ -197,7 +196,7 @@ def _approach(X: Points, centres: Points, distance: Array, shift: Array | None) 
     return nearest
 
 
-def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Array:
+def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Stop) -> Array:
     """Randomly pivoted Cholesky: K ~ F'F, and d = diag(K - F'F), the residual.
 
     A block S of rows is proposed by the residual d before it, and row s of it accepted with the chance (residual after
@@ -240,7 +239,7 @@ def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: 
     return chosen
 
 
-def _by_leverage(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Array:
+def _by_leverage(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Stop) -> Array:
     """m rows drawn by ridge leverage scores, estimated over sets of rows that double."""
     order, size = rng.permutation(gram.n), min(gram.n, 2 * m)
     diagonal = np.maximum(gram.diagonal(), 0.0)

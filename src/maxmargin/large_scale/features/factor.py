@@ -21,7 +21,6 @@ error, and one of its size above zero may be no more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +28,7 @@ import numpy as np
 import scipy.linalg
 
 from maxmargin.runtime.decompositions import cholesky, eigh
-from maxmargin.runtime.threads import single_threaded_blas
+from maxmargin.runtime.threads import Stop, single_threaded_blas
 from maxmargin.runtime.validation import Array
 
 CHOLESKY_MIN_LANDMARKS = 256  # landmarks from which a Cholesky factor is worth a try
@@ -54,7 +53,7 @@ class Factor:
         return int(self.T.shape[1])
 
     @classmethod
-    def of(cls, K_mm: Array, kernel: Any = None, stop: Callable[[], Any] | None = None) -> Factor:
+    def of(cls, K_mm: Array, kernel: Any = None, stop: Stop | None = None) -> Factor:
         """The factor of a kernel matrix.
 
         K_mm: (m, m); kernel matrix of the landmarks, symmetric up to rounding
@@ -87,7 +86,7 @@ class Factor:
         return cls(T, np.array([float(K_mm[0, 0])]), 0.0)
 
     @classmethod
-    def above(cls, K_mm: Array, share: float, kernel: Any = None, stop: Callable[[], Any] | None = None) -> Factor:
+    def above(cls, K_mm: Array, share: float, kernel: Any = None, stop: Stop | None = None) -> Factor:
         """The factor for eigenvalues above a share of the largest, by Cholesky where nearly all are.
 
         K_mm: (m, m)
@@ -127,7 +126,7 @@ def largest_eigenvalue(K: Array) -> float:
     return found
 
 
-def _by_cholesky(K: Array, share: float, stop: Callable[[], Any] | None) -> Factor | None:
+def _by_cholesky(K: Array, share: float, stop: Stop | None) -> Factor | None:
     """The factor by Cholesky, if directions below the cut are few."""
     with single_threaded_blas():
         largest = largest_eigenvalue(K)

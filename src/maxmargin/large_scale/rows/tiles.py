@@ -27,7 +27,7 @@ from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.kernels.gram.sides import Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import REGISTER_TILE_ROWS, store_tiles
-from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 TILE_VALUES = 2**18  # a megabyte in single precision
@@ -165,14 +165,14 @@ class KernelRows:
         return out
 
 
-def stored(rows: KernelRows, threads: int = 1, poll: Any = None) -> StoredRows:
+def stored(rows: KernelRows, threads: int = 1, stop: Stop | None = None) -> StoredRows:
     """The same rows, computed once and held. Tiles write where the values stay."""
     direct = rows.form is not None and rows.inner is rows.dtype
     values = np.empty((rows.n, rows.columns), rows.dtype)
     starts, scratch = range(0, rows.n, rows.height), Scratch()
 
     def work(t: int) -> None:
-        if poll is None or poll() is None:
+        if stop is None or stop() is None:
             part = slice(starts[t], min(starts[t] + rows.height, rows.n))
             if direct:
                 rows.write(rows.X[part], scratch, values[part])

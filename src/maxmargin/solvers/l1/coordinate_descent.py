@@ -131,7 +131,7 @@ class _WorkingSet:
 
     def _design(self, X: Points) -> Design:
         constant = self.problem.scaling if self.problem.intercept == "penalised" else None
-        return Design(X, shift=self.shift, constant=constant, threads=self.problem.threads, poll=self.control.stop)
+        return Design(X, shift=self.shift, constant=constant, threads=self.problem.threads, stop=self.control.stop)
 
     def weights(self, w: Array, b: float) -> Array:
         own = w[self.columns]

@@ -20,6 +20,7 @@ from maxmargin.problems.dual import JointProblem
 from maxmargin.problems.optimality import certify_joint
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
+from maxmargin.runtime.threads import Stop
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.crammer_singer import CrammerSinger
 from maxmargin.svm.linear.binary_models import LinearOutcome
@@ -47,7 +48,9 @@ class _WithConstant(KernelGram):
     def block(self, rows: Array, cols: Array) -> Array:
         return super().block(rows, cols) + self.constant**2
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         # X (X' coef): the kernel matrix is never needed for a product.
         part = self.X[cols] if len(cols) < self.n else self.X
         w = np.asarray(part.T.astype(np.float64) @ coef)

@@ -48,7 +48,6 @@ The state advances row by row. How rows are cut into batches changes nothing, no
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -60,6 +59,7 @@ from maxmargin.problems.design import linear_rows
 from maxmargin.runtime.batches import opened
 from maxmargin.runtime.control import Control, print_note
 from maxmargin.runtime.history import History
+from maxmargin.runtime.threads import Stop
 from maxmargin.runtime.validation import Array, Points, check_number
 from maxmargin.svm.streaming.report import Estimate
 
@@ -236,7 +236,7 @@ class Stream:
         squared: bool = True,
         class_weight: Array | None = None,
         balanced: bool = False,
-        stop: Callable[[], object] | None = None,
+        stop: Stop | None = None,
     ) -> None:
         """Learn from rows, in their order. X is used as it is, float32 or float64; ``balanced`` weighs the classes by
         their frequencies so far; ``stop`` is called between strips of rows, and anything but None ends the learning

@@ -19,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from maxmargin.runtime.batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status, print_note, scaling_hint
+from maxmargin.runtime.threads import Stop
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -136,7 +137,7 @@ class StreamingMixin:
             totals = np.ones(len(totals))
         return check_class_weights(given, self.classes_, np.arange(len(totals)), totals)
 
-    def _learn(self: Any, X: Points, y: Array, weights: Array, stop: Callable[[], object] | None = None) -> None:
+    def _learn(self: Any, X: Points, y: Array, weights: Array, stop: Stop | None = None) -> None:
         self._stream.learn(
             X,
             places(self.classes_, y)[0],
