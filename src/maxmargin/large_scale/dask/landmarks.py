@@ -113,14 +113,14 @@ def _positive(part: Partition) -> Array:
 
 
 def _hashes(part: Partition) -> tuple[Array, Array, Array]:
-    """The places, hashes and weights of the rows that have weight."""
+    """The positions, hashes and weights of the rows that have weight."""
     at = _positive(part)
     return at, row_hashes(part.X[at]), part.weights[at]
 
 
-def _nth_positive(part: Partition, places: Array) -> Array:
+def _nth_positive(part: Partition, positions: Array) -> Array:
     """Positions among all rows from those among the rows that have weight."""
-    return _positive(part)[places] if len(places) else np.empty(0, np.int64)
+    return _positive(part)[positions] if len(positions) else np.empty(0, np.int64)
 
 
 # ---- rows that are fetched
@@ -189,11 +189,11 @@ def choose(estimator: Any, data: Training, m: int, rng: np.random.Generator) -> 
         return _columns(estimator, data, m, rng)
     if data.n * data.width <= MERGE_MAX_ENTRIES:
         return _from_all(estimator, data, m, rng)
-    X, weights, places = _sampled(data, m, rng)
+    X, weights, positions = _sampled(data, m, rng)
     kernel = kernel_from(estimator, data, X, weights, complete=False)
     if isinstance(estimator.landmarks, str):
         found = choose_landmarks(kernel, X, m, estimator.landmarks, weights, rng)
-        indices = None if found.indices is None else places[found.indices]
+        indices = None if found.indices is None else positions[found.indices]
         return Chosen(kernel, Landmarks(found.points, indices), X, found.indices)
     return Chosen(kernel, _given(estimator.landmarks, kernel, data, X), X, None)
 
@@ -221,18 +221,18 @@ def _sampled(data: Training, m: int, rng: np.random.Generator) -> tuple[Points, 
     """Distinct rows to choose from, in the order in which one computer would have them; their weights and positions."""
     most = sample_size(m)
     if sum(one.used for one in data.summaries) > max(MERGE_MAX_ROWS, most):
-        places = drawn(data, most, rng)
-        return rows_at(data, places)[0], np.ones(most), places
+        positions = drawn(data, most, rng)
+        return rows_at(data, positions)[0], np.ones(most), positions
     starts = np.cumsum([0, *(one.n for one in data.summaries)])[:-1]
     parts = data.each(_hashes)
-    places = np.concatenate([start + part[0] for start, part in zip(starts, parts, strict=True)]).astype(np.int64)
+    positions = np.concatenate([start + part[0] for start, part in zip(starts, parts, strict=True)]).astype(np.int64)
     key, weights = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
     first, member = np.unique(key, return_index=True, return_inverse=True)[1:]
     share = np.bincount(member, weights=weights)
     if len(first) > most:
         kept = np.sort(rng.choice(len(first), most, replace=False, shuffle=False))
         first, share = first[kept], share[kept]
-    return rows_at(data, places[first])[0], share, places[first]
+    return rows_at(data, positions[first])[0], share, positions[first]
 
 
 def _scaled(kernel: Kernel, moments: Moments, d: int) -> Kernel:
