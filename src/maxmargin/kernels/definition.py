@@ -34,7 +34,7 @@ from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array, Points
 
 CHUNK_MAX_VALUES = 1 << 16  # kernel values held at a time by each thread: half a megabyte stays in its cache
-CHUNK_MIN_ROWS = 16  # for each strip the columns' points are laid out anew, which costs as much as some rows
+CHUNK_MIN_ROWS = 16  # the columns' points are copied for each strip, which costs as much as some rows
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class DefinedValues:
         return DefinedValues(self.kernel, self.X, self._place(rows), self.threads)
 
     def cost(self, rows: int, cols: int) -> float:
-        """Terms in the sums of so many rows and columns; infinite where nobody knows what a kernel value costs."""
+        """Terms in the sums of so many rows and columns; infinite if the cost of a kernel value is not known."""
         if isinstance(self.kernel, Precomputed):
             return float(rows) * cols
         if not has_formula(self.kernel):

@@ -32,7 +32,7 @@ class Preconditioner:
 
     oracle: rows to draw the sample from; a part of all rows will do
     T: (m, r), or None for the identity
-    intercept: whether there is one; it is the last unknown then
+    intercept: whether the last unknown is an intercept
     """
 
     def __init__(self, oracle: RowOracle, T: Array | None, intercept: bool) -> None:
@@ -105,7 +105,7 @@ class Preconditioner:
 class Diagonal:
     """The diagonal of the Hessian of all rows, for linear models with many columns.
 
-    intercept: whether there is one; it is the last unknown then
+    intercept: whether the last unknown is an intercept
     """
 
     def __init__(self, intercept: bool) -> None:
@@ -134,7 +134,7 @@ def cholesky_of(H: Array, damping: float | None) -> Array:
     for jitter in (1e-15, 1e-12, 1e-9, 1e-6):
         H[np.diag_indices_from(H)] = diagonal + jitter * size
         try:
-            return np.linalg.cholesky(H)  # which, unlike SciPy's, lets other threads run
+            return np.linalg.cholesky(H)  # unlike SciPy's, it releases the GIL
         except np.linalg.LinAlgError:
             continue
     return np.diag(np.sqrt(diagonal + size))

@@ -79,7 +79,7 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
     n_jobs: int | None = None
 
     def _map(self, n: int) -> Any:
-        """The map as the parameters say it, for a first batch of n rows."""
+        """The map for a first batch of n rows."""
         if isinstance(self.features, (RandomFeatures, Nystroem)):
             return clone(self.features)
         check_choice("features", self.features, MAPS, " or a RandomFeatures or Nystroem object")

@@ -33,18 +33,18 @@ from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
 ERROR_ROWS = 500  # at which the kernel's error is estimated
 SINGLE_MAX_CONDITION = 1e5  # of the Hessian: beyond it single precision is not enough
-DOUBLE_CUT = 1e-13  # eigenvalues of K_mm that double precision can tell from zero, relative to the largest
+DOUBLE_CUT = 1e-13  # eigenvalues of K_mm that double precision distinguishes from zero, relative to the largest
 SINGLE_CUT = 1e-8  # the same of single precision
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be learnt."""
+    """The problem to solve."""
 
     task: Task  # from y and weights of some rows to targets
     loss: Loss
     scale: float  # typical size of the targets
-    first_b: Array  # (outputs,); where the intercept may begin
+    first_b: Array  # (outputs,); initial intercepts
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def rows_of(X: Points, target: Array, weights: Array, *, merge: bool) -> Rows:
 
 
 def budget_of(cache_size: Any) -> float:
-    """Bytes that kernel values may take: megabytes as the user says, or half of what is free."""
+    """Memory for kernel values in bytes: the user's number, or half of the free memory."""
     return 0.5 * available_memory() if cache_size == "auto" else 1e6 * float(cache_size)
 
 
@@ -99,7 +99,7 @@ def factor_of(
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves behind."""
+    """The result of training."""
 
     landmarks: Landmarks  # with places in the input
     factor: Factor
@@ -176,8 +176,8 @@ def solve(
 
 
 def missed(kernel: Kernel, X: Points, rows: Rows, trained: Trained, rng: np.random.Generator) -> KernelError | None:
-    """What the landmarks miss of the kernel on the rows that have weight; None where that is nothing, all of them being
-    landmarks, and where the fit was stopped."""
+    """The error of the approximated kernel on the rows that have weight; None if all of them are landmarks, or the fit
+    was stopped."""
     stopped = trained.solution.status in (Status.DEADLINE, Status.INTERRUPTED)
     if stopped or (trained.landmarks.indices is not None and len(trained.landmarks) >= len(rows.at)):
         return None

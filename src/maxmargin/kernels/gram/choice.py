@@ -27,8 +27,8 @@ def make_gram(
     stop: Stop | None = None,
 ) -> Gram:
     """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
-    fits into ``budget`` bytes; otherwise values come on demand, by tiles where there is a form. ``pairs`` says that
-    pairs of classes will be solved, which share blocks of values instead; ``stop`` is called while many rows are
+    fits into ``budget`` bytes; otherwise values are computed on demand, in tiles if there is a form. ``pairs`` says
+    that pairs of classes will be solved, which share blocks of values instead; ``stop`` is called while many rows are
     copied, and may end it."""
     small = X.shape[0] <= (STORED_PAIRS_MAX_ROWS if pairs else STORED_MAX_ROWS)
     fits = 8.0 * X.shape[0] ** 2 <= budget

@@ -2,7 +2,7 @@
 
 An RBF kernel with a large gamma is zero between most points. Rows are divided into cells, each with its bounding box.
 If the boxes of two cells are so far apart that no kernel value between them exceeds 2^-60, far below the rounding of
-sums in float64, none of these values is computed. What is left are products of each cell with the few cells near it.
+sums in float64, none of these values is computed. Each cell is then multiplied with the few cells near it.
 
 Cells come from a tree of axis-parallel cuts: through the widest gap of a column where there is one that kernels hardly
 reach across (columns of zeros and ones have such gaps), otherwise at the median of the column of largest variance.

@@ -1,6 +1,6 @@
 """Kernel values as an operator.
 
-A solver never sees points: it asks a :class:`Gram` for the diagonal, for blocks K[rows, cols] and for products
+A solver has no access to points: a :class:`Gram` gives it the diagonal, blocks K[rows, cols] and products
 K[rows, cols] @ coefficients, which are computed tile by tile and never stored. Whether the points are dense
 or sparse, float32 or float64, or whether the user passed K, is decided here and nowhere else. Values are
 float64.

@@ -1,6 +1,6 @@
 """The Gram operator on fused tiles: for kernels that are a function of x'z or of |x - z|.
 
-Rows are held once in float32 for speed, and read from the user's own array in float64 where exactness is asked for.
+Rows are stored once in float32 for speed, and read from the user's array in float64 where exact values are needed.
 ``product(..., single=True)`` computes with float32 kernel values and float64 sums. The tiles themselves are compiled
 (``native/tiles``).
 """

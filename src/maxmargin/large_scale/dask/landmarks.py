@@ -1,6 +1,6 @@
-"""Kernel and landmarks for rows on many computers: those that one computer with all rows would choose.
+"""Kernel and landmarks for rows on a cluster: the same that one computer with all rows would choose.
 
-The client needs few rows for that (:mod:`maxmargin.large_scale.features.landmarks`), and asks for as few:
+The client fetches only the rows that it needs (:mod:`maxmargin.large_scale.features.landmarks`):
 
     small data           all rows
     up to MERGE_MAX_ROWS a hash of each row's content, by which equal rows are found and the others put in order; then
@@ -9,10 +9,10 @@ The client needs few rows for that (:mod:`maxmargin.large_scale.features.landmar
 
 gamma = "scale" and the means that distances are taken from are those of all rows, from sums over the partitions.
 
-With a precomputed kernel the rows are those of K, and the landmarks columns of it: the client asks for K_mm, and for
-the entries from which the error is estimated.
+With a precomputed kernel the rows are those of K, and landmarks are columns of it: the client fetches K_mm and the
+entries from which the error is estimated.
 
-How many landmarks, for rows on many computers: the search of one computer, on rows that the client can hold.
+The search for the number of landmarks runs on the client, on rows that it can hold.
 
 Rows drawn at random are fetched, as many as fit ``FETCH_MAX_BYTES``, and :mod:`maxmargin.large_scale.auto` doubles m
 until rows held out of them gain no more than noise. Each fetched row stands for n / (fetched rows) of all: its weight
@@ -47,14 +47,14 @@ from maxmargin.svm.kernel_input import kernel_of, resolved
 from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
 ERROR_ROWS = 1000  # from which the error of the kernel is estimated
-FETCH_MAX_BYTES = 2**27  # of rows that the client asks for
+FETCH_MAX_BYTES = 2**27  # of rows that the client fetches
 MAX_ASYMMETRY = 1e-6  # of a precomputed matrix, relative to its entries
 SEARCH_MAX_ROWS = int(HELD_OUT_MAX_ROWS / HELD_OUT_SHARE)  # beyond which no more of them are held out
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the client chose."""
+    """The kernel and landmarks that the client chose."""
 
     kernel: Kernel  # resolved
     landmarks: Landmarks  # their indices are positions in X
@@ -69,7 +69,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class OwnMatrix(Landmarks):
-    """Columns of a precomputed matrix that lies elsewhere, with what the client has of it: K_mm."""
+    """Columns of a precomputed matrix on the cluster, with the part of it that the client has: K_mm."""
 
     K: Array
 
@@ -79,13 +79,13 @@ class OwnMatrix(Landmarks):
 
 @dataclass(frozen=True)
 class ChosenColumns(Chosen):
-    """What the client chose of a precomputed matrix.
+    """The landmarks of a precomputed matrix.
 
     sample: (s, s); entries of rows drawn at random
     """
 
     between: Array  # (s, m); their entries in the columns of the landmarks
-    population: int  # what they were drawn from
+    population: int  # rows from which they were drawn
 
     def error(self, factor: Factor, rng: np.random.Generator) -> KernelError:
         return error_of(self.sample, self.between @ factor.T, self.population)
@@ -203,7 +203,7 @@ def _named(estimator: Any) -> Kernel:
 
 
 def _from_all(estimator: Any, data: Training, m: int, rng: np.random.Generator) -> Chosen:
-    """As one computer does it, on all rows."""
+    """Chosen by the client from all rows."""
     X, y, weights = every_row(data)
     used = np.flatnonzero(weights > 0)
     kernel = kernel_from(estimator, data, X[used], weights[used], complete=True)
@@ -246,7 +246,7 @@ def _given(landmarks: Any, kernel: Kernel, data: Training, X: Points) -> Landmar
     """The user's landmarks, as points or as positions in X."""
     flat = np.asarray(landmarks) if not sp.issparse(landmarks) and not hasattr(landmarks, "columns") else np.empty(0)
     if flat.ndim == 1 and len(flat) and flat.dtype.kind in "iub":
-        at = choose_landmarks(Precomputed(), sp.csr_matrix((data.n, 1)), 1, flat).points  # which rows are meant
+        at = choose_landmarks(Precomputed(), sp.csr_matrix((data.n, 1)), 1, flat).points  # as positions
         return Landmarks(rows_at(data, at)[0], at)
     return choose_landmarks(kernel, X, 1, landmarks)
 

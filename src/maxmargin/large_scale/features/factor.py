@@ -13,9 +13,9 @@ over the eigenvalues above a cut. Below it lie rounding errors, which 1 / sqrt(l
 twice, or more landmarks than the kernel has dimensions, only lower the rank r.
 
 With K_mm + cut I = L L', a Cholesky factor, T = L'^-1 does nearly the same ten times as fast: it shortens what the cut
-leaves out. Directions below the cut stay, so it is for matrices that have next to none, which the pivots L_ii^2 tell.
+leaves out. Directions below the cut stay, so it is for matrices that have next to none, which the pivots L_ii^2 show.
 
-How large rounding errors are, eigenvalues say themselves: those of a kernel are not negative, so a negative one is an
+The eigenvalues show how large rounding errors are: those of a kernel are not negative, so a negative one is an
 error, and one of its size above zero may be no more.
 """
 
@@ -58,7 +58,7 @@ class Factor:
 
         K_mm: (m, m); kernel matrix of the landmarks, symmetric up to rounding
         kernel: what to call the kernel in an error
-        stop: asked now and then: anything but None ends it with :class:`~maxmargin.runtime.threads.Halted`
+        stop: called now and then; anything but None ends it with :class:`~maxmargin.runtime.threads.Halted`
         ValueError: If K_mm is not finite, or not positive semidefinite beyond rounding.
         """
         name, K = _name(kernel), _checked(K_mm, kernel)
@@ -74,7 +74,7 @@ class Factor:
         cut = max(EIGENVALUE_ROUNDING * len(K) * largest, -2.0 * lowest)
         kept = int(np.count_nonzero(values > cut))
         T = U[:, :kept] / np.sqrt(values[:kept])
-        # An eigenvector has no sign of its own: the entry that is largest in size is positive, whatever LAPACK says.
+        # An eigenvector has no sign of its own: the entry that is largest in size is positive, whatever LAPACK returns.
         T *= np.where(T[np.abs(T).argmax(axis=0), np.arange(kept)] < 0, -1.0, 1.0)
         return cls(np.ascontiguousarray(T), np.ascontiguousarray(values), cut)
 

@@ -8,7 +8,7 @@ For random rows x_1..x_s with kernel matrix K_s and features Phi_s (one row per 
     frobenius    |E|_F / |K_s|_F
     entry        root mean square of E_ij, i != j, relative to the mean of k(x_i, x_i)
 
-For features of landmarks E is positive semidefinite, and its diagonal says it all: |E_ij| <= sqrt(E_ii E_jj). Rows that
+For features of landmarks E is positive semidefinite, and its diagonal bounds it: |E_ij| <= sqrt(E_ii E_jj). Rows that
 are landmarks have E_ii = 0 and would hide the error of the rest; they are left out. Random features have
 E_ii = 0 everywhere by construction, and show their errors off the diagonal.
 """
