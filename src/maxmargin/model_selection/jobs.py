@@ -15,7 +15,7 @@ feasible for every such theta. The dual is least at theta = y'a / a'Ka; but wher
 ray, most variables are at their bounds, and the end, where they still are, needs fewer steps. (Starts from a
 neighbour: DeCoste & Wagstaff 2000.)
 
-A job's ``part(t)`` does the work, and ``answers()`` gives the decision values of the samples left out, cell by cell.
+A job's ``part(t)`` solves, and ``answers()`` returns the decision values of the held-out samples, cell by cell.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SINGLE_MAX_ERROR = 1e-4  # error of a decision value that single precision may m
 
 @dataclass(frozen=True)
 class Setting:
-    """What all jobs of a search share."""
+    """The data and options that all jobs of a search share."""
 
     estimator: Any  # with the parameters that are not searched
     points: Points
@@ -73,7 +73,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one cell says about the samples left out: a model that knows their decision values, or why there is none."""
+    """The result of one cell on the held-out samples: a model with their decision values, or the reason of a
+    failure."""
 
     estimator: Any = None
     seconds: float = math.nan
@@ -84,7 +85,7 @@ class Answer:
 def held_out_model(
     estimator: Any, points: Any, values: Array, also: tuple[Any, Array] | None = None, **fitted: Any
 ) -> Any:
-    """A model that knows its values on the held-out points (``also``: and on some others), and nothing else. Scorers
+    """A model with known values on the held-out points (``also``: and on some others) only. Scorers
     can use it as they would use the fitted model; ``fitted`` are attributes that it has besides."""
     model = copy.copy(estimator)
     for name, value in fitted.items():
@@ -289,7 +290,7 @@ class EstimatorJob(Job):
                 self.found[c] = Answer(model, time.perf_counter() - began, converged)
 
     def _stop_if_interrupted(self, progress: Progress) -> None:
-        """End a fit that the user has interrupted: the estimator itself listens to nobody while a search does."""
+        """End a fit that the user has interrupted: Ctrl-C is handled by the search, not by the fit."""
         if self.control.stop() is Status.INTERRUPTED:
             raise InterruptedError
 

@@ -38,7 +38,7 @@ class Store:
 
     X: array or CSR matrix; canonical rows in the form that kernels compute with; for a precomputed kernel, the matrix
         of these rows
-    kernels: all kernels, resolved, whose values will be asked for
+    kernels: all kernels, resolved, whose values will be needed
     budget: bytes for kernel values
     """
 
@@ -58,7 +58,7 @@ class Store:
         self._buffers: list[Array] = []
 
     def values(self, kernel: Kernel, slot: int = 0) -> Array | None:
-        """K, shape (n, stride) with zeros beyond column n, valid until the slot is asked for again; None where it is
+        """K, shape (n, stride) with zeros beyond column n, valid until the slot is used again; None where it is
         not held."""
         if slot >= self.capacity:
             return None

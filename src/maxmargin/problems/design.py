@@ -11,7 +11,7 @@ order, so the result has the same bits for any number of threads. Dense columns 
 nothing but the intercept and keeps the digits of columns far from zero; a constant column may stand at the end, for an
 intercept that is penalised.
 
-A solver whose passes need several of these products at once asks for them tile by tile, while the tile is in the cache:
+A solver that needs several of these products in one pass computes them tile by tile, while the tile is in the cache:
 :meth:`Design.summed` runs over the tiles, and :meth:`tile_times`, :meth:`tile_sums` and :meth:`tile_gram` are the
 products with one of them.
 """

@@ -1,9 +1,9 @@
 """Is it optimal? The KKT conditions, both objectives and their gap, from the definitions.
 
 Nothing here knows how a solution was found. Given a problem, its variables a and the values f = K @ coefficients,
-this file computes what the conditions in :mod:`maxmargin.problems.dual` say, term by term.
+this file evaluates the conditions in :mod:`maxmargin.problems.dual` term by term.
 
-A solver may hand over f that it computed with float32 kernel values. :func:`audited` computes it in float64 again: all
+A solver may return f computed with float32 kernel values. :func:`audited` computes it in float64 again: all
 of it for small problems; for large ones the rows that decide the violation, after a sample of all rows has shown how
 far the solver's values are off (if they are off by more than that can bear, all rows are computed again).
 """

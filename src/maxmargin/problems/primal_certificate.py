@@ -1,11 +1,11 @@
-"""Is it optimal? The certificate of a linear model, from the definitions in :mod:`maxmargin.problems.primal`.
+"""The certificate of a linear model, from the definitions in :mod:`maxmargin.problems.primal`.
 
-Nothing here knows how (w, b) was found. With residuals r_i = y_i - w'x_i - b and feasible multipliers beta, the
+It does not depend on how (w, b) was computed. With residuals r_i = y_i - w'x_i - b and feasible multipliers beta, the
 conditions of optimality are
 
-    w = sum_i beta_i x_i, or what of its bounds is closest        stationarity in w
+    w = sum_i beta_i x_i, clipped to its bounds                   stationarity in w
     sum_i beta_i = t (free) or b / s^2 (penalised)                stationarity in b
-    beta_i = step_i(beta_i)                                       residual and multiplier belong together,
+    beta_i = step_i(beta_i)                                       complementarity,
 
 where step_i takes beta_i to the minimum of the dual's terms in it, with their slope -r_i held fixed and a curvature of
 1 / t_i: clip(soft(beta_i + t_i r_i, t_i eps), lower_i, upper_i), t_i being the size of the row's box (2 c_i for squared
@@ -16,9 +16,9 @@ cannot exceed; that of b of the sum of |beta_i|; and |step_i(beta_i) - beta_i| o
 for labels, the targets' mean distance from their mean else). The last is how far a residual is from where it should be,
 or the share of its box that the multiplier would have to move, whichever is less.
 
-Multipliers are clipped to their boxes, and their sum repaired, before anything is reported of them. Where a method has
-none, or poor ones, w itself suggests some: of a squared loss its derivative; of the others the same, with the kinks of
-the loss widened. How wide, and by which factor all are shrunk, is chosen by the dual objective.
+Multipliers are clipped to their boxes, and their sum repaired, before they are used. If a method has none,
+or poor ones, multipliers are derived from w: the derivative of a squared loss, or of another loss with its kinks
+smoothed. The width of smoothing, and a common factor, maximise the dual objective.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ def certify(
     made: bool = False,
     suggest: bool = True,
 ) -> PrimalCertificate:
-    """The certificate of (w, b), with the better of the multipliers given and those that w suggests.
+    """The certificate of (w, b), with the better of the given multipliers and those derived from w.
 
-    A hard margin is judged by the same direction, scaled until the closest row has a margin of one; it is infinite if
-    one is on the wrong side, and ``primal_infeasibility`` says by how much rows are inside as (w, b) stands. ``f`` is
-    X w where it is known; ``made`` says that w was computed from ``beta``, as where many models are made together;
-    ``suggest=False`` leaves it at the multipliers given, where a run has to end at once.
+    For a hard margin, w is scaled until the closest row has a margin of one; the objective is infinite if a row is
+    misclassified, and ``primal_infeasibility`` is the violation of the margin by (w, b) itself. ``f`` is X w, if known;
+    ``made``: whether w was computed from ``beta``; ``suggest=False`` uses the given multipliers only, for runs that
+    have to end at once.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _of_intercept(problem: PrimalProblem, b: float, beta: Array) -> float:
 
 
 def _complementarity(problem: PrimalProblem, r: Array, beta: Array) -> float:
-    """The largest product of a multiplier and the room of its constraint: |beta_i| times how far the residual is short
+    """The largest product of a multiplier and the slack of its constraint: |beta_i| times how far the residual is short
     of its side of the tube, and what is left of the box times how far the residual is outside."""
     eps = problem.epsilon
     short = np.where(beta > 0, eps - r, np.where(beta < 0, eps + r, 0.0)) + problem.ridge * np.abs(beta)

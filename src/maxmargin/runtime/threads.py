@@ -21,7 +21,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 SHORT_MAX_PRODUCTS = 1e8  # multiplications that take some hundredths of a second: not worth a thread to abandon
-POLL_SECONDS = 0.05  # between two questions whether to stop: a quarter of the promised 0.2 s
+POLL_SECONDS = 0.05  # between two checks whether to stop: a quarter of the promised 0.2 s
 
 Result = TypeVar("Result")
 
@@ -73,8 +73,8 @@ def effective_threads(n_jobs: int | None) -> int:
 
 
 def _set_blas(numbers: list[int]) -> None:
-    """Set the threads of each BLAS library. Some let only the thread that set a limit change it again; but the last to
-    leave a limit need not be the first that came, so nobody is left in charge."""
+    """Set the threads of each BLAS library. In some, only the thread that set a limit may change it;
+    that control is removed, because the last thread to leave need not be the first that entered."""
     for library, number in zip(_blas["libraries"], numbers, strict=True):
         free = getattr(library, "clear_controlling_thread", None)
         if free is not None:
@@ -107,7 +107,7 @@ def single_threaded_blas() -> Iterator[None]:
 class Scratch:
     """Buffers that one fit uses again and again, one set per thread: touching new memory costs more than computing.
 
-    A buffer is valid until the same thread asks for the same name again."""
+    A buffer is valid until the same thread takes the same name again."""
 
     def __init__(self) -> None:
         self._buffers: dict[tuple[int, str, Any], Any] = {}
@@ -166,8 +166,8 @@ def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None
 def abandonable(work: Callable[[], Result], products: float, stop: Stop | None = None) -> Result:
     """``work()`` with single-threaded BLAS, on another thread if it takes many multiplications (``products``).
 
-    For calls that nothing can stop. When Ctrl-C, or anything but None from ``stop``, which raises :class:`Halted`, ends
-    the wait for it, the thread finishes unheard: ``work`` must not write what anybody else reads."""
+    For calls that cannot be interrupted. When Ctrl-C, or anything but None from ``stop``, which raises :class:`Halted`,
+    ends the wait for it, the thread finishes in the background: ``work`` must not write to shared data."""
     if products <= SHORT_MAX_PRODUCTS:
         with single_threaded_blas():
             return work()

@@ -117,7 +117,7 @@ class BlockSolver(KernelSolver):
             ):  # the objective no longer falls, or has no minimum: the rest of the violation stays
                 return Solution(a, f, Status.STALLED, n_iter)
             if steps == 0 and stalled_rounds > 0:
-                # The block sees no violation but the sum does: rounding in f. Compute it anew, once.
+                # The block sees no violation but the sum does: rounding in f. Recompute it, once.
                 if stalled_rounds > 2:
                     return Solution(a, f, Status.STALLED, n_iter)
                 coef = problem.coefficients(a)

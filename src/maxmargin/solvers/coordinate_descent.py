@@ -35,7 +35,7 @@ FREE_STEP_FIRST_EPOCH = 20  # epochs before conjugate gradients help
 SMALL_CLASSIFIER_FIRST_EPOCH = 500  # before that they may stand in the way of b_0. From there it is every epoch's turn
 FULL_HISTORY_MAX_ENTRIES = 50_000  # of X: beyond, the history has few lines, for each costs as much as an epoch
 GAP_CHECK_FACTOR = 1.4  # times the tolerance is an estimated gap worth computing: it is an epoch old, the gap is less
-REST_SHARE = 0.01  # pulls within this part of the first count as rest: if all rows rest, a tenth of it is asked for
+REST_SHARE = 0.01  # pulls within this part of the first count as rest: if all rows rest, the next goal is a tenth of it
 ROUNDING_SHARE = 1e-14  # part of the first pull below which there is only rounding
 
 

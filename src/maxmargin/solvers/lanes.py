@@ -1,18 +1,18 @@
-"""Dual coordinate descent for many one-vs-rest problems at once, one a vector lane.
+"""Dual coordinate descent for many one-vs-rest problems at once, one per vector lane.
 
 The problems of a fit with many classes share their rows and differ only in the signs of y. The method is that of
-:mod:`maxmargin.solvers.descent`; but while a row is at hand, the multiplier of every problem takes
-its step:
+:mod:`maxmargin.solvers.descent`; but each row is read once for all problems, whose multipliers take
+their steps together:
 
     g_l = y_l (w_l'x_i + b_l) - 1 + r alpha_l,      alpha_l <- clip(alpha_l - g_l / q, 0, upper),
 
 all w_l'x_i by one read of the row, for the weights of the 16 problems stand side by side in memory
 (native/lanes). Single precision is enough to find the solution to four digits or so: a
-problem is then computed anew from its multipliers in double precision, and its certificate decides. The few that are
-late, or need more digits, are left to the method for one problem, which starts where this one ends.
+problem is then recomputed from its multipliers in double precision, and certified. The few that converge late, or need
+more digits, are continued by the method for one problem.
 
-Rows in which no multiplier has moved for three visits are passed over, but for one epoch in eight. A problem whose gap
-is small enough is frozen, so that it keeps no row awake.
+Rows in which no multiplier has moved for three visits are skipped in seven of eight epochs. A problem whose gap
+is small enough is frozen, so that its rows can be skipped.
 """
 
 from __future__ import annotations

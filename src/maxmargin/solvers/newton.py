@@ -38,7 +38,7 @@ from maxmargin.solvers.run import LinearSolution, Run, Start, own_intercept
 # some epochs of coordinate descent find a better one.
 FAR_STEPS, FAR_GAP, FAR_EPOCHS, FAR_MAX_ENTRIES = 2, 0.1, 3, 2_000_000
 SEARCH_MAX_STEPS = 60  # along one direction
-REFORM_MIN_SHARE = 0.5  # of the rows of S: if more have changed, X'Theta X is formed anew
+REFORM_MIN_SHARE = 0.5  # of the rows of S: if more have changed, X'Theta X is recomputed
 HESSIAN_RIDGE = 1e-15  # of the Hessian, relative to its diagonal
 NO_PROGRESS_MAX_STEPS = 5  # steps without a lower objective before the method gives up
 
@@ -62,7 +62,7 @@ def line_search(rows: Any, r: Array, u: Array, first: float, second: float) -> f
 
 class _Moments:
     """X'Theta X, kept up to date: rows that enter S are added, and those that leave it are taken away. From step to
-    step there are ever fewer of them; where there are many, the sum is formed anew."""
+    step there are fewer and fewer; if there are many, the sum is recomputed."""
 
     def __init__(self, design: Design) -> None:
         self.design, self.theta = design, np.zeros(design.n)

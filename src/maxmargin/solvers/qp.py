@@ -69,7 +69,7 @@ class Program:
 
 
 def _clarabel(program: Program, scale: float, control: Control, name: str, **tolerances: float) -> Any:
-    """Clarabel's answer for the program with its objective divided by ``scale``."""
+    """Clarabel's solution of the program with its objective divided by ``scale``."""
     try:
         import clarabel
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""One run of a solver on a linear problem: the best points so far, the history, and whether to go on.
+"""One run of a solver on a linear problem: the best points so far, the history, and the reasons to stop.
 
 The tolerance is the relative duality gap. A run returns the best point it has evaluated and how it ended; whether that
 is optimal is decided elsewhere, by :mod:`maxmargin.problems.primal_certificate`.
@@ -71,7 +71,7 @@ def own_intercept(problem: PrimalProblem, design: Design, w: Array, b: float) ->
 
 
 class Run:
-    """The best primal and the best dual point so far, the history, and whether to go on.
+    """The best primal and the best dual point so far, the history, and the reasons to stop.
 
     Both points are bounds of the optimum on their own, so they need not come from the same iteration."""
 
@@ -89,8 +89,8 @@ class Run:
         return self.problem.relative(self.primal, self.dual)
 
     def begin(self, start: Start | None) -> Status | None:
-        """Evaluate the start, if there is one, and the point where every method begins, which is optimal where no
-        multiplier can move or none has to: one class, targets inside one tube."""
+        """Evaluate the start, if given, and the common initial point, which is optimal if no multiplier can
+        move or needs to: a single class, or targets inside one tube."""
         problem = self.problem
         if start is not None:
             beta = None if start.beta is None else problem.feasible(start.beta)
@@ -141,7 +141,7 @@ class Run:
         negative ones are multiplied by ``scales``, and v = sum_i beta_i x_i (scaled) where it is known. ``own``
         says that f is X w to the last digit, and may be kept.
 
-        Returns how the run ended, or None if it should go on."""
+        Returns how the run ended, or None to continue."""
         problem = self.problem
         w, b, f = stretched(problem, w, b, f)
         hard = float(np.abs(beta).max(initial=0.0)) if problem.hard_margin and beta is not None else 0.0
@@ -182,7 +182,7 @@ class Run:
         self._keep(w, b, None, self.problem.primal(w, b, f), None, -math.inf)
 
     def stop(self, iteration: int) -> Status | None:
-        """The reason to stop now that is not optimality, if there is one."""
+        """The reason to stop now, other than optimality, or None."""
         limit = self.control.max_iter if self.control.max_iter >= 0 else UNLIMITED_ITERATIONS
         return self.control.stop() or (Status.MAX_ITER if iteration >= limit else None)
 

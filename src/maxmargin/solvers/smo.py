@@ -9,9 +9,9 @@ group. Along it the objective is  -d (g_j - g_i) + 1/2 d^2 (Q_ii + Q_jj - 2 Q_ij
 
 for the best group, and stops when max { g_u : a_u > lower_u } - min { g_u : a_u < upper_u } <= tol in every group.
 
-Linear problems are the same with the linear kernel, but end by the duality gap. So the pair steps are asked for a tenth
-of the violation again and again, each time from where they were, until the gap is small enough; each answer is one
-record of the history. An iteration there is as many pair steps as there are rows.
+Linear problems are the same with the linear kernel, but end by the duality gap. So the pair steps are repeated
+with a tenth of the violation, from the last point, until the gap is small enough; each repetition is one record of the
+history. An iteration there is as many pair steps as there are rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from maxmargin.solvers.blocks import Block, BlockSolver
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
 FREE_MAX_SHARE = 0.5  # of W that are free variables of the last one; the rest are violators
-FIRST_VIOLATION, LAST_VIOLATION = 1.0, 1e-13  # of a linear problem: to begin with, and below which is only rounding
+FIRST_VIOLATION, LAST_VIOLATION = 1.0, 1e-13  # of a linear problem: the initial goal, and that of rounding
 LINEAR_KERNEL_BYTES = 2e8  # for kernel values of a linear problem
 
 

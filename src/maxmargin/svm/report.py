@@ -151,7 +151,7 @@ class FitReport(TextReport):
 
 
 def kernel_validity(kernel: Kernel) -> bool | None:
-    """Whether a kernel is positive semidefinite; None where nobody knows."""
+    """Whether a kernel is positive semidefinite; None if unknown."""
     return kernel.psd or (None if isinstance(kernel, (CallableKernel, Precomputed)) else False)
 
 
@@ -191,7 +191,7 @@ class SolverUsed:
 
 
 class FitOutcome(Protocol):
-    """What came of the problems of a fit, one entry per problem."""
+    """The outcome of the problems of a fit, one entry per problem."""
 
     @property
     def status(self) -> Status: ...

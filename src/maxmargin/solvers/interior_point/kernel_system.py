@@ -166,7 +166,7 @@ class Iterate:
 
 
 def iterates(problem: DualProblem, system: DenseSystem, unit: float | Array) -> Iterator[Iterate]:
-    """The points of the method, for as long as it makes progress; whoever asks for the next one decides when to stop.
+    """The iterates of the method while it makes progress; the caller decides when to stop.
 
     All bounds must leave slack and 0 be one of them or between them, as in every problem of
     :mod:`maxmargin.problems.dual`; ``unit`` is the size that variables without a bound are expected to have."""

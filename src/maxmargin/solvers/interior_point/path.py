@@ -12,7 +12,7 @@ falls to zero. With the slacks A = a - lower and B = upper - a, a step asks for
 
     (Q + R + D) da - dlambda = r,    D = z/A + x/B,    r = -(Q a + R a + p - lambda) + (mu - cA)/A - (mu - cB)/B.
 
-First with mu = 0 and no corrections cA, cB: the predictor. How far that step gets tells how small mu can be made,
+First with mu = 0 and no corrections cA, cB: the predictor. The length of that step determines how small mu can be,
 mu <- mu (mu_predicted / mu)^3, and its products of changes, cA = dA dz and cB = dB dx, correct for what Newton's method
 leaves out: the second solve, with the same factors.
 

@@ -6,9 +6,9 @@ CDN moves one weight at a time and keeps the slacks 1 - m_i of all rows up to da
     curvature   h_j =  2 sum_i c_i x_ij^2  over the rows inside their margins,
 
 and the minimum of  -p_j t + 1/2 h_j t^2 + |w_j + t|  is t = soft(h_j w_j + p_j) / h_j - w_j. Rows enter and leave their
-margins on the way, so the step is halved until it lowers the objective by a part of what was promised. A step costs
-as much as reading a column, so the columns have to lie one after the other: CSC, or a dense array in Fortran's order.
-The loop is ``l1_descend`` of native/columns.
+margins on the way, so the step is halved until it lowers the objective by a part of the predicted decrease. A step
+costs as much as reading a column, so the columns have to lie one after the other: CSC, or a dense array in Fortran's
+order. The loop is ``l1_descend`` of native/columns.
 """
 
 from __future__ import annotations

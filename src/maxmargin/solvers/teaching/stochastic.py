@@ -25,7 +25,7 @@ of the average, whose objective is what the history records.
 
 Pegasos: primal estimated sub-gradient solver (Shalev-Shwartz, Singer, Srebro & Cotter 2011).
 
-In its own words the objective is (lambda / 2) |w|^2 + (1/N) sum_i hinge_i, with lambda = 1 / (N C) for equal weights,
+In its notation the objective is (lambda / 2) |w|^2 + (1/N) sum_i hinge_i, with lambda = 1 / (N C) for equal weights,
 and step t takes k random rows:
 
     w <- (1 - eta_t lambda) w + (eta_t / k) sum over those inside the margin of y_i x_i,     eta_t = 1 / (lambda t).

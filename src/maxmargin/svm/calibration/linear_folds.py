@@ -13,8 +13,8 @@ that is 2 c_i inside the margin, and the step is exact as long as no row crosses
 one point; a fold moves many rows over it, and spreading it over the band of half a margin to either side, h_i = c_i
 there, counts those. (The same step for one row is the leave-one-out formula of least squares.)
 
-A model that hardly uses its columns, for most of its rows lie on the margin, is not moved by a fold at all; there the
-step is noise, and none is taken where it would move the values by more than they differ among themselves.
+If most rows lie on the margin, the model hardly depends on its columns, and a fold does not change it: the step is
+noise, and is not taken if it would change the values by more than they differ among themselves.
 
 One pass over the rows gives the matrices of all folds, so that the whole costs about one or two steps of a solver. It
 takes a d x d system: models of more columns refit each fold, from where the model of all rows is, by coordinate

@@ -70,7 +70,7 @@ class WarmStart:
         return self._known(context, stored, rows).T.copy()
 
     def starts(self, context: FitContext, posed: Sequence[Subproblem]) -> list[Subproblem]:
-        """The problems with their starts: the last variables, row by row wherever a row is known."""
+        """The problems with their starts: the last variables of rows that occurred in the last fit."""
         if len(self.variables) != len(posed):
             return list(posed)
         started = []
@@ -83,7 +83,7 @@ class WarmStart:
         return started
 
     def _known(self, context: FitContext, stored: StoredVariables, rows: Array) -> Array:
-        """The stored variables of rows that are known, zeros of the others."""
+        """The stored variables of rows of the last fit, zeros for new rows."""
         now = _identity(context)[rows]
         order = np.argsort(self.identity, kind="stable")
         before = order[np.searchsorted(self.identity, now, sorter=order).clip(max=len(order) - 1)]
@@ -208,7 +208,7 @@ class FitContext:
 
 
 def _taken(X: Points, at: Array, stop: Stop) -> Points | None:
-    """X[at]; many dense points in parts, between which Python answers Ctrl-C, or None if the run is to stop."""
+    """X[at]; many dense points in parts, between which Ctrl-C is obeyed, or None if the run is to stop."""
     if sp.issparse(X) or X.ndim != 2 or X.dtype == object or X.size <= COPY_MAX_ENTRIES:
         return X[at]
     out = np.empty((len(at), X.shape[1]), X.dtype)

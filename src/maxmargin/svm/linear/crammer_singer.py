@@ -29,7 +29,7 @@ from maxmargin.svm.report import SolverUsed
 # Row steps of an iteration: as many as there are rows, and on few rows these. They take less time than the checks
 # around them, and problems of 20 rows with a large C need 200,000.
 ITERATION_MIN_STEPS = 512
-FIRST_VIOLATION, LAST_VIOLATION = 0.1, 1e-12  # violations to begin with, and below which there is only rounding
+FIRST_VIOLATION, LAST_VIOLATION = 0.1, 1e-12  # the initial violation, and that of rounding
 
 
 class _WithConstant(KernelGram):

@@ -1,7 +1,7 @@
 """One linear fit, whatever it fits: prepare -> pose -> solve and certify -> calibrate -> publish -> report.
 
 An estimator checks its parameters and targets, and poses its problems; everything else is here, as functions over
-values: :class:`FitContext` is what a fit knows before it solves anything, :class:`Fitted` what came of its problems.
+values: :class:`FitContext` contains the input of a fit, :class:`Fitted` its outcome.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ Fittable = TypeVar("Fittable", bound=Any)
 
 ONE_THREAD_MAX_ROWS = 1000  # up to which threads cost more than they bring
 LANES_MIN_CLASSES = 3
-DEFERRED_REPORT_MAX_ROWS = 20_000  # a report that is not read yet keeps some numbers of each row
+DEFERRED_REPORT_MAX_ROWS = 20_000  # a report that is not read yet keeps several numbers per row
 
 
 @dataclass(frozen=True)
 class FitContext:
-    """What a fit knows before it solves anything."""
+    """The rows and options of a fit."""
 
     rows: TrainingRows
     control: Control
     threads: int
     tol: float
     solver: Any
-    learns: str | None  # "primal" or "dual": what ``dual`` asks for
+    learns: str | None  # "primal" or "dual", by the parameter ``dual``; None means either
     random_state: Any
     last: Memory | None  # of the fit to start from
     # input_shape, dtype: of the points given
@@ -167,8 +167,8 @@ def publish(
     training_error: Callable[[], float],
     error_name: str = "training error",
 ) -> None:
-    """The last step of a fit: what the next may start from, the iterations, and the report. ``training_error`` is
-    computed from values that the fit leaves, not from the estimator."""
+    """The last step of a fit: the state of a warm start, the iterations, and the report. ``training_error`` is
+    computed from values of the fit, not from the estimator."""
     outcome, member_of = fitted.outcome, context.rows.member_of
     estimator._last_fit = Memory.of(context.rows, fitted.models) if estimator.warm_start else None
     estimator.n_iter_ = int(outcome.n_iter.max())

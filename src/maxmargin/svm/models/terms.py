@@ -1,4 +1,4 @@
-"""A fitted model as a sum of terms: the coefficients of its support vectors, and which of its values says most."""
+"""A fitted model as a sum of terms: the coefficients of its support vectors, and its most informative value."""
 
 from __future__ import annotations
 
