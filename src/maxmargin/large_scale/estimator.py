@@ -27,7 +27,6 @@ from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
 from maxmargin.large_scale.rows.targets import Targets, row_keys
 from maxmargin.large_scale.training import Problem, Rows, Trained, budget_of, missed, rows_of, train
 from maxmargin.problems.losses import Loss
-from maxmargin.runtime.batches import batch_weights, named, opened, passes
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status, check_run_options
 from maxmargin.runtime.estimator import parameters
@@ -48,6 +47,7 @@ from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.predictor import PredictorMixin
 from maxmargin.svm.report import SolverUsed, report_fit
+from maxmargin.svm.streaming.batches import batch_weights, named, opened, passes
 
 FACTOR_BYTES = 48.0  # that an entry of K_mm takes while it is factorised and used
 

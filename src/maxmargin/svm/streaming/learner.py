@@ -56,11 +56,11 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.problems.design import linear_rows
-from maxmargin.runtime.batches import opened
 from maxmargin.runtime.control import Control, print_note
 from maxmargin.runtime.history import History
 from maxmargin.runtime.threads import Stop
 from maxmargin.runtime.validation import Array, Points, check_number
+from maxmargin.svm.streaming.batches import opened
 from maxmargin.svm.streaming.report import Estimate
 
 CALL_MAX_ENTRIES = 2_000_000  # of X times models that one call reads: some hundredths of a second

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from maxmargin.runtime.batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status, print_note, scaling_hint
 from maxmargin.runtime.threads import Stop
@@ -32,6 +31,7 @@ from maxmargin.runtime.validation import (
     warn,
 )
 from maxmargin.svm.linear.coef_bounds import has_bounds
+from maxmargin.svm.streaming.batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin.svm.streaming.learner import Stream, StreamRun, kept_apart, nothing_learnt, streams
 from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate
 

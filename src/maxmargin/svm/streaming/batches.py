@@ -1,4 +1,4 @@
-"""Batches, one after the other, made into arrays that the other layers can trust.
+"""The batches of a stream as validated arrays, one after the other.
 
 Labels are numbers or texts, weights may all be zero in one batch, and an error names its batch.
 """
