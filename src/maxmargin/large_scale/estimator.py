@@ -25,7 +25,7 @@ from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
 from maxmargin.large_scale.report import ApproximateReport, SolvedRows
 from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
 from maxmargin.large_scale.rows.targets import Targets, row_keys
-from maxmargin.large_scale.training import Problem, Rows, Trained, budget_of, missed, rows_of, train
+from maxmargin.large_scale.training import Problem, Rows, Trained, budget_of, kernel_error_of, rows_of, train
 from maxmargin.problems.losses import Loss
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status, check_run_options
@@ -212,7 +212,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
             unfinished = all(math.isinf(certificate.primal) for certificate in trained.solution.certificates)
             if unfinished and trained.solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt("Not one pass over the rows was finished: there is no model yet.")
-            error = missed(self.kernel_, X, rows, trained, rng)
+            error = kernel_error_of(self.kernel_, X, rows, trained, rng)
         shape = (X.shape[0], X.shape[1] if X.ndim == 2 else 0)
         self._publish(Fitted(trained, error, found, rows.X.shape[0], shape, str(X.dtype), source, X), control)
 

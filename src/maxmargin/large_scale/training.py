@@ -175,7 +175,9 @@ def solve(
     return Trained(landmarks, factor, solution, factor.T @ solution.w, oracle, stored)
 
 
-def missed(kernel: Kernel, X: Points, rows: Rows, trained: Trained, rng: np.random.Generator) -> KernelError | None:
+def kernel_error_of(
+    kernel: Kernel, X: Points, rows: Rows, trained: Trained, rng: np.random.Generator
+) -> KernelError | None:
     """The error of the approximated kernel on the rows that have weight; None if all of them are landmarks, or the fit
     was stopped."""
     stopped = trained.solution.status in (Status.DEADLINE, Status.INTERRUPTED)

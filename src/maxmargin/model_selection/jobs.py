@@ -15,7 +15,7 @@ feasible for every such theta. The dual is least at theta = y'a / a'Ka; but wher
 ray, most variables are at their bounds, and the end, where they still are, needs fewer steps. (Starts from a
 neighbour: DeCoste & Wagstaff 2000.)
 
-A job's ``part(t)`` solves, and ``answers()`` returns the decision values of the held-out samples, cell by cell.
+A job's ``part(t)`` solves, and ``results()`` returns the decision values of the held-out samples, cell by cell.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Progress, Status, watching
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.svm.kernel.forecast import unannounced
+from maxmargin.svm.kernel.forecast import without_long_fit_warning
 from maxmargin.svm.models.known_values import KnownValues
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs
 
@@ -72,7 +72,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CellResult:
     """The result of one cell on the held-out samples: a model with their decision values, or the reason of a
     failure."""
 
@@ -109,19 +109,19 @@ class Job(abc.ABC):
             check_two_classes(setting.classes[np.unique(setting.codes[self.rows])])
         if len(self.rows) == 0:
             raise ValueError("no sample of the training part has a weight")
-        self.found = [Answer()] * len(cells)
+        self.found = [CellResult()] * len(cells)
 
     @abc.abstractmethod
     def part(self, t: int) -> None:
         """Solve one part."""
 
-    def answers(self) -> list[Answer]:
+    def results(self) -> list[CellResult]:
         """What was found, cell by cell."""
         return [answer if answer.estimator is not None or answer.reason else self._stopped() for answer in self.found]
 
-    def _stopped(self) -> Answer:
+    def _stopped(self) -> CellResult:
         status = self.control.stop()
-        return Answer(reason=NOT_REACHED if status is None else status.value)
+        return CellResult(reason=NOT_REACHED if status is None else status.value)
 
 
 def ray(y: Array, a: Array, f: Array, ratio: float) -> float:
@@ -211,7 +211,7 @@ class PathJob(Job):
             self.seconds[c, t] = time.perf_counter() - began
             self.reached[t] = c + 1
 
-    def answers(self) -> list[Answer]:
+    def results(self) -> list[CellResult]:
         values = self._pair_values() if self.paired else self.values
         for c in range(int(self.reached.min())):
             model = held_out_model(
@@ -222,8 +222,8 @@ class PathJob(Job):
                 _scheme=self.scheme,
                 _present=self.present,
             )
-            self.found[c] = Answer(model, float(self.seconds[c].sum()), bool(self.converged[c].all()))
-        return super().answers()
+            self.found[c] = CellResult(model, float(self.seconds[c].sum()), bool(self.converged[c].all()))
+        return super().results()
 
     def _pair_values(self) -> Array:
         """f of the samples left out, for all C and pairs: a matrix product for each class with its own rows only; in
@@ -278,16 +278,16 @@ class EstimatorJob(Job):
                 self.estimator.max_seconds = max(0.01, self.control.max_seconds - self.control.seconds)
             try:
                 self.estimator.set_params(**cell.hyperparameters)
-                with watching(self._stop_if_interrupted), unannounced():
+                with watching(self._stop_if_interrupted), without_long_fit_warning():
                     self.estimator.fit(train, *given, sample_weight=self.fold.weight[self.rows])
                 model = self._scored_model(test)
             except Exception as error:
                 stopped = isinstance(error, InterruptedError) and self.control.stop() is not None
-                self.found[c] = self._stopped() if stopped else Answer(reason=f"{type(error).__name__}: {error}")
+                self.found[c] = self._stopped() if stopped else CellResult(reason=f"{type(error).__name__}: {error}")
                 continue
             converged = self.estimator.report_.status.converged
             if converged or self.control.stop() is None:
-                self.found[c] = Answer(model, time.perf_counter() - began, converged)
+                self.found[c] = CellResult(model, time.perf_counter() - began, converged)
 
     def _stop_if_interrupted(self, progress: Progress) -> None:
         """End a fit that the user has interrupted: Ctrl-C is handled by the search, not by the fit."""

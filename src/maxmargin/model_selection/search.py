@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin.kernels import Kernel
 from maxmargin.model_selection.folds import Fold
 from maxmargin.model_selection.grid import Cell
-from maxmargin.model_selection.jobs import Answer
+from maxmargin.model_selection.jobs import CellResult
 from maxmargin.model_selection.results import NOT_REACHED, STOPS, Table, takes_weights
 from maxmargin.model_selection.store import Store
 from maxmargin.runtime.control import Control, print_note
@@ -101,7 +101,7 @@ class Search:
                 except (ValueError, TypeError) as error:
                     self._fail(cells, [k], str(error))
         parts = [(j, t) for j, (_, _, job) in enumerate(jobs) for t in range(job.parts)]
-        answers: list[list[Answer]] = [[]] * len(jobs)
+        answers: list[list[CellResult]] = [[]] * len(jobs)
 
         failed = [""] * len(jobs)
 
@@ -115,9 +115,9 @@ class Search:
 
         def collect(j: int) -> None:
             if failed[j]:
-                answers[j] = [Answer(reason=failed[j])] * len(jobs[j][1])
+                answers[j] = [CellResult(reason=failed[j])] * len(jobs[j][1])
             else:
-                answers[j] = jobs[j][2].answers()
+                answers[j] = jobs[j][2].results()
 
         with warnings.catch_warnings(), single_threaded_blas():
             warnings.simplefilter("ignore", ConvergenceWarning)  # they are counted
@@ -142,7 +142,7 @@ class Search:
             for k in splits:
                 self.table.reasons[number][k] = reason
 
-    def _score(self, number: int, k: int, answer: Answer) -> None:
+    def _score(self, number: int, k: int, answer: CellResult) -> None:
         """Score one cell on one fold; an exception of the scorer becomes the reason."""
         if answer.estimator is None:
             self.table.reasons[number][k] = answer.reason

@@ -210,7 +210,7 @@ class PrimalProblem:
         """1/2 |w|^2, and 1/2 (b / s)^2 if the intercept is penalised."""
         return 0.5 * float(w @ w) + (0.5 * (b / self.scaling) ** 2 if self.intercept == "penalised" else 0.0)
 
-    def closest(self, v: Array) -> Array:
+    def weights_of(self, v: Array) -> Array:
         """The w that belongs to v = sum_i beta_i x_i: v itself, where no coefficient has a bound."""
         return v
 
@@ -223,7 +223,7 @@ class PrimalProblem:
         f = self.design.times(w) if f is None else f
         return self.penalty(w, b) + self.total * b + self.losses(f, b)
 
-    def sums_of(self, beta: Array) -> Array:
+    def row_combination(self, beta: Array) -> Array:
         """v = sum_i beta_i x_i of feasible beta, computed as sum_i beta_i (x_i - m) + t m: columns far from zero
         keep their digits."""
         if self.shift is None:
@@ -231,15 +231,15 @@ class PrimalProblem:
         v = self.centred.transposed(beta)
         return v + self.total * self.shift if self.total else v
 
-    def b_of(self, beta: Array) -> float:
+    def penalised_intercept(self, beta: Array) -> float:
         """The intercept that belongs to beta if it is penalised; 0 otherwise."""
         return self.scaling**2 * float(beta.sum()) if self.intercept == "penalised" else 0.0
 
     def dual(self, beta: Array, v: Array | None = None) -> float:
-        """The dual objective of feasible multipliers; ``v`` is :meth:`sums_of` them where it is known."""
-        v = self.sums_of(beta) if v is None else v
+        """The dual objective of feasible multipliers; ``v`` is :meth:`row_combination` them where it is known."""
+        v = self.row_combination(beta) if v is None else v
         terms = (self.y - self.centre) @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * ((self.ridge * beta) @ beta)
-        return float(terms) - self.dual_penalty(v, self.b_of(beta))
+        return float(terms) - self.dual_penalty(v, self.penalised_intercept(beta))
 
     def feasible(self, beta: Array) -> Array:
         """Feasible multipliers near beta: inside their boxes, with the sum t if the intercept is free."""
@@ -253,14 +253,14 @@ class PrimalProblem:
             return 1.0, 1.0
         return min(1.0, down / up) if up > 0 else 1.0, min(1.0, up / down) if down > 0 else 1.0
 
-    def first(self) -> Array:
+    def initial_multipliers(self) -> Array:
         """Feasible multipliers to begin with: zero, or where their sum must not be, the same part of every box."""
         if self.total == 0:
             return np.zeros(self.n_rows)
         room = self.upper - self.lower
         return self.feasible(self.lower + room * (self.total - self.lower.sum()) / room.sum())
 
-    def settle(self, f: Array, b: float) -> float:
+    def best_intercept(self, f: Array, b: float) -> float:
         """The best intercept for f = X w where it is free; ``b`` where it is not, or where rows with and without slack
         are mixed."""
         if not self.free:
@@ -273,7 +273,7 @@ class PrimalProblem:
             return b
         return (float(low.max()) + float(high.min())) / 2
 
-    def relative(self, primal: float, dual: float) -> float:
+    def relative_gap(self, primal: float, dual: float) -> float:
         """The duality gap as a part of the larger objective."""
         if primal == dual:
             return 0.0

@@ -105,7 +105,7 @@ class LinearSolver(Solver, abc.ABC):
         """Minimise a linear problem to a relative duality gap <= tol, or stop for a reason that the status names. A
         start that is optimal is returned as it is."""
         run = Run(problem, tol, control)
-        status = run.begin(start)
+        status = run.evaluate_start(start)
         return self.solve_run(run, start, random_state) if status is None else run.solution(status, 0)
 
     @abc.abstractmethod

@@ -60,14 +60,14 @@ class Descent:
         # A row without length has no curvature; its multiplier then goes to its bound at once.
         self.q = np.maximum(squares + rho + problem.ridge, 1e-300)
         self.target = problem.y - problem.centre  # b is smaller by as much here
-        self.beta, b = problem.first(), None
+        self.beta, b = problem.initial_multipliers(), None
         if start is not None and start.beta is not None:
             self.beta, b = problem.feasible(start.beta), start.b + float(self.shift @ start.w) - problem.centre
         self.w = np.zeros(problem.n_features)
         if self.beta.any():
             self.w = design.transposed(self.beta) + problem.total * self.shift
         if b is None:
-            b = 0.0 if problem.loss.classifies else problem.settle(design.times(self.w), 0.0) - problem.centre
+            b = 0.0 if problem.loss.classifies else problem.best_intercept(design.times(self.w), 0.0) - problem.centre
         self.order = np.flatnonzero(problem.weight > 0)
         rows, box = design.compiled, (problem.lower, problem.upper)
         self.state = _native.Descent(rows, self.target, self.q, problem.ridge, *box, self.beta, self.w, self.order)
@@ -134,7 +134,7 @@ class Descent:
         self.rested = self.rested + 1 if self.state.pull == 0.0 else 0
         if self.rested == 2:
             self.rested = 0
-            b = problem.settle(problem.design.times(self.w), math.nan)
+            b = problem.best_intercept(problem.design.times(self.w), math.nan)
             if math.isfinite(b):
                 self.state.b0 = b + float(self.shift @ self.w) - problem.centre - self.state.rho * missing
         return False
@@ -149,10 +149,10 @@ class Descent:
         problem, w = self.problem, self.w
         f = problem.design.times(w)
         if not self.free:
-            return run.visit(epoch, w, problem.b_of(self.beta), f, self.beta, w, own=True)
-        b = problem.settle(f, float(self.state.b0 + problem.centre - self.shift @ w))
+            return run.evaluate(epoch, w, problem.penalised_intercept(self.beta), f, self.beta, w, own=True)
+        b = problem.best_intercept(f, float(self.state.b0 + problem.centre - self.shift @ w))
         if problem.total:
-            return run.visit(epoch, w, b, f, problem.feasible(self.beta), own=True)
+            return run.evaluate(epoch, w, b, f, problem.feasible(self.beta), own=True)
         positive = self.beta > 0
         up, down = float(self.beta[positive].sum()), float(self.beta[~positive].sum())
         scales, sums = problem.balance(up, down), w
@@ -161,11 +161,11 @@ class Descent:
             part = np.zeros_like(w)
             _native.rows_combine(problem.centred.compiled, heavy, self.beta[heavy], part)
             sums = w - (1.0 - min(scales)) * part
-        return run.visit(epoch, w, b, f, self.beta, sums, scales=scales, own=True)
+        return run.evaluate(epoch, w, b, f, self.beta, sums, scales=scales, own=True)
 
 
 def first_epochs(problem: PrimalProblem, epochs: int, control: Control) -> tuple[Array, float]:
     """w and b after a few epochs over CSR rows: a start for methods that need one near the solution."""
     descent = Descent(problem, INTERCEPT_PENALTY, None)
     descent.sweep(epochs, 0.0, 0.0, True, control)
-    return descent.w, problem.settle(problem.design.times(descent.w), problem.b_of(descent.beta))
+    return descent.w, problem.best_intercept(problem.design.times(descent.w), problem.penalised_intercept(descent.beta))

@@ -84,7 +84,7 @@ class _Group:
                 problem = problems[l]
                 beta = problem.feasible(start.beta)
                 self.A[:, l], self.total[l] = np.abs(beta), float(beta.sum())
-                self.W[:, l] = problem.sums_of(beta)
+                self.W[:, l] = problem.row_combination(beta)
                 self.b[l] = 0.0 if not first.free else start.b - self.rho * float(self.total[l])
         kind = _native.LanesSingle if np.dtype(dtype).itemsize == 4 else _native.LanesDouble
         self.lanes = kind(
@@ -116,7 +116,7 @@ class _Group:
         for l in np.flatnonzero(self.awake).tolist():
             problem, squares = self.problems[l], float(norms[l])
             f, beta = self.values[:, l].astype(np.float64), problem.y * self.A[:, l]
-            b = problem.settle(f, float(self.b[l] + self.rho * self.total[l]))
+            b = problem.best_intercept(f, float(self.b[l] + self.rho * self.total[l]))
             sums = problem.survey(f, b, beta)
             support = int(sums.support)
             self.total[l] = missing = sums.total()
@@ -125,7 +125,7 @@ class _Group:
             if problem.free:
                 dual -= abs(b * missing)
             gap = (primal - dual) / max(abs(primal), 1e-300)
-            self.runs[l].note(self.epoch, math.sqrt(squares), primal, dual, support)
+            self.runs[l].record(self.epoch, math.sqrt(squares), primal, dual, support)
             control.report(self.epoch, gap, support, primal=primal, dual=dual, norm=math.sqrt(squares))
             self.awake[l] = gap > TOL_SHARE * tol
             worst = max(worst, gap)
@@ -195,7 +195,7 @@ def _solutions(group: _Group, status: Status) -> list[LinearSolution]:
     solutions = []
     for l, problem in enumerate(problems):
         f, w = np.ascontiguousarray(F[:, l]), W[:, l].copy()
-        b = problem.settle(f, problem.b_of(beta[l]))
+        b = problem.best_intercept(f, problem.penalised_intercept(beta[l]))
         ended, history = Status.OPTIMAL if not group.awake[l] else status, group.runs[l].history
         solutions.append(LinearSolution(w, b, beta[l], ended, group.epoch, history, f=f, made=True))
     return solutions

@@ -162,7 +162,7 @@ class Newton(LinearSolver):
         memory = f"solver='newton' with {design.d:,} columns"
         check_memory(12 * 8.0 * design.d**2, memory, "use solver='coordinate_descent'.")
         w, f = np.zeros(design.d), np.zeros(problem.n_rows)
-        b = 0.0 if problem.loss.classifies else problem.settle(f, 0.0)  # b belongs to the shifted columns
+        b = 0.0 if problem.loss.classifies else problem.best_intercept(f, 0.0)  # b belongs to the shifted columns
         if start is not None:
             w, b, f = _started(problem, design, start)
         moments = _Moments(design)
@@ -200,7 +200,7 @@ class Newton(LinearSolver):
     ) -> Status | None:
         d, own = problem.n_features, own_intercept(problem, design, w, b)
         sums = (piece.scales[0] * piece.up + piece.scales[1] * piece.down)[:d]
-        return run.visit(n_iter, w[:d], own, f + (b - own), piece.beta, sums, scales=piece.scales)
+        return run.evaluate(n_iter, w[:d], own, f + (b - own), piece.beta, sums, scales=piece.scales)
 
     @staticmethod
     def _nearer(problem: PrimalProblem, control: Control) -> tuple[Array, float]:

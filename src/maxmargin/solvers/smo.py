@@ -106,11 +106,11 @@ class SMO(BlockSolver, LinearSolver):
         a = dual.start() if start is None or start.beta is None else dual.feasible(start.beta)
         steps, goal = 0, FIRST_VIOLATION
         while True:
-            w = problem.sums_of(a)
+            w = problem.row_combination(a)
             f = problem.design.times(w)
-            b = problem.settle(f, dual.scalars(optimality.offsets(dual, a, dual.gradient(f, a))).intercept)
+            b = problem.best_intercept(f, dual.scalars(optimality.offsets(dual, a, dual.gradient(f, a))).intercept)
             n_iter = -(-steps // n)
-            status = run.visit(n_iter, w, b, f, a, w)
+            status = run.evaluate(n_iter, w, b, f, a, w)
             if status is None and goal < LAST_VIOLATION:
                 status = Status.STALLED
             if status is not None:

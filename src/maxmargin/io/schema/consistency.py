@@ -284,7 +284,7 @@ def centered(parameters: Values, state: Values, lengths: Lengths) -> None:
     require(suits, "the Centered kernel does not suit its reference")
 
 
-def known_again(kernel: Any, allowance: Allowance) -> None:
+def restore_reference_means(kernel: Any, allowance: Allowance) -> None:
     """The means that the Centered kernel looks up by the points' content."""
     if hasattr(kernel, "reference_"):
         n = kernel.reference_.shape[0]
@@ -298,7 +298,7 @@ def known_again(kernel: Any, allowance: Allowance) -> None:
             kernel._known.update(zip(keys, kernel.means_[rows].tolist(), strict=True))
 
 
-def space_again(estimator: Any, allowance: Allowance) -> None:
+def restore_neighbor_search(estimator: Any, allowance: Allowance) -> None:
     """The search structure of nearest neighbours, computed when the first neighbours are searched: it may hold the
     training points in another form, and a file is to be read without."""
     from maxmargin.kernel_methods.neighbors.search import FeatureSpace
@@ -362,7 +362,7 @@ def cells(parameters: Values, state: Values, lengths: Lengths) -> None:
             require(np.isin(model.classes_, state["classes_"]).all(), "the model of a cell has other classes")
 
 
-def find_scorer(estimator: Any, allowance: Allowance) -> None:
+def restore_scorer(estimator: Any, allowance: Allowance) -> None:
     """The scorer of a fitted search, by its parameter ``scoring``."""
     if not hasattr(estimator, "cv_results_") or hasattr(estimator, "scorer_"):
         return

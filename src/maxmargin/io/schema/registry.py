@@ -58,7 +58,7 @@ for _name in kernels.__all__:
             "maxmargin.kernels",
             _KERNEL_STATES.get(_name, {}),
             _KERNEL_CHECKS.get(_name),
-            consistency.known_again if _name == "Centered" else None,
+            consistency.restore_reference_means if _name == "Centered" else None,
         )
 
 

@@ -235,7 +235,7 @@ def _linear_program(Z: Points, y: Array, fit_intercept: bool) -> tuple[Array, Ar
 
 
 def _in_columns(X: Points, y: Array, w: Array, fit_intercept: bool) -> Decision | None:
-    """The hyperplane in the columns as they were given, stretched until y (w'x + b) >= 1 in whatever order its terms
+    """The hyperplane in the columns as they were given, scaled until y (w'x + b) >= 1 in whatever order its terms
     are added, or at least in this one where large offsets leave no room for more; None where they leave none."""
     strips = _strips(X)
     for attempt in range(5):

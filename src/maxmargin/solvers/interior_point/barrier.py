@@ -148,7 +148,7 @@ class Barrier(KernelSolver, LinearSolver):
             path.gather()
             status = system.evaluate(run, path.n_iter, path.beta, path.offset)
             if problem.hard_margin and status is None:
-                status = _diverged(run, path.beta, problem.sums_of(problem.feasible(path.beta)), squares)
+                status = _diverged(run, path.beta, problem.row_combination(problem.feasible(path.beta)), squares)
             going = status is not None or (path.step() and (start is None or path.n_iter < NEAR_MAX_ITERATIONS))
         return path.n_iter, status
 
@@ -165,7 +165,7 @@ class Barrier(KernelSolver, LinearSolver):
         rotated = replace(problem, X=np.ascontiguousarray(R.T))
         found = super().solve_linear(rotated, tol=tol, control=control)
         w = Q @ found.w
-        b = problem.settle(problem.design.times(w), found.b - float(moved @ w))
+        b = problem.best_intercept(problem.design.times(w), found.b - float(moved @ w))
         if problem.primal(w, b) > problem.primal(stalled.w, stalled.b):
             return stalled
         return replace(found, w=w, b=b, f=None, n_iter=stalled.n_iter + found.n_iter)

@@ -294,7 +294,7 @@ def linear_start(problem: PrimalProblem, f: Array, squares: float) -> PathStart:
     """Where the path of a linear problem begins; ``f`` are its values without the intercept, and ``squares`` a typical
     squared length of a row."""
     classifies = problem.loss.classifies
-    offset = 0.0 if classifies else -problem.settle(f, 0.0)
+    offset = 0.0 if classifies else -problem.best_intercept(f, 0.0)
     lower, upper, p = _variables(problem)
     # A typical distance of a target from the start measures the multipliers without a bound.
     spread = 1.0 if classifies else float(np.abs(problem.y - f + offset).mean()) or 1.0
@@ -323,7 +323,7 @@ def _inside(problem: PrimalProblem, lower: Array, upper: Array, hard: float, spr
     residual where there is no bound, ``hard`` where slack is forbidden), the heavier side made as light as the other
     where the intercept is free; and the same part of every box where their sum is prescribed."""
     if problem.total:
-        return problem.first()[None].copy()
+        return problem.initial_multipliers()[None].copy()
     unbounded = np.where(np.isfinite(problem.weight), spread * problem.weight, hard)
     up = np.where(np.isfinite(upper), 0.5 * upper, unbounded)
     down = np.where(np.isfinite(lower), 0.5 * lower, -unbounded)

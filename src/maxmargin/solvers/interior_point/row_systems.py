@@ -48,7 +48,7 @@ class NormalSystem:
         self.w, self.f = np.zeros(d), np.zeros(n)
         self.diagonal = np.ones(d)  # D of the system
         if problem.total:
-            self.w = self._of(self.design.transposed(problem.first()))
+            self.w = self._of(self.design.transposed(problem.initial_multipliers()))
             self.f = self.design.times(self.w)
         self.predicted, self.df = np.empty(n), np.empty(n)
         self.single, self.refined, self.expected = self.design.columns >= SINGLE_MIN_COLUMNS, False, np.inf
@@ -116,7 +116,7 @@ class NormalSystem:
             scales = problem.balance(self.total_up, self.total_down)
             sums = scales[0] * self.up + scales[1] * self.down
         moved = (-offset if problem.free else 0.0) - b
-        status = run.visit(n_iter, self.w[:d], b, self.f + moved, beta, sums[:d], scales=scales)
+        status = run.evaluate(n_iter, self.w[:d], b, self.f + moved, beta, sums[:d], scales=scales)
         self.single = self.single and run.gap > SINGLE_MIN_GAP
         return status
 
@@ -183,7 +183,7 @@ class RowGramSystem(DenseRows):
         if problem.total and self.design.shift is not None:
             self.fixed = self.design.times(problem.total * self.design.shift)
         if problem.total:
-            self.advance(1.0, problem.first())
+            self.advance(1.0, problem.initial_multipliers())
         self.every = slice(0, n)
 
     def _weights(self, beta: Array) -> Array:
@@ -200,7 +200,7 @@ class RowGramSystem(DenseRows):
         beta = problem.feasible(beta)
         w = self._weights(beta)
         b = own_intercept(problem, self.design, w, -offset if problem.free else 0.0)
-        return run.visit(n_iter, w[:d], b, problem.design.times(w[:d]), beta, w[:d])
+        return run.evaluate(n_iter, w[:d], b, problem.design.times(w[:d]), beta, w[:d])
 
     def factor(self, T: Array) -> None:
         self.S = np.sqrt(T)

@@ -80,7 +80,7 @@ def stratified_folds(codes: Array, n_classes: int, count: int = FOLDS, quota: Ar
     return Folds(of_row, factor, count, np.flatnonzero(sizes == 1), np.flatnonzero((sizes > 1) & (sizes < count)))
 
 
-def held_and_rest(folds: Array, values: Array, control: Control) -> Iterator[tuple[Array, Array]]:
+def held_out_and_rest(folds: Array, values: Array, control: Control) -> Iterator[tuple[Array, Array]]:
     """The rows of each fold and the others; once the fit is stopped, the fold's ``values`` are NaN instead."""
     for k in range(int(folds.max(initial=-1)) + 1):
         held = np.flatnonzero(folds == k)

@@ -50,7 +50,7 @@ from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.interior_point import Barrier
 from maxmargin.solvers.registry import linear_fallback
 from maxmargin.solvers.run import Start
-from maxmargin.svm.calibration.folds import FOLD_TOL, held_and_rest
+from maxmargin.svm.calibration.folds import FOLD_TOL, held_out_and_rest
 from maxmargin.svm.calibration.matrix_folds import FOLD_OF_PADDING, SlotProblem, padded
 from maxmargin.svm.linear.crammer_singer import solve_joint
 
@@ -136,7 +136,7 @@ def linear_joint_values(
     """Scores of the joint linear model, shape (n, k), each from a model refitted without the row's fold; ``scores``
     are those of the model of all rows."""
     scores = scores.copy()
-    for held, rest in held_and_rest(folds, scores, control):
+    for held, rest in held_out_and_rest(folds, scores, control):
         fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
         found = solve_joint(X[rest], fold, constant, tol=REFIT_TOL, control=control, threads=threads)
         scores[held] = X[held] @ found.coef.T + found.intercept

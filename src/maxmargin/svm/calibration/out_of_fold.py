@@ -32,7 +32,7 @@ from maxmargin.problems.dual import DualProblem, JointProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import ActiveSet, CrammerSinger
-from maxmargin.svm.calibration.folds import FOLD_TOL, held_and_rest
+from maxmargin.svm.calibration.folds import FOLD_TOL, held_out_and_rest
 from maxmargin.svm.calibration.matrix_folds import WorkingSetFolds, small_problem_folds
 
 SMALL_PROBLEM_MAX_ROWS = 1024  # up to here all rows take part, if their kernel values are stored: 8 MB
@@ -221,7 +221,7 @@ def joint_values(problem: JointProblem, gram: Gram, A: Array, F: Array, folds: A
     """The same for the joint model of Crammer and Singer: one score per class, shape (n, k). Its dual is separable in
     the rows, so that the other rows' variables are feasible as they are."""
     scores = F.copy()
-    for held, rest in held_and_rest(folds, scores, control):
+    for held, rest in held_out_and_rest(folds, scores, control):
         fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
         found = CrammerSinger().solve(fold, gram.subset(rest), tol=FOLD_TOL, control=control, start=A[rest])
         used = np.flatnonzero(found.a.any(axis=1))

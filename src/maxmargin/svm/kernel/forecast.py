@@ -98,7 +98,7 @@ _announced: ContextVar[bool] = ContextVar("announced", default=True)
 
 
 @contextmanager
-def unannounced() -> Iterator[None]:
+def without_long_fit_warning() -> Iterator[None]:
     """Long fits inside are not announced: for those that only serve another one."""
     token = _announced.set(False)
     try:

@@ -67,7 +67,7 @@ def solve_by_epochs(problem: PrimalProblem, *, tol: float, control: Control, see
     return model if model.solution.status is not Status.MAX_ITER else None
 
 
-def resumed(model: SolvedProblem, *, tol: float, control: Control, seed: int) -> SolvedProblem:
+def continue_stalled(model: SolvedProblem, *, tol: float, control: Control, seed: int) -> SolvedProblem:
     """Where a method of square systems has lost its digits before ``tol``, coordinate descent, which forms none, goes
     on from its solution; the better of the two."""
     problem, before = model.problem, model.solution
@@ -154,7 +154,7 @@ class LinearOutcome:
         return np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in self.certificates])
 
 
-def gathered(
+def collect_outcome(
     models: Sequence[SolvedProblem | None], solver: SolverUsed, constant: Array, n_features: int, n_rows: int
 ) -> LinearOutcome:
     """The outcome of independent models; None stands for a decision that is ``constant``."""
@@ -184,7 +184,7 @@ def gathered(
 
 
 @dataclass(frozen=True)
-class Memory:
+class WarmStart:
     """The state of a warm start: each model's w, b and multipliers, and the keys of their rows."""
 
     key: Array
@@ -193,7 +193,7 @@ class Memory:
     filled: Array
 
     @classmethod
-    def of(cls, rows: TrainingRows, models: Sequence[SolvedProblem | None]) -> Memory | None:
+    def of(cls, rows: TrainingRows, models: Sequence[SolvedProblem | None]) -> WarmStart | None:
         """The memory of models that were all solved; None if one was not. Multipliers are kept in units of their
         row's weight, where that is finite, so that another C can use them."""
         solved = [model for model in models if model is not None]
