@@ -1,7 +1,7 @@
 """Newton's method for squared losses (Mangasarian 2002; Keerthi & DeCoste 2005).
 
-The objective  1/2 |w|^2 + sum_i loss_i(r_i),  r_i = y_i - w'x_i - b,  is quadratic wherever the set S of rows that have
-a loss, and the side of each, stay the same:
+The objective  1/2 |w|^2 + sum_i loss_i(r_i),  r_i = y_i - w'x_i - b,  is quadratic as long as the set S of rows with a
+loss, and the side of each, do not change:
 
     gradient    w - X'beta,   -1'beta                beta_i the derivative of loss_i
     Hessian     I + X'Theta X with the border X'Theta 1, 1'Theta 1,    Theta_i = 2 c_i on S, else 0.
@@ -61,8 +61,8 @@ def line_search(rows: Any, r: Array, u: Array, first: float, second: float) -> f
 
 
 class _Moments:
-    """X'Theta X, kept up to date: rows that enter S are added, and those that leave it are taken away. From step to
-    step there are fewer and fewer; if there are many, the sum is recomputed."""
+    """X'Theta X, updated: rows that enter S are added, and those that leave it are subtracted. There are fewer of them
+    in every step; if there are many, the sum is recomputed."""
 
     def __init__(self, design: Design) -> None:
         self.design, self.theta = design, np.zeros(design.n)
@@ -87,7 +87,7 @@ class _Moments:
 
 
 class _Piece:
-    """The quadratic that the objective is around (w, b), where the rows have the values f + b: one pass over them."""
+    """The quadratic function that equals the objective around (w, b), by one pass over the rows with values f + b."""
 
     def __init__(self, problem: PrimalProblem, design: Design, f: Array, b: float) -> None:
         V = np.empty((3, problem.n_rows))

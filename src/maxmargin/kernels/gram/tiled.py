@@ -20,16 +20,16 @@ from maxmargin.kernels.gram.sides import Form, Panels, Side, form_of, varying_co
 from maxmargin.runtime.threads import Stop, halt_on, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
-REGISTER_TILE_ROWS = 6  # rows of a register tile: pieces of full tiles waste none of it
+REGISTER_TILE_ROWS = 6  # rows of a register tile, of which pieces are multiples
 PIECE_MAX_PRODUCTS = 2_000_000_000  # multiplications between two calls of ``stop``: some 20 ms
-CHUNK_ROWS = 192  # rows that stay in the second-level cache while all panels pass by
-MIRRORED_MIN_COLUMNS = 128  # fewer, and a kernel value costs no more than its copy across the diagonal
+CHUNK_ROWS = 192  # rows that stay in the second-level cache during a pass over all panels
+MIRRORED_MIN_COLUMNS = 128  # with fewer, a kernel value costs no more than a copy of it
 MIRRORED_MIN_SHARE = 0.75  # of all columns, from which a product computes values above the diagonal only
-STRIP_COLUMNS = 21 * CHUNK_ROWS  # columns packed at a time: those of 784 entries stay in the third-level cache
+STRIP_COLUMNS = 21 * CHUNK_ROWS  # columns packed at a time: with 784 entries they stay in the third-level cache
 
 
 def padded_slots(count: int) -> int:
-    """Columns that pair steps take for so many variables: padded to full vectors."""
+    """The number of columns of pair steps for this number of variables, padded to full vectors."""
     return -(-count // _native.SLOT_UNIT) * _native.SLOT_UNIT
 
 
@@ -130,7 +130,7 @@ def _many_products(left: Side, right: Panels, coef: Array, form: Form, threads: 
         store_tiles(left.strip(start, end), right, form, values, 1)
         out[start:end] = values @ weights
 
-    # A product of a few thousand multiplications is not worth the limit: no BLAS gives it a second thread.
+    # A product of a few thousand multiplications needs no limit: no BLAS uses a second thread for it.
     with nullcontext() if left.n * weights.size <= 20_000 else single_threaded_blas():
         run_tiles(work, len(starts), threads)
     return out
@@ -149,10 +149,10 @@ class TiledGram(KernelGram):
         assert form is not None
         self.form = form
         self.shift = getattr(kernel, "shift_", None)
-        # index, place: the rows of X and of ``side`` this operator stands for; all by default
+        # index, place: the rows of X and of ``side`` that belong to this operator; all by default
         self.index: Array | None = None
         self.place: Array | None = None
-        # Between training points alone, a distance has nothing of a column in which they are all the same.
+        # Columns in which all training points are equal do not contribute to their distances.
         self.columns = varying_columns(X) if form.of_distance else None
         self.side = Side.of(X, form, self.shift, np.float32, columns=self.columns, stop=stop)
         self.single_is_exact = not form.single_suffices(self.side.typical, self.side.longest)
@@ -178,8 +178,7 @@ class TiledGram(KernelGram):
         return self._all() if rows is None else self.side.part(self._placed(rows), self.scratch)
 
     def _all(self) -> Side:
-        """All rows: those of a subset are gathered once, without the columns in which they do not differ, and are its
-        side from then on."""
+        """All rows; those of a subset are gathered once, without columns in which they are equal, and kept."""
         if self.place is not None:
             side = self.side.part(self.place)
             narrow = side.A is not None and side.far is None and self.form.of_distance and self.form.period == 0
@@ -248,15 +247,13 @@ class TiledGram(KernelGram):
         """K[:, cols] @ coef for nearly all columns: each value is computed once, for both its row and its column."""
         x, out = np.zeros(self.n), np.zeros(self.n)
         x[cols] = coef
-        below: Array = np.zeros(
-            (-(-self.n // CHUNK_ROWS), STRIP_COLUMNS)
-        )  # per chunk of rows: what goes to the columns
+        below: Array = np.zeros((-(-self.n // CHUNK_ROWS), STRIP_COLUMNS))  # per chunk of rows: sums for the columns
         every = np.arange(STRIP_COLUMNS)
 
         def add(start: int, first: int, block: Array) -> None:
             height, width = block.shape
             _native.add_columns(block, every[:width], x[first : first + width], out[start : start + height])
-            beyond = max(0, start + height - first)  # the part on the diagonal is whole
+            beyond = max(0, start + height - first)  # the part on the diagonal is complete
             sums = below[start // CHUNK_ROWS]
             sums[: width - beyond] = 0.0
             _native.add_rows(block[:, beyond:], every[:height], x[start : start + height], sums[: width - beyond])
@@ -284,7 +281,7 @@ class TiledGram(KernelGram):
             columns = Panels(right.P[left_out // width :], right.v[left_out:], last - first - left_out)
             block: Array = self.scratch.take("block", (end - start, columns.n), np.float32)
             store_tiles(side.strip(start, end), columns, form, block, 1)
-            if start >= first and form.decays:  # tiles err here too, in proportion to the length of the point
+            if start >= first and form.decays:  # tiles have rounding errors here, too
                 np.fill_diagonal(block, 1.0)
             use(start, first + left_out, block)
 
