@@ -1,8 +1,8 @@
 """From rows to a model on landmarks: rows in canonical form, landmarks, kernel values, solution.
 
-Small data is brought into an order that depends on its content only, with equal rows merged, so that a weight of two
-equals a repetition to the last bit. Kernel values are held in memory if they fit the budget: in double precision if
-they are few, else in single precision, with the eigenvalues of K_mm cut where single precision ends.
+Rows of small data are sorted by content, and equal rows merged, so that a weight of two equals a repetition to the last
+bit. Kernel values are stored if they fit the budget: in double precision if they are few, else in single precision,
+where eigenvalues of K_mm below its rounding are cut off.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from maxmargin.runtime.validation import Array, Points, available_memory
 from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
 ERROR_ROWS = 500  # at which the kernel's error is estimated
-SINGLE_MAX_CONDITION = 1e5  # of the Hessian: beyond it single precision is not enough
+SINGLE_MAX_CONDITION = 1e5  # of the Hessian: beyond which single precision is not enough
 DOUBLE_CUT = 1e-13  # eigenvalues of K_mm that double precision distinguishes from zero, relative to the largest
 SINGLE_CUT = 1e-8  # the same of single precision
 
@@ -52,7 +52,7 @@ class Rows:
     """The rows that have weight."""
 
     X: Points  # array or CSR matrix; for a precomputed kernel, these rows of the matrix with all of its columns
-    at: Array  # their places in the input
+    at: Array  # their positions in the input
     weights: Array
 
 
@@ -82,9 +82,9 @@ def factor_of(
 ) -> tuple[Factor, type]:
     """The factor of a kernel matrix of landmarks for n rows, and the precision of kernel values.
 
-    Squares are solved to the last digits, where the Hessian I + 2 c T'K'K T has eigenvalues from 1 to about 2 c n / m
-    times the largest one of K_mm: single precision does not see the small ones next to it. Its rows are held in double
-    precision if the budget (bytes) allows it."""
+    A squared loss is solved to full precision, where the Hessian I + 2 c T'K'K T has eigenvalues from 1 to about 2 c n
+    / m times the largest one of K_mm: single precision loses the small ones. Kernel values are then stored in
+    double precision if the budget (bytes) allows it."""
     values = float(n) * len(K_mm)
     if values <= DOUBLE_MAX_VALUES:
         return Factor.of(K_mm, kernel, stop), np.float64
@@ -101,7 +101,7 @@ def factor_of(
 class Trained:
     """The result of training."""
 
-    landmarks: Landmarks  # with places in the input
+    landmarks: Landmarks  # with positions in the input
     factor: Factor
     solution: NewtonSolution
     coefficients: Array  # (m, k); B = T w
@@ -123,7 +123,7 @@ def train(
 
     estimator: its parameters, and ``kernel_``
     X, y: all points of the input, which landmarks given as indices refer to, and their targets
-    rows: those to learn from
+    rows: the rows to train on
     """
     kernel, landmarks, n = estimator.kernel_, estimator.landmarks, rows.X.shape[0]
     threads, budget = estimator._threads(n), budget_of(estimator.cache_size)

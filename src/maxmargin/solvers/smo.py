@@ -3,7 +3,7 @@
 The equality of a group leaves two variables as the smallest set that can move: a_i += d, a_j -= d with i, j in one
 group. Along it the objective is  -d (g_j - g_i) + 1/2 d^2 (Q_ii + Q_jj - 2 Q_ij).  A step takes
 
-    i = argmin { g_u : a_u < upper_u }                                     the variable that most wants to rise,
+    i = argmin { g_u : a_u < upper_u }                                     the smallest gradient,
     j = argmax { (g_u - g_i)^2 / (Q_ii + Q_uu - 2 Q_iu) : a_u > lower_u, g_u > g_i }   the partner with the best gain,
     d = (g_j - g_i) / (Q_ii + Q_jj - 2 Q_ij), cut at the bounds,
 
@@ -69,8 +69,9 @@ class SMO(BlockSolver, LinearSolver):
         return None
 
     def choose(self, problem: DualProblem, a: Array, gradient: Array, previous: Array) -> Array:
-        """Free variables of the last working set, then, for each group and in equal numbers, those that most want to
-        rise and those that most want to fall. Both ends of the worst pair are always among them."""
+        """Free variables of the last working set, then, for each group and in equal numbers, those with the
+        smallest gradients that may rise and the largest that may fall. Both ends of the worst pair are always among
+        them."""
         free = previous[(a[previous] > problem.lower[previous]) & (a[previous] < problem.upper[previous])]
         free = free[: int(FREE_MAX_SHARE * self.working_set)]
         chosen = [free]
