@@ -34,7 +34,7 @@ from maxmargin.runtime.threads import run_tiles
 from maxmargin.runtime.validation import Array, Points
 
 CHUNK_MAX_VALUES = 1 << 16  # kernel values held at a time by each thread: half a megabyte stays in its cache
-CHUNK_MIN_ROWS = 16  # for each strip the columns' points are laid out anew, which costs as much as some rows
+CHUNK_MIN_ROWS = 16  # the columns' points are copied for each strip, which costs as much as some rows
 # A stored entry of a sparse row costs as much as ten coordinates of a dense one (a9a: 14 of 123 stored, 47 ns a pair
 # sparse and 14 dense), so that rows at least so full are verified as dense ones, if the copy is not too large.
 DENSE_MAX_COLUMNS_PER_ENTRY = 12
@@ -164,7 +164,7 @@ class DefinedValues:
         return DefinedValues(self.kernel, self.X, self._place(rows), self.threads)
 
     def cost(self, rows: int, cols: int) -> float:
-        """Terms in the sums of so many rows and columns; infinite where nobody knows what a kernel value costs."""
+        """Terms in the sums of so many rows and columns; infinite if the cost of a kernel value is not known."""
         if isinstance(self.kernel, Precomputed):
             return float(rows) * cols
         if not has_formula(self.kernel):

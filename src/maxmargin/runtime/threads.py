@@ -25,13 +25,22 @@ from threadpoolctl import ThreadpoolController
 SHORT_MAX_PRODUCTS = 1e8  # multiplications that take some hundredths of a second: not worth a thread to abandon
 REUSED_MIN_BYTES = 1 << 20  # of a buffer that a later fit may take over: smaller ones are as fast when new
 REUSED_MAX_BYTES = 96 << 20  # of all that wait for one: half of the default cache
-POLL_SECONDS = 0.05  # between two questions whether to stop: a quarter of the promised 0.2 s
+POLL_SECONDS = 0.05  # between two checks whether to stop: a quarter of the promised 0.2 s
 
 Result = TypeVar("Result")
 
 
 class Halted(Exception):
     """A computation was given up because the run is to stop."""
+
+
+Stop = Callable[[], object]  # called between the pieces of a long computation: anything but None ends it
+
+
+def halt_on(stop: Stop | None) -> None:
+    """Raise :class:`Halted` if ``stop`` gives a reason to."""
+    if stop is not None and stop() is not None:
+        raise Halted
 
 
 _lock = threading.Lock()
@@ -69,8 +78,8 @@ def effective_threads(n_jobs: int | None) -> int:
 
 
 def _set_blas(numbers: list[int]) -> None:
-    """Set the threads of each BLAS library. Some let only the thread that set a limit change it again; but the last to
-    leave a limit need not be the first that came, so nobody is left in charge."""
+    """Set the threads of each BLAS library. In some, only the thread that set a limit may change it;
+    that control is removed, because the last thread to leave need not be the first that entered."""
     for library, number in zip(_blas["libraries"], numbers, strict=True):
         free = getattr(library, "clear_controlling_thread", None)
         if free is not None:
@@ -103,7 +112,7 @@ def single_threaded_blas() -> Iterator[None]:
 class Scratch:
     """Buffers that one fit uses again and again, one set per thread: touching new memory costs more than computing.
 
-    A buffer is valid until the same thread asks for the same name again. The next fit of the process takes over the
+    A buffer is valid until the same thread takes the same name again. The next fit of the process takes over the
     large ones, if nothing refers to them any more.
     """
 
@@ -190,11 +199,11 @@ def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None
         raise errors[0]
 
 
-def abandonable(work: Callable[[], Result], products: float, stop: Callable[[], Any] | None = None) -> Result:
+def abandonable(work: Callable[[], Result], products: float, stop: Stop | None = None) -> Result:
     """``work()`` with single-threaded BLAS, on another thread if it takes many multiplications (``products``).
 
-    For calls that nothing can stop. When Ctrl-C, or anything but None from ``stop``, which raises :class:`Halted`, ends
-    the wait for it, the thread finishes unheard: ``work`` must not write what anybody else reads."""
+    For calls that cannot be interrupted. When Ctrl-C, or anything but None from ``stop``, which raises :class:`Halted`,
+    ends the wait for it, the thread finishes in the background: ``work`` must not write to shared data."""
     if products <= SHORT_MAX_PRODUCTS:
         with single_threaded_blas():
             return work()
@@ -213,8 +222,7 @@ def abandonable(work: Callable[[], Result], products: float, stop: Callable[[], 
 
     threading.Thread(target=run, name="maxmargin decomposition", daemon=True).start()
     while not done.wait(POLL_SECONDS):
-        if stop is not None and stop() is not None:
-            raise Halted
+        halt_on(stop)
     if errors:
         raise errors[0]
     return found[0]

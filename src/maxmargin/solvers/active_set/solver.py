@@ -32,7 +32,6 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.active_set.halting import halting
 from maxmargin.solvers.active_set.nearly_diagonal import solve_nearly_diagonal
 from maxmargin.solvers.active_set.pair_steps import BoxVariables, Slots, pair_steps, reserve_matrix
 from maxmargin.solvers.active_set.parts import falls_apart, solve_parts
@@ -256,8 +255,7 @@ class _Run:
     def _product(self, cols: Array, coef: Array, rows: Array | None, single: bool) -> Array | None:
         """K[rows, cols] @ coef (all rows by default), or None if the run is to stop meanwhile."""
         try:
-            with halting(self.gram, self.control):
-                return self.gram.product(cols, coef, rows, single=single)
+            return self.gram.product(cols, coef, rows, single=single, stop=self.control.stop)
         except Halted:
             return None
 
