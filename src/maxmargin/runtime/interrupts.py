@@ -78,6 +78,7 @@ _policy: ContextVar[str | None] = ContextVar("interrupt policy", default=None)
 _requests: ContextVar[tuple[InterruptRequest, ...]] = ContextVar("interrupt requests", default=())
 _scope: ContextVar[FitScope | None] = ContextVar("outermost fit", default=None)
 _event: ContextVar[threading.Event | None] = ContextVar("event of the enclosing fit", default=None)
+_at_once: ContextVar[bool] = ContextVar("Ctrl-C raises at once", default=False)
 
 
 def _checked(policy: str) -> str:
@@ -186,6 +187,16 @@ class _Handler:
 
 
 @contextmanager
+def raising_at_once() -> Iterator[None]:
+    """Ctrl-C raises where it arrives: around fits that only serve another one, whose model so far nobody wants."""
+    token = _at_once.set(True)
+    try:
+        yield
+    finally:
+        _at_once.reset(token)
+
+
+@contextmanager
 def catching(event: threading.Event, *, anew: bool = False) -> Iterator[None]:
     """The first Ctrl-C sets ``event``, for the work inside and for fits that start there.
 
@@ -205,7 +216,7 @@ def catching(event: threading.Event, *, anew: bool = False) -> Iterator[None]:
                 current.events.append(event)
                 if current.events[0].is_set():
                     event.set()
-        elif current is signal.default_int_handler or isinstance(current, _Handler):
+        elif (current is signal.default_int_handler and not _at_once.get()) or isinstance(current, _Handler):
             before = current
     try:
         if before is not None:

@@ -112,6 +112,8 @@ class KernelGram(Gram):
         tiles = _tiles(len(rows), TILE_ROWS)
 
         def work(t: int) -> None:
+            if self.poll is not None:
+                self.poll()
             out[tiles[t]] = self.kernel.matrix(self.X[rows[tiles[t]]], right)
 
         with single_threaded_blas():
@@ -124,7 +126,7 @@ class KernelGram(Gram):
     ) -> Array:
         left = self.X if rows is None else self.X[rows]
         self.evaluations += left.shape[0] * len(cols)
-        return kernel_product(self.kernel, left, self.X[cols], coef, self.threads)
+        return kernel_product(self.kernel, left, self.X[cols], coef, self.threads, self.poll)
 
     def linear_points(self) -> Points | None:
         return self.X if type(self.kernel) is Linear else None
@@ -133,8 +135,10 @@ class KernelGram(Gram):
         return KernelGram(self.kernel, self.X[rows], self.threads)
 
 
-def kernel_product(kernel: Kernel, A: Points, B: Points, coef: Array, threads: int = 1) -> Array:
-    """k(A, B) @ coef in tiles, without storing k(A, B)."""
+def kernel_product(
+    kernel: Kernel, A: Points, B: Points, coef: Array, threads: int = 1, poll: Callable[[], None] | None = None
+) -> Array:
+    """k(A, B) @ coef in tiles, without storing k(A, B); ``poll`` is called before each, and may raise."""
     out = np.zeros((A.shape[0], *coef.shape[1:]))
     row_tiles, col_tiles = _tiles(A.shape[0], TILE_ROWS), _tiles(B.shape[0], TILE_COLS)
     panels = [B[cols] for cols in col_tiles]
@@ -142,6 +146,8 @@ def kernel_product(kernel: Kernel, A: Points, B: Points, coef: Array, threads: i
     def work(t: int) -> None:
         left = A[row_tiles[t]]
         for panel, cols in zip(panels, col_tiles, strict=True):
+            if poll is not None:
+                poll()
             out[row_tiles[t]] += kernel.matrix(left, panel) @ coef[cols]
 
     with single_threaded_blas():

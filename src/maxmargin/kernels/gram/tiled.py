@@ -87,21 +87,25 @@ def _one_product(left: Side, right: Panels, coef: Array, form: Form, threads: in
     return out
 
 
-def store_tiles(left: Side, right: Panels, form: Form, out: Array, threads: int) -> None:
+def store_tiles(
+    left: Side, right: Panels, form: Form, out: Array, threads: int, poll: Callable[[], None] | None = None
+) -> None:
     """out[:len(left), :len(right)] = k(left, right); ``out`` may be larger."""
     out = out[: left.n, : right.n]
     columns = right.P, right.v, form.kind, form.degree, out
     if left.csr is not None:
         csr, order = left.csr, np.arange(left.n) if left.order is None else left.order
-        _spread(lambda *ends: _native.kernel_block_csr(csr, order, left.u, *columns, *ends), left.n, threads)
+        _spread(lambda *ends: _native.kernel_block_csr(csr, order, left.u, *columns, *ends), left.n, threads, poll)
     elif left.A is not None:
         A = left.A
-        _spread(lambda *ends: _native.kernel_block_dense(A, left.u, *columns, *ends), left.n, threads)
+        _spread(lambda *ends: _native.kernel_block_dense(A, left.u, *columns, *ends), left.n, threads, poll)
     if left.far is not None and right.far is not None:
         left.far.values(right.far, form.root, form.norms, out)
 
 
-def store_mirrored(left: Side, right: Panels, form: Form, out: Array, threads: int) -> None:
+def store_mirrored(
+    left: Side, right: Panels, form: Form, out: Array, threads: int, poll: Callable[[], None] | None = None
+) -> None:
     """out[:n, :n] = k(left, left), with ``right`` the same n rows: each value is computed once, on or above the
     diagonal of strips, and copied to the other side."""
     assert left.A is not None
@@ -109,6 +113,8 @@ def store_mirrored(left: Side, right: Panels, form: Form, out: Array, threads: i
     starts = range(0, n, CHUNK_ROWS)  # a multiple of every panel's width
 
     def work(t: int) -> None:
+        if poll is not None:
+            poll()
         start, stop = starts[t], min(starts[t] + CHUNK_ROWS, n)
         columns = right.P[start // width :], right.v[start:]
         _native.kernel_block_dense(A, left.u, *columns, form.kind, form.degree, out[:n, start:n], start, stop)
@@ -235,7 +241,7 @@ class TiledGram(KernelGram):
         else:
             left, right = self._rows(rows), self._panels(rows)
         mirrored = left.A is not None and left.far is None and left.d >= MIRRORED_MIN_COLUMNS
-        (store_mirrored if mirrored else store_tiles)(left, right, self.form, out, self.threads)
+        (store_mirrored if mirrored else store_tiles)(left, right, self.form, out, self.threads, self.poll)
 
     def _mirrors(self, cols: Array, coef: Array) -> bool:
         """Whether a product with these columns is cheaper by values above the diagonal only."""

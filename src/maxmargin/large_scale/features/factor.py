@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from maxmargin.kernels._arrays import symmetrised
 from maxmargin.runtime.decompositions import cholesky, eigh
 from maxmargin.runtime.threads import Stop, single_threaded_blas
 from maxmargin.runtime.validation import Array
@@ -111,7 +112,7 @@ def _checked(K_mm: Array, kernel: Any) -> Array:
     K = np.asarray(K_mm, dtype=np.float64)
     if not np.isfinite(K).all():
         raise ValueError(f"{_name(kernel)} has values that overflow on the landmarks: scale the data, or lower degree.")
-    return (K + K.T) * 0.5
+    return symmetrised(K)
 
 
 def largest_eigenvalue(K: Array) -> float:

@@ -236,7 +236,11 @@ class _Run:
             stalled_rounds = 0 if violation < 0.98 * best or better else stalled_rounds + 1
             best, climbed = min(best, violation), self.dual if better else climbed
             before = self.a.copy()
-            changed, delta = self._solve_block(ids, violation, middle, goal)
+            try:
+                with halting(self.gram, self.control):
+                    changed, delta = self._solve_block(ids, violation, middle, goal)
+            except Halted:  # before a variable has changed
+                continue
             if len(changed) == 0 or stalled_rounds > STALLED_ROUNDS:
                 return Status.STALLED
             new = self._product(changed, delta, rows, single)

@@ -34,6 +34,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from maxmargin.runtime.control import Status, unwatched
+from maxmargin.runtime.interrupts import raising_at_once
 from maxmargin.runtime.validation import Array, Points, warn
 
 FORECAST_MIN_ROWS = 30_000  # rows from which a fit may take so long that its user should know beforehand
@@ -149,7 +150,7 @@ def forecast(estimator: Any, X: Points, target: Array, weights: Array, alternati
             raise KeyboardInterrupt
         return trained, time.perf_counter() - begin
 
-    with warnings.catch_warnings(), unwatched():
+    with warnings.catch_warnings(), unwatched(), raising_at_once():
         warnings.simplefilter("ignore")
         quiet = clone(estimator).set_params(verbose=False, warm_start=False)
         for name, without in (("calibration", None), ("probability", "deprecated")):
