@@ -24,7 +24,7 @@ from maxmargin.kernels.pair_sums import SQUARED, pair_sums
 from maxmargin.runtime.validation import Array, Points, shown
 
 CHUNK_ENTRIES = 1 << 20  # entries converted to float64 at a time
-# Rows that say what a typical one is; a median of m rows takes m^2 comparisons per column, half a nanosecond for four.
+# Rows that determine a typical one; a median of m rows takes m^2 comparisons per column, half a nanosecond for four.
 SAMPLE_MIN_ROWS, SAMPLE_MAX_ROWS, SAMPLE_MAX_COMPARISONS = 24, 128, 2_000_000
 SYMMETRY_TILE = 256  # rows and columns of two tiles that the second-level cache holds
 DRAGGED_RATIO = 10.0  # times as far from the mean as from the median

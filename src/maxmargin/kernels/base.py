@@ -247,7 +247,7 @@ class Kernel(Estimator, ABC):
         return False
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        """A copy with valid parameters and the state ``matrix`` needs: what ``resolve`` asks of an author."""
+        """A copy with valid parameters and the state ``matrix`` needs: the hook of ``resolve`` for subclasses."""
         for name, limits in self._limits.items():
             check_number(name, getattr(self, name), **limits)
         kernel = object.__new__(type(self))  # copy.copy would take the detour of pickling

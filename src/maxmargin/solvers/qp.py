@@ -70,7 +70,7 @@ class Program:
 
 
 def _clarabel(program: Program, scale: float, control: Control, name: str, **tolerances: float) -> Any:
-    """Clarabel's answer for the program with its objective divided by ``scale``."""
+    """Clarabel's solution of the program with its objective divided by ``scale``."""
     try:
         import clarabel
     except ImportError as error:
@@ -135,7 +135,7 @@ class _QP(LinearSolver):
         finite = problem.weight[np.isfinite(problem.weight)]
         scale, n_iter = float(finite.sum()) or 1.0, 0
         nothing = np.zeros(problem.n_rows)
-        run.visit(0, np.zeros(problem.n_features), 0.0, nothing, nothing)
+        run.evaluate(0, np.zeros(problem.n_features), 0.0, nothing, nothing)
         for _ in range(SOLVE_MAX_TIMES):
             answer = _clarabel(program, scale, control, self.name, **tolerances)
             n_iter += int(answer.iterations)
@@ -146,7 +146,7 @@ class _QP(LinearSolver):
             w, b, used = self.read(problem, x, z)
             alpha = np.zeros(problem.n_rows)
             alpha[rows] = used
-            ended = run.visit(n_iter, w, b, problem.design.times(w), problem.feasible(problem.y * alpha))
+            ended = run.evaluate(n_iter, w, b, problem.design.times(w), problem.feasible(problem.y * alpha))
             if ended is not None or status is not Status.OPTIMAL or not 0 < run.primal < 0.1 * scale:
                 status = ended or (status if status is not Status.OPTIMAL else Status.STALLED)
                 break
