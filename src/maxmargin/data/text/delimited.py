@@ -97,7 +97,10 @@ class DelimitedTable:
 
     def repeats_header(self, fields: list[str]) -> bool:
         """Whether a record is the header once more, as where files were joined."""
-        return self.all_names is not None and [field.strip() for field in fields] == self.all_names
+        names = self.all_names
+        if names is None or fields[0].strip() != names[0]:  # as nearly every record
+            return False
+        return [field.strip() for field in fields] == names
 
     def is_footer(self, fields: list[str]) -> bool:
         """Whether a record can only be a remark below the table."""
