@@ -29,6 +29,15 @@ def read(words, form):
     return numbers_of(np.array(words, object), form)[:, 0].tolist()
 
 
+def test_a_long_word_is_no_number_and_no_date():
+    """The patterns would take minutes for it, and a server reads what strangers send."""
+    for word in ("-" + " " * 200_000 + "x", "2024-01-01 0:0" + " " * 200_000 + ":"):
+        assert np.isnan(parse_number(word, "."))
+        assert number_form([word, "1"]) is None
+        assert np.isnan(read([word], "date %Y-%m-%d > day")).all()
+        assert find_form({word: 1}) == "category"
+
+
 @pytest.mark.parametrize(
     ("words", "form", "values"),
     [

@@ -22,7 +22,7 @@ from maxmargin.cli._model import Model, load_model
 from maxmargin.cli._options import Voice, counted, plain
 from maxmargin.cli._target import such_as, targets_of
 from maxmargin.data.formats import format_of
-from maxmargin.data.layout import lay_out
+from maxmargin.data.layout import TARGETS, lay_out
 from maxmargin.data.source import Source
 from maxmargin.data.survey import (
     ColumnPlan,
@@ -85,9 +85,9 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
     place = None
     if labelled:
         place = lay_out(file, table.columns, table.shape[1], target=_spelled(options["target"], table)).target
-        if options["target"] is None:  # the last column with values
-            filled = [i for i, array in enumerate(table.arrays) if not missing_values(array).all()]
-            place = place if place in filled or not filled else filled[-1]
+        if options["target"] is None and place is not None:  # the last column whose values differ
+            order = (place, *reversed(range(len(table.columns))))
+            place = next((i for i in order if _may_be_target(table.columns[i], table.arrays[i])), place)
     target = None if place is None else table.columns[place]
     lists = {name: [_spelled(one, table) for one in options[name]] for name in ("drop", "keep", "id", "text")}
     for name, listed in lists.items():
@@ -121,6 +121,12 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
         complete = _complete(features, plans, options["missing"], voice)
         table, y = table.take(complete), None if y is None else y[complete]
     return Rows(table.select(used), y, used, target, file.name, plans, table)
+
+
+def _may_be_target(name: str, array: Array) -> bool:
+    """Whether a column has two different values, or is named as a target and not empty."""
+    known = array[~missing_values(array)]
+    return bool((known[:1] != known).any()) or (len(known) > 0 and name.lower() in TARGETS)
 
 
 def make_encoder(data: Rows, scale: bool | None, missing: str | None, unknown: str | None) -> Any:

@@ -31,7 +31,7 @@ from maxmargin.cli._estimator import (
     make_estimator,
 )
 from maxmargin.cli._model import Model
-from maxmargin.cli._options import Voice, counted, figure, plain
+from maxmargin.cli._options import LABEL_LETTERS, Voice, counted, cut, figure, plain
 from maxmargin.data.formats import format_of
 from maxmargin.data.forms import numbers_of
 from maxmargin.data.layout import TARGETS
@@ -117,7 +117,8 @@ def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], vo
     estimator = make_estimator(task, parameters, None if y is None or task != "classify" else np.unique(y))
     lines = [*describe(data, task, y), *why(options["task"], task, reason, data.y)]
     if options["target"] is None and data.target is not None and data.target.lower() not in TARGETS:
-        lines.append(f"target {data.target!r}, because it is the last column (--target to name another)")
+        differing = "" if data.table is None or data.target == data.table.columns[-1] else " whose values differ"
+        lines.append(f"target {data.target!r}, because it is the last column{differing} (--target to name another)")
     X, X_test, y_test, split = data.X, None, None, "all rows to train, and no test"
     if options["test"] is not None:
         X_test, y_test, about = read_test(data, task, y, options, voice)
@@ -260,9 +261,8 @@ def _drawn(task: str, y: Array | None, n_test: int, n: int, seed: int, voice: Vo
             by_class = y
         else:
             rare = labels[np.argmin(counts)]
-            voice.note(
-                f"Note: the test is not stratified: of label {rare} there is {counted(int(counts.min()), 'row')}."
-            )
+            label, n_rows = cut(rare, LABEL_LETTERS), counted(int(counts.min()), "row")
+            voice.note(f"Note: the test is not stratified: of label {label} there is {n_rows}.")
     train, test = train_test_split(np.arange(n), test_size=n_test, random_state=seed, stratify=by_class)
     how = "at random" + (", of every class the same share" if by_class is not None else "")
     return np.sort(train), np.sort(test), f"{how}; --seed {seed}"
@@ -294,7 +294,10 @@ def _spread(task: str, y: Array) -> str:
         return f"numbers from {figure(y.min(), 6)} to {figure(y.max(), 6)}"
     labels, counts = np.unique(y, return_counts=True)
     most = np.argsort(-counts, kind="stable")[:CLASSES_SHOWN]
-    shown = [f"{labels[k]} {counts[k]:,}" for k in (np.sort(most) if len(labels) <= CLASSES_SHOWN else most)]
+    shown = [
+        f"{cut(labels[k], LABEL_LETTERS)} {counts[k]:,}"
+        for k in (np.sort(most) if len(labels) <= CLASSES_SHOWN else most)
+    ]
     return f"{counted(len(labels), 'class')} ({', '.join(shown)}{', ...' if len(labels) > CLASSES_SHOWN else ''})"
 
 

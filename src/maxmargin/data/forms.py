@@ -32,6 +32,7 @@ GAPS = frozenset(("", "?", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", 
 NUMBER_GAPS = GAPS | frozenset(("na", "n.a.", "none", "nil", "-", "--", ".", "..", "*", "missing", "unknown"))
 FORM_MIN_SHARE = 0.9  # of the values that must fit a form; the others are then missing
 MIXED_MIN_DISTINCT = 20  # numbers in a column that has words, too: with fewer they are codes
+VALUE_MAX_LETTERS = 100  # of a number with marks or a unit, and of a date: the patterns take quadratic time
 FORM_SAMPLE_WORDS = 200  # by which a date's format is found, before all are read
 SYMBOLS = r"[$€£¥₹]|USD|EUR|GBP|CHF|kr"
 BLANK = " \u00a0\u202f"  # between groups of three digits: a blank, one that does not break, a narrow one
@@ -76,6 +77,10 @@ def _grammar(decimal: str) -> re.Pattern[str]:
 GRAMMARS = {".": _grammar("."), ",": _grammar(",")}
 
 
+def _number_match(word: str, decimal: str) -> re.Match[str] | None:
+    return GRAMMARS[decimal].fullmatch(word) if len(word) <= VALUE_MAX_LETTERS else None
+
+
 def is_gap(word: str, form: str) -> bool:
     """Whether a word of a column stands for a missing value."""
     lower = word.lower()
@@ -88,7 +93,7 @@ def parse_number(word: str, decimal: str, unit: str = "") -> float:
     """The number that a word stands for, or NaN, also for one with another unit; (12) and 12- are -12, as accountants
     write it, and 12k is 12,000."""
     bare = word[1:-1] if word.startswith("(") and word.endswith(")") else word
-    match = GRAMMARS[decimal].fullmatch(bare.strip())
+    match = _number_match(bare.strip(), decimal)
     if match is None or (match["word"] and _singular(match["word"]) != unit):
         return float(word) if is_number(word) and decimal == "." else np.nan
     digits = re.sub(f"[{',' if decimal == '.' else '.'}'’{BLANK}]", "", match["number"]).replace(decimal, ".")
@@ -116,6 +121,8 @@ def parse_time(word: str) -> float:
 def parse_date(word: str, format: str) -> datetime | None:
     """A date without its weekday, its zone and fractions of a second, which some of a column's times may have. Of
     several formats the first that fits counts."""
+    if len(word) > VALUE_MAX_LETTERS:
+        return None
     word = WEEKDAY.sub("", word, 1)
     if ":" in word:
         word = FRACTION.sub("", ZONE.sub("", word))
@@ -136,7 +143,7 @@ def number_form(words: Iterable[str], decimal: str | None = None) -> str | None:
     for mark in (".", ","):
         matches = []
         for word in words:
-            matches.append(GRAMMARS[mark].fullmatch(word.strip("() ")))
+            matches.append(_number_match(word.strip("() "), mark))
             if matches[-1] is None and not (mark == "." and is_number(word)):
                 break
         else:

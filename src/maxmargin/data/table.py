@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,11 @@ class Table:
         return self.shape[0]
 
     def __getitem__(self, name: str) -> Array:
-        return self.arrays[self.columns.index(name)]
+        return self.arrays[self._places[name]]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.columns)}
 
     def select(self, names: Sequence[str]) -> Table:
         """The columns of these names."""

@@ -17,6 +17,8 @@ from maxmargin.runtime.history import History
 from maxmargin.runtime.text_report import TextReport, short_numbers, tolerance_text
 from maxmargin.runtime.validation import Array, Points
 
+CONSTANT_MAX_SHARE = 1e-14  # of the primal objective: |w|^2 / 2 is then nothing but rounding
+
 
 @dataclass(frozen=True)
 class FitReport(TextReport):
@@ -141,13 +143,18 @@ class FitReport(TextReport):
             ("iterations", f"{self.n_iter:,}"),
             ("kernel evaluations", f"{self.kernel_evaluations:,}"),
             ("support vectors", f"{self.n_support:,}{share}"),
-            ("smallest margin" if many else "margin", f"{self.margin:.6g}"),
+            ("smallest margin" if many else "margin", self._margin_text()),
             (self.error_name, error),
             ("objective", f"primal {self.primal_objective:.8g}, dual {self.dual_objective:.8g}"),
             ("duality gap", gap),
             ("KKT violation", f"{self.kkt_violation:.2e} (tolerance {tolerance_text(self.tol)})"),
             ("time", f"{self.seconds:.3g} s, {self.dtype}, {self.threads} thread{'s' if self.threads != 1 else ''}"),
         ]
+
+    def _margin_text(self) -> str:
+        if CONSTANT_MAX_SHARE * abs(self.primal_objective) * self.margin**2 > 0.5 or math.isinf(self.margin):
+            return "infinite (w = 0, a constant function)"
+        return f"{self.margin:.6g}"
 
 
 def kernel_validity(kernel: Kernel) -> bool | None:
