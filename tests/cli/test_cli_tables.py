@@ -127,6 +127,23 @@ class TestColumns:
         (tmp_path / "t.csv").write_text("a,b\n1,1.5\n2,2.5\n3,3.5\n4,4.5\n")
         assert "nan" not in call("train", tmp_path / "t.csv").stdout
 
+    def test_why_a_test_is_not_stratified(self, tmp_path):
+        lines = [f"{k},kind {k % 30}" for k in range(60)]
+        (tmp_path / "t.csv").write_text("\n".join(["a,b", *lines]))
+        assert found("train", tmp_path / "t.csv")["notes"][0] == (
+            "Note: the test is not stratified: 30 classes are too many for 15 rows."
+        )
+        (tmp_path / "t.csv").write_text("\n".join(["a,b", *(f"{k},{'xy'[k % 2]}" for k in range(60)), "1,once"]))
+        assert "of label once there is 1 row" in found("train", tmp_path / "t.csv")["notes"][0]
+
+    def test_a_comparison_that_takes_too_long_is_left_out(self, customers, monkeypatch):
+        from maxmargin.cli import _results
+
+        monkeypatch.setattr(_results, "IMPORTANCE_SECONDS", 1e-9)
+        result = found("train", customers)
+        assert result["linear_score"] is None
+        assert not any("LinearSVC" in note for note in result["notes"])
+
     def test_long_labels_are_shortened(self, tmp_path):
         url = "http://example.org/" + 100 * "x"
         lines = ["a,link", *(f"{k},{url if k % 3 else 'none'}{k % 3}" for k in range(90)), "7,once"]

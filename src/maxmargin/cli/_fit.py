@@ -259,10 +259,11 @@ def _drawn(task: str, y: Array | None, n_test: int, n: int, seed: int, voice: Vo
         labels, counts = np.unique(y, return_counts=True)
         if counts.min() >= 2 and len(labels) <= min(n_test, n - n_test):
             by_class = y
+        elif counts.min() < 2:
+            rare = cut(labels[np.argmin(counts)], LABEL_LETTERS)
+            voice.note(f"Note: the test is not stratified: of label {rare} there is 1 row.")
         else:
-            rare = labels[np.argmin(counts)]
-            label, n_rows = cut(rare, LABEL_LETTERS), counted(int(counts.min()), "row")
-            voice.note(f"Note: the test is not stratified: of label {label} there is {n_rows}.")
+            voice.note(f"Note: the test is not stratified: {len(labels):,} classes are too many for {n_test:,} rows.")
     train, test = train_test_split(np.arange(n), test_size=n_test, random_state=seed, stratify=by_class)
     how = "at random" + (", of every class the same share" if by_class is not None else "")
     return np.sort(train), np.sort(test), f"{how}; --seed {seed}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from dataclasses import asdict
 from typing import Any
 
@@ -196,7 +197,11 @@ def linear_score(work: Work, judged_by: str | None) -> float | None:
         linear: Any = Ridge().fit(Z, work.y)
     else:
         weight = getattr(work.estimator, "class_weight", None)
-        linear = LinearSVC(class_weight=weight, max_seconds=IMPORTANCE_SECONDS).fit(Z, work.y)
+        with warnings.catch_warnings():  # of a model that nobody asked for
+            warnings.simplefilter("ignore")
+            linear = LinearSVC(class_weight=weight, max_seconds=IMPORTANCE_SECONDS).fit(Z, work.y)
+        if not linear.report_.converged:
+            return None
     other = Model("", Pipeline([("columns", work.encoder), ("svm", linear)]), False)
     return findings_of(other, work.X_test, work.y_test, work.y, "", judged_by).judged()[1]  # type: ignore[union-attr]
 
