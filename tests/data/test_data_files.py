@@ -289,6 +289,7 @@ def test_columns_of_a_model_without_a_header(tmp_path):
         ("a,b,c\n1,2,x\n3,4,y\n", ["a", "b"]),
         ("1,2,x\n3,4,y\n", None),
         ("red,1,x\nblue,2,y\n", None),
+        ("'a','b c','d'\n1,2,x\n3,4,y\n", ["a", "b c"]),
         ("p,x,e\np,y,e\ne,x,p\n", None),
         ("cap,ring,class\np,y,e\ne,x,p\n", ["cap", "ring"]),
         ("0,1,2,target\n5,1,1,yes\n1,3,4,no\n", ["0", "1", "2"]),

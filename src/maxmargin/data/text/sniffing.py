@@ -213,6 +213,13 @@ def has_header(records: list[Record]) -> bool:
     return _are_years(named) and not any(all(map(YEAR.fullmatch, columns[j])) for j in numbered)
 
 
+def header_names(names: list[str]) -> list[str]:
+    """The names in a header, without single quotes if all of them stand in such."""
+    if all(len(name) > 2 and name[0] == name[-1] == "'" for name in names):
+        return [name[1:-1] for name in names]
+    return names
+
+
 def _are_years(fields: list[str]) -> bool:
     """Whether these are years at equal distances, as a table names its columns that has one for each."""
     if not all(map(YEAR.fullmatch, fields)):
