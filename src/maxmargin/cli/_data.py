@@ -70,7 +70,7 @@ def take(X: Any, rows: Any) -> Any:
 
 def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Rows:
     """Rows to train on; to find outliers no target is needed, and without a name none is looked for."""
-    from maxmargin.cli._progress import showing_reading
+    from maxmargin.cli._progress import showing_reading, showing_step
 
     labelled = options["task"] != "outliers" or options["target"] is not None
     with showing_reading():
@@ -82,6 +82,12 @@ def read_for_training(source: str, options: dict[str, Any], voice: Voice) -> Row
                     raise UserError(f"--{name} is for tables, and {file.name} has no columns with names: leave it out.")
             return _of_data(read_data(file, target=options["target"], labelled=labelled, **_options(options)))
         table = read_table(file, format=kind, header=options["header"])
+    with showing_step("examining the columns", len(table)):
+        return _examined(file, table, labelled, options, voice)
+
+
+def _examined(file: Source, table: Table, labelled: bool, options: dict[str, Any], voice: Voice) -> Rows:
+    """The rows of a table to train on, and what is to be done to its columns."""
     place = None
     if labelled:
         place = lay_out(file, table.columns, table.shape[1], target=_spelled(options["target"], table)).target

@@ -199,17 +199,18 @@ def fit(work: Work, voice: Voice) -> Model:
     """Fit what is done to the columns, then the estimator, with a bar."""
     from sklearn.pipeline import Pipeline
 
-    from maxmargin.cli._progress import showing_progress
+    from maxmargin.cli._progress import showing_progress, showing_step
 
     Z, steps = work.X, []
-    for name, step in (("columns", work.encoder), ("scale", work.scaler)):
-        if step is not None:
-            Z = step.fit_transform(Z)
-            steps.append((name, step))
-    if work.encoder is not None and work.X_test is not None:
-        work.encoder.transform(work.X_test)  # what cannot be tested shows before the fit
-        if work.test_file:
-            note_unknown(work.encoder, work.X_test, voice)
+    with showing_step("turning the columns into numbers", Z.shape[0]):
+        for name, step in (("columns", work.encoder), ("scale", work.scaler)):
+            if step is not None:
+                Z = step.fit_transform(Z)
+                steps.append((name, step))
+        if work.encoder is not None and work.X_test is not None:
+            work.encoder.transform(work.X_test)  # what cannot be tested shows before the fit
+            if work.test_file:
+                note_unknown(work.encoder, work.X_test, voice)
     n_classes = 2 if work.y is None or work.task != "classify" else len(np.unique(work.y))
     estimator = work.estimator
     with showing_progress(estimator.tol, count_problems(estimator, n_classes), work.max_seconds):

@@ -101,7 +101,10 @@ def _tested(
     """The test, and what stands beside it."""
     if judged_by is None and getattr(model.svm, "class_weight", None) is not None:
         judged_by = "balanced accuracy"
-    found = findings_of(model, work.X_test, work.y_test, work.y, "of the training rows", judged_by)
+    from maxmargin.cli._progress import showing_step
+
+    with showing_step("predicting the rows of the test", work.X_test.shape[0]):
+        found = findings_of(model, work.X_test, work.y_test, work.y, "of the training rows", judged_by)
     voice.say(f"\nOn the {counted(work.X_test.shape[0], 'row')} of the test:\n\n{found.text()}")
     if not isinstance(found, ClassFindings | NumberFindings):
         voice.say(f"\n{found.verdict}")
