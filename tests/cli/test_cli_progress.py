@@ -136,6 +136,7 @@ def test_steps_with_many_rows_are_shown(monkeypatch, tmp_path):
     assert sys.stderr.getvalue() == ""
     work = prepare(str(tmp_path / "t.csv"), options, parameters, Voice(False))
     assert "examining the columns" in sys.stderr.getvalue()
+    assert "dividing the rows" in sys.stderr.getvalue()
     monkeypatch.setattr(_progress, "STEP_SHOWN_MIN_ROWS", 30)
     fit(work, Voice(False))
     assert "turning the columns into numbers" in sys.stderr.getvalue()

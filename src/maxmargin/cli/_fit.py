@@ -101,9 +101,17 @@ class Work:
 
 def prepare(source: str, options: dict[str, Any], parameters: dict[str, Any], voice: Voice) -> Work:
     """Everything before the fit, so that what is wrong with the input shows before time is spent."""
+    from maxmargin.cli._progress import showing_step
+
     kernel = parameters["kernel"] or "rbf"
     check_kernel(kernel)
     data = read_for_training(source, options, voice)
+    with showing_step("dividing the rows", data.n):
+        return _divided(data, kernel, options, parameters, voice)
+
+
+def _divided(data: Rows, kernel: str, options: dict[str, Any], parameters: dict[str, Any], voice: Voice) -> Work:
+    """Rows to train and to test on, and the estimator for them."""
     task, reason = task_of(options["task"], data.y, data.source)
     y = target_of(task, data.y, data.source)
     check_labels_differ(task, y, data.source)
