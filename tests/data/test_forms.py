@@ -29,6 +29,13 @@ def read(words, form):
     return numbers_of(np.array(words, object), form)[:, 0].tolist()
 
 
+@pytest.mark.parametrize("word", ["1e999", "-1E400", "inf", "9" * 90 + "e300", "$1" + "0" * 95 + "e290"])
+def test_a_number_without_end_is_missing(word):
+    assert np.isnan(parse_number(word, "."))
+    assert np.isnan(read([word, "5", "$1,200"], "number .")[0])
+    assert unreadable_words(np.array([word], object), "number .")
+
+
 def test_a_long_word_is_no_number_and_no_date():
     """The patterns would take minutes for it, and a server reads what strangers send."""
     for word in ("-" + " " * 200_000 + "x", "2024-01-01 0:0" + " " * 200_000 + ":"):

@@ -24,7 +24,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from maxmargin.data.text.sniffing import is_number
+from maxmargin.data.text.sniffing import is_finite_number, is_number
 from maxmargin.runtime.validation import Array
 
 GAPS = frozenset(("", "?", "n/a", "#n/a", "<na>", "nan", "-nan", "nat", "null", "#value!", "#div/0!", "#ref!"))
@@ -91,15 +91,16 @@ def is_gap(word: str, form: str) -> bool:
 
 
 def parse_number(word: str, decimal: str, unit: str = "") -> float:
-    """The number that a word stands for, or NaN, also for one with another unit; (12) and 12- are -12, as accountants
-    write it, and 12k is 12,000."""
+    """The number that a word stands for, or NaN, also for one with another unit or beyond 1e308; (12) and 12- are -12,
+    as accountants write it, and 12k is 12,000."""
     bare = word[1:-1] if word.startswith("(") and word.endswith(")") else word
     match = _number_match(bare.strip(), decimal)
     if match is None or (match["word"] and _singular(match["word"]) != unit):
-        return float(word) if is_number(word) and decimal == "." else np.nan
+        return float(word) if is_finite_number(word) and decimal == "." else np.nan
     digits = re.sub(f"[{',' if decimal == '.' else '.'}'’{BLANK}]", "", match["number"]).replace(decimal, ".")
     signs = [match["sign"] not in ("", "+"), bool(match["minus"]), bool(match["after"]), bare is not word]
-    return float(digits) * FACTORS.get(match["factor"], 1.0) * (-1.0 if sum(signs) % 2 else 1.0)
+    value = float(digits) * FACTORS.get(match["factor"], 1.0) * (-1.0 if sum(signs) % 2 else 1.0)
+    return value if np.isfinite(value) else np.nan
 
 
 def _singular(unit: str) -> str:
