@@ -144,6 +144,20 @@ class TestColumns:
         assert result["linear_score"] is None
         assert not any("LinearSVC" in note for note in result["notes"])
 
+    def test_long_words_in_notes_are_shortened(self, tmp_path):
+        rows = [f"{k},{k % 7}.5,{'red' if k % 2 else 'blue'}" for k in range(60)]
+        (tmp_path / "t.csv").write_text("\n".join(["a,b,kind", *rows]))
+        call("train", tmp_path / "t.csv", "--target", "b", "-o", tmp_path / "m.mm")
+        (tmp_path / "new.csv").write_text("\n".join(["a,kind", "1," + "green" * 100]))
+        notes = call("predict", tmp_path / "m.mm", tmp_path / "new.csv").stderr
+        assert "'greengreen" in notes
+        (tmp_path / "t.csv").write_text(
+            "\n".join(["a,kind,b", "1,red," + "word" * 100, *(f"{k},red,{k}.5" for k in range(60))])
+        )
+        notes += call("train", tmp_path / "t.csv", "--target", "b").stderr
+        assert "'wordword" in notes
+        assert max(map(len, notes.splitlines())) <= 80
+
     def test_long_labels_are_shortened(self, tmp_path):
         url = "http://example.org/" + 100 * "x"
         lines = ["a,link", *(f"{k},{url if k % 3 else 'none'}{k % 3}" for k in range(90)), "7,once"]

@@ -19,7 +19,7 @@ import numpy as np
 from maxmargin.cli import UserError
 from maxmargin.cli._estimator import as_labels, as_numbers
 from maxmargin.cli._model import Model, load_model
-from maxmargin.cli._options import Voice, counted, plain
+from maxmargin.cli._options import LABEL_LETTERS, Voice, counted, cut, plain
 from maxmargin.cli._target import such_as, targets_of
 from maxmargin.data.formats import format_of
 from maxmargin.data.layout import TARGETS, lay_out
@@ -267,7 +267,8 @@ def note_unknown(encoder: Any, X: Any, voice: Voice) -> None:
     if encoder.handle_unknown != "ignore":
         return
     for name, words in encoder.unknown_categories(X).items():
-        shown = ", ".join(repr(word) for word, _ in words.most_common(3)) + (", ..." if len(words) > 3 else "")
+        common = [repr(cut(word, LABEL_LETTERS)) for word, _ in words.most_common(3)]
+        shown = ", ".join(common) + (", ..." if len(words) > 3 else "")
         voice.note(f"Note: column {name!r}: {counted(words.total(), 'value')} unknown to the model ignored ({shown}).")
 
 

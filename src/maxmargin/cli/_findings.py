@@ -26,6 +26,7 @@ LISTED_MAX_CLASSES = 40  # beyond, the table shows the averages only
 CONFUSION_MAX_CLASSES = 8  # whose matrix fits into 80 columns
 INTERVAL_STANDARD_ERRORS = 1.96  # standard errors that a difference must have
 CLEAR_RMSE_SHARE = 0.9  # of the mean's: a larger error is hardly better
+DECIMALS_MAX = 1e5  # from which on decimals say nothing
 RARE_CLASS_SHARE = 0.4  # of an even share: a class with less is rare
 
 
@@ -377,9 +378,11 @@ def is_imbalanced(y: Array) -> bool:
 
 
 def decimals(value: float) -> str:
-    """Three decimals, no minus sign before zeros, and a dash where there is no number."""
+    """Three decimals, no minus sign before zeros, no long rows of digits, and a dash where there is no number."""
     if math.isnan(value):
         return "-"
+    if abs(value) >= DECIMALS_MAX:
+        return f"{value:.2g}"
     text = f"{value:.3f}"
     return text[1:] if text == "-0.000" else text
 
