@@ -9,7 +9,7 @@ from typing import Any
 
 import lab_browser
 import pytest
-from lab_browser import expect, idle, ready, saved
+from lab_browser import expect, idle, link, ready, saved
 
 from maxmargin.lab.presets import presets, tours
 
@@ -74,10 +74,29 @@ def test_a_tour_of_one_s_own(opened: Callable[..., Any], lab: SimpleNamespace) -
     expect(page.locator("#tour .text")).to_have_text("Look here.")
 
 
+def _tour(step: str) -> str:
+    """A tour of one step, which begins in line 2 and goes on in line 3."""
+    return '{"title": "a", "steps": [\n{"text": "b",\n' + step + "}]}"
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"title": "a",\n"steps": [}', "Line 2 of the tour is no JSON"),
+        ('{"title": "a",\n"steps": [}', "Line 2 of the tour is not JSON from “}” on"),
+        ('{"title": "a"\n"steps": []\n\n}', 'Line 2 of the tour is not JSON from “"steps'),
+        ('{"title": "a",\n"steps": [tru],\n"x": 1}', "Line 2 of the tour is not JSON from “tru"),
+        ('{"title": "a",\n"steps": [\n', "Line 3 of the tour is not JSON: it ends too early"),
+        ('{"title": "a"} {}\n', "Line 1 of the tour is not JSON from “{}” on"),
+        (
+            _tour('"at": "classify",\n"state": {\n"exampel": "xor"}'),
+            'Line 5 of the tour: step 1 has an unknown "exampel"',
+        ),
+        (_tour('"at": "classify",\n"state": {"example":\n"xr"}'), 'Line 4 of the tour: step 1 has "example": "xr"'),
+        (_tour('"at": "classify",\n"state": {\n"C": "ten"}'), 'Line 5 of the tour: step 1 has "C": "ten"; it must be'),
+        (_tour('"at": "step",\n\n"state": {"kernel": "rbf"}'), 'Line 5 of the tour: step 1 has the kernel "rbf"'),
+        (_tour('"at": "step",\n"state": {"solver": "sgd"}'), 'Line 4 of the tour: step 1 has "solver": "sgd"'),
+        (_tour('"at": "lift", "wacht": "b"'), 'Line 3 of the tour: step 1 has an unknown "wacht"'),
+        (_tour('"at": "lift",\n"state": {"points": [[0, 1]]}'), 'Line 4 of the tour: step 1 has "points" that'),
         ("[]", 'Line 1 of the tour: give the tour a "title".'),
         ('{"title": "a", "steps": []}', 'Line 1 of the tour: "steps" must be'),
         ('{"title": "a}{", "steps": [\n{"at": "step"}]}', 'Line 2 of the tour: step 1 has no "text".'),
@@ -86,9 +105,30 @@ def test_a_tour_of_one_s_own(opened: Callable[..., Any], lab: SimpleNamespace) -
 )
 def test_mistakes_name_their_line(modules: Any, text: str, sentence: str) -> None:
     found = modules.evaluate(
-        """(text) => import('/static/js/tours.js').then(({ parseTour }) => {
-            try { parseTour(text); } catch (error) { return error.message; }
+        """(text) => import('/static/js/tourfile.js').then(({ parseTour }) => {
+            try { parseTour(text, ["xor"]); } catch (error) { return error.message; }
         })""",
         text,
     )
     assert found.startswith(sentence)
+
+
+@pytest.mark.parametrize("tab", ["classify", "step", "lift", "regress", "digits"])
+def test_whatever_a_tab_puts_into_a_link_may_stand_in_a_tour(opened: Callable[..., Any], lab: Any, tab: str) -> None:
+    """Lecturers copy a state from a link: nothing in it is an unknown key or value. So are the tours of the lab."""
+    page = opened(link(lab, tab, {"second": "pegasos", "holdout": True, "probability": True, "noise": 0.1, "nu": 0.2}))
+    idle(page)
+    if tab == "classify":
+        page.keyboard.press("b")
+        idle(page)
+    saved(page)
+    check = """async ([tab, tours, examples]) => {
+            const { mistake } = await import('/static/js/tourfile.js');
+            const { decode } = await import('/static/js/state.js');
+            const { tabs } = await decode(location.hash);
+            const own = { title: "a", steps: [{ text: "b", at: tab, state: tabs[tab] }] };
+            return [Object.keys(tabs[tab]).length, ...[own, ...tours].map((tour) => mistake(tour, examples))];
+        }"""
+    keys, *found = page.evaluate(check, [tab, tours(), [preset["id"] for preset in presets()]])
+    assert keys > 0
+    assert found == [None] * len(found)

@@ -106,7 +106,7 @@ def trace(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
     >>> len(answer["frames"]), answer["frames"][-1]["w"], answer["converged"]
     (2, [1.0, 0.0], True)
     >>> print(answer["frames"][1]["note"])
-    SMO chose points 3 and 1: point 3 most wants its coefficient to rise, ...
+    SMO chose points 3 and 1: the objective gains most per unit at point 3, ...
     """
     control = control or Run()
     name = requests.choice(request, "solver", SOLVERS, "smo")
@@ -346,8 +346,7 @@ def _ended(name: str, steps: int, stopped: str, converged: bool, last: dict[str,
     title, plural = SOLVERS[name].title, "" if steps == 1 else "s"
     if name == "perceptron":
         if converged:
-            made = f"{last['mistakes']:,} mistakes"
-            return f"The perceptron separates the classes after {made}; in general its margin is not the widest."
+            return "The perceptron stops here; in general its margin is not the widest."
         return f"The perceptron {stopped or 'gave up'}: perhaps no boundary of this kind separates the classes."
     if last["primal"] is None or not final["primal"]:
         return f"{title} took {steps:,} step{plural}."

@@ -209,6 +209,7 @@ function answered(answer, tag) {
     });
   }
   const present = [...new Set(model.points.map((p) => p.c))].sort();
+  hints.ringed(Boolean(fit) && answer.kind !== "inseparable");
   const counts = legend.show(answer.kind === "inseparable" ? null : (fit?.records.values() ?? []), present, Boolean(fit?.ties), answer.test);
   if (!live && fit) {
     ctx.announce(answer.proof?.sentence ?? (answer.kind === "one_class"
