@@ -209,11 +209,11 @@ HALF = PICTURE[: len("data:image/png;base64,") + 4 * (len(PICTURE) // 8)]
         ("https://example.org/4.png", "data URL"),
         ("data:text/html;base64,AAAA", "data URL"),
         ("data:image/png;base64,@@@", "whole"),
-        ("data:image/png;base64,AAAA", "no picture"),
+        ("data:image/png;base64,AAAA", "cannot be read as a picture"),
         (HALF, "damaged"),
         (_png_header(20, 20), "damaged"),
         (data_url(Image.new("RGB", (60, 60), "white")), "ink"),
-        ("data:image/png;base64," + base64.b64encode(b"GIF89a" + bytes(60)).decode(), "no picture"),
+        ("data:image/png;base64," + base64.b64encode(b"GIF89a" + bytes(60)).decode(), "cannot be read as a picture"),
     ],
     ids=["number", "empty", "address", "page", "letters", "noise", "half", "no data", "blank", "another format"],
 )

@@ -47,6 +47,34 @@ def test_a_tour_goes_forth_and_back_and_its_link_holds_it(opened: Callable[..., 
     expect(strip).to_be_hidden()
 
 
+def test_a_tour_by_the_keyboard_alone(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    page = opened(lab.link)
+    page.get_by_role("button", name="Tours").focus()
+    for key in ("Enter", "Enter"):
+        page.keyboard.press(key)
+    strip = page.locator("#tour")
+    for number in (1, 2, 3):
+        expect(strip.locator("b")).to_have_text(f"The margin, {number} of 6")
+        expect(strip.get_by_role("button", name="Next")).to_be_focused()
+        page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(strip.get_by_role("button", name="End the tour")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Tours")).to_be_focused()
+
+
+def test_after_a_press_on_next_the_keys_are_the_player_s(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    page = opened(lab.link)
+    page.get_by_role("button", name="Tours").click()
+    page.get_by_role("button", name="How solvers think").click()
+    page.locator("#tour").get_by_role("button", name="Next").click()
+    expect(page.locator("#tour b")).to_have_text("How solvers think, 2 of 6")
+    expect(page.locator("#panel-step .place").first).to_contain_text("step 0 of 21")
+    page.keyboard.press("Space")
+    expect(page.locator("#panel-step").get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator("#tour b")).to_have_text("How solvers think, 2 of 6")
+
+
 def open_tour(page: Any, files: list[dict[str, Any]]) -> None:
     """By the menu, as a user does."""
     page.get_by_role("button", name="Tours").click()

@@ -155,7 +155,7 @@ def _checked(request: Mapping[str, Any]) -> tuple[Array, Array, dict[str, Any]]:
     """x, y, and the model's name and parameters."""
     table = requests.rows(request, "points", 2, "x and y")
     if len(table) == 0:
-        raise RequestError("There are no points: put some on the canvas first.", "points")
+        raise RequestError("There are no points: add some first.", "points")
     if len(table) > MOST_POINTS:
         raise RequestError(
             f"This tab takes at most {MOST_POINTS:,} points, and there are {len(table):,}: remove some.", "points"

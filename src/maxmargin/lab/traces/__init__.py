@@ -174,7 +174,7 @@ def trace_values(request: Mapping[str, Any], control: Run | None = None) -> dict
     control = control or Run()
     X, _ = requests.points(request)
     if len(X) == 0:
-        raise RequestError("There are no points: put some on the canvas first.", "points")
+        raise RequestError("There are no points: add some first.", "points")
     given = request.get("alphas")
     if not isinstance(given, list) or len(given) != len(X):
         raise RequestError(f"alphas must be a list of {len(X)} numbers, one a point.", "alphas")
@@ -212,7 +212,7 @@ def two_classes(request: Mapping[str, Any], most: int, what: str) -> tuple[Array
     present = np.unique(codes)
     if len(present) < 2:
         raise RequestError(
-            "There are no points: put some of two classes on the canvas first."
+            "There are no points: add some of two classes first."
             if len(X) == 0
             else f"All points are of class {present[0] + 1}: add at least one of another class.",
             "points",

@@ -21,8 +21,14 @@ export function createTours({ api, go, changed, toast }) {
   const text = el("p", { class: "text" });
   const watch = el("p", { class: "watch" });
   const button = (label, run, kind = "") => el("button", { type: "button", class: kind, onclick: run }, label);
-  const back = button("Back", () => show(at - 1));
-  const next = button("Next", () => (at + 1 < tour.steps.length ? show(at + 1) : end()), "primary");
+  /** After a press by mouse the keys are those of the tab again. */
+  const turn = (by) => (event) => {
+    if (event.detail) event.currentTarget.blur();
+    if (at + by < tour.steps.length) show(at + by);
+    else end();
+  };
+  const back = button("Back", turn(-1));
+  const next = button("Next", turn(1), "primary");
   const buttons = el("div", { class: "row" }, title, back, next, button("End the tour", end));
   strip.append(el("div", { class: "words", "aria-live": "polite" }, text, watch), buttons);
   let tour = /** @type {any} */ (null);
@@ -40,7 +46,7 @@ export function createTours({ api, go, changed, toast }) {
   const list = el("div", { class: "items" });
   const menu = popup("Tours", list);
   byId("tours").append(menu.root, file);
-  const item = (label, run) => button(label, () => (menu.close(), run()));
+  const item = (label, run) => button(label, (event) => (menu.close(), run(), !event.detail && tour && next.focus()));
 
   function refresh() {
     const { steps } = tour;
@@ -65,6 +71,7 @@ export function createTours({ api, go, changed, toast }) {
   }
 
   function end() {
+    if (strip.contains(document.activeElement)) menu.button.focus();
     tour = null;
     strip.hidden = true;
     changed();
