@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-# What other libraries call a parameter of ours: LIBSVM, e1071, ThunderSVM, linear models, textbooks.
+# Names of the same parameters in other libraries: LIBSVM, e1071, ThunderSVM, linear models, textbooks.
 SYNONYMS = {
     "alpha": "C",
     "c": "C",
@@ -37,7 +37,7 @@ SYNONYMS = {
     "seed": "random_state",
 }
 
-# Where a parameter is that an estimator does not have.
+# Hints for parameters that an estimator does not have.
 ELSEWHERE = {
     "kernel": "SVC, SVR and OneClassSVM have one",
     "gamma": "SVC, SVR and OneClassSVM have one",
@@ -127,7 +127,7 @@ class Estimator(BaseEstimator):
     if not TYPE_CHECKING:  # to a type checker this would mean that every attribute exists
 
         def __getattr__(self, name: str) -> Any:
-            """Called for what was not found: say why."""
+            """Explain why an attribute does not exist."""
             kind = type(self)
             if hasattr(kind, name):  # a property, or a method that depends on the parameters
                 try:
@@ -150,7 +150,7 @@ def shared_parameters(estimator: BaseEstimator, kind: type[BaseEstimator], *, wi
 
 
 def _explaining(init: Callable[..., None]) -> Callable[..., None]:
-    """A constructor whose TypeError about its arguments says what to write instead."""
+    """A constructor whose TypeError names the remedy."""
 
     @functools.wraps(init)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
