@@ -270,7 +270,7 @@ def fit_temperature(scores: Array, codes: Array, weight: Array) -> TemperatureMa
     size = float(np.abs(scores).max(initial=0.0)) or 1.0
     s = np.ascontiguousarray(scores / size)
     own = s[np.arange(len(s)), codes]
-    # An additional misclassified row, as in Platt's targets, keeps the slope finite if all rows are classified correctly.
+    # An additional misclassified row, as in Platt's targets, keeps the slope finite if all rows are correct.
     weight = np.ascontiguousarray(weight, np.float64)
     total = float(weight.sum())
     prior = np.sort(s.max(axis=1) - s.min(axis=1))[len(s) // 2] if len(s) else 1.0
