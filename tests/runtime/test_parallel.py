@@ -379,7 +379,7 @@ def test_scratch_buffers_of_a_finished_fit_serve_the_next_one():
     _parallel._unused.clear()
     first = Scratch()
     where = first.take("K", (1024, 1024), np.float32).ctypes.data
-    del first
+    first.release()
     second = Scratch()
     assert second.take("K of another dtype", (500, 1000), np.float64).ctypes.data == where
 
@@ -389,7 +389,7 @@ def test_a_buffer_that_is_still_referred_to_is_not_given_away():
     first = Scratch()
     kept = first.take("K", (1024, 1024), np.float32)
     kept[:] = 7.0
-    del first
+    first.release()
     Scratch().take("K", (1024, 1024), np.float32)[:] = 0.0
     assert (kept == 7.0).all()
 
@@ -399,7 +399,8 @@ def test_unused_buffers_are_bounded():
     scratches = [Scratch() for _ in range(5)]
     for scratch in scratches:
         scratch.take("K", (_parallel.REUSED_MAX_BYTES // 3,), np.uint8)
-    del scratch, scratches
+    for scratch in scratches:
+        scratch.release()
     assert 0 < sum(buffer.used for buffer in _parallel._unused.values()) <= _parallel.REUSED_MAX_BYTES
 
 

@@ -174,7 +174,7 @@ class MaskedGram(Gram):
             return np.column_stack([self.product(cols, column, rows) for column in coef.T])
         return self.everywhere(cols, coef)[self.index if rows is None else self.index[rows]]
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         at = self.index[rows]
         _native.gather(self.K, at, at, out[: len(rows), : len(rows)])
 

@@ -112,8 +112,7 @@ def single_threaded_blas() -> Iterator[None]:
 class Scratch:
     """Buffers that one fit uses again and again, one set per thread: touching new memory costs more than computing.
 
-    A buffer is valid until the same thread takes the same name again. The next fit of the process takes over the
-    large ones, if nothing refers to them any more.
+    A buffer is valid until the same thread takes the same name again. What is released serves the next fit.
     """
 
     def __init__(self) -> None:
@@ -127,14 +126,15 @@ class Scratch:
         buffer = self._buffers.get(key)
         if buffer is None or buffer.memory.nbytes < size:
             grown = 0 if buffer is None else size // 4  # one that grows once will grow again
-            buffer = self._buffers[key] = _reused(size) or _Buffer(np.empty(max(size + grown, reserve), np.uint8))
+            buffer = self._buffers[key] = _reused(max(size, reserve), max(size + grown, reserve))
         buffer.used = max(buffer.used, size)
         return buffer.memory[:size].view(dtype).reshape(shape)
 
-    def __del__(self) -> None:
+    def release(self) -> None:
+        """Leave the large buffers to the next fit of the process, except those that an array still refers to."""
         while self._buffers:
             _, buffer = self._buffers.popitem()
-            # The attribute and the argument of getrefcount are the only references: no array over it is left.
+            # The attribute and the argument of getrefcount are the only references if no array is over it.
             if buffer.used >= REUSED_MIN_BYTES and sys.getrefcount(buffer.memory) == 2:
                 _unused[id(buffer)] = buffer
         while sum(buffer.used for buffer in list(_unused.values())) > REUSED_MAX_BYTES:
@@ -149,14 +149,12 @@ class _Buffer:
     used: int = 0
 
 
-def _reused(size: int) -> _Buffer | None:
-    """The smallest unused buffer of at least ``size`` bytes that repays the search."""
-    if size < REUSED_MIN_BYTES:
-        return None
-    for buffer in sorted(_unused.values(), key=lambda buffer: buffer.used):
-        if buffer.memory.nbytes >= size and _unused.pop(id(buffer), None) is not None:
+def _reused(size: int, otherwise: int) -> _Buffer:
+    """The smallest unused buffer of at least ``size`` bytes, or a new one of ``otherwise``."""
+    for buffer in sorted(_unused.values(), key=lambda buffer: buffer.memory.nbytes):
+        if buffer.memory.nbytes >= size >= REUSED_MIN_BYTES and _unused.pop(id(buffer), None) is not None:
             return buffer
-    return None
+    return _Buffer(np.empty(otherwise, np.uint8))
 
 
 def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None:

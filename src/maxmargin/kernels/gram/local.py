@@ -160,7 +160,7 @@ class LocalGram(TiledGram):
         out[left_rows if rows is None else self.arranged(rows)] = sums
         return out
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         if out.dtype == np.float64:
             right = self._double_panels(rows)
             left = self._double(rows)
@@ -171,17 +171,18 @@ class LocalGram(TiledGram):
         n = len(rows)
 
         def work(t: int) -> None:
-            start, stop, runs = pieces[t]
-            strip, end = left.strip(start, stop), 0
+            halt_on(stop)
+            start, end, runs = pieces[t]
+            strip, filled = left.strip(start, end), 0
             for p, q in [*runs, (-(-n // width), 0)]:
-                out[start:stop, end : min(p * width, n)] = 0
-                end = min(q * width, n)
+                out[start:end, filled : min(p * width, n)] = 0
+                filled = min(q * width, n)
                 if q > p:
-                    part = Panels(right.P[p:q], right.v[p * width : q * width], end - p * width)
-                    store_tiles(strip, part, self.form, out[start:stop, p * width :], 1)
+                    part = Panels(right.P[p:q], right.v[p * width : q * width], filled - p * width)
+                    store_tiles(strip, part, self.form, out[start:end, p * width :], 1)
 
         run_tiles(work, len(pieces), self.threads)
-        self.evaluations += sum((stop - start) * (q - p) * width for start, stop, runs in pieces for p, q in runs)
+        self.evaluations += sum((end - start) * (q - p) * width for start, end, runs in pieces for p, q in runs)
 
     def _all_sorted(self) -> tuple[Array, Side]:
         if self._sorted is None:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear
-from maxmargin.runtime.threads import Scratch, Stop, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, halt_on, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 TILE_ROWS, TILE_COLS = 256, 512  # a float64 tile of 1 MB stays in a core's second-level cache
@@ -60,8 +60,8 @@ class Gram(abc.ABC):
         ``single`` the kernel values may be float32; sums are float64 in any case. An operator whose products take long
         calls ``stop`` between pieces of one, which may end it."""
 
-    def fill(self, rows: Array, out: Array) -> None:
-        """out[:n, :n] = K[rows, rows] in the precision of ``out``, which may be larger."""
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
+        """out[:n, :n] = K[rows, rows] in the precision of ``out``, which may be larger; ``stop`` as in ``product``."""
         n = len(rows)
         out[:n, :n] = self.block(rows, rows)
 
@@ -107,13 +107,18 @@ class KernelGram(Gram):
         return self.kernel.self_similarity(self.X)
 
     def block(self, rows: Array, cols: Array) -> Array:
+        return self._block(rows, cols)
+
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
+        out[: len(rows), : len(rows)] = self._block(rows, rows, stop)
+
+    def _block(self, rows: Array, cols: Array, stop: Stop | None = None) -> Array:
         out = np.empty((len(rows), len(cols)))
         right = self.X[cols]
         tiles = _tiles(len(rows), TILE_ROWS)
 
         def work(t: int) -> None:
-            if self.poll is not None:
-                self.poll()
+            halt_on(stop)
             out[tiles[t]] = self.kernel.matrix(self.X[rows[tiles[t]]], right)
 
         with single_threaded_blas():
@@ -126,7 +131,7 @@ class KernelGram(Gram):
     ) -> Array:
         left = self.X if rows is None else self.X[rows]
         self.evaluations += left.shape[0] * len(cols)
-        return kernel_product(self.kernel, left, self.X[cols], coef, self.threads, self.poll)
+        return kernel_product(self.kernel, left, self.X[cols], coef, self.threads, stop)
 
     def linear_points(self) -> Points | None:
         return self.X if type(self.kernel) is Linear else None
@@ -136,9 +141,9 @@ class KernelGram(Gram):
 
 
 def kernel_product(
-    kernel: Kernel, A: Points, B: Points, coef: Array, threads: int = 1, poll: Callable[[], None] | None = None
+    kernel: Kernel, A: Points, B: Points, coef: Array, threads: int = 1, stop: Stop | None = None
 ) -> Array:
-    """k(A, B) @ coef in tiles, without storing k(A, B); ``poll`` is called before each, and may raise."""
+    """k(A, B) @ coef in tiles, without storing k(A, B); ``stop`` is called before each, and may end it."""
     out = np.zeros((A.shape[0], *coef.shape[1:]))
     row_tiles, col_tiles = _tiles(A.shape[0], TILE_ROWS), _tiles(B.shape[0], TILE_COLS)
     panels = [B[cols] for cols in col_tiles]
@@ -146,8 +151,7 @@ def kernel_product(
     def work(t: int) -> None:
         left = A[row_tiles[t]]
         for panel, cols in zip(panels, col_tiles, strict=True):
-            if poll is not None:
-                poll()
+            halt_on(stop)
             out[row_tiles[t]] += kernel.matrix(left, panel) @ coef[cols]
 
     with single_threaded_blas():
@@ -189,7 +193,7 @@ class StoredGram(Gram):
     def block(self, rows: Array, cols: Array) -> Array:
         return self.K[np.ix_(self._at(rows), self._at(cols))].astype(np.float64, copy=False)
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         at = self._at(rows)
         _native.gather(self.K, at, at, out[: len(rows), : len(rows)])
 

@@ -65,9 +65,9 @@ class HeldGram(TiledGram):
         _native.transpose(self.cross, out[m:, :m])
         return stored, every
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         if out.dtype != self.first.dtype:
-            super().fill(rows, out)
+            super().fill(rows, out, stop=stop)
             return
         m, n = int(np.searchsorted(rows, self.cut)), len(rows)
         if not (np.all(rows[:m] < self.cut) and np.all(rows[m:] >= self.cut)):
@@ -75,7 +75,7 @@ class HeldGram(TiledGram):
             back = np.empty(n, int)
             back[order] = np.arange(n)
             sorted_out = np.empty((n, n), out.dtype)
-            self.fill(rows[order], sorted_out)
+            self.fill(rows[order], sorted_out, stop=stop)
             out[:n, :n] = sorted_out[np.ix_(back, back)]
             return
         a, b = rows[:m], rows[m:] - self.cut

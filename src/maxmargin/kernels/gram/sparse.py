@@ -85,7 +85,7 @@ class SparseGram(Gram):
             out[: len(part)] += part
         return out if rows is None else out[rows]
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         n = len(rows)
         distinct, slot, inverse = np.unique(rows, return_index=True, return_inverse=True)
         values: Array = out[:n, :n] if out.dtype == np.float32 else np.empty((n, n), np.float32)

@@ -87,25 +87,21 @@ def _one_product(left: Side, right: Panels, coef: Array, form: Form, threads: in
     return out
 
 
-def store_tiles(
-    left: Side, right: Panels, form: Form, out: Array, threads: int, poll: Callable[[], None] | None = None
-) -> None:
+def store_tiles(left: Side, right: Panels, form: Form, out: Array, threads: int, stop: Stop | None = None) -> None:
     """out[:len(left), :len(right)] = k(left, right); ``out`` may be larger."""
     out = out[: left.n, : right.n]
     columns = right.P, right.v, form.kind, form.degree, out
     if left.csr is not None:
         csr, order = left.csr, np.arange(left.n) if left.order is None else left.order
-        _spread(lambda *ends: _native.kernel_block_csr(csr, order, left.u, *columns, *ends), left.n, threads, poll)
+        _spread(lambda *ends: _native.kernel_block_csr(csr, order, left.u, *columns, *ends), left.n, threads, stop)
     elif left.A is not None:
         A = left.A
-        _spread(lambda *ends: _native.kernel_block_dense(A, left.u, *columns, *ends), left.n, threads, poll)
+        _spread(lambda *ends: _native.kernel_block_dense(A, left.u, *columns, *ends), left.n, threads, stop)
     if left.far is not None and right.far is not None:
         left.far.values(right.far, form.root, form.norms, out)
 
 
-def store_mirrored(
-    left: Side, right: Panels, form: Form, out: Array, threads: int, poll: Callable[[], None] | None = None
-) -> None:
+def store_mirrored(left: Side, right: Panels, form: Form, out: Array, threads: int, stop: Stop | None = None) -> None:
     """out[:n, :n] = k(left, left), with ``right`` the same n rows: each value is computed once, on or above the
     diagonal of strips, and copied to the other side."""
     assert left.A is not None
@@ -113,12 +109,11 @@ def store_mirrored(
     starts = range(0, n, CHUNK_ROWS)  # a multiple of every panel's width
 
     def work(t: int) -> None:
-        if poll is not None:
-            poll()
-        start, stop = starts[t], min(starts[t] + CHUNK_ROWS, n)
+        halt_on(stop)
+        start, end = starts[t], min(starts[t] + CHUNK_ROWS, n)
         columns = right.P[start // width :], right.v[start:]
-        _native.kernel_block_dense(A, left.u, *columns, form.kind, form.degree, out[:n, start:n], start, stop)
-        out[stop:n, start:stop] = out[start:stop, stop:n].T
+        _native.kernel_block_dense(A, left.u, *columns, form.kind, form.degree, out[:n, start:n], start, end)
+        out[end:n, start:end] = out[start:end, end:n].T
 
     run_tiles(work, len(starts), threads)
 
@@ -233,7 +228,7 @@ class TiledGram(KernelGram):
         self.evaluations += left.n * len(cols)
         return tiled_product(left, right, coef, self.form, self.threads, stop)
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         self.evaluations += len(rows) ** 2
         if out.dtype == np.float64:
             right = self._double_panels(rows)
@@ -241,7 +236,7 @@ class TiledGram(KernelGram):
         else:
             left, right = self._rows(rows), self._panels(rows)
         mirrored = left.A is not None and left.far is None and left.d >= MIRRORED_MIN_COLUMNS
-        (store_mirrored if mirrored else store_tiles)(left, right, self.form, out, self.threads, self.poll)
+        (store_mirrored if mirrored else store_tiles)(left, right, self.form, out, self.threads, stop)
 
     def _mirrors(self, cols: Array, coef: Array) -> bool:
         """Whether a product with these columns is cheaper by values above the diagonal only."""

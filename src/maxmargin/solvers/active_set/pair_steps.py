@@ -136,7 +136,7 @@ def pair_steps(
     ``gradient`` are those of all variables, ``diagonal`` that of all rows, and ``middle`` that of each group."""
     real, begin, end, size = slots.real, slots.begin, slots.end, len(slots.variable)
     v = slots.variable[real]
-    K = _matrix(problem, gram, slots.variable, dtype)
+    K = _matrix(problem, gram, slots.variable, dtype, control)
     x, lower, upper = np.zeros(size), np.zeros(size), np.zeros(size)
     g: Array = np.zeros(size, dtype)
     curvature: Array = np.zeros(size, dtype)
@@ -205,11 +205,11 @@ def _matrix_shape(slots: int) -> tuple[int, int]:
     return need + 8, need + 16
 
 
-def _matrix(problem: DualProblem, gram: Gram, slots: Array, dtype: type) -> Array:
+def _matrix(problem: DualProblem, gram: Gram, slots: Array, dtype: type, control: Control) -> Array:
     """K of the slots' rows, in a buffer whose stride is no power of two."""
     rows = problem.row[slots]
     K: Array = gram.scratch.take("working set", _matrix_shape(len(rows)), dtype)
-    gram.fill(rows, K)
+    gram.fill(rows, K, stop=control.stop)
     sign = problem.sign[slots]
     if (sign < 0).any():
         n = len(slots)

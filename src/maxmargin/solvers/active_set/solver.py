@@ -237,8 +237,7 @@ class _Run:
             best, climbed = min(best, violation), self.dual if better else climbed
             before = self.a.copy()
             try:
-                with halting(self.gram, self.control):
-                    changed, delta = self._solve_block(ids, violation, middle, goal)
+                changed, delta = self._solve_block(ids, violation, middle, goal)
             except Halted:  # before a variable has changed
                 continue
             if len(changed) == 0 or stalled_rounds > STALLED_ROUNDS:
