@@ -80,7 +80,17 @@ def check_linear_solver(solver: Any, losses: Iterable[str]) -> None:
 
 
 def choose_solver(name: str, problem: DualProblem) -> tuple[KernelSolver, str]:
-    """Choose a solver for a kernel problem by name or, with ``"auto"``, by the problem; also return the reason."""
+    """Choose a solver for a kernel problem by name or, with ``"auto"``, by the problem; also return the reason.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc
+    >>> from maxmargin.solvers import choose_solver
+    >>> solver, reason = choose_solver("auto", c_svc(np.array([1.0, -1.0]), np.ones(2)))
+    >>> solver.name
+    'active_set'
+    """
     solver = SOLVERS[KERNEL_DEFAULT] if name == "auto" else _requested(SOLVERS[name], problem)
     assert isinstance(solver, KernelSolver)
     return solver, "small working sets over kernel values in tiles suit every kernel" if name == "auto" else "asked for"

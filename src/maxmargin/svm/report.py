@@ -55,6 +55,15 @@ class FitReport(TextReport):
     tol, seconds : float
     dtype : str
     threads : int
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> report = SVC(kernel="linear", C=10.0).fit([[0.0], [1.0], [3.0]], [0, 0, 1]).report_
+    >>> report.converged, report.n_support, round(report.margin, 3)
+    (True, 2, 2.0)
+    >>> report.relative_gap < 1e-3
+    True
     """
 
     model: str
