@@ -278,7 +278,7 @@ def one_class(weight: Array, nu: float) -> DualProblem:
 
 
 def svdd(squared_norms: Array, weight: Array, nu: float) -> DualProblem:
-    """The smallest ball around points of squared lengths k(x_i, x_i) = |phi_i|^2 (Tax & Duin 2004),
+    """The smallest ball around most points (Tax & Duin 2004), whose squared lengths are k(x_i, x_i) = |phi_i|^2.
 
         minimise  nu W R^2 + sum_i w_i max(0, |phi_i - c|^2 - R^2),        W = sum_i w_i
 
@@ -353,7 +353,7 @@ def nu_svr(y: Array, bound: Array, nu: float, *, fit_intercept: bool = True) -> 
 
 @dataclass(frozen=True)
 class JointProblem:
-    """The joint multiclass problem of Crammer & Singer (2001), without intercepts:
+    """The joint multiclass problem of Crammer & Singer (2001), without intercepts.
 
         primal  1/2 sum_k |w_k|^2 + sum_i c_i max(0, max_{k != y_i} 1 + w_k'x_i - w_{y_i}'x_i)
         dual    minimise 1/2 sum_k A_k' K A_k + sum_i sum_{k != y_i} A_ik

@@ -171,9 +171,10 @@ def violation(problem: DualProblem, a: Array, gradient: Array) -> float:
 
 
 def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
-    """The multiplier of each group's equality: the mean gradient of its free variables. Where there is none, any
-    value between the two sides is right, and the middle is taken. One-class takes the smallest value of a point that
-    is not at its bound.
+    """The multiplier of each group's equality: the mean gradient of its free variables.
+
+    Where there is none, any value between the two sides is right, and the middle is taken. One-class takes the smallest
+    value of a point that is not at its bound.
 
     Examples
     --------
@@ -204,9 +205,22 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
 def audited(
     problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True, stopped: bool = False
 ) -> Array:
-    """K @ coefficients in float64 wherever it matters, given a solver's own values ``f``. Where the solver did not
-    finish the violation is large, and a sample that shows the values' error to be small beside it is enough; if it was
-    ``stopped`` from outside, beside the violation and 1, the margin."""
+    """K @ coefficients in float64 wherever it matters, given a solver's own values ``f``.
+
+    Where the solver did not finish the violation is large, and a sample that shows the values' error to be small beside
+    it is enough; if it was ``stopped`` from outside, beside the violation and 1, the margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernels import Linear
+    >>> from maxmargin.kernels.gram.operator import KernelGram
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> gram = KernelGram(Linear(), np.array([[1.0], [-1.0]]))
+    >>> optimality.audited(problem, np.array([0.5, -0.5]), np.zeros(2), gram)
+    array([ 1., -1.])
+    """
     coef = problem.coefficients(a)
     used = np.flatnonzero(coef)
     n = problem.n_rows
