@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.kernels._arrays import symmetrised
 from maxmargin.runtime.estimator import Estimator
 from maxmargin.runtime.threads import effective_threads, run_tiles
 from maxmargin.runtime.validation import Array, Points, as_objects, check_number
@@ -246,7 +247,7 @@ class Kernel(Estimator, ABC):
         return False
 
     def _resolve(self, X: Points, weights: Array | None, feature_names: Sequence[str] | None) -> Self:
-        """A copy with valid parameters and the state ``matrix`` needs: what ``resolve`` asks of an author."""
+        """A copy with valid parameters and the state ``matrix`` needs: the hook of ``resolve`` for subclasses."""
         for name, limits in self._limits.items():
             check_number(name, getattr(self, name), **limits)
         kernel = object.__new__(type(self))  # copy.copy would take the detour of pickling
@@ -332,6 +333,6 @@ def _symmetric(kernel: Kernel, K: Array, A: Points) -> Array:
         raise ValueError(
             f"{kernel!r} is not a kernel: k(x, z) and k(z, x) differ by up to {asymmetry:.3g}. A kernel is symmetric."
         )
-    K = (K + K.T) * 0.5
+    K = symmetrised(K)
     np.fill_diagonal(K, kernel.self_similarity(A))
     return K

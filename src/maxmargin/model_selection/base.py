@@ -2,7 +2,7 @@
 
     check -> canonical rows -> folds -> kernels -> store -> search (-> finer search) -> refit
 
-An estimator says which estimator it searches, along which axes, and which job solves its cells.
+A subclass defines which estimator it searches, along which axes, and which job solves its cells.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Support vector problems as data.
 
-Every estimator of this library solves one quadratic program, its dual, and differs only in what fills it:
+Every kernel estimator solves the same quadratic program, the dual, and differs only in its arrays:
 
     minimise    1/2 a' Q a + p' a                Q_uv = s_u s_v K[row_u, row_v]
     subject to  lower_v <= a_v <= upper_v        for every variable v
                 sum of a_v over group g = total_g    for every group g
 
 The fitted function is f(x) = sum_v s_v a_v k(x_row(v), x) + b, so a row's coefficient is the sum of s_v a_v over its
-variables. Signs are fixed here once and for all: C-SVC uses a_i = y_i alpha_i in [-C, 0] or [0, C] (then p = -y), so
+variables. The convention of signs: C-SVC uses a_i = y_i alpha_i in [-C, 0] or [0, C] (then p = -y), so
 its coefficients are the variables themselves. With g = Q a + p, the conditions of optimality in each group are
 
     g_u <= offset <= g_v    for every u with a_u > lower_u and every v with a_v < upper_v;
@@ -39,7 +39,7 @@ from maxmargin.problems.sum_repairs import fill, move_free, shrink
 from maxmargin.runtime.validation import Array
 
 BOUND_ROUNDING = (
-    1e-12  # of the distance between the bounds: what sums over equal rows, and over changes of a variable, may miss
+    1e-12  # of the distance between the bounds: the rounding of sums over equal rows, and over changes of a variable
 )
 
 
@@ -53,7 +53,7 @@ class PrimalScalars(NamedTuple):
 
 @dataclass(frozen=True)
 class DualProblem:
-    """One quadratic program; see the module's text for the mathematics.
+    """One quadratic program; the module's docstring has the mathematics.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class DualProblem:
     totals : array
         One entry per group.
     epsilon, nu : float
-        Where the kind has them.
+        If the kind has them.
     tol_scale : float
         The part of ``tol`` that the stopping rule may use; below 1 where the gradient itself is small.
 
@@ -150,19 +150,21 @@ class DualProblem:
         return self.feasible(a) if self.totals.any() else a
 
     def at_bounds(self, a: Array) -> Array:
-        """Move variables that miss a bound by a rounding error to that bound; otherwise they would seem free and
-        determine the intercept."""
+        """Move variables within rounding of a bound to that bound; otherwise they would count as free and determine
+        the intercept."""
         width = self.upper - self.lower
         reach = BOUND_ROUNDING * np.where(np.isfinite(width), width, 0.0)
         a = np.where(np.abs(a - self.lower) <= reach, self.lower, a)
         return np.where(np.abs(a - self.upper) <= reach, self.upper, a)
 
     def feasible(self, a: Array) -> Array:
-        """A feasible point near ``a``: clipped to the bounds, and each group's sum repaired. Of a regression, what the
-        multipliers of both sides of the tube share is taken away: f stays, and the dual objective rises.
+        """A feasible point near ``a``: clipped to the bounds, with the sum of each group corrected. In a regression,
+        the smaller of the two multipliers of a row is subtracted from both: f is unchanged, and the dual objective
+        rises.
 
         Free variables are changed first, so that those at a bound stay there; then the side that is too large shrinks
-        toward zero; what is still missing is filled up in order. A point that is feasible up to rounding stays."""
+        toward zero; then variables are moved to their bounds in order. A point that is feasible up to rounding is
+        kept."""
         a = np.clip(a, self.lower, self.upper)
         if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
             above, below = a[: self.n_rows], a[self.n_rows :]

@@ -1,11 +1,11 @@
-"""Is it optimal? The KKT conditions, both objectives and their gap, from the definitions.
+"""The KKT conditions, both objectives and their gap, from the definitions.
 
-Nothing here knows how a solution was found. Given a problem, its variables a and the values f = K @ coefficients,
-this file computes what the conditions in :mod:`maxmargin.problems.dual` say, term by term.
+They do not depend on how a solution was found. Given a problem, its variables a and the values f = K @ coefficients,
+this file evaluates the conditions in :mod:`maxmargin.problems.dual` term by term.
 
-A solver may hand over f that it computed with float32 kernel values. :func:`audited` computes it in float64 again: all
-of it for small problems; for large ones the rows that decide the violation, after a sample of all rows has shown how
-far the solver's values are off (if they are off by more than that can bear, all rows are computed again).
+A solver may return f computed with float32 kernel values. :func:`audited` computes it in float64 again: all
+of it for small problems; for large ones the rows that decide the violation, after the
+error of the solver's values has been estimated on a sample (if it is too large, all rows are computed again).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from maxmargin.runtime.validation import Array
 
 ALL_ROWS_MAX_VALUES = 500_000  # kernel values up to which all rows are computed again: some milliseconds
 SAMPLED_ROWS = 64  # rows of a larger problem whose values are checked
-STOPPED_ERROR = 0.01  # an error of f, of the violation, that leaves what a stopped run reports of itself
+STOPPED_ERROR = 0.01  # an error of f, relative to the violation, that is allowed in the report of a stopped run
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Certificate:
         Largest residual of the equality constraints, the derivative of the Lagrangian with respect to b, rho, epsilon.
         (Its derivative with respect to w is zero by construction: w is the expansion.)
     dual_infeasibility : float
-        How far a variable is outside its bounds.
+        Largest violation of a bound.
     primal_infeasibility : float
-        How far a constraint without slack (hard margin) is violated.
+        Largest violation of a constraint without slack (hard margin).
     complementarity : float
         Largest product of a multiplier and the slack of its constraint.
     norm : float
@@ -119,7 +119,7 @@ class Certificates(Sequence[Certificate]):
         return Certificate(*[float(column[p]) for column in _values_of(self)])
 
     def replace(self, p: int, certificate: Certificate) -> None:
-        """Another certificate for problem p, in place."""
+        """Replace the certificate of problem p, in place."""
         for name in FIELDS:
             getattr(self, name)[p] = getattr(certificate, name)
 
@@ -173,8 +173,8 @@ def violation(problem: DualProblem, a: Array, gradient: Array) -> float:
 def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
     """The multiplier of each group's equality: the mean gradient of its free variables.
 
-    Where there is none, any value between the two sides is right, and the middle is taken. One-class takes the smallest
-    value of a point that is not at its bound.
+    Without free variables any value between the two sides is a multiplier, and the middle is taken. One-class takes the
+    smallest value of a point that is not at its bound.
 
     Examples
     --------
@@ -205,10 +205,10 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
 def audited(
     problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True, stopped: bool = False
 ) -> Array:
-    """K @ coefficients in float64 wherever it matters, given a solver's own values ``f``.
+    """K @ coefficients in float64 for the rows that matter, given the solver's values ``f``.
 
-    Where the solver did not finish the violation is large, and a sample that shows the values' error to be small beside
-    it is enough; if it was ``stopped`` from outside, beside the violation and 1, the margin.
+    If the solver did not finish, the violation is large, and it is enough that the error on a sample is small compared
+    with it; if it was ``stopped`` from outside, compared with the violation and 1, the margin.
 
     Examples
     --------
@@ -281,7 +281,8 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
 
     Where C is infinite no slack is allowed. For classifiers the primal objective is then that of the same
     direction, scaled until the closest such point has a margin of one (infinite if one is on the wrong side). For
-    regression it is infinite unless such points are inside the tube; ``primal_infeasibility`` says how far outside.
+    regression it is infinite unless such points are inside the tube; ``primal_infeasibility`` is the largest distance
+    outside.
 
     Examples
     --------
@@ -318,7 +319,7 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     return Certificate(
         primal=primal,
         dual=-(0.5 * own + float(np.dot(problem.linear, a))),
-        violation=math.inf if math.isnan(own) else float(max(0.0, np.max(fall - rise))),  # no number proves nothing
+        violation=math.inf if math.isnan(own) else float(max(0.0, np.max(fall - rise))),  # NaN is no proof
         stationarity=float(np.max(np.abs(sums[:-1] - problem.totals), initial=0.0)),
         dual_infeasibility=outside,
         primal_infeasibility=infeasibility,
@@ -328,7 +329,7 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
 
 
 def best_certificate(problem: DualProblem, a: Array, f: Array) -> Certificate:
-    """The certificate with the multipliers that fit best.
+    """The certificate with the best multipliers.
 
     Examples
     --------

@@ -11,8 +11,8 @@ from maxmargin.runtime.validation import Array
 
 
 def move_free(part: Array, lower: Array, upper: Array, excess: float) -> Array:
-    """Take the excess from the free variables, each by its distance from the bound (or from zero, if that is nearer),
-    and at most so far."""
+    """Subtract the excess from the free variables, in proportion to their distances from the bound (or from zero, if
+    that is nearer), and at most these distances."""
     down = excess > 0
     far = (
         np.where(part > 0, np.maximum(lower, 0.0), lower) if down else np.where(part < 0, np.minimum(upper, 0.0), upper)

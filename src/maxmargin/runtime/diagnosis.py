@@ -38,7 +38,8 @@ def is_missing(thing: Any) -> bool:
 
 
 def explained(error: Exception, X: Any, y: Any = None, *, name: str = "X", numeric: bool = False) -> Exception:
-    """The error to raise instead of one of scikit-learn's about X and y; that error itself if nothing is known."""
+    """The error to raise instead of one of scikit-learn's about X and y; that error itself if there is no better
+    message."""
     text = str(error)
     if text.endswith(NUMBER_DATES) or "damaged sparse matrix" in text:  # whose entries must not be read
         return error
@@ -228,7 +229,7 @@ def _about_text_targets(y: Any) -> str | None:
 
 
 def unsortable_labels(y: Array) -> str | None:
-    """What to say of labels that cannot be sorted: a missing one, or two types; None if neither is found."""
+    """The message about labels that cannot be sorted: a missing one, or two types; None if neither is found."""
     kinds: dict[str, None] = {}
     for place, label in enumerate(y.tolist()):
         if is_missing(label):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-# What other libraries call a parameter of ours: LIBSVM, e1071, ThunderSVM, linear models, textbooks. Where an estimator
+# Names of the same parameters in other libraries: LIBSVM, e1071, ThunderSVM, linear models, textbooks. Where an estimator
 # has several of them, the first is meant.
 SYNONYMS = {
     "C": "nu alpha",
@@ -42,7 +42,7 @@ SYNONYMS = {
     "seed": "random_state",
 }
 
-# Where a parameter is that an estimator does not have.
+# Hints for parameters that an estimator does not have.
 ELSEWHERE = {
     "kernel": "SVC, SVR and OneClassSVM have one",
     "loss": "LinearSVC and LinearSVR have one",
@@ -142,7 +142,7 @@ class Estimator(BaseEstimator):
     if not TYPE_CHECKING:  # to a type checker this would mean that every attribute exists
 
         def __getattr__(self, name: str) -> Any:
-            """Called for what was not found: say why."""
+            """Explain why an attribute does not exist."""
             kind = type(self)
             if hasattr(kind, name):  # a property, or a method that depends on the parameters
                 try:
@@ -165,7 +165,7 @@ def shared_parameters(estimator: BaseEstimator, kind: type[BaseEstimator], *, wi
 
 
 def _explaining(init: Callable[..., None]) -> Callable[..., None]:
-    """A constructor whose TypeError about its arguments says what to write instead."""
+    """A constructor whose TypeError names the remedy."""
 
     @functools.wraps(init)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:

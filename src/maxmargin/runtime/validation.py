@@ -97,7 +97,7 @@ def _kind(thing: Any) -> str:
 
 
 def _ready(X: Any) -> bool:
-    """Whether X is what scikit-learn's validation would hand back as it is: a plain, finite array of numbers in C
+    """Whether scikit-learn's validation would return X unchanged: a plain, finite array of numbers in C
     order. Most arrays are, and finding that out takes a hundredth of a millisecond."""
     return (
         type(X) is np.ndarray
@@ -321,7 +321,7 @@ def check_number(
     remedy: str = "",
 ) -> float:
     """A number inside its bounds, or an error that names the parameter, the value and the remedy."""
-    if type(value) is not int and (integer or type(value) is not float):  # the usual types need no look at their bases
+    if type(value) is not int and (integer or type(value) is not float):  # skips the slower checks for the usual types
         kind = numbers.Integral if integer else numbers.Real
         wanted = "an integer" if integer else "a number"
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
@@ -377,7 +377,7 @@ def callers_level() -> int:
 
 
 def available_memory() -> float:
-    """Bytes of memory this process may still take, as far as the system tells (infinite where it does not)."""
+    """Bytes of memory that this process may still allocate; infinite if the system does not report it."""
     try:
         with open("/proc/meminfo") as table:
             for line in table:

@@ -1,10 +1,10 @@
-"""What every solver declares, takes and returns.
+"""The interface of solvers: what they declare, accept and return.
 
 A kernel problem is a :class:`~maxmargin.problems.dual.DualProblem` (or a
 :class:`~maxmargin.problems.dual.JointProblem`) whose kernel values come from a
 :class:`~maxmargin.kernels.gram.operator.Gram`; a linear problem is a
 :class:`~maxmargin.problems.primal.PrimalProblem`. A solver accepts one form or several, returns feasible variables in
-every case, says how it ended, and never decides itself whether it was right: the certificates in
+every case, reports how it ended, and does not decide whether it is optimal: the certificates in
 :mod:`maxmargin.problems` do. A solver's own options are the fields of its class: ``Pegasos(batch_size=16)``.
 """
 
@@ -127,7 +127,7 @@ class LinearSolver(Solver, abc.ABC):
         """Minimise a linear problem to a relative duality gap <= tol, or stop for a reason that the status names. A
         start that is optimal is returned as it is."""
         run = Run(problem, tol, control)
-        status = run.begin(start)
+        status = run.evaluate_start(start)
         return self.solve_run(run, start, random_state) if status is None else run.solution(status, 0)
 
     @abc.abstractmethod

@@ -97,7 +97,7 @@ def choose_solver(name: str, problem: DualProblem) -> tuple[KernelSolver, str]:
 
 
 def _requested(solver: Solver, problem: DualProblem | PrimalProblem) -> Solver:
-    """The solver asked for, unless it refuses the problem."""
+    """The requested solver, unless it refuses the problem."""
     reason = solver.refuses(problem) or solver.refuses_form(problem)
     if reason is not None:
         raise ValueError(f"solver={solver.name!r} cannot solve this problem: {reason}.")

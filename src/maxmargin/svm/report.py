@@ -1,4 +1,4 @@
-"""What a fit did: as attributes, as text that reads like the result, and as HTML in a notebook."""
+"""The report of a fit: attributes, text, and HTML in a notebook."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class FitReport(TextReport):
 
 
 def kernel_validity(kernel: Kernel) -> bool | None:
-    """Whether a kernel is positive semidefinite; None where nobody knows."""
+    """Whether a kernel is positive semidefinite; None if unknown."""
     return kernel.psd or (None if isinstance(kernel, (CallableKernel, Precomputed)) else False)
 
 
@@ -177,7 +177,7 @@ def combine(certificates: Sequence[Certificate]) -> dict[str, float]:
     dual = sum(c.dual for c in certificates)
     gap, size = primal - dual, max(abs(primal), abs(dual))
     relative_gap = gap / size if size and math.isfinite(gap) else (0.0 if gap == 0 else math.inf)
-    if len(certificates) == 1:  # it may measure an objective that cannot be told from zero by another size
+    if len(certificates) == 1:  # its relative gap may refer to another size, if the objective is zero
         relative_gap = certificates[0].relative_gap
     worst = {
         name: max((getattr(c, name) for c in certificates), default=0.0)
@@ -194,7 +194,7 @@ def combine(certificates: Sequence[Certificate]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class SolverUsed:
-    """Which solver, why, and the kernel values it computed."""
+    """The solver, the reason for its choice, and the kernel values it computed."""
 
     name: str
     reason: str
@@ -202,7 +202,7 @@ class SolverUsed:
 
 
 class FitOutcome(Protocol):
-    """What came of the problems of a fit, one entry per problem."""
+    """The outcome of the problems of a fit, one entry per problem."""
 
     @property
     def status(self) -> Status: ...
@@ -221,7 +221,7 @@ class FitOutcome(Protocol):
 
 
 class FittedRows(Protocol):
-    """What a fit knows of its rows."""
+    """The rows and options of a fit."""
 
     @property
     def kernel(self) -> Kernel: ...
@@ -250,8 +250,8 @@ def report_fit(
     **more: Any,
 ) -> None:
     """The last step of a fit: ``report_``, ``history_``, and the warning unless it converged. Report and history are
-    made when they are read: a fit of a millisecond does not wait for them. X is for a hint at columns to scale (None:
-    the rows are not in this process), ``more`` the fields that a report of ``kind`` adds."""
+    computed when they are read, so that short fits do not wait for them. X is used for a hint at columns to scale
+    (None: the rows are not in this process); ``more``: the fields that a report of ``kind`` adds."""
     kernel, seconds, threads, dtype = context.kernel, context.control.seconds, context.threads, context.dtype
     n_samples, tol, used = context.input_shape[0], float(estimator.tol), outcome.solver
     n_features, n_vectors = getattr(estimator, "n_features_in_", 0), len(getattr(estimator, "support_", ()))

@@ -194,7 +194,7 @@ class RidgeSystem:
         return self.eigen
 
     def warn(self, alpha: float) -> None:
-        """Tell the user if A + alpha I was not positive definite, and what to do about it."""
+        """Warn if A + alpha I was not positive definite, with the remedy."""
         if self.eigen is None:
             return
         shifted = self.eigen.values + alpha

@@ -215,7 +215,7 @@ class Calibration:
 
 
 def _column_by_column(maps: Sequence[Any], decision: Array, unknown: float) -> Array:
-    """The probabilities of each column by its own map; a column without a map has the same one everywhere."""
+    """The probabilities of each column by its own map; a column without a map has a constant probability."""
     p = np.full(decision.shape, unknown)
     known = [t for t, own in enumerate(maps) if own is not None]
     if known and all(isinstance(maps[t], SigmoidMap) for t in known):  # thousands of pairs in one expression

@@ -13,8 +13,8 @@ that is 2 c_i inside the margin, and the step is exact as long as no row crosses
 one point; a fold moves many rows over it, and spreading it over the band of half a margin to either side, h_i = c_i
 there, counts those. (The same step for one row is the leave-one-out formula of least squares.)
 
-A model that hardly uses its columns, for most of its rows lie on the margin, is not moved by a fold at all; there the
-step is noise, and none is taken where it would move the values by more than they differ among themselves.
+If most rows lie on the margin, the model hardly depends on its columns, and a fold does not change it: the step is
+noise, and is not taken if it would change the values by more than they differ among themselves.
 
 One pass over the rows gives the matrices of all folds, so that the whole costs about one or two steps of a solver. It
 takes a d x d system: models of more columns refit each fold, from where the model of all rows is, by coordinate
@@ -50,7 +50,7 @@ from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.interior_point import Barrier
 from maxmargin.solvers.registry import linear_fallback
 from maxmargin.solvers.run import Start
-from maxmargin.svm.calibration.folds import FOLD_TOL, held_and_rest
+from maxmargin.svm.calibration.folds import FOLD_TOL, held_out_and_rest
 from maxmargin.svm.calibration.matrix_folds import FOLD_OF_PADDING, SlotProblem, padded
 from maxmargin.svm.linear.crammer_singer import solve_joint
 
@@ -136,7 +136,7 @@ def linear_joint_values(
     """Scores of the joint linear model, shape (n, k), each from a model refitted without the row's fold; ``scores``
     are those of the model of all rows."""
     scores = scores.copy()
-    for held, rest in held_and_rest(folds, scores, control):
+    for held, rest in held_out_and_rest(folds, scores, control):
         fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
         found = solve_joint(X[rest], fold, constant, tol=REFIT_TOL, control=control, threads=threads)
         scores[held] = X[held] @ found.coef.T + found.intercept

@@ -20,7 +20,7 @@ Isotonic calibration (Zadrozny & Elkan 2002): the probability is any function th
     minimise  sum_i w_i (t_i - p(f_i))^2    over all p that do not fall,          t_i = 1 positive, 0 negative
 
 The solution is a step function, whose steps are the means of blocks of neighbours (pool adjacent violators). Between
-two steps it is joined by a line, so that p has no jumps. A block of nothing but one class would say 0 or 1, which no
+two steps it is joined by a line, so that p has no jumps. A block of a single class would give 0 or 1, which no
 finite number of rows can prove: p is kept between Platt's targets, 1 / (N- + 2) and (N+ + 1) / (N+ + 2).
 
 It takes more rows than a sigmoid (some hundreds of each class), and then fits any shape.
