@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-# Names of the same parameters in other libraries: LIBSVM, e1071, ThunderSVM, linear models, textbooks. Where an estimator
-# has several of them, the first is meant.
+# Names of the same parameters in other libraries: LIBSVM, e1071, ThunderSVM, linear models, textbooks. Where an
+# estimator has several of them, the first is meant.
 SYNONYMS = {
     "C": "nu alpha",
     "alpha": "C",

@@ -23,7 +23,7 @@ KERNEL_DIGITS = 6  # of the kernel's parameters; JSON has all digits
 @click.argument("model", type=click.Path())
 @json_option
 def command(model: str, as_json: bool) -> None:
-    """Show what MODEL contains: its parameters, its preprocessing, its support vectors and the certificate of its fit."""
+    """Show what MODEL contains: parameters, preprocessing, support vectors and the certificate of the fit."""
     voice = Voice(as_json)
     from maxmargin.cli._fit import report_as_dict
     from maxmargin.cli._model import load_model
