@@ -274,6 +274,11 @@ class Kernel(Estimator, ABC):
 
         if isinstance(other, Kernel):
             return Product.of(self, other)
+        if hasattr(other, "__array__"):
+            raise TypeError(
+                f"{type(self).__name__} * {type(other).__name__}: a kernel can be multiplied by a positive number or "
+                "by a kernel. Kernel values of points X are kernel(X)."
+            )
         return Scaled(self, other) if _is_number(other) else NotImplemented
 
     def __rmul__(self, other: Any) -> Kernel:

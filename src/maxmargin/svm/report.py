@@ -46,6 +46,8 @@ class FitReport(TextReport):
     training_error : float
         Fraction of misclassified training samples (one-class: of samples outside); for regression the root mean squared
         error. NaN if a large fit was stopped before it was computed.
+    error_name : str
+        What this error is called in the text.
     primal_objective, dual_objective, duality_gap, relative_gap, kkt_violation : float
         The certificate, computed independently of the solver: the violation, which determines ``status``, in float64
         from its definition. Objectives of a problem of more than 256 rows may be sums of float32 kernel values, with a
@@ -57,6 +59,15 @@ class FitReport(TextReport):
     tol, seconds : float
     dtype : str
     threads : int
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> report = SVC(kernel="linear", C=10.0).fit([[0.0], [1.0], [3.0]], [0, 0, 1]).report_
+    >>> report.converged, report.n_support, round(report.margin, 3)
+    (True, 2, 2.0)
+    >>> report.relative_gap < 1e-3
+    True
     """
 
     model: str
