@@ -221,18 +221,29 @@ def test_recorded_runs_open_in_the_exported_page(browser: Any, tmp_path: Path) -
     page.close()
 
 
-def test_a_notebook_shows_the_data_of_an_estimator(browser: Any) -> None:
+def test_a_notebook_shows_the_data_of_an_estimator(browser: Any, lab: Any) -> None:
+    """In a page with an address, as notebooks have one: the frame has none, and must not write it, nor offer a link."""
     random = np.random.default_rng(0)
     X = random.normal(size=(40, 2)) * 5 + 20
     y = np.where(X[:, 0] > 20, "right", "left")
     shown = show(SVC(kernel="rbf", gamma=0.05, C=3.0), X, y)
     page = browser.new_page()
     page.set_default_timeout(60_000)
-    page.set_content(f"<body>{shown._repr_html_()}</body>")
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.route("**/notebook", lambda route: route.fulfill(content_type="text/html", body=shown._repr_html_()))
+    page.goto(f"{lab.home}notebook")
     frame = page.frame_locator("iframe")
     frame.locator(".comment", has_text="of 40 points").first.wait_for()
     frame.locator(".comment", has_text="C").first.wait_for()
+    frame.locator("#tab-step").click()
+    expect(frame.locator(".place").first).to_contain_text("step 0")
+    frame.locator(":root[data-saved=true]").wait_for()
+    frame.get_by_role("button", name="Share").click()
+    expect(frame.get_by_role("button", name="Save picture (PNG)")).to_be_visible()
+    expect(frame.get_by_role("button", name="Copy link")).to_have_count(0)
     page.close()
+    assert complaints == []
 
 
 @pytest.mark.parametrize(

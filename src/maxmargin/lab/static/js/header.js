@@ -47,7 +47,7 @@ export function createHeader({ api, theme, current, travel, snapshot, present })
 
   function shareMenu() {
     const item = (text, run) => el("button", { type: "button", onclick: () => (menu.close(), run()) }, text);
-    const items = [item("Copy link", copyLink), item("Save picture (PNG)", savePicture), ...(api.local ? [] : [item("Python script", script)])];
+    const items = [...(location.protocol === "about:" ? [] : [item("Copy link", copyLink)]), item("Save picture (PNG)", savePicture), ...(api.local ? [] : [item("Python script", script)])];
     const films = el("div", { class: "items" });
     const list = el("div", { class: "items" }, ...items, films);
     list.addEventListener("keydown", (event) => {

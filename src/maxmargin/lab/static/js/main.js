@@ -196,6 +196,7 @@ function snapshot() {
 
 let timer = 0;
 let landmarkDue = false;
+const hasAddress = location.protocol !== "about:"; // of a frame in a notebook there is none to hold the state
 
 /** Soon, and once for many changes; <html data-saved> tells when it is done. */
 function save(landmark) {
@@ -208,8 +209,7 @@ function save(landmark) {
     const link = await encode(state);
     if (timer !== mine) return; // there has been another change since
     const address = link === null ? location.pathname : `#${link}`;
-    if (landmarkDue) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
+    if (hasAddress) history[landmarkDue ? "pushState" : "replaceState"](null, "", address);
     landmarkDue = false;
     document.documentElement.dataset.saved = "true";
   }, landmark ? 0 : SAVE_AFTER);
