@@ -16,11 +16,12 @@ from maxmargin.kernels.gram.operator import Gram
 from maxmargin.kernels.gram.shared import ClassBlocks
 from maxmargin.kernels.gram.tiled import TiledGram
 from maxmargin.runtime.validation import Array
-from maxmargin.svm.kernel.context import FitContext, WarmStart
+from maxmargin.svm.kernel.context import FitContext
 from maxmargin.svm.kernel.formulations import Formulation
 from maxmargin.svm.kernel.publishing import CoefficientTable
 from maxmargin.svm.kernel.solving.each import solve_pairs, solve_subproblems
 from maxmargin.svm.kernel.solving.outcomes import KernelOutcome, SolvedProblems, Subproblem
+from maxmargin.svm.kernel.warm_start import WarmStart
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pair_classes, pairs, predict_codes, task_of_pair
 
 

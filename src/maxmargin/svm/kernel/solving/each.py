@@ -66,7 +66,8 @@ def solve_subproblems(
             gram = context.gram_of(sub.rows) if gram_of is None else gram_of(t)
             from maxmargin.svm.kernel.solving.near import solve_near
 
-            near = solve_near(context, sub, lambda posed: kernel_values(context, posed), gram, control)
+            with single_threaded_blas():
+                near = solve_near(context, sub, lambda posed: kernel_values(context, posed), gram, control)
             if near is not None:
                 models[t], evaluations[t] = near
                 batched[t] = True
