@@ -147,16 +147,21 @@ class DualProblem:
         return np.where(np.abs(a - self.upper) <= reach, self.upper, a)
 
     def feasible(self, a: Array) -> Array:
-        """A feasible point near ``a``: clipped to the bounds, and each group's sum repaired. Of a regression, what the
-        multipliers of both sides of the tube share is taken away: f stays, and the dual objective rises.
+        """A feasible point near ``a``, as :meth:`balanced`. Of a regression, what the multipliers of both sides of the
+        tube share is taken away first: f stays, and the dual objective rises."""
+        if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
+            a = np.clip(a, self.lower, self.upper)
+            above, below = a[: self.n_rows], a[self.n_rows :]
+            shared = np.minimum(above, -below)
+            a = np.concatenate((above - shared, below + shared))
+        return self.balanced(a)
+
+    def balanced(self, a: Array) -> Array:
+        """``a`` clipped to the bounds, and each group's sum repaired.
 
         Free variables are changed first, so that those at a bound stay there; then the side that is too large shrinks
         toward zero; what is still missing is filled up in order. A point that is feasible up to rounding stays."""
         a = np.clip(a, self.lower, self.upper)
-        if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
-            above, below = a[: self.n_rows], a[self.n_rows :]
-            shared = np.minimum(above, -below)
-            a = np.concatenate((above - shared, below + shared))
         for g, total in enumerate(self.totals):
             members = np.flatnonzero(self.group == g)
             part, lower, upper = a[members], self.lower[members], self.upper[members]

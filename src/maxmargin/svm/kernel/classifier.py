@@ -124,8 +124,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Updat
 
                 found = solve_joint(context, labels, formulation, start)
             else:
-                batched = self.solver == "auto" and start is None
-                found = solve_classes(context, labels, formulation, start, batched)
+                found = solve_classes(context, labels, formulation, start, self.solver == "auto")
             publish(self, context, found.table, found.intercept, codes)
             self.classes_, self.class_weight_, self.n_iter_ = classes, class_weight, found.n_iter
             self._scheme, self._present = scheme, labels.present

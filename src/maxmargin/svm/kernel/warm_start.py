@@ -15,10 +15,11 @@ import scipy.sparse as sp
 
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.gram.sides import form_of
-from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.dual import DualProblem, c_svc
 from maxmargin.runtime.canonical_rows import MIXING_FACTOR
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.kernel.context import FitContext, InputRows
+from maxmargin.svm.kernel.solving.batch import Posed
 from maxmargin.svm.kernel.solving.outcomes import BinaryModel, LastSolution, Subproblem
 
 
@@ -81,6 +82,17 @@ class WarmStart:
                 sub = Subproblem(sub.rows, sub.problem, start, last)
             started.append(sub)
         return started
+
+    def start_of_pairs(self, context: FitContext, posed: Posed) -> Array | None:
+        """A start of all pairs of classes, problem after problem; None if the last fit had others."""
+        if len(self.variables) != posed.n_problems or any(stored.kind != posed.kind for stored in self.variables):
+            return None
+        places, start = self._places(context), np.empty(posed.at[-1])
+        for p, stored in enumerate(self.variables):
+            own = slice(posed.at[p], posed.at[p + 1])
+            problem = c_svc(posed.target[own], posed.upper[own] - posed.lower[own])
+            start[own] = problem.feasible(problem.at_bounds(self._known(stored, places, posed.rows(p))[0].ravel()))
+        return start
 
     def _places(self, context: FitContext) -> Array:
         """The place that each canonical row had in the last fit; -1 where it is new."""

@@ -200,9 +200,12 @@ def untouched(sub: Subproblem, status: Status) -> BinaryModel:
 # ------------------------------------------------------------ many classes in one batch
 
 
-def solve_pairs(context: FitContext, rows: Array, bounds: Array, n_classes: int) -> SolvedProblems | None:
+def solve_pairs(
+    context: FitContext, rows: Array, bounds: Array, n_classes: int, start_of: Callable[[Posed], Array | None]
+) -> SolvedProblems | None:
     """C-SVC of all pairs of classes, over canonical rows with finite bounds, as one batch; None where another way is
-    better. What the batch leaves unfinished is solved one by one."""
+    better. ``start_of`` gives the variables to start from, or None for zero. What the batch leaves unfinished is solved
+    one by one."""
     posed = batch.pairs_of_classes(context.target[rows], bounds, n_classes)
     if len(rows) < context.n:
         posed = replace(posed, order=rows[posed.order])
@@ -217,6 +220,7 @@ def solve_pairs(context: FitContext, rows: Array, bounds: Array, n_classes: int)
         control=context.control,
         budget=context.budget,
         threads=context.threads,
+        start=start_of(posed),
         index=index,
     )
     _report_batch(context.control, solved)

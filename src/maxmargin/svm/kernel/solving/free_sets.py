@@ -18,14 +18,18 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.validation import Array
 
 MAX_SYSTEMS = 10
-RIDGE = 1e-12  # relative to the mean of the diagonal: the rounding of kernel values
+RIDGE = 1e-10  # relative to the mean of the diagonal: the rounding of kernel values
 
 
 def newton_point(problem: DualProblem, K: Array, start: Array) -> Array:
     """A feasible point near the solution, at least as good as ``start``; K are the kernel values of the rows.
 
     All signs of the problem are 1, and one equality ties all variables."""
-    Q = K if problem.n_rows == problem.n_variables else K[np.ix_(problem.row, problem.row)]
+    row = problem.row
+
+    def product(d: Array) -> Array:
+        return np.asarray((K @ problem.coefficients(d))[row])
+
     total, lower, upper, g = float(problem.totals[0]), problem.lower, problem.upper, problem.linear
     d, seen = start, set()
     at_lower, at_upper = d <= lower, d >= upper
@@ -36,23 +40,20 @@ def newton_point(problem: DualProblem, K: Array, start: Array) -> Array:
             break
         seen.add(sets)
         fixed = np.where(at_lower, lower, np.where(at_upper, upper, 0.0))
-        slope = g + Q @ fixed
-        solution = _on_free(Q[np.ix_(free, free)], slope[free], total - float(fixed.sum()))
+        slope = g + product(fixed)
+        solution = _on_free(K[np.ix_(row[free], row[free])], slope[free], total - float(fixed.sum()))
         if solution is None:
             break
         d, (d_free, offset) = fixed.copy(), solution
         d[free] = d_free
-        gradient = g + Q @ d - offset
+        gradient = g + product(d) - offset
         at_lower, at_upper = (
             np.where(at_lower, gradient > 0, ~at_upper & (d <= lower)),
             np.where(at_upper, gradient < 0, ~at_lower & (d >= upper)),
         )
-    d = problem.feasible(d)
-    return d if _objective(Q, g, d) < _objective(Q, g, start) else start
-
-
-def _objective(Q: Array, g: Array, d: Array) -> float:
-    return float(g @ d + 0.5 * d @ (Q @ d))
+    d = problem.balanced(d)
+    values = [float(g @ point + 0.5 * point @ product(point)) for point in (d, start)]
+    return d if values[0] < values[1] else start
 
 
 def _on_free(Q: Array, slope: Array, total: float) -> tuple[Array, float] | None:

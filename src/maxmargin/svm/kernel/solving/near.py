@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,10 +32,11 @@ from maxmargin.svm.kernel.solving.outcomes import BinaryModel, Subproblem
 from maxmargin.svm.models.expansion import KernelExpansion
 
 KINDS = ("c_svc", "eps_svr", "one_class")  # one equality over all variables
-MOVING_MAX_VARIABLES = 1_500  # of a round, unless more are free: all their kernel values are a few milliseconds' work
+MOVING_MAX_ROWS = 1_500  # of a round, unless more are free: all their kernel values are a few milliseconds' work
 STEPS_PER_ROW = 4  # pair steps after which Newton's method takes over
-NEAR_OFFSET = 0.05  # of the margin (1, epsilon or rho): gradients this near to the offset take part at once
-MAX_ROUNDS = 8  # in which rows join; from a start that is near, two or three
+NEAR_OFFSET = 0.1  # of the margin (1, epsilon or rho): gradients this near to the offset take part at once
+NEWTON_TURNS = 3
+MAX_ROUNDS = 10  # in which rows join; from a start that is near, two or three
 INNER_TOL, ROUND_TOL = 0.5, 0.75  # shares of tol for a round and for its rows together; rounding has the rest
 
 ValuesFor: TypeAlias = Callable[[Posed], tuple[KernelValues | None, Array | None]]
@@ -60,22 +61,31 @@ def solve_near(
         balanced = abs(missing) <= EQUALITY_TOLERANCE * float(np.abs(a).sum())
         share = ROUND_TOL if count else 1.0  # a start at the solution stays there
         if balanced and fall - rise <= share * goal:
-            break
+            model = _certified(context, sub, a, f, steps, control)
+            if model.solution.status.converged:
+                return model, evaluations
+            f = model.f.copy()  # float32 errs by too much here: the rows that decide go on from float64
+            rows = _moving_rows(problem, a, problem.gradient(f, a))
+            f[rows] = gram.product(*_terms(problem, a), rows)
+            gradient = problem.gradient(f, a)
         rows = _moving_rows(problem, a, gradient)
         change = _change(problem, rows, a, gradient, 0.0 if balanced else missing)
-        if control.stop() is not None:
+        posed = batch.one_problem(change)
+        values, places = (None, None) if posed is None else values_for(posed)
+        if posed is None or values is None or control.stop() is not None:
             return None
-        if change.n_variables <= MOVING_MAX_VARIABLES:
-            K, index = gram.block(rows, rows), np.arange(len(rows))
-            solved = _solved(context, change, KernelValues.of_matrix(K), index, control, K)
-        else:
-            posed = batch.one_problem(change)
-            values, places = (None, None) if posed is None else values_for(posed)
-            if values is None:
-                return None
-            at = sub.rows[rows]
-            solved = _solved(context, change, values, at if places is None else places[at], control)
-        if solved is None:
+        if not batch.suits(posed, values, context.budget):
+            return None
+        at, begin = sub.rows[rows], change.balanced(np.zeros(change.n_variables))
+        few = len(rows) <= MOVING_MAX_ROWS
+        first = replace(control, max_iter=STEPS_PER_ROW * len(rows)) if few else control
+        options: dict[str, Any] = {"tol": INNER_TOL * context.tol, "budget": context.budget, "threads": context.threads}
+        index = at if places is None else places[at]
+        solved = batch.solve_posed(posed, values, start=begin, index=index, control=first, **options)
+        if few and solved.status[0] in (batch.MAX_STEPS, batch.CREEPS):
+            solved, own = _newton_steps(change, posed, solved, gram.block(rows, rows), first, options)
+            evaluations += own
+        elif solved.status[0] != batch.OPTIMAL:
             return None
         steps, evaluations = steps + int(solved.steps[0]), evaluations + int(solved.evaluations[0])
         a[_variables(problem, rows)] += solved.a
@@ -83,49 +93,33 @@ def solve_near(
         moved = change.coefficients(solved.a)
         changed = np.flatnonzero(moved)
         f = f + _product(gram, rows[changed], moved[changed])
+    return None
+
+
+def _certified(context: FitContext, sub: Subproblem, a: Array, f: Array, steps: int, control: Control) -> BinaryModel:
+    """The model of these variables, with the status that its verified certificate gives it."""
+    problem, goal = sub.problem, context.tol * sub.problem.tol_scale
     f = verified(problem, a, f, context.defined_values(sub.rows))
     offset = optimality.offsets(problem, a, problem.gradient(f, a))
     certificate = optimality.certify(problem, a, f, offset)
     status = certified_status(Status.OPTIMAL, certificate, float(np.abs(a).sum()), goal)
-    if not status.converged:
-        return None
     solution = Solution(a, f, status, steps, fresh=True)
-    model = BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
-    return model, evaluations
+    return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)
 
 
-def _solved(
-    context: FitContext,
-    change: DualProblem,
-    values: KernelValues,
-    index: Array,
-    control: Control,
-    K: Array | None = None,
-) -> Solved | None:
-    """The problem of a change, solved by a batch of one; None if it was not. ``index`` are its rows among those of the
-    kernel ``values``. Where pair steps creep, Newton's method goes on if the kernel values of its rows are there, K."""
-    posed = batch.one_problem(change)
-    if posed is None or not batch.suits(posed, values, context.budget):
-        return None
-
-    def pair_steps(start: Array, control: Control) -> Solved:
-        return batch.solve_posed(
-            posed,
-            values,
-            tol=INNER_TOL * context.tol,
-            control=control,
-            budget=context.budget,
-            threads=context.threads,
-            start=start,
-            index=index,
-        )
-
-    limited = control if K is None else replace(control, max_iter=STEPS_PER_ROW * change.n_rows)
-    solved = pair_steps(change.start(), limited)
-    if K is not None and solved.status[0] == batch.MAX_STEPS:
-        more = pair_steps(newton_point(change, K, solved.a), control)
-        solved = replace(more, steps=more.steps + solved.steps)
-    return solved if solved.status[0] == batch.OPTIMAL else None
+def _newton_steps(
+    change: DualProblem, posed: Posed, solved: Solved, K: Array, control: Control, options: dict[str, Any]
+) -> tuple[Solved, int]:
+    """Newton's method and pair steps in turns, on the kernel values K of the problem's rows; what they came to, and the
+    number of these values."""
+    values, steps = KernelValues.of_matrix(K), solved.steps
+    for _ in range(NEWTON_TURNS):
+        start = newton_point(change, K, solved.a)
+        solved = batch.solve_posed(posed, values, start=start, control=control, **options)
+        steps = steps + solved.steps
+        if solved.status[0] in (batch.OPTIMAL, batch.STOPPED):
+            break
+    return replace(solved, steps=steps), K.size
 
 
 def _start(context: FitContext, sub: Subproblem, gram: Gram) -> tuple[Array, Array]:
@@ -180,7 +174,7 @@ def _moving_rows(problem: DualProblem, a: Array, gradient: Array) -> Array:
     beyond = np.maximum(np.where(may_rise, offset - gradient, -np.inf), np.where(may_fall, gradient - offset, -np.inf))
     score = np.where(free, np.inf, beyond).reshape(-1, problem.n_rows).max(axis=0)
     chosen = np.flatnonzero(score > -NEAR_OFFSET * size)
-    most: int = max(int(np.count_nonzero(score == np.inf)), MOVING_MAX_VARIABLES * problem.n_rows // problem.n_variables)
+    most = max(int(np.count_nonzero(score == np.inf)), MOVING_MAX_ROWS)
     if len(chosen) > most:
         chosen = np.sort(chosen[np.argpartition(-score[chosen], most - 1)[:most]])
     return chosen
