@@ -86,7 +86,6 @@ def warm_up(model: Any, data: tuple[Any, ...], method: str) -> None:
 
 def main() -> None:
     work, stacks = json.loads(sys.argv[1]), open(sys.argv[2], "a")  # noqa: SIM115
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False)
     warnings.simplefilter("ignore")
     names = {**globals()}
@@ -106,16 +105,21 @@ def main() -> None:
         model = eval(work["model"], names)
         if (limit := json.loads(line)["limit"]) is not None:
             model.set_params(max_seconds=limit)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         print("begin", flush=True)
+        end = "returned"
         try:
-            getattr(model, method)(*data)
-            end = "returned"
-        except FitInterrupted:
-            end = "best so far"
-        except KeyboardInterrupt:
-            end = "as before"
-        except Exception as error:
-            end = type(error).__name__
+            try:
+                getattr(model, method)(*data)
+            except FitInterrupted:
+                end = "best so far"
+            except KeyboardInterrupt:
+                end = "as before"
+            except Exception as error:
+                end = type(error).__name__
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        except KeyboardInterrupt:  # the one signal came after the end
+            pass
         print(end, flush=True)
 
 

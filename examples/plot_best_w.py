@@ -14,7 +14,7 @@ from maxmargin import SVC, Perceptron
 from maxmargin.displays import MarginDisplay
 
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
-ORANGE, PURPLE, BLACK = "#E69F00", "#CC79A7", "#000000"
+ORANGE, PURPLE, BLACK = "#C98A00", "#B6528B", "#000000"
 plt.rcParams["font.size"] = 13
 
 

@@ -26,7 +26,7 @@ kernel = RBF(sigma=1.0)
 
 x, z = np.linspace(-2, 6, 400)[:, None], np.array([[2.0]])
 left.plot(x, kernel(x, z), color="0.75", linewidth=7, label="kernel $k(x, 2)$")
-for order, colour in ((0, "#D55E00"), (2, "#E69F00"), (4, "#009E73"), (8, "#CC79A7"), (16, "#0072B2")):
+for order, colour in ((0, "#D55E00"), (2, "#C98A00"), (4, "#009E73"), (8, "#B6528B"), (16, "#0072B2")):
     series = GaussianSeriesMap(order=order).fit(x)
     left.plot(x, series.transform(x) @ series.transform(z).T, color=colour, linewidth=2, label=f"order {order}")
 left.set(xlabel="$x$", title="truncated series, $z = 2$")

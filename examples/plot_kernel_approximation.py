@@ -19,7 +19,7 @@ plt.rcParams["font.size"] = 13
 
 GAMMA = 2.0
 NUMBERS = (20, 40, 80, 160, 320)
-COLOURS = {"uniform": "#D55E00", "kmeans": "#009E73", "leverage": "#E69F00", "rpcholesky": "#0072B2"}
+COLOURS = {"uniform": "#D55E00", "kmeans": "#009E73", "leverage": "#C98A00", "rpcholesky": "#0072B2"}
 NAMES = {"uniform": "uniform", "kmeans": "k-means", "leverage": "leverage scores", "rpcholesky": "random pivots"}
 
 

@@ -41,7 +41,7 @@ figure.supxlabel(f"largest difference of decision values: {both.decision_differe
 images, digits = load_digits(n_class=2, return_X_y=True)
 images, digits = images[:30] / 16, digits[:30]
 columns = (2, 4, 8, 16, 32, 64)
-for degree, colour, marker in ((3, "#CC79A7", "s"), (2, "#009E73", "o")):
+for degree, colour, marker in ((3, "#B6528B", "s"), (2, "#009E73", "o")):
     results = [compare_map_and_kernel(images[:, -d:], digits, degree=degree, tol=1e-3) for d in columns]
     for name, line in (("map", "-"), ("kernel", "--")):
         counts = [getattr(result, f"{name}_cost") for result in results]

@@ -11,7 +11,6 @@ using nb::literals::operator""_a;
 // One line per idea, in alphabetical order, as in CMakeLists.txt.
 #define EACH_IDEA(DO) \
   DO(batch)           \
-  DO(batch_rows)      \
   DO(block_steps)     \
   DO(coefficients)    \
   DO(columns)         \

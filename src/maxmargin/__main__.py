@@ -20,7 +20,7 @@ from typing import Any
 
 
 def main(arguments: list[str]) -> None:
-    """Run what the arguments say."""
+    """Run the script or module that the arguments name."""
     run = _program(arguments)
     if run is None:
         from maxmargin.cli import main as command_line

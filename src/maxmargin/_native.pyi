@@ -27,17 +27,6 @@ def solve_batch(
     stop: Callable[[], bool] | None,
 ) -> None: ...
 
-# batch_rows: dense points (X,) or CSR (indptr, indices, data, columns); returns the number of groups
-def merge_rows(
-    points: tuple[Any, ...],
-    target: NDArray[Any],
-    weight: NDArray[Any],
-    member_of: NDArray[Any],
-    representative: NDArray[Any],
-    group_weight: NDArray[Any],
-    group_key: NDArray[Any],
-) -> int: ...
-
 # block_steps
 def solve_block_pairs(
     Q: Array,
@@ -388,9 +377,18 @@ class SparseKernelValues:
     def __init__(self, kind: int, g: float, coef0: float, degree: int, by_column: _Csr, support: int) -> None: ...
     def store(self, X: _Csr, out: NDArray[Any]) -> None: ...
 
-# row_hashes
+# row_hashes; merge_rows: dense points (X,) or CSR (indptr, indices, data, columns); returns the number of groups
 def hash_rows(X: NDArray[Any], out: NDArray[Any]) -> None: ...
 def hash_rows_csr(X: _Csr, columns: int, out: NDArray[Any]) -> None: ...
+def merge_rows(
+    points: tuple[Any, ...],
+    target: NDArray[Any],
+    weight: NDArray[Any],
+    member_of: NDArray[Any],
+    representative: NDArray[Any],
+    group_weight: NDArray[Any],
+    group_key: NDArray[Any],
+) -> int: ...
 
 # rows
 def transpose(A: Array, out: Array) -> None: ...

@@ -18,9 +18,11 @@ from sklearn.preprocessing import StandardScaler
 
 pytest.importorskip("matplotlib")
 
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from maxmargin import SVR, NuSVR
+from maxmargin.displays._figure import BLUE, VERMILION
 from maxmargin.displays.gram import GramDisplay
 from maxmargin.displays.projection import ProjectionDisplay
 from maxmargin.displays.regression import RegressionDisplay
@@ -147,11 +149,14 @@ def test_blend_weights_blend_to_the_prediction(model):
     left, _ = figure.subplots(1, 2)
     display = RegressionDisplay.from_estimator(model, X, y).plot(left, blend_at=2.5)
     assert display.figure_ is figure
-    (stems,) = [
-        line for line in display.blend_ax_.lines if len(line.get_xdata()) == len(X) and line.get_marker() == "o"
-    ]
-    np.testing.assert_array_equal(stems.get_xdata(), X[:, 0])
-    np.testing.assert_allclose(stems.get_ydata() @ y, model.predict([[2.5]])[0], rtol=1e-8)
+    places, weights = display.blend_ax_.collections[-1].get_offsets().T
+    np.testing.assert_array_equal(places, X[:, 0])
+    np.testing.assert_allclose(weights @ y, model.predict([[2.5]])[0], rtol=1e-8)
+    # the colours of the lab: the curve in ink, points and positive weights blue, negative ones vermilion
+    assert display.line_.get_color() == "0.1"
+    np.testing.assert_array_equal(display.points_.get_facecolor()[0], to_rgba(BLUE))
+    shown = display.blend_ax_.collections[-1].get_facecolor()
+    np.testing.assert_array_equal(shown, [to_rgba(VERMILION if weight < 0 else BLUE) for weight in weights])
     assert "2.5" in display.blend_ax_.get_ylabel()
     drawn(figure)
 

@@ -285,6 +285,13 @@ def test_bad_parameters_are_named(parameters, error, message):
         KernelDiscriminantAnalysis(**parameters).fit(IRIS, SPECIES)
 
 
+def test_directions_that_overflow_are_refused():
+    """Coefficients are of the size of 1 / k(x, x)."""
+    X = np.array([[-3e-151], [1.7e-150], [-3e-151], [1.7e-150]])
+    with pytest.raises(ValueError, match=r"overflow.*Scale the columns"):
+        KernelDiscriminantAnalysis(kernel="linear", alpha=8.6e-9).fit(X, [1, -1, -1, 3], sample_weight=[3, 3, 3, 1])
+
+
 def test_a_matrix_that_cannot_be_held_is_refused_before_it_is_computed(monkeypatch):
     monkeypatch.setattr("maxmargin.runtime.validation.available_memory", lambda: 1e4)
     with pytest.raises(MemoryError, match="KernelPCA"):

@@ -8,7 +8,7 @@ from sklearn.svm import SVC as SklearnSVC
 
 from maxmargin import SVC
 from maxmargin.kernels import RBF
-from maxmargin.kernels._arrays import SAMPLE_MAX_ROWS, _column_means, centre_of
+from maxmargin.kernels._arrays import SAMPLE_MAX_ROWS, SYMMETRY_TILE, _column_means, centre_of, symmetrised
 from maxmargin.large_scale import NystroemSVC
 
 
@@ -65,3 +65,9 @@ def test_weighted_means_in_chunks(dtype, monkeypatch):
     X, weights = points(101).astype(dtype), np.random.default_rng(2).uniform(size=101)
     expected = np.average(X.astype(np.float64), axis=0, weights=weights)
     np.testing.assert_allclose(_column_means(X, weights), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 5, SYMMETRY_TILE, 2 * SYMMETRY_TILE + 3])
+def test_a_matrix_and_its_transpose_in_tiles(n):
+    K = np.random.default_rng(n).normal(size=(n, n))
+    np.testing.assert_array_equal(symmetrised(K), (K + K.T) / 2)

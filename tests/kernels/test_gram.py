@@ -20,6 +20,7 @@ from maxmargin.kernels.gram.operator import (
     precomputed_gram,
 )
 from maxmargin.kernels.gram.tiled import TiledGram
+from maxmargin.runtime.threads import Halted
 
 rng = np.random.default_rng(0)
 N = max(TILE_ROWS, TILE_COLS) + 90  # more than one tile both ways, and a ragged end
@@ -130,6 +131,18 @@ def test_every_kernel_value_is_counted_once(operator):
     gram.product(COLS, np.ones((3, 5)), ROWS)
     assert gram.evaluations == N + 18 + 3 * N + 18
     assert gram.subset(ROWS).evaluations == 0
+
+
+@pytest.mark.parametrize("operator", ["on demand", "tiled"])
+@pytest.mark.parametrize("form", FORMS)
+def test_long_passes_end_when_the_run_is_to_stop(operator, form):
+    """A run that is to stop raises from inside: no block of a working set, and no product, is finished first."""
+    gram, every = operators("rbf", form)[operator], np.arange(N)
+    for dtype in (np.float32, np.float64):
+        with pytest.raises(Halted):
+            gram.fill(every, np.zeros((N, N), dtype), stop=lambda: True)
+    with pytest.raises(Halted):
+        gram.product(every, np.ones(N), stop=lambda: True)
 
 
 def test_stored_values_are_not_counted_again():

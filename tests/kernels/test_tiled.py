@@ -279,7 +279,7 @@ def test_rows_are_copied_under_a_check_that_may_stop_it():
     X = np.random.default_rng(0).standard_normal((STORED_MAX_ROWS + 500, 300))
     kernel = RBF(gamma=0.1).resolve(X)
     calls = []
-    gram = make_gram(kernel, X, check=lambda: calls.append(1))
+    gram = make_gram(kernel, X, stop=lambda: calls.append(1))
     assert len(calls) > 1
     np.testing.assert_array_equal(gram.side.A, make_gram(kernel, X).side.A)
 
@@ -289,7 +289,7 @@ def test_rows_are_copied_under_a_check_that_may_stop_it():
 
     calls.clear()
     with pytest.raises(TimeoutError):
-        make_gram(kernel, X, check=stop)
+        make_gram(kernel, X, stop=stop)
     assert len(calls) == 1
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import lab_browser
 import pytest
-from lab_browser import Requests, Tab, decoded, expect, idle, link, until
+from lab_browser import PHONE, Requests, Tab, decoded, expect, idle, link, until
 
 from maxmargin import SVC
 from maxmargin.lab.presets import presets
@@ -79,6 +79,19 @@ def test_two_models_on_the_same_points(opened: Callable[..., Any], lab: SimpleNa
     page.keyboard.press("b")
     expect(captions.first).to_be_hidden()
     assert "compare" not in tab.state
+
+
+def test_captions_cover_no_points(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    state = {"example": "overlapping", "compare": {"kernel": {"name": "linear"}, "C": 10, "loss": "count"}}
+    for size in ({"width": 1280, "height": 720}, PHONE):
+        page = opened(link(lab, "classify", state), **size)
+        captions = page.locator("#panel-classify .caption")
+        expect(captions.last).to_contain_text("B: counts errors")
+        for k in (0, 1):
+            caption, canvas = captions.nth(k), page.locator("#panel-classify .planes canvas").nth(k)
+            place, plane = caption.bounding_box(), canvas.bounding_box()
+            assert place["y"] >= plane["y"] + plane["height"]
+            assert caption.evaluate("(node) => node.scrollHeight - node.clientHeight") <= 1
 
 
 def test_present_mode_has_chips_of_both_models(opened: Callable[..., Any], lab: SimpleNamespace) -> None:

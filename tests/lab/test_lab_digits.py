@@ -209,11 +209,11 @@ HALF = PICTURE[: len("data:image/png;base64,") + 4 * (len(PICTURE) // 8)]
         ("https://example.org/4.png", "data URL"),
         ("data:text/html;base64,AAAA", "data URL"),
         ("data:image/png;base64,@@@", "whole"),
-        ("data:image/png;base64,AAAA", "no picture"),
+        ("data:image/png;base64,AAAA", "cannot be read as a picture"),
         (HALF, "damaged"),
         (_png_header(20, 20), "damaged"),
         (data_url(Image.new("RGB", (60, 60), "white")), "ink"),
-        ("data:image/png;base64," + base64.b64encode(b"GIF89a" + bytes(60)).decode(), "no picture"),
+        ("data:image/png;base64," + base64.b64encode(b"GIF89a" + bytes(60)).decode(), "cannot be read as a picture"),
     ],
     ids=["number", "empty", "address", "page", "letters", "noise", "half", "no data", "blank", "another format"],
 )
@@ -282,6 +282,39 @@ def test_drawn_digits_are_read(judge):
     assert doubt["comment"][0].startswith("Not sure: ")
     assert not doubt["sure"]
     assert doubt["probability"] < drawn_digits.SURE
+
+
+LETTERS = {
+    "X": [[[0.2, 0.1], [0.8, 0.9]], [[0.8, 0.1], [0.2, 0.9]]],
+    "A": [[[0.1, 0.9], [0.5, 0.1], [0.9, 0.9]], [[0.3, 0.6], [0.7, 0.6]]],
+    "W": [[[0.1, 0.1], [0.3, 0.9], [0.5, 0.3], [0.7, 0.9], [0.9, 0.1]]],
+    "H": [[[0.2, 0.1], [0.2, 0.9]], [[0.8, 0.1], [0.8, 0.9]], [[0.2, 0.5], [0.8, 0.5]]],
+}
+
+
+@pytest.mark.parametrize("letter", sorted(LETTERS))
+def test_what_is_no_digit_is_not_sure(letter):
+    """The X has a lead over all other digits that would be right in 99 of 100 cases, were it a digit."""
+    answer = digits({"strokes": LETTERS[letter], "classifier": PAGE})
+    assert (answer["familiar"], answer["sure"]) == (False, False)
+    assert answer["comment"][0].startswith("Not sure: this is unlike all digits")
+    assert letter != "X" or answer["probability"] > drawn_digits.SURE
+
+
+@pytest.mark.parametrize("judge", [handwriting, arc_digits], ids=lambda judge: judge.__name__)
+def test_drawn_digits_are_familiar(judge):
+    random = np.random.default_rng(1)
+    rows = [pixels({"strokes": judge.written(k % 10, random)}).reshape(1, -1).astype(float) for k in range(300)]
+    assert np.mean([drawn_digits.is_familiar(row) for row in rows]) > 0.97
+
+
+def test_the_reach_is_that_of_the_digits_themselves():
+    """Of held-out digits a hundredth is farther from the others, by a plain search of the nearest."""
+    _, reach = drawn_digits._digits_and_reach()
+    held, _ = drawn_digits._images({"pen": True}, every_third=True)
+    others, _ = drawn_digits._images({"copies": True, "pen": True}, every_third=False)
+    nearest = np.array([np.sqrt(((others - row) ** 2).sum(axis=1).min()) for row in held])
+    assert 0.009 < np.mean(nearest > reach) < 0.011
 
 
 @pytest.mark.parametrize("more", [{"copies": True}, {"pen": True}, {"copies": True, "pen": True}], ids=str)

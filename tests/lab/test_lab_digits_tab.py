@@ -288,8 +288,8 @@ def test_bad_pictures(digits: Digits, watch: SimpleNamespace) -> None:
     for data, kind, sentence in (
         (too_many_pixels(), "image/png", "The picture has more than 50 megapixels: reduce it first."),
         (whole[: len(whole) // 2], "image/png", "The picture is damaged: save it again as PNG or JPEG."),
-        (b"no picture at all", "image/png", "This is no picture that can be read: give a PNG or JPEG file."),
-        (b"no picture at all", "text/plain", "This is no picture that can be read: give a PNG or JPEG file."),
+        (b"no picture at all", "image/png", "This file cannot be read as a picture: choose a PNG or JPEG file."),
+        (b"no picture at all", "text/plain", "This file cannot be read as a picture: choose a PNG or JPEG file."),
         (b"", "image/png", "The file is empty: choose another one."),
     ):
         digits.give(data=data, kind=kind)

@@ -142,6 +142,7 @@ def test_hold_out_noise_and_curve(opened: Callable[..., Any], lab: SimpleNamespa
     assert sorted(rows["points"] + rows["test"]) == sorted(tab.points)
     for c in (0, 1):
         assert sum(row[2] == c for row in rows["test"]) == 13
+    expect(page.locator("[data-example=overlapping]")).to_have_attribute("aria-pressed", "true")  # the same points
     # another C moves the mark on the curve and asks for no new one; another axis does
     before = len(curves.asked)
     tab.type("C", "100")
@@ -155,13 +156,29 @@ def test_hold_out_noise_and_curve(opened: Callable[..., Any], lab: SimpleNamespa
     moved = np.array(tab.points)
     assert 0.15 < (moved - clean)[:, :2].std() < 0.25
     assert tab.state["noise"] == 0.2
+    tab.panel.get_by_label("hold out every third point").uncheck()
+    tab.says("training errors", "of 80")
     tab.type("Noise", "0")
     np.testing.assert_allclose(np.array(tab.points), clean, atol=1e-4)
     page.locator("#undo").click()
     np.testing.assert_allclose(np.array(tab.points), moved, atol=1e-4)
     assert tab.state["noise"] == 0.2
+    page.locator("#undo").click()
+    tab.says("test errors", "of 26")
     other = Classify(opened(lab.link + page.evaluate("location.hash")))
     other.says("test errors", "of 26")
+
+
+def test_an_example_of_a_tour_gets_its_noise(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    tab = Classify(opened(link(lab, "classify", {"example": "moons", "noise": 0.1})))
+    tab.says("training errors", "of 80")
+    clean = next(preset["points"] for preset in presets() if preset["id"] == "moons")
+    assert 0.07 < (np.array(tab.points) - np.array(clean))[:, :2].std() < 0.13
+    assert tab.state["noise"] == 0.1
+    moved = np.array(tab.points)
+    other = Classify(opened(lab.link + tab.page.evaluate("location.hash")))  # a link has the points as they are
+    other.says("training errors", "of 80")
+    np.testing.assert_array_equal(other.points, moved)
 
 
 def test_probability_as_colour(opened: Callable[..., Any], lab: SimpleNamespace) -> None:

@@ -466,6 +466,38 @@ def test_first_visit_shows_an_example_and_invites(opened: Callable[..., Any], la
     expect(page.get_by_text("Drag a point with a ring")).to_be_hidden()
 
 
+def test_nobody_is_invited_to_drag_rings_where_there_are_none(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    page = opened(link(lab, "classify", {"example": "overlapping", "C": "inf"}))
+    expect(page.locator(".alarm:visible")).to_contain_text("No hard margin exists")
+    idle(page)
+    expect(page.get_by_text("Drag a point with a ring")).to_be_hidden()
+
+
+def test_present_mode_does_not_lose_the_focus_of_the_keyboard(opened: Callable[..., Any]) -> None:
+    page = opened()
+    page.get_by_role("button", name="Random").focus()
+    page.keyboard.press("f")
+    expect(page.locator("#panel-classify canvas").first).to_be_focused()  # the panel is hidden
+    page.locator("#chips .menu > button").first.focus()
+    page.keyboard.press("f")
+    expect(page.get_by_role("button", name="Present full screen")).to_be_focused()
+
+
+def test_present_mode_on_a_telephone_scrolls(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    """There is no room for all of it in large type: nothing may be cut off at the right, or lie on something else."""
+    page = opened(link(lab, "digits"), **PHONE)
+    page.keyboard.press("f")
+    for tab in ("Digits", "Classify", "Lift", "Step by step", "Regression"):
+        page.get_by_role("tab", name=tab, include_hidden=True).evaluate("(tab) => tab.click()")
+        idle(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        places = page.locator("main section:visible .stage > *:visible").evaluate_all(
+            """(nodes) => nodes.filter((node) => getComputedStyle(node).position !== "sticky")
+                .map((node) => node.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom])"""
+        )
+        assert all(above[1] <= below[0] + 1 for above, below in itertools.pairwise(places)), tab
+
+
 def test_the_example_and_its_hint_are_in_the_link(
     classify: Classify, opened: Callable[..., Any], lab: SimpleNamespace
 ) -> None:

@@ -289,6 +289,26 @@ def test_titles_of_narrow_charts_do_not_run_into_each_other(modules: Any) -> Non
     assert all(end < width for width, end in found)
 
 
+@pytest.mark.parametrize("present", [False, True], ids=["page", "present"])
+@pytest.mark.parametrize("pair", [("smo", "pegasos"), ("perceptron", "smo"), ("active_set", "barrier")], ids=str)
+def test_no_sentence_of_two_solvers_is_cut_off(
+    opened: Callable[..., Any], lab: SimpleNamespace, pair: tuple[str, str], present: bool
+) -> None:
+    """At the size of the smallest projector, with the longest sentences: those of the last step, in present mode in the
+    largest type."""
+    page = opened(link(lab, "step", {"example": "mixed", "solver": pair[0], "second": pair[1]}), height=720)
+    step = Step(page)
+    if present:
+        for _ in range(4):
+            page.get_by_role("button", name="Larger text").click()
+        page.keyboard.press("f")
+    step.press("End")
+    idle(page)
+    for pane in (0, 1):
+        assert len(step.note(pane).inner_text()) > 80
+        assert step.note(pane).evaluate("(note) => note.scrollHeight - note.clientHeight") <= 1
+
+
 def test_timeline(modules: Any) -> None:
     found = modules.evaluate("""import('/static/js/step/run.js').then(({ Run, timeline }) => {
         const run = (iterations) => Object.assign(Object.create(Run.prototype), {

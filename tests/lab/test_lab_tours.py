@@ -9,7 +9,7 @@ from typing import Any
 
 import lab_browser
 import pytest
-from lab_browser import expect, idle, ready, saved
+from lab_browser import expect, idle, link, ready, saved
 
 from maxmargin.lab.presets import presets, tours
 
@@ -47,6 +47,34 @@ def test_a_tour_goes_forth_and_back_and_its_link_holds_it(opened: Callable[..., 
     expect(strip).to_be_hidden()
 
 
+def test_a_tour_by_the_keyboard_alone(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    page = opened(lab.link)
+    page.get_by_role("button", name="Tours").focus()
+    for key in ("Enter", "Enter"):
+        page.keyboard.press(key)
+    strip = page.locator("#tour")
+    for number in (1, 2, 3):
+        expect(strip.locator("b")).to_have_text(f"The margin, {number} of 6")
+        expect(strip.get_by_role("button", name="Next")).to_be_focused()
+        page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(strip.get_by_role("button", name="End the tour")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Tours")).to_be_focused()
+
+
+def test_after_a_press_on_next_the_keys_are_the_player_s(opened: Callable[..., Any], lab: SimpleNamespace) -> None:
+    page = opened(lab.link)
+    page.get_by_role("button", name="Tours").click()
+    page.get_by_role("button", name="How solvers think").click()
+    page.locator("#tour").get_by_role("button", name="Next").click()
+    expect(page.locator("#tour b")).to_have_text("How solvers think, 2 of 6")
+    expect(page.locator("#panel-step .place").first).to_contain_text("step 0 of 21")
+    page.keyboard.press("Space")
+    expect(page.locator("#panel-step").get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator("#tour b")).to_have_text("How solvers think, 2 of 6")
+
+
 def open_tour(page: Any, files: list[dict[str, Any]]) -> None:
     """By the menu, as a user does."""
     page.get_by_role("button", name="Tours").click()
@@ -74,10 +102,29 @@ def test_a_tour_of_one_s_own(opened: Callable[..., Any], lab: SimpleNamespace) -
     expect(page.locator("#tour .text")).to_have_text("Look here.")
 
 
+def _tour(step: str) -> str:
+    """A tour of one step, which begins in line 2 and goes on in line 3."""
+    return '{"title": "a", "steps": [\n{"text": "b",\n' + step + "}]}"
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"title": "a",\n"steps": [}', "Line 2 of the tour is no JSON"),
+        ('{"title": "a",\n"steps": [}', "Line 2 of the tour is not JSON from “}” on"),
+        ('{"title": "a"\n"steps": []\n\n}', 'Line 2 of the tour is not JSON from “"steps'),
+        ('{"title": "a",\n"steps": [tru],\n"x": 1}', "Line 2 of the tour is not JSON from “tru"),
+        ('{"title": "a",\n"steps": [\n', "Line 3 of the tour is not JSON: it ends too early"),
+        ('{"title": "a"} {}\n', "Line 1 of the tour is not JSON from “{}” on"),
+        (
+            _tour('"at": "classify",\n"state": {\n"exampel": "xor"}'),
+            'Line 5 of the tour: step 1 has an unknown "exampel"',
+        ),
+        (_tour('"at": "classify",\n"state": {"example":\n"xr"}'), 'Line 4 of the tour: step 1 has "example": "xr"'),
+        (_tour('"at": "classify",\n"state": {\n"C": "ten"}'), 'Line 5 of the tour: step 1 has "C": "ten"; it must be'),
+        (_tour('"at": "step",\n\n"state": {"kernel": "rbf"}'), 'Line 5 of the tour: step 1 has the kernel "rbf"'),
+        (_tour('"at": "step",\n"state": {"solver": "sgd"}'), 'Line 4 of the tour: step 1 has "solver": "sgd"'),
+        (_tour('"at": "lift", "wacht": "b"'), 'Line 3 of the tour: step 1 has an unknown "wacht"'),
+        (_tour('"at": "lift",\n"state": {"points": [[0, 1]]}'), 'Line 4 of the tour: step 1 has "points" that'),
         ("[]", 'Line 1 of the tour: give the tour a "title".'),
         ('{"title": "a", "steps": []}', 'Line 1 of the tour: "steps" must be'),
         ('{"title": "a}{", "steps": [\n{"at": "step"}]}', 'Line 2 of the tour: step 1 has no "text".'),
@@ -86,9 +133,30 @@ def test_a_tour_of_one_s_own(opened: Callable[..., Any], lab: SimpleNamespace) -
 )
 def test_mistakes_name_their_line(modules: Any, text: str, sentence: str) -> None:
     found = modules.evaluate(
-        """(text) => import('/static/js/tours.js').then(({ parseTour }) => {
-            try { parseTour(text); } catch (error) { return error.message; }
+        """(text) => import('/static/js/tourfile.js').then(({ parseTour }) => {
+            try { parseTour(text, ["xor"]); } catch (error) { return error.message; }
         })""",
         text,
     )
     assert found.startswith(sentence)
+
+
+@pytest.mark.parametrize("tab", ["classify", "step", "lift", "regress", "digits"])
+def test_whatever_a_tab_puts_into_a_link_may_stand_in_a_tour(opened: Callable[..., Any], lab: Any, tab: str) -> None:
+    """Lecturers copy a state from a link: nothing in it is an unknown key or value. So are the tours of the lab."""
+    page = opened(link(lab, tab, {"second": "pegasos", "holdout": True, "probability": True, "noise": 0.1, "nu": 0.2}))
+    idle(page)
+    if tab == "classify":
+        page.keyboard.press("b")
+        idle(page)
+    saved(page)
+    check = """async ([tab, tours, examples]) => {
+            const { mistake } = await import('/static/js/tourfile.js');
+            const { decode } = await import('/static/js/state.js');
+            const { tabs } = await decode(location.hash);
+            const own = { title: "a", steps: [{ text: "b", at: tab, state: tabs[tab] }] };
+            return [Object.keys(tabs[tab]).length, ...[own, ...tours].map((tour) => mistake(tour, examples))];
+        }"""
+    keys, *found = page.evaluate(check, [tab, tours(), [preset["id"] for preset in presets()]])
+    assert keys > 0
+    assert found == [None] * len(found)

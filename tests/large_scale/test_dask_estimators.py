@@ -34,7 +34,7 @@ dd = pytest.importorskip("dask.dataframe")
 
 from maxmargin.large_scale.dask import LinearSVC, NystroemRidge, NystroemSVC, NystroemSVR  # noqa: E402
 from maxmargin.large_scale.dask.partitions import Partition  # noqa: E402
-from maxmargin.large_scale.dask.shard import Question, Shard, added  # noqa: E402
+from maxmargin.large_scale.dask.shard import MapReduceStep, Shard, pairwise_sum  # noqa: E402
 from maxmargin.large_scale.dask.shards import Shards  # noqa: E402
 
 
@@ -696,19 +696,19 @@ def shard(*values):
     return Shard(Numbers(), parts)
 
 
-def test_a_question_asked_twice_is_obeyed_once():
+def test_a_step_that_arrives_twice_is_executed_once():
     one = shard([1, 2], [4, 8])
-    ask = Question((), 1, (("move", (1.0,), {}), ("total", (), {})))
-    assert one.ask(ask) == 19.0
-    assert one.ask(ask) == 19.0
-    assert one.ask(Question((), 2, ask.operations)) == 23.0
-    assert one.ask(Question((), 2, ask.operations, Moved())) == 427.0  # one that was lost knows what the state says
-    assert shard([1, 2], [4, 8]).ask(Question((2,), 1, (("total", (), {}),))) == 5.0  # every second row
+    step = MapReduceStep((), 1, (("move", (1.0,), {}), ("total", (), {})))
+    assert one.run(step) == 19.0
+    assert one.run(step) == 19.0
+    assert one.run(MapReduceStep((), 2, step.operations)) == 23.0
+    assert one.run(MapReduceStep((), 2, step.operations, Moved())) == 427.0  # a rebuilt shard restores the state
+    assert shard([1, 2], [4, 8]).run(MapReduceStep((2,), 1, (("total", (), {}),))) == 5.0  # every second row
 
 
-def test_answers_are_added_pairwise():
-    assert added([1e16, 1.0, -1e16, 1.0]) == (1e16 + 1.0) + (-1e16 + 1.0)
-    assert added([(1, np.ones(2)), (2, np.ones(2)), (3, np.ones(2))])[0] == 6
+def test_results_are_added_pairwise():
+    assert pairwise_sum([1e16, 1.0, -1e16, 1.0]) == (1e16 + 1.0) + (-1e16 + 1.0)
+    assert pairwise_sum([(1, np.ones(2)), (2, np.ones(2)), (3, np.ones(2))])[0] == 6
 
 
 def test_nothing_of_dask_is_loaded_before_it_is_used():
@@ -780,16 +780,16 @@ def fitted(data, loss):
 
 def test_rows_that_were_sent_are_made_again_when_their_worker_dies(client, monkeypatch):
     """Scattered rows would be lost; these the scheduler knows how to make."""
-    asked, complete = [0], Shards.ask
+    steps, complete = [0], Shards.map_reduce
 
-    def ask(self, question, **options):
-        asked[0] += 1
-        if asked[0] == 3:
-            address = self.places[-1].worker
+    def map_reduce(self, step_of, **options):
+        steps[0] += 1
+        if steps[0] == 3:
+            address = self.locations[-1].worker
             os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
-        return complete(self, question, **options)
+        return complete(self, step_of, **options)
 
-    monkeypatch.setattr(Shards, "ask", ask)
+    monkeypatch.setattr(Shards, "map_reduce", map_reduce)
     X, y = clouds(3)
     model = LinearSVC().fit(X, y)
     assert model.traffic_.lost >= 1

@@ -1,4 +1,4 @@
-"""Newton's questions to the rows of a cluster: the answers of one computer, in few oracle."""
+"""The row oracle of a cluster has the results of one computer, in few map-reduce steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maxmargin.problems.losses import make_loss
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 
-from maxmargin.large_scale.dask.cluster import Pulse, connected  # noqa: E402
+from maxmargin.large_scale.dask.cluster import WorkerMonitor, connected  # noqa: E402
 from maxmargin.large_scale.dask.oracle import DaskOracle  # noqa: E402
 from maxmargin.large_scale.dask.partitions import Partition  # noqa: E402
 from maxmargin.large_scale.dask.problems import HingeOracle  # noqa: E402
@@ -54,21 +54,21 @@ def client():
 def both(client, classes):
     """Rows of one computer and of a cluster, in three partitions of two shards."""
     codes = CODES % classes
-    pulse = Pulse(client)
+    monitor = WorkerMonitor(client)
     cuts = [slice(0, 20), slice(20, 21), slice(21, N)]
     parts = [
         dask.delayed(Partition(i, X[at], codes[at, None].astype(float), np.ones(len(codes[at]))))
         for i, at in enumerate(cuts)
     ]
-    homes = list(pulse.alive()) * 2
-    shards = Shards(pulse, [parts[:2], parts[2:]], Linear(classes), homes[:2])
+    homes = list(monitor.alive()) * 2
+    shards = Shards(monitor, [parts[:2], parts[2:]], Linear(classes), homes[:2])
     outputs = 1 if classes == 2 else classes
     return LocalOracle(LinearRows(X), labels(codes, classes)), DaskOracle(shards, D, outputs)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("name", list(LOSSES))
-def test_a_walk_of_questions_has_the_answers_of_one_computer(client, classes, name):
+def test_random_operations_have_the_results_of_one_computer(client, classes, name):
     """Steps, line searches and new centres in a random order, with second derivatives asked for now and then: whatever
     was sent ahead must be that of the present point."""
     loss, rng = LOSSES[name], np.random.default_rng(classes)
@@ -100,8 +100,8 @@ def test_a_walk_of_questions_has_the_answers_of_one_computer(client, classes, na
 
 
 @pytest.mark.parametrize("name", list(LOSSES))
-def test_a_shard_that_is_made_anew_gets_the_state_of_its_rows(client, name):
-    """What was asked before a loss is restored: F, the direction, and centres that depend on all that went before."""
+def test_a_rebuilt_shard_gets_the_state_of_its_rows(client, name):
+    """The state before a loss is restored: F, the direction, and centres that depend on all earlier steps."""
     loss, rng = LOSSES[name], np.random.default_rng(5)
     local, cluster = both(client, 2)
     for _ in range(3):

@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
 from maxmargin.large_scale.dask import LinearSVC, NystroemSVC, cluster  # noqa: E402
-from maxmargin.large_scale.dask.cluster import ClusterError, Pulse, connected  # noqa: E402
+from maxmargin.large_scale.dask.cluster import ClusterError, WorkerMonitor, connected  # noqa: E402
 from maxmargin.large_scale.dask.shards import Shards  # noqa: E402
 
 X = np.random.default_rng(0).standard_normal((900, 4))
@@ -52,23 +52,23 @@ def collections():
 
 @pytest.fixture
 def killing(client, monkeypatch):
-    """``killing(n, sign)`` sends the signal to a worker just before the n-th question of the next fit."""
+    """``killing(n, sign)`` sends the signal to a worker just before the n-th map-reduce step of the next fit."""
 
     def prepare(n, sign=signal.SIGKILL):
-        asked, complete = [0], Shards.ask
+        steps, complete = [0], Shards.map_reduce
 
-        def ask(self, question, **options):
-            asked[0] += 1
-            if asked[0] == n:
-                address = self.places[-1].worker
+        def map_reduce(self, step_of, **options):
+            steps[0] += 1
+            if steps[0] == n:
+                address = self.locations[-1].worker
                 pid = client.run(os.getpid, workers=[address])[address]
                 sent.append(pid)
                 os.kill(pid, sign)
                 if sign == signal.SIGSTOP:
                     monkeypatch.setattr(cluster, "SILENCE_SECONDS", 6.0)
-            return complete(self, question, **options)
+            return complete(self, step_of, **options)
 
-        monkeypatch.setattr(Shards, "ask", ask)
+        monkeypatch.setattr(Shards, "map_reduce", map_reduce)
 
     sent = []
     yield prepare
@@ -78,7 +78,7 @@ def killing(client, monkeypatch):
 
 
 @pytest.mark.parametrize("n", [1, 3, 8])
-def test_a_worker_killed_at_any_question(client, killing, n):
+def test_a_worker_killed_at_any_step(client, killing, n):
     killing(n)
     model = LinearSVC(client=client).fit(*collections())
     assert model.traffic_.lost >= 1
@@ -105,9 +105,9 @@ def test_a_worker_killed_under_a_kernel_model(client, killing):
 
 
 def test_sums_formed_on_the_workers(client, killing, monkeypatch):
-    """Large answers of many shards are added there; here every answer is large, and two shards are many."""
+    """Large results of many shards are added there; here every result is large, and two shards are many."""
     monkeypatch.setattr("maxmargin.large_scale.dask.shards.ADD_ON_WORKERS_MIN_SHARDS", 1)
-    monkeypatch.setattr("maxmargin.large_scale.dask.oracle.LARGE_ANSWER_BYTES", 1)
+    monkeypatch.setattr("maxmargin.large_scale.dask.oracle.LARGE_RESULT_BYTES", 1)
     local = maxmargin.LinearSVC(tol=1e-13).fit(X, Y)
     np.testing.assert_allclose(LinearSVC(client=client).fit(*collections()).coef_, local.coef_, atol=1e-8)
     killing(4)
@@ -161,23 +161,23 @@ def test_data_that_cannot_be_computed_again_is_said(client, killing):
 def test_a_closed_client_is_named():
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as made:
         client = distributed.Client(made, set_as_default=False)
-        pulse = Pulse(client)
-        assert len(pulse.alive()) == 1
+        monitor = WorkerMonitor(client)
+        assert len(monitor.alive()) == 1
         client.close()
         with pytest.raises(ClusterError, match=r"The client <Client.* is closed: open a new one"):
             LinearSVC(client=client).fit(*collections())
         with pytest.raises(ClusterError, match="was closed during the fit"):
-            pulse.alive()
+            monitor.alive()
 
 
 def test_a_client_closed_in_the_middle_of_a_fit(monkeypatch):
-    complete = Shards.ask
+    complete = Shards.map_reduce
 
-    def ask(self, question, **options):
-        self.pulse.client.close()
-        return complete(self, question, **options)
+    def map_reduce(self, step_of, **options):
+        self.monitor.client.close()
+        return complete(self, step_of, **options)
 
-    monkeypatch.setattr(Shards, "ask", ask)
+    monkeypatch.setattr(Shards, "map_reduce", map_reduce)
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as made:
         client = distributed.Client(made, set_as_default=False)
         with pytest.raises(ClusterError, match="was closed during the fit"):

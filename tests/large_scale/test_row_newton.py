@@ -120,7 +120,7 @@ def test_limits_leave_the_best_so_far():
     assert few.n_iter == 2
     assert few.certificates[0].gap > 0
     control = Control(max_seconds=0.0)
-    oracle = LocalOracle(KernelRows(kernel, X, Z), two_classes(codes), poll=control.stop)
+    oracle = LocalOracle(KernelRows(kernel, X, Z), two_classes(codes), stop=control.stop)
     none = RowNewton(factor.T, make_loss("hinge"), control=control).solve(oracle)
     assert none.status is Status.DEADLINE
     assert not none.w.any()

@@ -151,7 +151,7 @@ def test_a_sample_estimates_all():
 
 def test_pickled_rounds_go_on():
     loss = LOSSES["squared_hinge"]
-    oracle = oracle_of(loss, poll=lambda: None)
+    oracle = oracle_of(loss, stop=lambda: None)
     oracle.evaluate(B, b, loss)
     copy = pickle.loads(pickle.dumps(oracle))
     np.testing.assert_array_equal(copy.curvature_times(B, b)[0], oracle.curvature_times(B, b)[0])
@@ -172,7 +172,7 @@ def test_sums_of_parts_are_the_sums():
 
 def test_a_request_to_stop_ends_a_pass():
     with pytest.raises(Halted):
-        oracle_of(LOSSES["hinge"], poll=lambda: "now").evaluate(B, b, LOSSES["hinge"])
+        oracle_of(LOSSES["hinge"], stop=lambda: "now").evaluate(B, b, LOSSES["hinge"])
 
 
 def test_recentred_multipliers_are_kept():

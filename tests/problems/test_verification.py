@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from maxmargin import problems
-from maxmargin.kernels import RBF
+from maxmargin.kernels import RBF, ChiSquared, Kernel, Laplacian, Linear, Normalized, Polynomial
 from maxmargin.kernels.definition import DefinedValues
 from maxmargin.problems import verification
 
@@ -46,3 +47,30 @@ def test_the_longest_rows(subset):
     values = DefinedValues(RBF(gamma=0.5).resolve(X), X, at)
     sizes = np.abs(X if at is None else X[at]).max(axis=1)
     assert set(values.longest(4)) == set(np.argsort(sizes)[-4:])
+
+
+@pytest.mark.parametrize("density", [0.3, 0.01])  # verified as dense rows, and as sparse ones
+@pytest.mark.parametrize(
+    "kernel", [RBF(gamma=0.5), Laplacian(gamma=0.5), ChiSquared(gamma=0.5), Polynomial(gamma=1.0), Normalized(Linear())]
+)
+def test_sparse_rows_have_the_values_of_dense_ones(kernel, density):
+    rng = np.random.default_rng(0)
+    X = sp.random(90, 60, density, "csr", rng=rng)
+    cols, coef, rows = rng.permutation(90)[:40], rng.standard_normal(40), rng.permutation(90)[:30]
+    kernel = kernel.resolve(X)
+    sparse, dense = (DefinedValues(kernel, points).product(cols, coef, rows) for points in (X, X.toarray()))
+    np.testing.assert_allclose(sparse, dense, rtol=1e-12, atol=1e-12)
+
+
+def test_a_kernel_of_the_user_sees_the_points_as_they_are():
+    class Common(Kernel):
+        """Counts common columns; of sparse rows only."""
+
+        def matrix(self, A, B):
+            assert sp.issparse(A)
+            assert sp.issparse(B)
+            return ((A != 0).astype(float) @ (B != 0).astype(float).T).toarray()
+
+    X = sp.random(50, 20, 0.5, "csr", rng=np.random.default_rng(0))
+    values = DefinedValues(Common(), X)
+    np.testing.assert_array_equal(values.product(np.arange(50), np.ones(50)), Common().matrix(X, X).sum(axis=1))

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 import maxmargin
 from maxmargin import SVC, SVCCV, SVR, FitInterrupted, LinearSVC, LinearSVR, NystroemSVC, OneClassSVM, interrupts
 from maxmargin.runtime.control import Control, Status, watching
-from maxmargin.runtime.interrupts import catching, current_policy, current_scope
+from maxmargin.runtime.interrupts import catching, current_policy, current_scope, raising_at_once
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.svm.kernel import classifier
 
@@ -70,6 +70,15 @@ def pressing(times=1):
 
 def unchanged(model, before):
     return vars(model).keys() == before.keys() and all(vars(model)[name] is value for name, value in before.items())
+
+
+def test_a_fit_that_only_serves_another_one_ends_where_ctrl_c_arrives():
+    """Nobody wants its best model so far: it is not completed first."""
+    model = SVC(kernel="linear", solver="smo", **HARD)
+    with raising_at_once(), watching(pressing()), pytest.raises(KeyboardInterrupt) as caught:
+        model.fit(X, Y)
+    assert not isinstance(caught.value, FitInterrupted)
+    assert not hasattr(model, "support_")
 
 
 @pytest.mark.parametrize("name", LONG)

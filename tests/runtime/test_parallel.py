@@ -11,14 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import scipy.linalg
 from threadpoolctl import ThreadpoolController
 
 from maxmargin.runtime import threads as _parallel
-from maxmargin.runtime.decompositions import cholesky, eigh, svd
 from maxmargin.runtime.threads import (
     SHORT_MAX_PRODUCTS,
     Halted,
+    Scratch,
     abandonable,
     effective_threads,
     run_tiles,
@@ -359,16 +358,39 @@ def test_ctrl_c_abandons_the_work() -> None:
         released.set()
 
 
-@pytest.mark.parametrize("n", [5, 600])  # without and with a thread
-def test_decompositions(n: int) -> None:
-    A = np.random.default_rng(0).standard_normal((n, n))
-    K = A @ A.T + np.eye(n)
-    values, vectors = eigh(K)
-    np.testing.assert_allclose(values, scipy.linalg.eigvalsh(K), rtol=1e-9)
-    np.testing.assert_allclose(vectors * values @ vectors.T, K, atol=1e-9 * n)
-    L = cholesky(K)
-    np.testing.assert_allclose(L, scipy.linalg.cholesky(K, lower=True), atol=1e-9)
-    U, s, Vt = svd(A[:, : n // 2])
-    np.testing.assert_allclose(U * s @ Vt, A[:, : n // 2], atol=1e-9)
-    with pytest.raises(np.linalg.LinAlgError):
-        cholesky(-K)
+def test_scratch_buffers_of_a_finished_fit_serve_the_next_one():
+    _parallel._unused.clear()
+    first = Scratch()
+    where = first.take("K", (1024, 1024), np.float32).ctypes.data
+    first.release()
+    second = Scratch()
+    assert second.take("K of another dtype", (500, 1000), np.float64).ctypes.data == where
+
+
+def test_a_buffer_that_is_still_referred_to_is_not_given_away():
+    _parallel._unused.clear()
+    first = Scratch()
+    kept = first.take("K", (1024, 1024), np.float32)
+    kept[:] = 7.0
+    first.release()
+    Scratch().take("K", (1024, 1024), np.float32)[:] = 0.0
+    assert (kept == 7.0).all()
+
+
+def test_unused_buffers_are_bounded():
+    _parallel._unused.clear()
+    scratches = [Scratch() for _ in range(5)]
+    for scratch in scratches:
+        scratch.take("K", (_parallel.REUSED_MAX_BYTES // 3,), np.uint8)
+    for scratch in scratches:
+        scratch.release()
+    assert 0 < sum(buffer.used for buffer in _parallel._unused.values()) <= _parallel.REUSED_MAX_BYTES
+
+
+def test_a_reserved_buffer_grows_in_place():
+    scratch = Scratch()
+    small = scratch.take("K", (10,), np.float64, reserve=8_000_000)
+    small[:] = 3.0
+    large = scratch.take("K", (1_000_000,), np.float64)
+    assert np.shares_memory(small, large)
+    assert (large[:10] == 3.0).all()

@@ -35,7 +35,9 @@ def test_far_from_the_bounds_one_step_is_enough(groups):
     """All gradients of free variables are then equal to their group's multiplier (zero without a group)."""
     K, g, a, lower, upper, ranges = problem(30, 1, max(1, groups), width=1e6)
     ranges = ranges if groups else []
-    free, change = free_step(K, g, a, lower, upper, ranges, np.arange(30))
+    step = free_step(K, g, a, lower, upper, ranges, np.arange(30))
+    free, change = step.free, step.change
+    assert step.exact
     assert np.array_equal(free, np.flatnonzero((a > lower) & (a < upper)))
     after = g + K[:, free] @ change
     if not groups:
@@ -54,13 +56,50 @@ def test_a_step_stays_in_the_box_keeps_the_sums_and_lowers_the_objective(n, seed
     step = free_step(K, g, a, lower, upper, ranges, np.arange(n))
     if step is None:
         return
-    free, change = step
+    free, change = step.free, step.change
     there = a[free] + change
     assert np.all(there >= lower[free] - 1e-12)
     assert np.all(there <= upper[free] + 1e-12)
     for mine in ranges:
         assert abs(change[(free >= mine.start) & (free < mine.stop)].sum()) < 1e-9
     assert change @ g[free] + 0.5 * change @ K[np.ix_(free, free)] @ change < 0
+
+
+def test_variables_that_pass_a_bound_end_there_and_the_others_reach_the_minimum():
+    K, g, a, _, _, _ = problem(40, 3, width=1e6)
+    free = np.arange(40)
+    whole = free_step(K, g, a, np.full(40, -1e9), np.full(40, 1e9), [slice(0, 40)], free)
+    lower, upper = np.full(40, -1e9), np.full(40, 1e9)
+    passing = np.argsort(np.abs(whole.change))[-2:]  # these two may go half of their way
+    half = a[passing] + 0.5 * whole.change[passing]
+    lower[passing], upper[passing] = np.minimum(a[passing], half), np.maximum(a[passing], half)
+    inside = np.sign(whole.change[passing])
+    lower[passing] -= np.where(inside > 0, 1.0, 0.0)
+    upper[passing] += np.where(inside < 0, 1.0, 0.0)
+    step = free_step(K, g, a, lower, upper, [slice(0, 40)], free)
+    assert step.exact
+    np.testing.assert_allclose(a[passing] + step.change[passing], half)
+    assert abs(step.change.sum()) < 1e-6
+    after = g + K @ step.change
+    others = np.setdiff1d(free, passing)
+    np.testing.assert_allclose(after[others], after[others].mean(), atol=1e-7)
+
+
+def test_single_precision_steps_solve_what_double_precision_would():
+    """The ridge of a float32 matrix is larger, so that the step is near the exact one, not equal."""
+    K, g, a, lower, upper, ranges = problem(60, 5, width=1e6)
+    exact = free_step(K, g, a, lower, upper, ranges, np.arange(60))
+    single = free_step(K.astype(np.float32), g.astype(np.float32), a, lower, upper, ranges, np.arange(60))
+    assert exact.exact
+    assert single.exact
+    after = g + K[:, single.free] @ single.change
+    free = single.free
+    assert np.ptp(after[free]) < 1e-3 * np.ptp(g[free])
+
+
+def test_too_many_free_variables_are_left_to_the_pair_steps():
+    K, g, a, lower, upper, ranges = problem(30, 1, width=1e6)
+    assert free_step(K, g, a, lower, upper, ranges, np.arange(30), max_free=10) is None
 
 
 def test_nothing_free_and_no_way_down_are_said():
@@ -93,4 +132,4 @@ def test_a_nearly_singular_matrix_does_not_spoil_the_sums():
     a = rng.uniform(0.1, 1.0, 12)
     step = free_step(Z @ Z.T, rng.standard_normal(12), a, lower, upper, [slice(0, 12)], np.arange(12))
     assert step is not None
-    assert abs(step[1].sum()) < 1e-10
+    assert abs(step.change.sum()) < 1e-10

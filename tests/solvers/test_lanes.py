@@ -52,7 +52,7 @@ def test_side_by_side_they_find_what_each_finds_alone(loss, intercept, dtype):
     for problem, solution in zip(problems, solutions, strict=True):
         certificate = certify(problem, solution.w, solution.b, solution.beta, solution.f)
         np.testing.assert_allclose(certificate.gap, certify(problem, solution.w, solution.b, solution.beta).gap)
-        np.testing.assert_allclose(solution.w, problem.sums_of(solution.beta), atol=1e-12)
+        np.testing.assert_allclose(solution.w, problem.row_combination(solution.beta), atol=1e-12)
         assert certificate.dual_infeasibility == 0.0
         best = optimum(problem)
         assert certificate.dual <= best * (1 + 1e-6)
@@ -203,7 +203,7 @@ def test_enough_steps_solve_the_face():
     problem = PrimalProblem(X, np.where(np.arange(12) % 2, 1.0, -1.0), np.full(12, 1e9), "hinge", "none")
     descent = Descent(problem, 0.1, None)
     descent.beta[:] = problem.y
-    descent.w[:] = problem.sums_of(descent.beta)
+    descent.w[:] = problem.row_combination(descent.beta)
     for _ in range(12):
         descent.state.free_step(np.arange(12), 50)
     assert (problem.y * descent.beta > 0).all()

@@ -158,7 +158,7 @@ def test_weights_that_do_not_matter_are_exactly_zero():
 def test_below_the_first_price_all_weights_are_zero():
     problem = draw(2)
     none_yet = np.zeros(problem.n_rows)
-    steepest = np.abs(problem.sums_of(problem.suggested(none_yet, problem.settle(none_yet, 0.0)))).max()
+    steepest = np.abs(problem.row_combination(problem.suggested(none_yet, problem.best_intercept(none_yet, 0.0)))).max()
     for factor, none in ((0.999, True), (1.01, False)):
         shrunk = L1Problem(problem.X, problem.y, problem.weight * factor / steepest, intercept="free")
         assert (not solve(shrunk).w.any()) == none
@@ -351,7 +351,7 @@ def test_intercept_is_moved_to_its_best():
     problem = draw(10)
     f = np.random.default_rng(0).standard_normal(60)
     moved = best_move(problem, 1.0 - problem.y * f)
-    assert moved == pytest.approx(problem.settle(f, 0.0), abs=1e-9)
+    assert moved == pytest.approx(problem.best_intercept(f, 0.0), abs=1e-9)
 
 
 def test_no_warnings_on_the_way():

@@ -321,7 +321,7 @@ def test_limits_give_the_best_point_so_far(name, loss):
     ):
         solution = SOLVERS[name].solve_linear(problem, tol=1e-14, control=control, random_state=0)
         assert solution.status in (status, Status.OPTIMAL)
-        at_zero = problem.primal(np.zeros(5), problem.settle(np.zeros(200), 0.0))
+        at_zero = problem.primal(np.zeros(5), problem.best_intercept(np.zeros(200), 0.0))
         assert problem.primal(solution.w, solution.b) <= at_zero * (1 + 1e-12)
 
 

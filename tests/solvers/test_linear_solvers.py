@@ -174,8 +174,8 @@ def test_products_have_the_same_bits_for_any_number_of_threads(shape):
 
 def test_products_can_be_given_up():
     with pytest.raises(Halted):
-        Design(np.ones((10, 2)), poll=lambda: Status.DEADLINE).gram(np.ones(10))
-    assert Design(np.ones((10, 2)), poll=lambda: None).times(np.ones(2))[0] == 2.0
+        Design(np.ones((10, 2)), stop=lambda: Status.DEADLINE).gram(np.ones(10))
+    assert Design(np.ones((10, 2)), stop=lambda: None).times(np.ones(2))[0] == 2.0
 
 
 def test_columns_are_not_taken_for_rows():
@@ -634,10 +634,10 @@ def test_barrier_with_columns_of_very_different_sizes(loss):
     rng = np.random.default_rng(0)
     problem = draw(4, n=400, d=12, loss=loss)
     X = problem.X * 10.0 ** rng.integers(-5, 6, 12) + 1e3
-    stretched = replace(problem, X=X, weight=np.full(400, 10.0))
-    solution = solve("barrier", stretched)
+    scaled = replace(problem, X=X, weight=np.full(400, 10.0))
+    solution = solve("barrier", scaled)
     assert solution.status is Status.OPTIMAL
-    assert certify(stretched, solution.w, solution.b, solution.beta).relative_gap <= TOL
+    assert certify(scaled, solution.w, solution.b, solution.beta).relative_gap <= TOL
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -902,11 +902,11 @@ def test_the_estimate_is_the_gap_where_nothing_moves(loss, intercept):
     problem = wide(loss, intercept)
     rng = np.random.default_rng(1)
     beta = problem.feasible(0.05 * problem.y * problem.weight * rng.random(problem.n_rows))
-    descent = coordinate_descent.Descent(problem, 0.1, Start(problem.sums_of(beta), 0.7, beta))
+    descent = coordinate_descent.Descent(problem, 0.1, Start(problem.row_combination(beta), 0.7, beta))
     descent.q[:] = np.inf
     descent.sweep(1, 0.0, 0.0, False, Control())
-    b = 0.7 if intercept == "free" else problem.b_of(beta)
-    primal, dual = objective(problem, problem.sums_of(beta), b), problem.dual(beta)
+    b = 0.7 if intercept == "free" else problem.penalised_intercept(beta)
+    primal, dual = objective(problem, problem.row_combination(beta), b), problem.dual(beta)
     assert descent.state.gap == pytest.approx((primal - dual) / primal, rel=1e-9)
 
 

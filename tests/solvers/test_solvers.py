@@ -671,6 +671,17 @@ def test_a_quadratic_program_whose_solution_is_zero():
     assert solution.status is Status.OPTIMAL
 
 
+def test_a_quadratic_program_of_kernel_values_of_many_sizes():
+    """The general solver's tolerances refer to the largest kernel value, 1e6, where most are a thousandth of it."""
+    rng = np.random.default_rng(0)
+    X = 3 * np.round(rng.standard_normal((300, 3)), 1)
+    y = np.where(X[:, 0] + 3 * rng.standard_normal(300) > 0, 1.0, -1.0)
+    problem, K = problems.nu_svc(y, np.ones(300), 0.05), (0.756 * X @ X.T) ** 3
+    solution = EVERY_SOLVER["qp_dual"].solve(problem, StoredGram(K), tol=1e-3, control=Control())
+    assert solution.status is Status.OPTIMAL
+    assert optimality.violation(problem, solution.a, problem.gradient(solution.f, solution.a)) <= 1e-3
+
+
 def test_multipliers_that_overflow_float32_leave_single_precision():
     """Of a hard margin multipliers may reach 1e39, whose products float32 does not hold: no comparison with NaN is
     true, and phases that wait for one would go on for ever."""

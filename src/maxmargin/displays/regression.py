@@ -16,11 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.displays._figure import (
-    BLACK,
     BLUE,
     DISPLAY_ENTRIES,
     GREEN,
-    ORANGE,
     RING,
     VERMILION,
     Display,
@@ -35,6 +33,7 @@ from maxmargin.displays._figure import (
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.validation import Array, check_flag, check_number, check_points, check_targets
 
+CURSOR = "#005A8F"  # where the weights are shown, as in the lab
 OVERHANG_SHARE = 0.05  # of the range of x, that the curve goes beyond the points on both sides
 ESCAPE_SHARE = 0.5  # of the range of y, up to which it is shown above and below them
 
@@ -216,8 +215,8 @@ class RegressionDisplay(Display):
             self.basis_lines_[0].set_label("weighted basis functions")
         if self.truth is not None:
             (self.truth_,) = ax.plot(grid, self.truth, color="0.35", linewidth=1.8, linestyle=":", label="truth")
-        (self.line_,) = ax.plot(grid, curve, color=BLUE, linewidth=2.6, label="fitted curve")
-        self.points_ = ax.scatter(self.x, self.y, s=34, color=BLACK, edgecolor="white", linewidth=0.6, zorder=3)
+        (self.line_,) = ax.plot(grid, curve, color="0.1", linewidth=2.4, label="fitted curve")
+        self.points_ = ax.scatter(self.x, self.y, s=34, color=BLUE, edgecolor="white", linewidth=0.6, zorder=3)
         self.points_.set_label("points")
         if self.support is not None:
             self.rings_ = ax.scatter(
@@ -245,12 +244,13 @@ class RegressionDisplay(Display):
         assert self.blend is not None
         ax = self.blend_ax_
         places, weights = self.blend(x0)
-        ax.vlines(places, 0.0, weights, color=VERMILION, linewidth=2)
-        ax.plot(places, weights, "o", color=VERMILION, markersize=5)
+        colours = np.where(np.asarray(weights) < 0, VERMILION, BLUE)
+        ax.vlines(places, 0.0, weights, color=colours, linewidth=2)
+        ax.scatter(places, weights, s=25, color=colours)
         ax.axhline(0.0, color="0.4", linewidth=0.8)
         ax.set(xlabel=plain(self.xlabel), ylabel=f"weight at {x0:g}")
         for panel in (ax, self.ax_):
-            panel.axvline(x0, color=ORANGE, linewidth=1.6, linestyle="--")
+            panel.axvline(x0, color=CURSOR, linewidth=1.5)
         self.ax_.set_xlabel("")
         self.ax_.tick_params(labelbottom=False)
         low, high = self.grid[0], self.grid[-1]

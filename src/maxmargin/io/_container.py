@@ -56,7 +56,7 @@ _FOREIGN = [  # first bytes of a file, what it is, what to do
     (b"BZh", "compressed with bzip2", "unpack it first"),
     (b"\xfd7zXZ", "compressed with xz", "unpack it first"),
 ]
-_BRACKETS = re.compile(rb'"[^"]*"|[\[\]{}]')  # in JSON without escapes: a string, or the begin or end of a container
+_BRACKETS = re.compile(rb'"[^"]*"|[\[\]{}]')  # in JSON without escapes: a string, or the start or end of a container
 
 
 class ModelFileError(ValueError):
@@ -134,7 +134,10 @@ def unpack(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Array]]:
 
 def check_regular(name: Any) -> None:
     """Refuse what is not a regular file: opening a pipe would wait for its writer, a device has no end."""
-    mode = os.stat(name).st_mode
+    try:
+        mode = os.stat(name).st_mode
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, "No such file: check the name and the folder", name) from None
     if stat.S_ISREG(mode):
         return
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
@@ -200,7 +203,7 @@ def _letters(file: Any, size: int, hashed: Any) -> Letters:
 
 
 def _letters_of_texts(tree: Any) -> set[Any]:
-    """The numbers of the arrays that hold letters, as far as the text says; the decoder checks what it says."""
+    """The numbers of the arrays that contain text, according to the header; the decoder checks it."""
     found, waiting = set(), [tree]
     while waiting:
         node = waiting.pop()
@@ -215,7 +218,7 @@ def _letters_of_texts(tree: Any) -> set[Any]:
 
 
 def all_in_blocks(test: Callable[[Array], Array], array: Array) -> bool:
-    """Whether all entries pass a test, a block at a time so that the answers take little memory."""
+    """Whether all entries pass a test; evaluated in blocks to save memory."""
     flat = array.ravel(order="K")
     return all(bool(test(flat[at : at + BLOCK_ENTRIES]).all()) for at in range(0, len(flat), BLOCK_ENTRIES))
 

@@ -204,7 +204,7 @@ def _check_value(reader: Reader, key: str, rest: list[str]) -> None:
 
 
 def _described(reader: Reader, found: dict[str, list[str]]) -> LibsvmModel:
-    """The header as a model without support vectors; lists have the lengths that nr_class asks for."""
+    """The header as a model without support vectors; lists have the lengths that nr_class requires."""
     svm_type, kernel_type = found["svm_type"][0], found["kernel_type"][0]
     k, total = int(found["nr_class"][0]), int(found["total_sv"][0])
     for key in KERNELS[kernel_type]:
@@ -241,7 +241,7 @@ def _described(reader: Reader, found: dict[str, list[str]]) -> LibsvmModel:
 
 
 def write(model: LibsvmModel) -> Iterator[bytes]:
-    """The lines of a model; numbers have all the digits that tell them apart."""
+    """The lines of a model; numbers have all the digits needed to restore them."""
     head = [f"svm_type {model.svm_type}", f"kernel_type {model.kernel_type}"]
     head += [f"{key} {getattr(model, key)!r}" for key in KERNELS[model.kernel_type]]
     head += [f"nr_class {model.nr_class}", f"total_sv {len(model.coefficients)}"]

@@ -1,7 +1,7 @@
 """Models of LIBSVM (Chang & Lin 2011), read and written.
 
-LIBSVM numbers classes as it meets them in the training data, ours are sorted. Its value of a pair (i, j) speaks for i
-when positive; so does ours, except that of two classes alone ours speaks for the second. Hence
+LIBSVM numbers classes in the order of the training data, ours are sorted. Its value of a pair (i, j) means i when
+positive; so does ours, except that with two classes only ours means the second. Hence
 
     two classes    read: f = value if label[0] is the larger one, -value otherwise
                    write: label = classes_[1], classes_[0], and f as it is
@@ -173,7 +173,7 @@ def _columns(name: str, model: LibsvmModel, n_features: int | None) -> int:
 
 
 def _flipped(model: LibsvmModel) -> bool:
-    """Whether LIBSVM's value of two classes speaks for the smaller label."""
+    """Whether a positive value of LIBSVM means the smaller label, with two classes."""
     return model.label is not None and model.nr_class == 2 and model.label[0] < model.label[1]
 
 

@@ -1,7 +1,7 @@
 """Models as files that hold data and no code.
 
     save   estimator -> tree of plain values and arrays -> bytes -> a temporary file -> read back -> the file
-    load   file -> digest right? -> tree -> every attribute what its class says? -> estimator
+    load   file -> digest right? -> tree -> every attribute as its class requires? -> estimator
 
 A pickle is a program, and loading one from a stranger runs it. A model file is read as data: classes come from a closed
 list, and shapes, types, indices and finiteness are checked before an object is made of them.
@@ -250,7 +250,7 @@ def _refusal(value: Any, where: str) -> str:
 
 
 def _build(name: str, parameters: dict[str, Any], state: dict[str, Any], allowance: Allowance) -> Any:
-    """An object of a class in the list, whose state is what the class says."""
+    """An object of a listed class, with a state as the class requires."""
     if name not in ENTRIES:
         raise ModelFileError(f"is damaged, or written by a newer maxmargin: the class {name[:40]!r} is unknown.")
     entry, kind = ENTRIES[name], class_of(name)

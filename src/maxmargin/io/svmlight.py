@@ -4,7 +4,7 @@
 
 LIBSVM counts columns from 1, some writers from 0, and a file does not say which. A file in which index 0 occurs counts
 from 0. One in which it does not is taken to count from 1: rightly so, unless its first column is empty throughout, and
-then every column is one too far to the left. Say ``zero_based=True`` where that can be.
+then every column is one too far to the left. Give ``zero_based=True`` if that is possible.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ kernel_params : dict or None, default=None
 
 @parameters
 class KernelParameters(KernelInput):
-    """The parameters that say which kernel."""
+    """The parameters of the kernel."""
 
     _: KW_ONLY
     kernel: Any = "rbf"
@@ -61,7 +61,7 @@ class KernelMethod(KernelParameters):
 
     def _values(self, X: Any) -> Array:
         """The function at new points."""
-        points = self._new_points(X)  # first, for it says where there was no fit
+        points = self._new_points(X)  # first: it raises NotFittedError
         return self._expand(self._expansion, points)
 
     def _gram_of(self, X: Points, rows: Array, weights: Array) -> tuple[Gram, Points]:

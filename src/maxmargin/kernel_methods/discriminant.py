@@ -124,7 +124,13 @@ class KernelDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         )
         gram, anchors = self._gram_of(X, used, weights[used])
         K = gram.block(np.arange(n), np.arange(n))
-        coefficients, self.eigenvalues_ = _directions(K, codes, d, shares, float(self.alpha))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            coefficients, self.eigenvalues_ = _directions(K, codes, d, shares, float(self.alpha))
+        if not np.isfinite(coefficients).all():
+            raise ValueError(
+                f"the coefficients of the directions overflow: kernel values reach only {np.abs(K).max():.0e}. Scale "
+                "the columns of X to about 1."
+            )
         projections = K @ coefficients
         centre = d @ projections
         self.means_ = np.zeros((most + 1, most))

@@ -150,7 +150,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self
 
     def _first_labels(self, n: int, rows: CanonicalRows) -> Array | None:
-        """The clusters to begin with, of the merged rows, if ``init`` gives them."""
+        """The initial clusters of the merged rows, if ``init`` contains them."""
         if isinstance(self.init, str):
             check_choice("init", self.init, ["k-means++", "random"], extra=" or an array of labels")
             return None

@@ -1,4 +1,4 @@
-"""What similarity is: kernels k(x, z), how to combine them, and how to tell whether a matrix is one.
+"""Kernels k(x, z), their combinations, and the validation of kernel matrices.
 
 A module is loaded when one of its names is first used.
 """

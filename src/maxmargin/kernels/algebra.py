@@ -34,7 +34,7 @@ class Combination(Kernel):
 
     @classmethod
     def of(cls, *kernels: Kernel) -> Self:
-        """The combination of some kernels; those that are combinations of the same sort are opened first."""
+        """The combination of some kernels; those that are combinations of the same kind are flattened first."""
         return cls([member for kernel in kernels for member in (kernel.kernels if type(kernel) is cls else [kernel])])
 
     @staticmethod
@@ -102,7 +102,7 @@ class Combination(Kernel):
         for index in range(len(members)):
             if f"k{index}" in params:
                 members[index] = params.pop(f"k{index}")
-                self.kernels = members  # a new list: the one given by the user stays as it was
+                self.kernels = members  # a new list: the user's is not modified
         super().set_params(**params)
         return self
 
@@ -156,7 +156,7 @@ class Product(Combination):
 
 
 class Wrapper(Kernel):
-    """A kernel around another one, which decides what points are."""
+    """A kernel around another one, which determines the kind of points."""
 
     kernel: Kernel
 
@@ -254,7 +254,7 @@ class Power(Wrapper):
 
 
 def checked_kernel(outer: Any) -> Kernel:
-    """The kernel inside another one, or an error that says what to put there."""
+    """The kernel inside another one, or an error with the remedy."""
     if not isinstance(outer.kernel, Kernel):
         raise TypeError(
             f"{type(outer).__name__} needs a kernel object, like RBF(); got {outer.kernel!r}. "
@@ -264,7 +264,7 @@ def checked_kernel(outer: Any) -> Kernel:
 
 
 def _checked_members(combination: Combination) -> Sequence[Kernel]:
-    """The members of a sum or product, or an error that says what to put there."""
+    """The members of a sum or product, or an error with the remedy."""
     kernels = combination.kernels
     if not isinstance(kernels, (list, tuple)) or not all(isinstance(kernel, Kernel) for kernel in kernels):
         raise TypeError(f"{type(combination).__name__} needs a list of kernel objects, like [RBF()]; got {kernels!r}.")

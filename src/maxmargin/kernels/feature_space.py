@@ -170,7 +170,7 @@ class Centered(Wrapper):
 
 
 def _row_keys(A: Points) -> list[bytes] | None:
-    """A digest of the values of each row, by which a training point is known again; None for objects of a kind whose
+    """A digest of the values of each row, by which a training point is recognised; None for objects of a kind whose
     content is not known."""
     if A.dtype == object:
         return object_digests(A)

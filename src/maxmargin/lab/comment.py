@@ -14,6 +14,7 @@ from maxmargin.problems.separability import InseparabilityProof
 from maxmargin.svm.report import FitReport
 
 TITLES = {"linear": "Linear", "rbf": "Gaussian", "poly": "Polynomial", "laplacian": "Laplacian", "sigmoid": "Sigmoid"}
+SOLVER_WORDS = {"batch": "SMO for small problems"}  # others by their names
 WORDS = {"degree": "degree", "gamma": "gamma", "coef0": "offset"}
 
 
@@ -51,7 +52,7 @@ def comment(model: SVC, errors: int, n: int, live: bool = False, test: dict[str,
         f"training errors       {errors} of {n} points ({100 * errors / n:.1f} %)",
         f"{'largest |w|' if many else '|w|':<20}  {2 / report.margin:.6g}",
         f"kernel evaluations    {report.kernel_evaluations:,}",
-        f"solver                {report.solver.replace('_', ' ')}",
+        f"solver                {SOLVER_WORDS.get(report.solver, report.solver.replace('_', ' '))}",
         f"iterations            {report.n_iter:,}",
         f"duality gap           {report.duality_gap:.3g} (relative {report.relative_gap:.1e})",
         f"seconds               {report.seconds:.2g}",

@@ -127,7 +127,7 @@ def _of_picture(given: Any) -> Array:
     try:
         data = base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise RequestError("The picture did not arrive whole: choose the file again.", "image") from error
+        raise RequestError("The picture is incomplete: choose the file again.", "image") from error
     image = _opened(data)
     try:
         return load_picture(image)
@@ -153,7 +153,7 @@ def _opened(data: bytes) -> Any:
     except Image.DecompressionBombError as error:
         raise RequestError(_too_large(), "image") from error
     except Exception as error:  # a decoder meets a strange file with errors of every kind
-        raise RequestError("This is no picture that can be read: give a PNG or JPEG file.", "image") from error
+        raise RequestError("This file cannot be read as a picture: choose a PNG or JPEG file.", "image") from error
     if width * height > MAX_PIXELS:
         raise RequestError(_too_large(), "image")
     try:

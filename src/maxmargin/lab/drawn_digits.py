@@ -9,11 +9,15 @@ How sure it is comes from a second model, of two thirds of the digits. On the ot
 counted how often the answer is right, against the lead of the first digit over the second:
 
     P(right) = 1 / (1 + exp(-(slope lead + offset)))         "not sure" below SURE
+
+A classifier has no answer for what is no digit: a letter gets one of ten labels, often with a large lead. So a drawing
+is "not sure" too if it is farther from every digit than 99 of 100 digits are from the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,6 +44,7 @@ N_DIGITS = 1797  # of scikit-learn
 TRANSFORMS = [*rotations((8, 8), (-10, 10)), *scalings((8, 8), (0.9, 1.1)), *shears((8, 8), (-0.2, 0.2))]
 
 SURE = 0.8  # the least probability of an answer without doubt
+FAMILIAR_SHARE = 0.99  # of held-out digits that are as near to the others as a drawing must be
 
 _models: dict[tuple[Any, ...], tuple[SVC, SigmoidMap]] = {}
 
@@ -58,7 +63,8 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
     -------
     dict
         ``seen``, the 8 x 8 whole numbers that the model sees; ``label``; ``scores``, one a digit; ``votes`` of
-        one-vs-one, one a digit (None with other schemes); ``probability`` that the label is right, ``sure``;
+        one-vs-one, one a digit (None with other schemes); ``probability`` that the label is right, ``familiar`` if the
+        drawing resembles a digit, ``sure`` if both let no doubt;
         ``support``, the support vectors that decided it: ``index`` of the digit, ``copy`` (how it was changed, or
         None), ``label``, ``image``, ``contribution`` and ``share``; ``comment``, sentences.
 
@@ -82,6 +88,7 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
         votes = np.bincount(np.where(decision[0] > 0, first, second), minlength=10)
     scores = _scores(decision, settings)[0]
     probability = float(sureness(_leads(decision, settings))[0])
+    familiar = is_familiar(row)
     one = explain(model, row, top=TOP)[0]
     return {
         "seen": seen.tolist(),
@@ -89,7 +96,8 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
         "scores": listed(scores),
         "votes": None if votes is None else votes.tolist(),
         "probability": short(probability),
-        "sure": probability >= SURE,
+        "familiar": familiar,
+        "sure": familiar and probability >= SURE,
         "support": [
             {
                 **_origin(int(one.index[k]), settings),
@@ -100,7 +108,7 @@ def digits(request: Mapping[str, Any], control: Run | None = None) -> dict[str, 
             }
             for k in range(len(one.index))
         ],
-        "comment": _comment(label, scores, votes, one, model, probability),
+        "comment": _comment(label, scores, votes, one, model, probability, familiar),
     }
 
 
@@ -200,6 +208,36 @@ def _sureness(model: SVC, X: Array, y: Array, settings: dict[str, Any]) -> Sigmo
     return fit_sigmoid(_leads(decision, settings), right, np.ones(len(y)))
 
 
+@cache
+def _digits_and_reach() -> tuple[Array, float]:
+    """All images that there are to learn from, and the distance within which a digit has one of them: held-out digits
+    are measured against the other two thirds."""
+    everything = {"copies": True, "pen": True}
+    held, _ = _images({"pen": True}, every_third=True)
+    others, _ = _images(everything, every_third=False)
+    return _images(everything)[0].astype(np.float32), float(np.quantile(_nearest(held, others), FAMILIAR_SHARE))
+
+
+def _nearest(rows: Array, images: Array) -> Array:
+    """The distance from each row to the nearest image."""
+    squares = (rows**2).sum(axis=1)[:, None] - 2.0 * (rows @ images.T) + (images**2).sum(axis=1)
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)).min(axis=1))
+
+
+def is_familiar(row: Array) -> bool:
+    """Whether an image, shape (1, 64), is as near to a digit as digits are to each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.lab.drawn_digits import is_familiar
+    >>> is_familiar(np.full((1, 64), 16.0))  # a sheet full of ink
+    False
+    """
+    images, reach = _digits_and_reach()
+    return bool(_nearest(row.astype(np.float32), images)[0] <= reach)
+
+
 def _trained(settings: dict[str, Any], control: Run) -> tuple[SVC, SigmoidMap]:
     """The model of these settings, trained on all digits, once, and how sure it is."""
     key = tuple(sorted(settings.items()))
@@ -230,14 +268,17 @@ def _trained(settings: dict[str, Any], control: Run) -> tuple[SVC, SigmoidMap]:
     return model, sureness
 
 
-def _comment(label: int, scores: Array, votes: Array | None, one: Any, model: SVC, probability: float) -> list[str]:
+def _comment(
+    label: int, scores: Array, votes: Array | None, one: Any, model: SVC, probability: float, familiar: bool
+) -> list[str]:
     order = [int(k) for k in np.argsort(-scores, kind="stable") if k != label]
     second = order[0]
-    sure = f"This looks like {label}" if probability >= SURE else f"Not sure: {label} or {second}?"
-    lines = [
-        f"{sure} ({min(99, int(100 * probability))} % of such answers are right). The runner-up is {second} (scores "
-        f"{scores[label]:.2f} and {scores[second]:.2f})."
-    ]
+    if familiar:
+        sure = f"This looks like {label}" if probability >= SURE else f"Not sure: {label} or {second}?"
+        first = f"{sure} ({min(99, int(100 * probability))} % of such answers are right)."
+    else:
+        first = f"Not sure: this is unlike all digits in the data. The model must choose one of ten and says {label}."
+    lines = [f"{first} The runner-up is {second} (scores {scores[label]:.2f} and {scores[second]:.2f})."]
     if votes is not None:
         lines.append(f"{label} won {votes[label]} of its 9 duels with the other digits, {second} won {votes[second]}.")
     share = float(one.share.sum())

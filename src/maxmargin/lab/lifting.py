@@ -206,7 +206,7 @@ def _comment(which: str, model: SVC, gamma: float, errors: int, n: int) -> list[
     return [
         f"In the lifted space the {noun} {terms} {_signed(b)} = 0 {verb} {margin}; {right}.",
         _back(which, w, b, gamma),
-        f"{count} of {n} points are support vectors: on the margin of the lifted space, or beyond it.",
+        f"{count} of {n} points are support vectors: on the margin, inside it, or on the wrong side.",
     ]
 
 

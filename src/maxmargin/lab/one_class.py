@@ -57,7 +57,7 @@ def region(
         f"nu                    {nu:g}",
         f"support vectors       {n_support} of {n} points (at least {nu:.0%})",
         f"outside               {outside} of {n} points (at most {nu:.0%})",
-        "Only one class is drawn: a one-class SVM finds a region that holds most of its points.",
+        "Only one class is drawn: a one-class SVM finds a region that contains most of its points.",
     ]
     if empty:
         lines.append(

@@ -119,7 +119,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "moons",
             "Moons",
-            "Two half moons. A Gaussian kernel bends the boundary: the smaller sigma is, the more.",
+            "Two half moons. A Gaussian kernel bends the boundary: the smaller σ is, the more.",
             _moons(),
             _rbf(5.0),
             10.0,
@@ -135,7 +135,7 @@ def presets() -> list[dict[str, Any]]:
         _preset(
             "gaussian",
             "The lecture's Gaussian picture",
-            "sigma = 1 and C = ∞. Lower C to 100 and 10; then lower sigma to 0.25 and 0.1: the boundary "
+            "σ = 1 and C = ∞. Lower C to 100 and 10; then lower σ to 0.25 and 0.1: the boundary "
             "becomes that of the nearest neighbour.",
             _lecture(),
             _rbf(0.5),

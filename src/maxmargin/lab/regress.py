@@ -155,7 +155,7 @@ def _checked(request: Mapping[str, Any]) -> tuple[Array, Array, dict[str, Any]]:
     """x, y, and the model's name and parameters."""
     table = requests.rows(request, "points", 2, "x and y")
     if len(table) == 0:
-        raise RequestError("There are no points: put some on the canvas first.", "points")
+        raise RequestError("There are no points: add some first.", "points")
     if len(table) > MOST_POINTS:
         raise RequestError(
             f"This tab takes at most {MOST_POINTS:,} points, and there are {len(table):,}: remove some.", "points"
@@ -269,13 +269,13 @@ def _comment(model: Any, x: Array, residuals: Array, condition: float | None, se
     if name == "svr":
         epsilon, C = settings["epsilon"], settings["C"]
         beyond = int(np.count_nonzero(np.abs(residuals) > epsilon + EDGE * (1.0 + epsilon)))
-        rest = "" if len(model.support_) == n else " The others could be removed without changing f."
+        count = len(model.support_)
+        rest = "" if count == n else " The others could be removed without changing f."
         return [
             f"A tube of half-width epsilon = {epsilon:.3g} around f: errors inside it cost nothing, those beyond it "
             f"C = {C:.3g} times their excess.",
-            f"{len(model.support_)} of {n} points are support vectors: on the edge of the tube, or beyond it as "
-            f"{beyond} are.{rest}",
-            f"Root mean square error {rmse:.3g}.",
+            f"{count} of {n} points are support vectors: {count - beyond} on the edge of the tube and {beyond} beyond "
+            f"it.{rest}",
             *([] if model.report_.converged else [UNFINISHED]),
         ]
     penalty = settings["lambda"]

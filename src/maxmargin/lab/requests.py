@@ -73,18 +73,18 @@ def parse(body: bytes) -> dict[str, Any]:
     >>> parse(b'{"C": NaN}')
     Traceback (most recent call last):
         ...
-    maxmargin.lab.requests.RequestError: The request has NaN, which is no number: leave out what has no value.
+    maxmargin.lab.requests.RequestError: The request has NaN, which is not a number: leave out what has no value.
     """
 
     def constant(name: str) -> Any:
-        raise RequestError(f"The request has {name}, which is no number: leave out what has no value.")
+        raise RequestError(f"The request has {name}, which is not a number: leave out what has no value.")
 
     try:
         request = json.loads(body, parse_constant=constant)
     except RequestError:
         raise
     except (ValueError, RecursionError) as error:
-        raise RequestError("The request is no JSON: send one object in UTF-8.") from error
+        raise RequestError("The request is not JSON: send one object in UTF-8.") from error
     if not isinstance(request, dict):
         raise RequestError(f"The request is a JSON {_kind(request)}: send an object, {{...}}.")
     return request

@@ -15,6 +15,7 @@ import hashlib
 import importlib
 import os
 import socket
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -184,16 +185,18 @@ def launch(port: int | None = None, *, browser: bool = True, say: Callable[[str]
     if browser:
         server.opened = link
     loop = asyncio.new_event_loop()  # asyncio.run would wait for the worker threads
-    try:
-        loop.run_until_complete(server.serve(sockets=[listener]))
-        waiting = asyncio.all_tasks(loop)
-        for task in waiting:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*waiting, return_exceptions=True))
-    finally:
-        loop.close()
-        listener.close()
-    say("The lab is closed.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # to the end: a thread that is still at work then has nothing to tell either
+        try:
+            loop.run_until_complete(server.serve(sockets=[listener]))
+            waiting = asyncio.all_tasks(loop)
+            for task in waiting:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*waiting, return_exceptions=True))
+        finally:
+            loop.close()
+            listener.close()
+        say("The lab is closed.")
 
 
 class _Server(uvicorn.Server):

@@ -1,4 +1,4 @@
-"""How many landmarks? As many as still help on rows that were held out.
+"""The search for the number of landmarks, by the error on held-out rows.
 
 m = 100, 200, 400, ... are tried. Rows x_1..x_h held out cost l_i(m) each (an error, or a squared one), and going from m
 to 2m gains
@@ -22,7 +22,7 @@ from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 
 FIRST_COMPONENTS = 100
-MAX_COMPONENTS = 4000  # that are tried unasked: time grows with their cube
+MAX_COMPONENTS = 4000  # that ``"auto"`` tries: time grows with their cube
 HELD_OUT_SHARE, HELD_OUT_MAX_ROWS = 0.2, 20_000
 HOLD_OUT_MIN_ROWS = 20  # with fewer nothing is held out
 
@@ -38,7 +38,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Search:
-    """What came of a search."""
+    """The result of a search."""
 
     n_components: int
     trials: tuple[Trial, ...]

@@ -13,13 +13,13 @@ from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
 from maxmargin.large_scale.rows.targets import Classification, Targets
 from maxmargin.large_scale.training import Problem
 from maxmargin.problems.losses import Loss, make_loss
-from maxmargin.runtime.batches import labels, places
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.estimator import parameters
 from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import Array, Points, check_choice, check_labels, check_number
+from maxmargin.svm.streaming.batches import labels, places
 
 HINGE_LOSSES = ("hinge", "squared_hinge")
 

@@ -1,4 +1,4 @@
-"""What the estimators on landmarks share: the steps of a fit, the fitted function and its report.
+"""The base of landmark estimators: the steps of a fit, the fitted function and its report.
 
 X, y ─ validation ─ kernel ─ [how many landmarks? auto.py] ─ training.py ─ expansion over the landmarks ─ report
 batches ─ validation ─ rows/disk_buffer.py ─ the same
@@ -25,9 +25,8 @@ from maxmargin.large_scale.parameter_docs import LANDMARK_ENTRIES
 from maxmargin.large_scale.report import ApproximateReport, SolvedRows
 from maxmargin.large_scale.rows.disk_buffer import DiskBuffer
 from maxmargin.large_scale.rows.targets import Targets, row_keys
-from maxmargin.large_scale.training import Problem, Rows, Trained, budget_of, missed, rows_of, train
+from maxmargin.large_scale.training import Problem, Rows, Trained, budget_of, kernel_error_of, rows_of, train
 from maxmargin.problems.losses import Loss
-from maxmargin.runtime.batches import batch_weights, named, opened, passes
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.control import Control, Status, check_run_options
 from maxmargin.runtime.estimator import parameters
@@ -48,13 +47,14 @@ from maxmargin.svm.kernel_input import KernelInput
 from maxmargin.svm.models.expansion import KernelExpansion
 from maxmargin.svm.models.predictor import PredictorMixin
 from maxmargin.svm.report import SolverUsed, report_fit
+from maxmargin.svm.streaming.batches import batch_weights, named, opened, passes
 
 FACTOR_BYTES = 48.0  # that an entry of K_mm takes while it is factorised and used
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit found."""
+    """The result of a fit."""
 
     trained: Trained
     error: KernelError | None
@@ -63,7 +63,7 @@ class Fitted:
     # shape, dtype: of X
     shape: tuple[int, ...]
     dtype: str
-    source: str  # where the rows came from, if not from memory
+    source: str  # of the rows, if not memory
     X: Points | None = None  # the rows, where they are in this process
 
 
@@ -77,7 +77,7 @@ def _check_unless_auto(name: str, value: Any, wanted: str, **bounds: Any) -> Non
 @documented(LANDMARK_ENTRIES)
 @parameters
 class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
-    """The base of the estimators. A subclass says what the problem is, and what the fitted function means."""
+    """Base class. A subclass poses the problem and interprets the fitted function."""
 
     _: KW_ONLY
     kernel: Any = "rbf"
@@ -101,7 +101,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
 
     @abc.abstractmethod
     def _check_parameters(self) -> None:
-        """Refuse what has no meaning."""
+        """Refuse invalid parameters."""
 
     @abc.abstractmethod
     def _loss(self) -> Loss:
@@ -109,7 +109,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
 
     @abc.abstractmethod
     def _set_function(self, coefficients: Array, intercept: Array) -> None:
-        """Keep the function that was found; arrays of shapes (m, outputs) and (outputs,)."""
+        """Set the attributes of the fitted function; arrays of shapes (m, outputs) and (outputs,)."""
 
     @abc.abstractmethod
     def _training_values(self, X: Any, y: Any) -> tuple[Points, Array]:
@@ -127,11 +127,11 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
 
     @abc.abstractmethod
     def _exact_targets(self, y: Any, values: Array, weights: Array) -> tuple[Array, Targets]:
-        """Of the rows that count, the values of the outputs that were learnt, and their targets."""
+        """The values of the fitted outputs on the rows that have weight, and their targets."""
 
     @abc.abstractmethod
     def _summary(self) -> tuple[str, str]:
-        """What was fitted, and its parameters, for the report."""
+        """The model and its parameters, for the report."""
 
     def _check_options(self) -> None:
         given = {**self.get_params(deep=False), "warm_start": False}
@@ -212,12 +212,13 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
             unfinished = all(math.isinf(certificate.primal) for certificate in trained.solution.certificates)
             if unfinished and trained.solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt("Not one pass over the rows was finished: there is no model yet.")
-            error = missed(self.kernel_, X, rows, trained, rng)
+            error = kernel_error_of(self.kernel_, X, rows, trained, rng)
         shape = (X.shape[0], X.shape[1] if X.ndim == 2 else 0)
         self._publish(Fitted(trained, error, found, rows.X.shape[0], shape, str(X.dtype), source, X), control)
 
     def _size(self, rows: Rows) -> int:
-        """Landmarks asked for, as far as there are rows; an error if their kernel matrix does not fit into memory."""
+        """The requested number of landmarks, at most one per row; an error if their kernel matrix does not fit into
+        memory."""
         m = min(FIRST_COMPONENTS if self.n_components == "auto" else int(self.n_components), rows.X.shape[0])
         check_memory(FACTOR_BYTES * m**2, f"n_components={m:,}", "take fewer.")
         return m
@@ -225,7 +226,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
     def _search(
         self, X: Points, y: Array, rows: Rows, problem: Problem, rng: np.random.Generator, control: Control
     ) -> Search:
-        """How many landmarks are worth it."""
+        """The search for the number of landmarks."""
         n = rows.X.shape[0]
         if n < HOLD_OUT_MIN_ROWS:
             return Search(n, (), f"all {n:,} rows are landmarks, too few to hold some out")
@@ -246,7 +247,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
         return replace(found, n_components=n, ended=f"all {n:,} rows are landmarks")
 
     def _publish(self, fitted: Fitted, control: Control) -> None:
-        """The fitted attributes, the report, and the warning if there is one to give."""
+        """The fitted attributes, the report and the convergence warning."""
         trained, found = fitted.trained, fitted.found
         solution, oracle, rank = trained.solution, trained.oracle, trained.factor.rank
         self.landmarks_, self.landmark_indices_ = trained.landmarks.points, trained.landmarks.indices
@@ -309,7 +310,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
     # ---- streams
 
     def _batches(self, source: Any, target: Any) -> tuple[Iterator[Any], str]:
-        """The batches of a source, and what to call it."""
+        """The batches of a source, and its description."""
         if isinstance(source, (str, os.PathLike)):
             return iter(read_batches(source, target=target)), f"read from {os.fspath(source)}"
         if target is not None:
@@ -317,7 +318,7 @@ class LandmarkEstimator(CallbackSupport, PredictorMixin, KernelInput, abc.ABC):
         return passes(source, 1)(), "from a stream"
 
     def _gather(self, source: Any, target: Any, buffer: DiskBuffer) -> tuple[Array, Array, str]:
-        """Put all batches into the buffer; their targets and weights, and where they came from."""
+        """Put all batches into the buffer; return targets, weights and a description of the source."""
         targets, weights, width = [], [], 0
         batches, origin = self._batches(source, target)
         for i, batch in enumerate(batches):

@@ -10,7 +10,7 @@ from maxmargin.runtime.validation import check_points, check_targets, check_weig
 from maxmargin.svm.kernel.forecast import Forecast, forecast
 
 APPROXIMATIONS = {kind.__name__: kind for kind in (NystroemSVC, NystroemSVR)}
-# what the exact and the approximate estimator mean alike; tolerances and limits differ
+# with the same meaning in the exact and the approximate estimator; tolerances and limits differ
 PROBLEM_PARAMETERS = (
     *("C", "epsilon", "kernel", "gamma", "degree", "coef0"),
     *("fit_intercept", "class_weight", "n_jobs"),

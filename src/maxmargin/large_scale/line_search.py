@@ -1,8 +1,8 @@
-"""How far along a direction? Where the slope of a convex function is zero, for several functions at once.
+"""A line search: the zero of the slope of a convex function, for several functions at once.
 
-An evaluation may be costly (a map-reduce step over a cluster), more steps in one evaluation are not: each asks for the
-slopes at several steps of every function. The zero lies between the last step with a negative slope and the first with
-a positive one, near where the line through these two is zero. If both slopes are small, that is the step. The next
+An evaluation may be costly (a map-reduce step over a cluster), but more steps in one evaluation are not: each computes
+the slopes at several steps of every function. The zero lies between the last step with a negative slope and the first
+with a positive one, near where the line through these two is zero. If both slopes are small, that is the step. The next
 evaluation is around it; where the slope has a sharp bend that is far too early, so it includes parts of the bracket.
 """
 

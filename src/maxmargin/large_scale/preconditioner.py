@@ -32,13 +32,13 @@ class Preconditioner:
 
     oracle: rows to draw the sample from; a part of all rows will do
     T: (m, r), or None for the identity
-    intercept: whether there is one; it is the last unknown then
+    intercept: whether the last unknown is an intercept
     """
 
     def __init__(self, oracle: RowOracle, T: Array | None, intercept: bool) -> None:
         self.intercept = intercept
         self.K, self.y, self.c = oracle.sample(SAMPLE_ROWS_PER_COLUMN * oracle.columns + 100)
-        self.threads, self.stop = getattr(oracle, "threads", 1), getattr(oracle, "poll", None)
+        self.threads, self.stop = getattr(oracle, "threads", 1), getattr(oracle, "stop", None)
         r = oracle.columns if T is None else T.shape[1]
         self.V: Array = np.empty((len(self.K), r + intercept), self.K.dtype)
         self.V[:, r:] = 1.0
@@ -105,7 +105,7 @@ class Preconditioner:
 class Diagonal:
     """The diagonal of the Hessian of all rows, for linear models with many columns.
 
-    intercept: whether there is one; it is the last unknown then
+    intercept: whether the last unknown is an intercept
     """
 
     def __init__(self, intercept: bool) -> None:
@@ -134,7 +134,7 @@ def cholesky_of(H: Array, damping: float | None) -> Array:
     for jitter in (1e-15, 1e-12, 1e-9, 1e-6):
         H[np.diag_indices_from(H)] = diagonal + jitter * size
         try:
-            return np.linalg.cholesky(H)  # which, unlike SciPy's, lets other threads run
+            return np.linalg.cholesky(H)  # unlike SciPy's, it releases the GIL
         except np.linalg.LinAlgError:
             continue
     return np.diag(np.sqrt(diagonal + size))

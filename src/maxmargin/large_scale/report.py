@@ -22,7 +22,7 @@ from maxmargin.svm.report import FitReport, SolverUsed
 
 @dataclass(frozen=True)
 class SolvedRows:
-    """The rows of a fit, and what Newton's method found on them."""
+    """The rows of a fit, and the solution of Newton's method."""
 
     kernel: Kernel
     control: Control
@@ -61,7 +61,7 @@ class ApproximateReport(FitReport):
     landmarks : str
         How they were chosen.
     stored : bool
-        Whether kernel values were held in memory, or computed anew in every pass.
+        Whether kernel values were stored in memory, or recomputed in every pass.
     source : str
         Where the rows were read from, if not from memory.
     passes : float
@@ -69,8 +69,7 @@ class ApproximateReport(FitReport):
     products : int
         Those of conjugate gradients.
     kernel_error : KernelError or None
-        How much of the kernel the landmarks miss; None if all rows are landmarks, or the fit was stopped before that
-        was known.
+        Error of the approximated kernel; None if all rows are landmarks, or the fit was stopped before it was computed.
     trials : tuple of Trial
         What ``n_components="auto"`` tried.
     trials_ended : str

@@ -1,4 +1,4 @@
-"""Newton's method on the primal problem of a model with m columns, all outputs side by side.
+"""Newton's method on the primal problem of a model with m columns, for all outputs at once.
 
 For each output, with the features phi_i = T'k_i of row i,
 
@@ -15,10 +15,10 @@ A Newton step solves (Hessian) p = -gradient, by one of
              random sample of the rows (with squares it is Falkon: Rudi, Carratino & Rosasco 2017), or for linear
              models with many columns by the diagonal
 
-A line search follows, in which K does not take part. The hinge is rounded by a parabola. Whenever the rounding is most
-of what is left of the duality gap of the true loss, the multipliers become its centres (the method of multipliers, see
-``losses``), and it gets narrower if that was not enough the last time. Long data is begun on parts of its rows, such as
-a sixteenth and a quarter: the full length is left with a few steps.
+A line search follows, without passes over K. The hinge is smoothed by a parabola. When smoothing causes most
+of the remaining duality gap of the true loss, the multipliers become its centres (the method of multipliers, see
+``smoothed_loss``), and the parabola gets narrower if that was not enough the last time. Large data are solved on parts
+of their rows first, such as a sixteenth and a quarter, so that few steps on all rows remain.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ from maxmargin.runtime.validation import Array
 EXACT_MAX_COLUMNS = 160  # columns up to which the Hessian is formed
 HESSIAN_MAX_COLUMNS = 1000  # columns of a linear model beyond which a Hessian takes too much memory
 HESSIANS_MAX_ENTRIES = 2**20  # of the Hessians that one map-reduce step computes
-PARTS_MIN_ROWS = 60_000  # rows from which parts of them come first
+PARTS_MIN_ROWS = 60_000  # rows from which parts of them are solved first
 PART_TOL = 0.01  # relative gap to which parts are solved
 FIRST_WIDTH = 4.0  # of the parabola, in units of the targets
 WIDTH_FACTOR = 0.5  # factor by which it gets narrower
-SETTLED_SHARE = 0.3  # share of the rounding's part of the gap that the rest must fall to before it does
+SETTLED_SHARE = 0.3  # the rest of the gap, as a share of the smoothing part, below which the parabola narrows
 CG_MAX_STEPS = 100  # of conjugate gradients in a step
-GRADIENT_SHARE = 0.1  # share of the gradient that a step may leave
-QUADRATIC_GRADIENT_SHARE = 1e-3  # the same for squares, which one step would solve
+GRADIENT_SHARE = 0.1  # relative residual of a step
+QUADRATIC_GRADIENT_SHARE = 1e-3  # the same for a squared loss, which one step solves
 MIN_WIDTH = 1e-13  # width of the parabola, in units of the targets
-ZERO_GAP = 1e-14  # relative gap of a start that leaves nothing to do
+ZERO_GAP = 1e-14  # relative gap of a start that is optimal
 ZERO_CURVATURE = 1e-13  # second derivatives, as a share of the weights, that count as zero
-MAX_STEPS_WITHOUT_PROGRESS = 6  # steps without progress: a smaller gap, or an objective that is smaller
+MAX_STEPS_WITHOUT_PROGRESS = 6  # progress is a smaller gap, or an objective smaller
 PROGRESS_SHARE = 1e-9  # by this share
 DEFAULT_MAX_STEPS = 1000  # steps, if the user sets no limit
 
 
 @dataclass(frozen=True)
 class NewtonSolution:
-    """What a run found."""
+    """The result of a run."""
 
     # w, b: (r, k) and (k,)
     w: Array
@@ -78,7 +78,7 @@ class NewtonSolution:
 
 @dataclass
 class _Best:
-    """The smallest primal of each output and where it was, and the largest dual: both are bounds, whoever gave them."""
+    """The best primal point of each output, and the largest dual value: bounds of the optimum, from any iterations."""
 
     w: Array
     b: Array
@@ -124,14 +124,14 @@ class RowNewton:
         self.history = History()
         self.n_iter = self.products = 0
         self.sampled: Preconditioner | Diagonal | None = None
-        self.last_rounding = 0.0  # the rounding's part of the gap when centres were last set
-        self.centred_at = 0  # and the step before that
-        self.usual_products = math.inf  # iterations that a fresh preconditioner asked for
+        self.last_rounding = 0.0  # the smoothing part of the gap when centres were last set
+        self.centred_at = 0  # the step before that
+        self.usual_products = math.inf  # iterations with a new preconditioner
 
     def solve(
         self, oracle: RowOracle, start: tuple[Array, Array] | None = None, first_b: Array | None = None
     ) -> NewtonSolution:
-        """Minimise, from (w, b) if they are given; without them from w = 0 and ``first_b``."""
+        """Minimise from ``start`` = (w, b), or from w = 0 and ``first_b``."""
         r = oracle.columns if self.T is None else self.T.shape[1]
         zero = np.zeros(oracle.outputs) if first_b is None else first_b
         self.w: Array = np.zeros((r, oracle.outputs)) if start is None else start[0]
@@ -150,7 +150,7 @@ class RowNewton:
         except Halted:
             self.w, self.b = self.best.w, self.best.b
             status = self.control.stop() or Status.INTERRUPTED
-        if not self.found:  # not one pass over all rows was finished
+        if not self.found:  # no pass over all rows was finished
             self.found = _Best.empty(self.w, self.b).found
         return NewtonSolution(
             self.w, self.b, self.found, status, self.n_iter, self.products, self.support, self.method, self.history
@@ -159,22 +159,22 @@ class RowNewton:
     # ---- steps
 
     def _run(self, oracle: RowOracle, tol: float, *, final: bool) -> Status:
-        """Steps on these rows until the gap is under ``tol``; then w and b are the best that were met."""
+        """Steps on these rows until the gap is under ``tol``; then w and b are the best iterate."""
         self.best = _Best.empty(self.w, self.b)
         smallest_gap, smallest_value, stalled_steps = math.inf, math.inf, 0
         limit = DEFAULT_MAX_STEPS if self.control.max_iter < 0 else self.control.max_iter
         while True:
             sums = self._evaluate(oracle, final)
             found = self.best.found
-            # w = 0 may be nearly optimal and still decide nothing: one step is made in any case, if there is one.
+            # w = 0 may be nearly optimal but useless: at least one step is made, if possible.
             gap_goal = tol if self.n_iter > self.first_iter else min(tol, ZERO_GAP)
-            # With a single class the optimum is zero, and no gap is small beside it: weights are the unit there.
+            # With a single class the optimum is zero, and a relative gap has no meaning: weights are the unit.
             zero_level = ZERO_GAP * sums.weight
             zero = [max(c.primal, c.gap) <= zero_level[k] for k, c in enumerate(found)]
             done = np.array([c.relative_gap <= gap_goal or zero[k] for k, c in enumerate(found)])
             ended = self._ended(done, stalled_steps, limit)
             if ended is not None:
-                # The best w, and F there if there is time for a pass
+                # Return the best w, and F there if time allows a pass
                 if not self.best.current.all():
                     self.w, self.b = self.best.w.copy(), self.best.b.copy()
                     if final and ended not in (Status.DEADLINE, Status.INTERRUPTED):
@@ -192,7 +192,7 @@ class RowNewton:
                 self.n_iter += 1
 
     def _evaluate(self, oracle: RowOracle, final: bool) -> Sums:
-        """A pass at w, and its certificate. F is computed anew each time: its changes along float32 products add up."""
+        """A pass at w, and its certificate. F is recomputed each time: errors of float32 products would add up."""
         sums = oracle.evaluate(self._raw(self.w), self.b, self.loss, sides=self.intercept)
         self.best.update(self.w, self.b, certify(self.w, sums, self.T, self.loss, self.intercept))
         if final:
@@ -201,7 +201,7 @@ class RowNewton:
         return sums
 
     def _ended(self, done: Array, stalled_steps: int, limit: int) -> Status | None:
-        """The reason to end here, if there is one."""
+        """The reason to end here, or None."""
         if done.all():
             return Status.OPTIMAL
         if stalled_steps > MAX_STEPS_WITHOUT_PROGRESS or 0 < self.loss.width < MIN_WIDTH * self.scale:
@@ -230,11 +230,11 @@ class RowNewton:
         self.control.report(self.n_iter, worst, sums.support, primal=primal, dual=dual, norm=norm)
 
     def _step(self, oracle: RowOracle, sums: Sums, found: list[Certificate], pending: Array, tol: float) -> None:
-        """A Newton step of the outputs that are not done."""
+        """A Newton step of the outputs that have not converged."""
         only = np.flatnonzero(pending)
         gradient = self.w + self._white(sums.gradient.sum(axis=0))
         by_b = sums.slope.sum(axis=0) if self.intercept else np.zeros(oracle.outputs)
-        # Without any curvature the intercept steps as far as the widest parabola; the line search knows better.
+        # Without any curvature the intercept steps as far as the widest parabola; the line search shortens that.
         far = np.abs(by_b) / (FIRST_WIDTH * self.scale) + ZERO_CURVATURE * sums.weight
         self.damping = np.where(sums.curvature > ZERO_CURVATURE * sums.weight, ZERO_CURVATURE**2 * sums.weight, far)
         g = np.vstack((gradient, by_b))[: gradient.shape[0] + self.intercept, only]
@@ -255,19 +255,19 @@ class RowNewton:
     def _direct(self, oracle: RowOracle, g: Array, only: Array) -> Array:
         """-H^-1 g from the matrix itself."""
         x, size = np.empty_like(g), len(g)
-        asked = only[:1] if self.loss.quadratic else only  # squares have one matrix for all outputs
+        needed = only[:1] if self.loss.quadratic else only  # squares have one matrix for all outputs
         together = max(1, HESSIANS_MAX_ENTRIES // (size + 1) ** 2)
-        for begin in range(0, len(asked), together):
-            some = asked[begin : begin + together]
+        for begin in range(0, len(needed), together):
+            some = needed[begin : begin + together]
             for j, H in enumerate(oracle.curvature(some.tolist(), self.T), begin):
-                damping = self.damping[asked[j]] if self.intercept else None
+                damping = self.damping[needed[j]] if self.intercept else None
                 factor = cholesky_of(np.ascontiguousarray(H[:size, :size]), damping)
                 columns = slice(None) if self.loss.quadratic else slice(j, j + 1)
                 x[:, columns] = -cho_solve((factor, True), g[:, columns], check_finite=False)
         return x
 
     def _conjugate(self, oracle: RowOracle, g: Array, only: Array, gap_goal: Array) -> Array:
-        """-H^-1 g by preconditioned conjugate gradients, for all outputs at once; those that are there stop."""
+        """-H^-1 g by preconditioned conjugate gradients, for all outputs at once; converged outputs stop."""
         if self.sampled is None:
             wide = self.T is None and oracle.columns > HESSIAN_MAX_COLUMNS
             self.sampled = Diagonal(self.intercept) if wide else Preconditioner(oracle, self.T, self.intercept)
@@ -326,20 +326,20 @@ class RowNewton:
         return Hp
 
     def _length(self, oracle: RowOracle, P: Array, slope: Array, pending: Array) -> Array:
-        """The best step along a direction, of each output: where the derivative of the objective, which grows, is 0."""
+        """The best step of each output along a direction: the zero of the objective's increasing derivative."""
         square, inner = np.einsum("ik,ik->k", P, P), np.einsum("ik,ik->k", self.w, P)
         return best_steps(lambda t: oracle.along(t, self.loss)[1] + inner + t * square, slope, pending)
 
     # ---- the parabola
 
     def _settled(self, oracle: RowOracle, sums: Sums, primal: Array, pending: Array, tol: float) -> bool:
-        """Whether most of the gap is that of the rounding; then multipliers become centres, and the parabola narrower
-        where that alone was not enough the last time."""
+        """Whether smoothing causes most of the gap; then multipliers become centres, and the parabola gets narrower if
+        that was not enough the last time."""
         if self.loss.squared or self.n_iter == self.centred_at:
             return False
         pulled = self._white(sums.gradient.sum(axis=0))
         slack = 0.5 * ((self.w + pulled) ** 2).sum(axis=0)
-        if self.intercept and self.method == "cg":  # exact steps end with sum g = 0 by themselves
+        if self.intercept and self.method == "cg":  # exact steps end with sum g = 0
             slack += self.scale * np.abs(sums.slope.sum(axis=0))
         products = np.einsum("ik,ik->k", self.w, pulled) + self.b * sums.slope.sum(axis=0)
         rounding = sums.loss + sums.linear.sum(axis=0) + sums.quadratic.sum(axis=0) - products

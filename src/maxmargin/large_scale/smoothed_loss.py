@@ -1,18 +1,18 @@
-"""Losses that Newton's method can take: the kink of a hinge or a tube rounded by a parabola.
+"""Losses for Newton's method: the kink of a hinge or a tube smoothed by a parabola.
 
 With the hinge of a slack s,
 
     h(s) = max(0, s)   or, squared,   max(0, s)^2,
 
 a classifier has the loss h(1 - y f) at a decision value f, and a regression h(y - f - epsilon) + h(f - y - epsilon),
-the tube; squared and with epsilon = 0 that is (y - f)^2 (:mod:`maxmargin.problems.losses`). Newton's method wants two
-derivatives. The hinge has a kink, h(s) = max a s over 0 <= a <= 1, and is rounded there by a parabola of a width d
-around a centre a0:
+the tube; squared and with epsilon = 0 that is (y - f)^2 (:mod:`maxmargin.problems.losses`). Newton's method needs two
+derivatives. The hinge, h(s) = max a s over 0 <= a <= 1, has a kink, which is smoothed by a parabola of width d around a
+centre a0:
 
     h_d(s) = max a s - d/2 (a - a0)^2,    so that   h_d'(s) = a = clip(a0 + s/d, 0, 1)   and   h_d''(s) = 1/d or 0.
 
-a is a feasible multiplier of the problem with the kink, which it misses by h(s) + h*(a) - a s >= 0 (Fenchel), not zero
-only where 0 < a < 1. With a0 = 1/2 that is at most d/16, and the sum over the rows falls with d^2. If a0 is the
+a is a feasible multiplier of the problem with the kink. Its part of the gap is h(s) + h*(a) - a s >= 0 (Fenchel), which
+is zero unless 0 < a < 1. With a0 = 1/2 that is at most d/16, and the sum over the rows falls with d^2. If a0 is the
 multiplier of an earlier iterate, it goes to zero without a narrow parabola: the method of multipliers. Of the two
 hinges of a tube one has the centre max(0, a0), the other max(0, -a0).
 
@@ -38,7 +38,7 @@ LOSS_SUMS = _native.LOSS_SUMS  # lines of the sums that ``SmoothedLoss.first_ord
 
 @dataclass(frozen=True)
 class SmoothedLoss:
-    """A loss, rounded at its kink.
+    """A loss, smoothed at its kink.
 
     F, targets y, weights c and centres are C-contiguous float64 arrays of shape (rows, outputs); without centres they
     are all 1/2."""
@@ -53,7 +53,7 @@ class SmoothedLoss:
 
     @property
     def quadratic(self) -> bool:
-        """Whether its second derivative is the same everywhere."""
+        """Whether its second derivative is constant."""
         return self.loss.squared and not self.loss.classifies and self.loss.epsilon == 0.0
 
     @property

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.large_scale.features.nystroem import Nystroem
 from maxmargin.large_scale.features.random_features import RandomFeatures
 from maxmargin.runtime.estimator import Estimator, parameters
+from maxmargin.runtime.parameter_docs import documented
 from maxmargin.runtime.transaction import all_or_nothing, remove_attributes
 from maxmargin.runtime.validation import Array, Points, check_choice, check_new_points, check_targets, check_training
 from maxmargin.svm.linear.classification import LinearSVC
@@ -22,6 +23,7 @@ from maxmargin.svm.linear.classification import LinearSVC
 MAPS = ("random", "nystroem")
 
 
+@documented()
 @parameters
 class StreamingKernelSVC(ClassifierMixin, Estimator):
     """Kernel classification of streams with ``partial_fit``, by approximate kernel features.
@@ -40,10 +42,10 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
     C : float, default=1.0
         Inverse strength of the regularisation, as in ``LinearSVC``.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
-    class_weight : dict, "balanced" or None, default=None
+    {class_weight}
     random_state : int, RandomState or None, default=0
         Seed of the feature map.
-    n_jobs : int or None, default=None
+    {n_jobs}
 
     Attributes
     ----------
@@ -79,7 +81,7 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
     n_jobs: int | None = None
 
     def _map(self, n: int) -> Any:
-        """The map as the parameters say it, for a first batch of n rows."""
+        """The map for a first batch of n rows."""
         if isinstance(self.features, (RandomFeatures, Nystroem)):
             return clone(self.features)
         check_choice("features", self.features, MAPS, " or a RandomFeatures or Nystroem object")
@@ -97,14 +99,7 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the map and the classifier of its features to a training set.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-
-        Returns
-        -------
-        self : object
+        {X, y_labels -> self}
         """
         X, y = check_training(self, X, y)
         self.features_ = self._map(X.shape[0]).fit(X)
@@ -121,19 +116,14 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
         The map is fitted to the first batch, which should be large enough for gamma and the landmarks: a few hundred
         rows. A batch that is refused leaves the model unchanged.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        {Parameters, X, y_labels}
         classes : array-like of shape (n_classes,), optional
             All possible labels; without them, new classes are added as they occur.
-        sample_weight : array-like of shape (n_samples,), default=None
+        {sample_weight}
         stream_size : float, optional
             The number of rows to which C refers; see :meth:`maxmargin.LinearSVC.partial_fit`.
 
-        Returns
-        -------
-        self : object
+        {Returns, self}
         """
         if "linear_" not in vars(self):
             X, y = check_training(self, X, y)
@@ -155,26 +145,14 @@ class StreamingKernelSVC(ClassifierMixin, Estimator):
     def decision_function(self, X: Any) -> Array:
         """Decision values of new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
+        {X -> decision}
         """
         return self.linear_.decision_function(self._mapped(X))
 
     def predict(self, X: Any) -> Array:
         """Labels of new points.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
+        {X -> labels}
         """
         return self.linear_.predict(self._mapped(X))
 

@@ -1,13 +1,12 @@
 """From rows to a model on landmarks: rows in canonical form, landmarks, kernel values, solution.
 
-Small data is brought into an order that depends on its content only, with equal rows merged, so that a weight of two
-equals a repetition to the last bit. Kernel values are held in memory if they fit the budget: in double precision if
-they are few, else in single precision, with the eigenvalues of K_mm cut where single precision ends.
+Rows of small data are sorted by content, and equal rows merged, so that a weight of two equals a repetition to the last
+bit. Kernel values are stored if they fit the budget: in double precision if they are few, else in single precision,
+where eigenvalues of K_mm below its rounding are cut off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,24 +27,24 @@ from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import Loss
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.control import Control, Status, print_note
-from maxmargin.runtime.threads import Halted
+from maxmargin.runtime.threads import Halted, Stop
 from maxmargin.runtime.validation import Array, Points, available_memory
 from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
 ERROR_ROWS = 500  # at which the kernel's error is estimated
-SINGLE_MAX_CONDITION = 1e5  # of the Hessian: beyond it single precision is not enough
-DOUBLE_CUT = 1e-13  # eigenvalues of K_mm that double precision can tell from zero, relative to the largest
+SINGLE_MAX_CONDITION = 1e5  # of the Hessian: beyond which single precision is not enough
+DOUBLE_CUT = 1e-13  # eigenvalues of K_mm that double precision distinguishes from zero, relative to the largest
 SINGLE_CUT = 1e-8  # the same of single precision
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be learnt."""
+    """The problem to solve."""
 
     task: Task  # from y and weights of some rows to targets
     loss: Loss
     scale: float  # typical size of the targets
-    first_b: Array  # (outputs,); where the intercept may begin
+    first_b: Array  # (outputs,); initial intercepts
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Rows:
     """The rows that have weight."""
 
     X: Points  # array or CSR matrix; for a precomputed kernel, these rows of the matrix with all of its columns
-    at: Array  # their places in the input
+    at: Array  # their positions in the input
     weights: Array
 
 
@@ -68,7 +67,7 @@ def rows_of(X: Points, target: Array, weights: Array, *, merge: bool) -> Rows:
 
 
 def budget_of(cache_size: Any) -> float:
-    """Bytes that kernel values may take: megabytes as the user says, or half of what is free."""
+    """Memory for kernel values in bytes: the user's number, or half of the free memory."""
     return 0.5 * available_memory() if cache_size == "auto" else 1e6 * float(cache_size)
 
 
@@ -79,13 +78,13 @@ def factor_of(
     loss: Loss,
     loss_weight: float,
     budget: float,
-    stop: Callable[[], Any] | None = None,
+    stop: Stop | None = None,
 ) -> tuple[Factor, type]:
     """The factor of a kernel matrix of landmarks for n rows, and the precision of kernel values.
 
-    Squares are solved to the last digits, where the Hessian I + 2 c T'K'K T has eigenvalues from 1 to about 2 c n / m
-    times the largest one of K_mm: single precision does not see the small ones next to it. Its rows are held in double
-    precision if the budget (bytes) allows it."""
+    A squared loss is solved to full precision, where the Hessian I + 2 c T'K'K T has eigenvalues from 1 to about 2 c n
+    / m times the largest one of K_mm: single precision loses the small ones. Kernel values are then stored in
+    double precision if the budget (bytes) allows it."""
     values = float(n) * len(K_mm)
     if values <= DOUBLE_MAX_VALUES:
         return Factor.of(K_mm, kernel, stop), np.float64
@@ -100,9 +99,9 @@ def factor_of(
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves behind."""
+    """The result of training."""
 
-    landmarks: Landmarks  # with places in the input
+    landmarks: Landmarks  # with positions in the input
     factor: Factor
     solution: NewtonSolution
     coefficients: Array  # (m, k); B = T w
@@ -124,7 +123,7 @@ def train(
 
     estimator: its parameters, and ``kernel_``
     X, y: all points of the input, which landmarks given as indices refer to, and their targets
-    rows: those to learn from
+    rows: the rows to train on
     """
     kernel, landmarks, n = estimator.kernel_, estimator.landmarks, rows.X.shape[0]
     threads, budget = estimator._threads(n), budget_of(estimator.cache_size)
@@ -176,9 +175,11 @@ def solve(
     return Trained(landmarks, factor, solution, factor.T @ solution.w, oracle, stored)
 
 
-def missed(kernel: Kernel, X: Points, rows: Rows, trained: Trained, rng: np.random.Generator) -> KernelError | None:
-    """What the landmarks miss of the kernel on the rows that have weight; None where that is nothing, all of them being
-    landmarks, and where the fit was stopped."""
+def kernel_error_of(
+    kernel: Kernel, X: Points, rows: Rows, trained: Trained, rng: np.random.Generator
+) -> KernelError | None:
+    """The error of the approximated kernel on the rows that have weight; None if all of them are landmarks, or the fit
+    was stopped."""
     stopped = trained.solution.status in (Status.DEADLINE, Status.INTERRUPTED)
     if stopped or (trained.landmarks.indices is not None and len(trained.landmarks) >= len(rows.at)):
         return None

@@ -1,4 +1,4 @@
-"""Grid search that shares its work: models that choose their own parameters by cross-validation.
+"""Grid searches that share computations: estimators with built-in cross-validation.
 
 A module is loaded when one of its names is first used.
 """

@@ -1,4 +1,4 @@
-"""Models that choose their own parameters by cross-validation, with all work shared that can be.
+"""Estimators with built-in cross-validation that share computations.
 
 ``SVCCV``, ``SVRCV`` and ``NuSVCCV`` give the scores of ``GridSearchCV`` around ``SVC``, ``SVR`` and ``NuSVC``; the
 refit model is the estimator itself, with its report and its certificate.

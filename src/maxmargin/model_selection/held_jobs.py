@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import problems
-from maxmargin.model_selection.jobs import Answer, EstimatorJob, Job, held_out_model
+from maxmargin.model_selection.jobs import CellResult, EstimatorJob, Job, held_out_model
 from maxmargin.model_selection.store import MaskedGram
 from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
@@ -103,7 +103,7 @@ class TubeJob(HeldJob):
     def _publish(self, c: int, coefficients: Array, intercept: float, seconds: float, converged: bool) -> None:
         values = self._values(coefficients, intercept)
         model = held_out_model(self.estimator, self.fold.points, values, intercept_=np.array([intercept]))
-        self.found[c] = Answer(model, seconds, converged)
+        self.found[c] = CellResult(model, seconds, converged)
 
 
 class RegionJob(HeldJob):
@@ -129,7 +129,7 @@ class RegionJob(HeldJob):
         self.coefficients[:, c], self.rho[c] = coefficients, -intercept
         self.solved[c] = self._values(coefficients, intercept), seconds, converged
 
-    def answers(self) -> list[Answer]:
+    def results(self) -> list[CellResult]:
         done = np.array(sorted(self.solved), dtype=int)
         around = np.zeros((0, len(done)))
         if self.reference is not None and len(done):
@@ -141,8 +141,8 @@ class RegionJob(HeldJob):
             also = None if self.reference is None else (self.reference, around[:, place, None])
             nu, rho = float(self.cells[c][1].hyperparameters["nu"]), self.rho[[c]]
             model = held_out_model(self.estimator, self.fold.points, values, also, nu=nu, offset_=rho, intercept_=-rho)
-            self.found[c] = Answer(model, seconds, converged)
-        return super().answers()
+            self.found[c] = CellResult(model, seconds, converged)
+        return super().results()
 
 
 class RegionEstimatorJob(EstimatorJob):

@@ -15,7 +15,7 @@ feasible for every such theta. The dual is least at theta = y'a / a'Ka; but wher
 ray, most variables are at their bounds, and the end, where they still are, needs fewer steps. (Starts from a
 neighbour: DeCoste & Wagstaff 2000.)
 
-A job's ``part(t)`` does the work, and ``answers()`` gives the decision values of the samples left out, cell by cell.
+A job's ``part(t)`` solves, and ``results()`` returns the decision values of the held-out samples, cell by cell.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Progress, Status, watching
 from maxmargin.runtime.threads import Scratch
 from maxmargin.runtime.validation import Array, Points
-from maxmargin.svm.kernel.forecast import unannounced
+from maxmargin.svm.kernel.forecast import without_long_fit_warning
 from maxmargin.svm.models.known_values import KnownValues
 from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pairs
 
@@ -60,7 +60,7 @@ SINGLE_MAX_ERROR = 1e-4  # error of a decision value that single precision may m
 
 @dataclass(frozen=True)
 class Setting:
-    """What all jobs of a search share."""
+    """The data and options that all jobs of a search share."""
 
     estimator: Any  # with the parameters that are not searched
     points: Points
@@ -72,8 +72,9 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What one cell says about the samples left out: a model that knows their decision values, or why there is none."""
+class CellResult:
+    """The result of one cell on the held-out samples: a model with their decision values, or the reason of a
+    failure."""
 
     estimator: Any = None
     seconds: float = math.nan
@@ -84,7 +85,7 @@ class Answer:
 def held_out_model(
     estimator: Any, points: Any, values: Array, also: tuple[Any, Array] | None = None, **fitted: Any
 ) -> Any:
-    """A model that knows its values on the held-out points (``also``: and on some others), and nothing else. Scorers
+    """A model with known values on the held-out points (``also``: and on some others) only. Scorers
     can use it as they would use the fitted model; ``fitted`` are attributes that it has besides."""
     model = copy.copy(estimator)
     for name, value in fitted.items():
@@ -108,19 +109,19 @@ class Job(abc.ABC):
             check_two_classes(setting.classes[np.unique(setting.codes[self.rows])])
         if len(self.rows) == 0:
             raise ValueError("no sample of the training part has a weight")
-        self.found = [Answer()] * len(cells)
+        self.found = [CellResult()] * len(cells)
 
     @abc.abstractmethod
     def part(self, t: int) -> None:
         """Solve one part."""
 
-    def answers(self) -> list[Answer]:
+    def results(self) -> list[CellResult]:
         """What was found, cell by cell."""
         return [answer if answer.estimator is not None or answer.reason else self._stopped() for answer in self.found]
 
-    def _stopped(self) -> Answer:
+    def _stopped(self) -> CellResult:
         status = self.control.stop()
-        return Answer(reason=NOT_REACHED if status is None else status.value)
+        return CellResult(reason=NOT_REACHED if status is None else status.value)
 
 
 def ray(y: Array, a: Array, f: Array, ratio: float) -> float:
@@ -210,7 +211,7 @@ class PathJob(Job):
             self.seconds[c, t] = time.perf_counter() - began
             self.reached[t] = c + 1
 
-    def answers(self) -> list[Answer]:
+    def results(self) -> list[CellResult]:
         values = self._pair_values() if self.paired else self.values
         for c in range(int(self.reached.min())):
             model = held_out_model(
@@ -221,8 +222,8 @@ class PathJob(Job):
                 _scheme=self.scheme,
                 _present=self.present,
             )
-            self.found[c] = Answer(model, float(self.seconds[c].sum()), bool(self.converged[c].all()))
-        return super().answers()
+            self.found[c] = CellResult(model, float(self.seconds[c].sum()), bool(self.converged[c].all()))
+        return super().results()
 
     def _pair_values(self) -> Array:
         """f of the samples left out, for all C and pairs: a matrix product for each class with its own rows only; in
@@ -277,19 +278,19 @@ class EstimatorJob(Job):
                 self.estimator.max_seconds = max(0.01, self.control.max_seconds - self.control.seconds)
             try:
                 self.estimator.set_params(**cell.hyperparameters)
-                with watching(self._stop_if_interrupted), unannounced():
+                with watching(self._stop_if_interrupted), without_long_fit_warning():
                     self.estimator.fit(train, *given, sample_weight=self.fold.weight[self.rows])
                 model = self._scored_model(test)
             except Exception as error:
                 stopped = isinstance(error, InterruptedError) and self.control.stop() is not None
-                self.found[c] = self._stopped() if stopped else Answer(reason=f"{type(error).__name__}: {error}")
+                self.found[c] = self._stopped() if stopped else CellResult(reason=f"{type(error).__name__}: {error}")
                 continue
             converged = self.estimator.report_.status.converged
             if converged or self.control.stop() is None:
-                self.found[c] = Answer(model, time.perf_counter() - began, converged)
+                self.found[c] = CellResult(model, time.perf_counter() - began, converged)
 
     def _stop_if_interrupted(self, progress: Progress) -> None:
-        """End a fit that the user has interrupted: the estimator itself listens to nobody while a search does."""
+        """End a fit that the user has interrupted: Ctrl-C is handled by the search, not by the fit."""
         if self.control.stop() is Status.INTERRUPTED:
             raise InterruptedError
 

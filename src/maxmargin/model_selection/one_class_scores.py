@@ -1,4 +1,4 @@
-"""How good is a region? Mostly without labels that would say which rows are outliers.
+"""Scores of a region, mostly without labels of outliers.
 
 A good region holds most of the data and little else. With s(x) the score of a point, higher further inside,
 

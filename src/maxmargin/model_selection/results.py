@@ -1,6 +1,6 @@
 """The account of a search, in the layout of scikit-learn's ``cv_results_``.
 
-A split that no cell could be scored on (one class in its training part, say) tells nothing about cells and is left out
+A split that no cell could be scored on (one class in its training part, say) does not rank cells and is left out
 of all means; one that was not come to, for the search was stopped, is not. A cell that misses any other split has no
 mean: it is not chosen while there are others that have one.
 """
@@ -122,7 +122,7 @@ def ranks(means: Array) -> Array:
 
 
 def scorer_of(estimator: Any, scoring: Any, others: Sequence[str] = ()) -> Any:
-    """The scorer that a user names; None is the estimator's own ``score``. ``others`` are names that are known
+    """The scorer that the user names; None is the estimator's own ``score``. ``others`` are names that are known
     elsewhere."""
     if isinstance(scoring, (list, tuple, set, Mapping)):
         raise TypeError(f"scoring must be one score, by name or as a function; got {scoring!r}.")

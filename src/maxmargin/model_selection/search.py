@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from maxmargin.kernels import Kernel
 from maxmargin.model_selection.folds import Fold
 from maxmargin.model_selection.grid import Cell
-from maxmargin.model_selection.jobs import Answer
+from maxmargin.model_selection.jobs import CellResult
 from maxmargin.model_selection.results import NOT_REACHED, STOPS, Table, takes_weights
 from maxmargin.model_selection.store import Store
 from maxmargin.runtime.control import Control, print_note
@@ -75,7 +75,7 @@ class Search:
                 if self.control.stop() is not None:
                     break
                 self._batch(waiting[first : first + together], store)
-                self._tell()
+                self._report_progress()
         finally:
             status = self.control.stop()
             if status is not None:
@@ -90,7 +90,7 @@ class Search:
         for slot, (kernel, cells) in enumerate(kernels):
             try:
                 K = store.values(kernel, slot)
-            except Exception as error:  # a user's own kernel may raise anything
+            except Exception as error:  # a user's kernel may raise any exception
                 self._fail(cells, range(len(self.folds)), f"{type(error).__name__}: {error}")
                 continue
             for k, fold in enumerate(self.folds):
@@ -101,7 +101,7 @@ class Search:
                 except (ValueError, TypeError) as error:
                     self._fail(cells, [k], str(error))
         parts = [(j, t) for j, (_, _, job) in enumerate(jobs) for t in range(job.parts)]
-        answers: list[list[Answer]] = [[]] * len(jobs)
+        answers: list[list[CellResult]] = [[]] * len(jobs)
 
         failed = [""] * len(jobs)
 
@@ -110,18 +110,18 @@ class Search:
                 j, t = parts[p]
                 try:
                     jobs[j][2].part(t)
-                except Exception as error:  # one fold's trouble (memory, say) is not that of the others
+                except Exception as error:  # an error of one fold (such as memory) does not affect the others
                     failed[j] = f"{type(error).__name__}: {error}"
 
         def collect(j: int) -> None:
             if failed[j]:
-                answers[j] = [Answer(reason=failed[j])] * len(jobs[j][1])
+                answers[j] = [CellResult(reason=failed[j])] * len(jobs[j][1])
             else:
-                answers[j] = jobs[j][2].answers()
+                answers[j] = jobs[j][2].results()
 
         with warnings.catch_warnings(), single_threaded_blas():
             warnings.simplefilter("ignore", ConvergenceWarning)  # they are counted
-            warnings.filterwarnings("ignore", "nu=", UserWarning)  # a fold of other proportions is no news
+            warnings.filterwarnings("ignore", "nu=", UserWarning)  # class proportions differ between folds
             run_tiles(solve, len(parts), self.threads)
             run_tiles(collect, len(jobs), self.threads)
         listed = [
@@ -130,7 +130,7 @@ class Search:
             for (number, _), answer in zip(cells, found, strict=False)
         ]
         stopped = math.inf
-        for number, k, answer in sorted(listed, key=lambda one: one[:2]):  # a cell is known once all its folds are
+        for number, k, answer in sorted(listed, key=lambda one: one[:2]):  # in the order of the cells
             if self.control.stop() is not None:
                 stopped = min(stopped, time.perf_counter())
                 if time.perf_counter() - stopped > SCORING_GRACE_SECONDS:
@@ -142,8 +142,8 @@ class Search:
             for k in splits:
                 self.table.reasons[number][k] = reason
 
-    def _score(self, number: int, k: int, answer: Answer) -> None:
-        """Ask the scorer about one cell and fold; what it raises becomes the reason."""
+    def _score(self, number: int, k: int, answer: CellResult) -> None:
+        """Score one cell on one fold; an exception of the scorer becomes the reason."""
         if answer.estimator is None:
             self.table.reasons[number][k] = answer.reason
             return
@@ -167,8 +167,8 @@ class Search:
         self.table.score_times[number][k] = time.perf_counter() - began
         self.unfinished += not answer.converged
 
-    def _tell(self) -> None:
-        """Progress: cells that have all their scores, and the best so far."""
+    def _report_progress(self) -> None:
+        """Report the number of complete cells, and the best so far."""
         done = int(np.count_nonzero(~np.isnan(self.table.means())))
         self.control.report(done, math.nan, 0)
         best = self.table.best()

@@ -23,7 +23,7 @@ from maxmargin.kernels import RBF, Kernel, Precomputed
 from maxmargin.kernels.gram.operator import TILE_ROWS, Gram
 from maxmargin.kernels.gram.sides import Form, Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import padded_slots, store_tiles
-from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 KEEP_DISTANCES_MIN_COLUMNS = 128  # columns beyond which S is kept
@@ -38,7 +38,7 @@ class Store:
 
     X: array or CSR matrix; canonical rows in the form that kernels compute with; for a precomputed kernel, the matrix
         of these rows
-    kernels: all kernels, resolved, whose values will be asked for
+    kernels: all kernels, resolved, whose values will be needed
     budget: bytes for kernel values
     """
 
@@ -58,7 +58,7 @@ class Store:
         self._buffers: list[Array] = []
 
     def values(self, kernel: Kernel, slot: int = 0) -> Array | None:
-        """K, shape (n, stride) with zeros beyond column n, valid until the slot is asked for again; None where it is
+        """K, shape (n, stride) with zeros beyond column n, valid until the slot is used again; None where it is
         not held."""
         if slot >= self.capacity:
             return None
@@ -167,12 +167,14 @@ class MaskedGram(Gram):
         _native.add_rows(self.K, self.index[cols], np.ascontiguousarray(coef), out)
         return out
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         if coef.ndim > 1:
             return np.column_stack([self.product(cols, column, rows) for column in coef.T])
         return self.everywhere(cols, coef)[self.index if rows is None else self.index[rows]]
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         at = self.index[rows]
         _native.gather(self.K, at, at, out[: len(rows), : len(rows)])
 

@@ -51,7 +51,7 @@ class BoundedProblem(PrimalProblem):
     low: Array = field(kw_only=True)
     high: Array = field(kw_only=True)
 
-    def closest(self, v: Array) -> Array:
+    def weights_of(self, v: Array) -> Array:
         return np.clip(v, self.low, self.high)
 
     def penalty(self, w: Array, b: float) -> float:
@@ -60,5 +60,5 @@ class BoundedProblem(PrimalProblem):
         return super().penalty(w, b) if inside else math.inf
 
     def dual_penalty(self, v: Array, b: float) -> float:
-        w = self.closest(v)
+        w = self.weights_of(v)
         return float(v @ w) - float(w @ w) + super().penalty(w, b)

@@ -11,7 +11,7 @@ order, so the result has the same bits for any number of threads. Dense columns 
 nothing but the intercept and keeps the digits of columns far from zero; a constant column may stand at the end, for an
 intercept that is penalised.
 
-A solver whose passes need several of these products at once asks for them tile by tile, while the tile is in the cache:
+A solver that needs several of these products in one pass computes them tile by tile, while the tile is in the cache:
 :meth:`Design.summed` runs over the tiles, and :meth:`tile_times`, :meth:`tile_sums` and :meth:`tile_gram` are the
 products with one of them.
 """
@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
-from maxmargin.runtime.threads import Halted, Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, halt_on, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 DENSE_TILE_ENTRIES = 2**17  # one megabyte of float64 stays in a core's cache
@@ -70,8 +70,8 @@ class Design:
     constant : float, optional
         Value of one more column at the end; none by default.
     threads : int
-    poll : callable, optional
-        Asked before every tile; anything but None ends the product with :class:`Halted`.
+    stop : callable, optional
+        Called before every tile; anything but None ends the product with :class:`Halted`.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class Design:
         shift: Array | None = None,
         constant: float | None = None,
         threads: int = 1,
-        poll: Callable[[], Any] | None = None,
+        stop: Stop | None = None,
     ) -> None:
-        self.X, self.shift, self.constant, self.threads, self.poll = X, shift, constant, threads, poll
+        self.X, self.shift, self.constant, self.threads, self.stop = X, shift, constant, threads, stop
         self.n, self.columns = X.shape
         self.d = self.columns + (constant is not None)
         self.sparse = sp.issparse(X)
@@ -180,8 +180,7 @@ class Design:
 
         def one(c: int) -> None:
             for t in range(c * len(tiles) // chunks, (c + 1) * len(tiles) // chunks):
-                if self.poll is not None and self.poll() is not None:
-                    raise Halted
+                halt_on(self.stop)
                 work(tiles[t], None if parts is None else parts[c])
 
         with single_threaded_blas():
@@ -241,5 +240,5 @@ class Design:
 
     def mean(self) -> Array:
         """The mean of every column of X, without shift and constant."""
-        ones = Design(self.X, threads=self.threads, poll=self.poll)
+        ones = Design(self.X, threads=self.threads, stop=self.stop)
         return ones.transposed(np.ones(self.n)) / max(1, self.n)

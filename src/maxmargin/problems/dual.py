@@ -1,13 +1,13 @@
 """Support vector problems as data.
 
-Every estimator of this library solves one quadratic program, its dual, and differs only in what fills it:
+Every kernel estimator solves the same quadratic program, the dual, and differs only in its arrays:
 
     minimise    1/2 a' Q a + p' a                Q_uv = s_u s_v K[row_u, row_v]
     subject to  lower_v <= a_v <= upper_v        for every variable v
                 sum of a_v over group g = total_g    for every group g
 
 The fitted function is f(x) = sum_v s_v a_v k(x_row(v), x) + b, so a row's coefficient is the sum of s_v a_v over its
-variables. Signs are fixed here once and for all: C-SVC uses a_i = y_i alpha_i in [-C, 0] or [0, C] (then p = -y), so
+variables. The convention of signs: C-SVC uses a_i = y_i alpha_i in [-C, 0] or [0, C] (then p = -y), so
 its coefficients are the variables themselves. With g = Q a + p, the conditions of optimality in each group are
 
     g_u <= offset <= g_v    for every u with a_u > lower_u and every v with a_v < upper_v;
@@ -35,10 +35,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.problems.sum_repairs import fill, move_free, shrink
 from maxmargin.runtime.validation import Array
 
 BOUND_ROUNDING = (
-    1e-12  # of the distance between the bounds: what sums over equal rows, and over changes of a variable, may miss
+    1e-12  # of the distance between the bounds: the rounding of sums over equal rows, and over changes of a variable
 )
 
 
@@ -52,7 +53,7 @@ class PrimalScalars(NamedTuple):
 
 @dataclass(frozen=True)
 class DualProblem:
-    """One quadratic program; see the module's text for the mathematics.
+    """One quadratic program; the module's docstring has the mathematics.
 
     Attributes
     ----------
@@ -67,9 +68,19 @@ class DualProblem:
     totals : array
         One entry per group.
     epsilon, nu : float
-        Where the kind has them.
+        If the kind has them.
     tol_scale : float
         The part of ``tol`` that the stopping rule may use; below 1 where the gradient itself is small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc
+    >>> problem = c_svc(np.array([1.0, 1.0, -1.0]), np.full(3, 10.0))
+    >>> problem.n_variables, problem.linear, problem.totals
+    (3, array([-1., -1.,  1.]), array([0.]))
+    >>> problem.feasible(np.array([5.0, 20.0, -9.0]))  # within the bounds, and with the sum 0
+    array([ 3.,  6., -9.])
     """
 
     kind: str
@@ -139,16 +150,16 @@ class DualProblem:
         return self.feasible(a) if self.totals.any() else a
 
     def at_bounds(self, a: Array) -> Array:
-        """Move variables that miss a bound by a rounding error to that bound; otherwise they would seem free and
-        determine the intercept."""
+        """Move variables within rounding of a bound to that bound; otherwise they would count as free and determine
+        the intercept."""
         width = self.upper - self.lower
         reach = BOUND_ROUNDING * np.where(np.isfinite(width), width, 0.0)
         a = np.where(np.abs(a - self.lower) <= reach, self.lower, a)
         return np.where(np.abs(a - self.upper) <= reach, self.upper, a)
 
     def feasible(self, a: Array) -> Array:
-        """A feasible point near ``a``, as :meth:`balanced`. Of a regression, what the multipliers of both sides of the
-        tube share is taken away first: f stays, and the dual objective rises."""
+        """A feasible point near ``a``, as :meth:`balanced`. In a regression, the smaller of the two multipliers of a row
+        is subtracted from both first: f is unchanged, and the dual objective rises."""
         if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
             a = np.clip(a, self.lower, self.upper)
             above, below = a[: self.n_rows], a[self.n_rows :]
@@ -157,55 +168,22 @@ class DualProblem:
         return self.balanced(a)
 
     def balanced(self, a: Array) -> Array:
-        """``a`` clipped to the bounds, and each group's sum repaired.
+        """``a`` clipped to the bounds, with the sum of each group corrected.
 
         Free variables are changed first, so that those at a bound stay there; then the side that is too large shrinks
-        toward zero; what is still missing is filled up in order. A point that is feasible up to rounding stays."""
+        toward zero; then variables are moved to their bounds in order. A point that is feasible up to rounding is
+        kept."""
         a = np.clip(a, self.lower, self.upper)
         for g, total in enumerate(self.totals):
             members = np.flatnonzero(self.group == g)
             part, lower, upper = a[members], self.lower[members], self.upper[members]
             exact = 1e-14 * len(part) * max(abs(float(total)), float(np.abs(part).sum()))
-            for repair in (_move_free, _shrink, _fill):
+            for repair in (move_free, shrink, fill):
                 excess = float(part.sum() - total)
                 if abs(excess) > exact:
                     part = repair(part, lower, upper, excess)
             a[members] = part
         return a
-
-
-def _move_free(part: Array, lower: Array, upper: Array, excess: float) -> Array:
-    """Take the excess from the free variables, each by its distance from the bound (or from zero, if that is nearer),
-    and at most so far."""
-    down = excess > 0
-    far = (
-        np.where(part > 0, np.maximum(lower, 0.0), lower) if down else np.where(part < 0, np.minimum(upper, 0.0), upper)
-    )
-    slack = np.where((part > lower) & (part < upper), np.abs(part - far), 0.0)
-    slack[~np.isfinite(slack)] = 0.0
-    total = slack.sum()
-    if total <= abs(excess):
-        return part
-    return np.clip(part - excess * slack / total, lower, upper)
-
-
-def _shrink(part: Array, lower: Array, upper: Array, excess: float) -> Array:
-    """Shrink the side that is too large toward zero."""
-    same = part * np.sign(excess) > 0
-    weight = np.abs(part[same]).sum()
-    if weight == 0:
-        return part
-    part = part.copy()
-    part[same] *= max(0.0, 1.0 - abs(excess) / weight)
-    return np.clip(part, lower, upper)
-
-
-def _fill(part: Array, lower: Array, upper: Array, excess: float) -> Array:
-    """Move variables to their bounds, one after the other, until the sum is right."""
-    sign = -np.sign(excess)
-    slack = np.abs((upper if sign > 0 else lower) - part)
-    before = np.concatenate(([0.0], np.cumsum(slack)[:-1]))
-    return np.clip(part + sign * np.clip(abs(excess) - before, 0.0, slack), lower, upper)
 
 
 def _program(
@@ -237,7 +215,17 @@ def _program(
 
 
 def c_svc(y: Array, bound: Array, *, fit_intercept: bool = True) -> DualProblem:
-    """Soft-margin classification, max sum alpha_i - 1/2 alpha' Q alpha; ``bound`` is C of each row, inf allowed."""
+    """Soft-margin classification, max sum alpha_i - 1/2 alpha' Q alpha; ``y`` is -1 or +1 and ``bound`` the C of each
+    row, inf allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.array([5.0, 2.0]))
+    >>> problem.lower, problem.upper
+    (array([ 0., -2.]), array([5., 0.]))
+    """
     y = np.asarray(y, np.float64)
     box = np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0)
     ties = (0, [0.0]) if fit_intercept else (-1, [])
@@ -245,7 +233,15 @@ def c_svc(y: Array, bound: Array, *, fit_intercept: bool = True) -> DualProblem:
 
 
 def eps_svr(y: Array, bound: Array, epsilon: float, *, fit_intercept: bool = True) -> DualProblem:
-    """Epsilon-insensitive regression: a row has two variables, alpha_i in [0, c_i] and -alpha*_i in [-c_i, 0]."""
+    """Epsilon-insensitive regression: a row has two variables, alpha_i in [0, c_i] and -alpha*_i in [-c_i, 0].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import eps_svr
+    >>> eps_svr(np.array([2.0, 3.0]), np.ones(2), 0.5).linear
+    array([-1.5, -2.5, -2.5, -3.5])
+    """
     y, ties = np.asarray(y, np.float64), (0, [0.0]) if fit_intercept else (-1, [])
     p = np.concatenate((epsilon - y, -epsilon - y))
     return _program("eps_svr", y, bound, p, *_two_sided(bound), *ties, epsilon=epsilon, fit_intercept=fit_intercept)
@@ -258,20 +254,37 @@ def _two_sided(bound: Array) -> tuple[Array, Array]:
 
 
 def quantile(y: Array, bound: Array, q: float, *, fit_intercept: bool = True) -> DualProblem:
-    """Quantile regression, the pinball loss: -(1 - q) c_i <= a_i <= q c_i (Takeuchi et al. 2006)."""
+    """Quantile regression, the pinball loss: -(1 - q) c_i <= a_i <= q c_i (Takeuchi et al. 2006).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import quantile
+    >>> problem = quantile(np.array([2.0, 3.0]), np.full(2, 10.0), 0.75)
+    >>> problem.lower, problem.upper
+    (array([-2.5, -2.5]), array([7.5, 7.5]))
+    """
     y, ties = np.asarray(y, np.float64), (0, [0.0]) if fit_intercept else (-1, [])
     return _program("quantile", y, bound, -y, (q - 1.0) * bound, q * bound, *ties, fit_intercept=fit_intercept)
 
 
 def one_class(weight: Array, nu: float) -> DualProblem:
-    """The support of a distribution: 0 <= alpha_i <= w_i, sum alpha_i = nu sum w_i."""
+    """The support of a distribution: 0 <= alpha_i <= w_i, sum alpha_i = nu sum w_i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import one_class
+    >>> one_class(np.ones(10), 0.2).totals
+    array([2.])
+    """
     zeros, total = np.zeros(len(weight)), nu * weight.sum()
     ones = np.ones(len(weight))
     return _program("one_class", ones, weight, zeros, zeros, weight, 0, [total], nu=nu, tol_scale=min(1.0, total))
 
 
 def svdd(squared_norms: Array, weight: Array, nu: float) -> DualProblem:
-    """The smallest ball around points of squared lengths k(x_i, x_i) = |phi_i|^2 (Tax & Duin 2004),
+    """The smallest ball around most points (Tax & Duin 2004), whose squared lengths are k(x_i, x_i) = |phi_i|^2.
 
         minimise  nu W R^2 + sum_i w_i max(0, |phi_i - c|^2 - R^2),        W = sum_i w_i
 
@@ -279,19 +292,43 @@ def svdd(squared_norms: Array, weight: Array, nu: float) -> DualProblem:
 
         1/2 |w|^2 - T rho + sum_i w_i max(0, rho - (f_i - T |phi_i|^2 / 2)),        rho = T (|c|^2 - R^2) / 2,
 
-    which is :func:`one_class` with a linear term. For points of one length both have the same alpha."""
+    which is :func:`one_class` with a linear term. For points of one length both have the same alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import svdd
+    >>> svdd(np.array([1.0, 4.0]), np.ones(2), 0.5).linear
+    array([-0.5, -2. ])
+    """
     problem = one_class(weight, nu)
     return replace(problem, linear=-0.5 * float(problem.totals[0]) * np.asarray(squared_norms, np.float64))
 
 
 def largest_nu(y: Array, weight: Array) -> float:
-    """The largest feasible nu of :func:`nu_svc`: each class must be able to carry half of the total."""
+    """The largest feasible nu of :func:`nu_svc`: each class must be able to carry half of the total.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import largest_nu
+    >>> largest_nu(np.array([1.0, -1.0, -1.0, -1.0]), np.ones(4))
+    0.5
+    """
     sides = np.array([weight[y > 0].sum(), weight[y < 0].sum()])
     return float(2 * sides.min() / sides.sum())
 
 
 def nu_svc(y: Array, weight: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:
-    """nu-classification: sum of alpha is nu W, half of it in each class (with an intercept)."""
+    """nu-classification: sum of alpha is nu W, half of it in each class (with an intercept).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import nu_svc
+    >>> nu_svc(np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4), 0.5).totals
+    array([ 1., -1.])
+    """
     y, zeros, total = np.asarray(y, np.float64), np.zeros(len(y)), nu * weight.sum()
     shared = {"nu": nu, "tol_scale": min(1.0, total), "fit_intercept": fit_intercept}
     if fit_intercept:  # variables y_i alpha_i, so that each class is a group with a fixed sum
@@ -301,7 +338,15 @@ def nu_svc(y: Array, weight: Array, nu: float, *, fit_intercept: bool = True) ->
 
 
 def nu_svr(y: Array, bound: Array, nu: float, *, fit_intercept: bool = True) -> DualProblem:
-    """nu-regression: sum of alpha + alpha* is nu sum c_i, half of it on each side (with an intercept)."""
+    """nu-regression: sum of alpha + alpha* is nu sum c_i, half of it on each side (with an intercept).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import nu_svr
+    >>> nu_svr(np.array([1.0, 2.0]), np.full(2, 10.0), 0.5).totals
+    array([ 5., -5.])
+    """
     y, n, total = np.asarray(y, np.float64), len(y), nu * bound.sum()
     if fit_intercept:
         ties = np.repeat([0, 1], n), [total / 2, -total / 2]
@@ -314,7 +359,7 @@ def nu_svr(y: Array, bound: Array, nu: float, *, fit_intercept: bool = True) -> 
 
 @dataclass(frozen=True)
 class JointProblem:
-    """The joint multiclass problem of Crammer & Singer (2001), without intercepts:
+    """The joint multiclass problem of Crammer & Singer (2001), without intercepts.
 
         primal  1/2 sum_k |w_k|^2 + sum_i c_i max(0, max_{k != y_i} 1 + w_k'x_i - w_{y_i}'x_i)
         dual    minimise 1/2 sum_k A_k' K A_k + sum_i sum_{k != y_i} A_ik
@@ -327,6 +372,14 @@ class JointProblem:
     bound : array
         c_i of each row; inf for the hard margin.
     n_classes : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import JointProblem
+    >>> JointProblem(label=np.array([0, 2]), bound=np.full(2, 10.0), n_classes=3).upper()
+    array([[10.,  0.,  0.],
+           [ 0.,  0., 10.]])
     """
 
     label: Array

@@ -95,7 +95,7 @@ class L1Problem(PrimalProblem):
     def feasible(self, beta: Array) -> Array:
         """Feasible multipliers near beta: inside their boxes, balanced, then scaled."""
         beta = self.balanced(np.clip(beta, self.lower, self.upper))
-        return self.scale(beta, self.sums_of(beta)) * beta
+        return self.scale(beta, self.row_combination(beta)) * beta
 
 
 def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None) -> PrimalCertificate:
@@ -112,7 +112,7 @@ def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None
     if beta is not None:
         given = problem.feasible(np.asarray(beta, np.float64))
         chosen = max(chosen, given, key=problem.dual)
-    p, total = problem.sums_of(chosen), float(chosen.sum())
+    p, total = problem.row_combination(chosen), float(chosen.sum())
     unit, weights, slopes = primal or 1.0, w, p
     if problem.intercept == "penalised":
         weights, slopes = np.append(w, b / problem.scaling), np.append(p, problem.scaling * total)
@@ -137,5 +137,5 @@ def certify_l1(problem: L1Problem, w: Array, b: float, beta: Array | None = None
         norm=float(np.linalg.norm(w)),
         beta=chosen,
         support=target != 0.0,
-        judged=problem.relative(primal, dual),
+        judged=problem.relative_gap(primal, dual),
     )

@@ -4,7 +4,7 @@ Every loss here is piecewise linear or quadratic in the residual r = y - f of a 
 
     loss(r) = u phi(r - epsilon) + l phi(-r - epsilon),      phi(z) = max(0, z) or max(0, z)^2,
 
-and a class says only what its sides u (above the tube, y > f) and l (below) are, and which phi:
+and a class only defines its weights u (above the tube, y > f) and l (below), and which phi:
 
     hinge                          y = +1: u = c, l = 0;  y = -1: u = 0, l = c      (c max(0, 1 - y f))
     epsilon insensitive            u = l = c
@@ -33,13 +33,14 @@ from maxmargin import _native
 from maxmargin.runtime.validation import Array
 
 FLAT_SLOPE = 1e-14  # of all weights: a slope in b that counts as zero
-SORT_MAX_ENDS = 5000  # ends of tubes up to which all are sorted: beyond, a sample finds the place sooner
+SORT_MAX_ENDS = 5000  # ends of tubes up to which all are sorted; beyond, a sample is faster
 SAMPLED_ENDS = 1000
-NEWTON_MAX_STEPS = 100  # of the search for the intercept of a squared loss; five are usual
+NEWTON_MAX_STEPS = 100  # of the search for the intercept of a squared loss; usually five
 
 
 class Survey(NamedTuple):
-    """Sums over the rows at the values f + b and the multipliers beta; ``up``: positive ones, ``down``: negative."""
+    """Sums over the rows at the values f + b and the multipliers beta; ``up``: positive multipliers, ``down``:
+    negative."""
 
     # losses, support: the sum of the losses, and the number of support vectors
     losses: float
@@ -66,7 +67,7 @@ class Survey(NamedTuple):
 
 @dataclass(frozen=True)
 class Loss(abc.ABC):
-    """One loss; see the module's text for the mathematics.
+    """One loss; the module's docstring has the mathematics.
 
     Attributes
     ----------
@@ -133,7 +134,7 @@ class Loss(abc.ABC):
     def best_intercept(self, r: Array, y: Array, weight: Array, total: float = 0.0) -> float:
         """The b that minimises  total b + sum_i loss_i(r_i - b), r being the targets minus the values without b.
 
-        The middle of the best ones where there are several, the nearest of them to the rows where they have no end."""
+        If several are best, the middle of them; if their interval is unbounded, its end."""
         return best_intercept(r, *self.sides(y, weight), self.epsilon, squared=self.squared, total=total)
 
 
@@ -221,7 +222,7 @@ def best_intercept(
 
         t - sum {u_i : r_i - eps > b} + sum {l_i : r_i + eps < b}      (squared: of 2 u_i times the distance),
 
-    grows with b. The first is constant between the ends of the tubes: sort them and look for where it changes its sign;
+    grows with b. The first is constant between the ends of the tubes: they are sorted to find the change of its sign;
     it may be zero on a whole interval, whose middle is taken. The second is piecewise linear; its root is found by
     Newton's method inside a bracket, exactly, once the rows on either side are known.
 

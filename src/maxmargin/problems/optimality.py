@@ -1,11 +1,11 @@
-"""Is it optimal? The KKT conditions, both objectives and their gap, from the definitions.
+"""The KKT conditions, both objectives and their gap, from the definitions.
 
-Nothing here knows how a solution was found. Given a problem, its variables a and the values f = K @ coefficients,
-this file computes what the conditions in :mod:`maxmargin.problems.dual` say, term by term.
+They do not depend on how a solution was found. Given a problem, its variables a and the values f = K @ coefficients,
+this file evaluates the conditions in :mod:`maxmargin.problems.dual` term by term.
 
-A solver may hand over f that it computed with float32 kernel values. :func:`audited` computes it in float64 again: all
-of it for small problems; for large ones the rows that decide the violation, after a sample of all rows has shown how
-far the solver's values are off (if they are off by more than that can bear, all rows are computed again).
+A solver may return f computed with float32 kernel values. :func:`audited` computes it in float64 again: all
+of it for small problems; for large ones the rows that decide the violation, after the
+error of the solver's values has been estimated on a sample (if it is too large, all rows are computed again).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from maxmargin.runtime.validation import Array
 
 ALL_ROWS_MAX_VALUES = 500_000  # kernel values up to which all rows are computed again: some milliseconds
 SAMPLED_ROWS = 64  # rows of a larger problem whose values are checked
-STOPPED_ERROR = 0.01  # an error of f, of the violation, that leaves what a stopped run reports of itself
+STOPPED_ERROR = 0.01  # an error of f, relative to the violation, that is allowed in the report of a stopped run
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,23 @@ class Certificate:
         Largest residual of the equality constraints, the derivative of the Lagrangian with respect to b, rho, epsilon.
         (Its derivative with respect to w is zero by construction: w is the expansion.)
     dual_infeasibility : float
-        How far a variable is outside its bounds.
+        Largest violation of a bound.
     primal_infeasibility : float
-        How far a constraint without slack (hard margin) is violated.
+        Largest violation of a constraint without slack (hard margin).
     complementarity : float
         Largest product of a multiplier and the slack of its constraint.
     norm : float
         |w|, the norm of the fitted function in feature space.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> found = optimality.best_certificate(problem, a, f)
+    >>> found.primal, found.dual, found.violation
+    (0.5, 0.5, 0.0)
     """
 
     primal: float
@@ -78,7 +88,15 @@ _values_of = attrgetter(*FIELDS)
 
 @dataclass(frozen=True)
 class Certificates(Sequence[Certificate]):
-    """The certificates of several problems as columns, one entry per problem."""
+    """The certificates of several problems as columns, one entry per problem.
+
+    Examples
+    --------
+    >>> from maxmargin.problems.optimality import Certificate, Certificates
+    >>> both = Certificates.of([Certificate(3.0, 2.5, 0.1, 0, 0, 0, 0, 1), Certificate(2.0, 2.0, 0.0, 0, 0, 0, 0, 1)])
+    >>> len(both), both.violation, both[0].gap
+    (2, array([0.1, 0. ]), 0.5)
+    """
 
     primal: Array
     dual: Array
@@ -101,7 +119,7 @@ class Certificates(Sequence[Certificate]):
         return Certificate(*[float(column[p]) for column in _values_of(self)])
 
     def replace(self, p: int, certificate: Certificate) -> None:
-        """Another certificate for problem p, in place."""
+        """Replace the certificate of problem p, in place."""
         for name in FIELDS:
             getattr(self, name)[p] = getattr(certificate, name)
 
@@ -118,21 +136,55 @@ def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:
 def sides(problem: DualProblem, a: Array, gradient: Array) -> tuple[Array, Array]:
     """Per group: the smallest gradient among variables that may rise, the largest among those that may fall.
 
-    Variables without an equality form one more group at the end, whose offset is known to be zero."""
+    Variables without an equality form one more group at the end, whose offset is known to be zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> rise, fall = optimality.sides(problem, a, problem.gradient(f, a))
+    >>> rise[0], fall[0]
+    (np.float64(0.0), np.float64(0.0))
+    """
     rise, fall, *_ = _scanned(problem, a, gradient)
     return rise, fall
 
 
 def violation(problem: DualProblem, a: Array, gradient: Array) -> float:
-    """m(a) - M(a), the largest over the groups; 0 when no pair of variables violates."""
+    """m(a) - M(a), the largest over the groups; 0 when no pair of variables violates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> optimality.violation(problem, a, problem.gradient(f, a))
+    0.0
+    >>> optimality.violation(problem, 0 * a, problem.gradient(0 * f, 0 * a))
+    2.0
+    """
     rise, fall = sides(problem, a, gradient)
     return float(max(0.0, np.max(fall - rise)))
 
 
 def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
-    """The multiplier of each group's equality: the mean gradient of its free variables. Where there is none, any
-    value between the two sides is right, and the middle is taken. One-class takes the smallest value of a point that
-    is not at its bound."""
+    """The multiplier of each group's equality: the mean gradient of its free variables.
+
+    Without free variables any value between the two sides is a multiplier, and the middle is taken. One-class takes the
+    smallest value of a point that is not at its bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> optimality.offsets(problem, a, problem.gradient(f, a))  # minus the intercept
+    array([0.])
+    """
     rise, fall, free_sum, n_free, _ = _scanned(problem, a, gradient)
     out = np.zeros(len(problem.totals))
     if problem.kind == "one_class":
@@ -153,9 +205,22 @@ def offsets(problem: DualProblem, a: Array, gradient: Array) -> Array:
 def audited(
     problem: DualProblem, a: Array, f: Array, gram: Gram, *, finished: bool = True, stopped: bool = False
 ) -> Array:
-    """K @ coefficients in float64 wherever it matters, given a solver's own values ``f``. Where the solver did not
-    finish the violation is large, and a sample that shows the values' error to be small beside it is enough; if it was
-    ``stopped`` from outside, beside the violation and 1, the margin."""
+    """K @ coefficients in float64 for the rows that matter, given the solver's values ``f``.
+
+    If the solver did not finish, the violation is large, and it is enough that the error on a sample is small compared
+    with it; if it was ``stopped`` from outside, compared with the violation and 1, the margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernels import Linear
+    >>> from maxmargin.kernels.gram.operator import KernelGram
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> gram = KernelGram(Linear(), np.array([[1.0], [-1.0]]))
+    >>> optimality.audited(problem, np.array([0.5, -0.5]), np.zeros(2), gram)
+    array([ 1., -1.])
+    """
     coef = problem.coefficients(a)
     used = np.flatnonzero(coef)
     n = problem.n_rows
@@ -216,7 +281,17 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
 
     Where C is infinite no slack is allowed. For classifiers the primal objective is then that of the same
     direction, scaled until the closest such point has a margin of one (infinite if one is on the wrong side). For
-    regression it is infinite unless such points are inside the tube; ``primal_infeasibility`` says how far outside.
+    regression it is infinite unless such points are inside the tube; ``primal_infeasibility`` is the largest distance
+    outside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> optimality.certify(problem, a, f, np.array([0.0])).gap
+    0.0
     """
     gradient = problem.gradient(f, a)
     own = float(np.dot(problem.coefficients(a), f))
@@ -244,7 +319,7 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
     return Certificate(
         primal=primal,
         dual=-(0.5 * own + float(np.dot(problem.linear, a))),
-        violation=math.inf if math.isnan(own) else float(max(0.0, np.max(fall - rise))),  # no number proves nothing
+        violation=math.inf if math.isnan(own) else float(max(0.0, np.max(fall - rise))),  # NaN is no proof
         stationarity=float(np.max(np.abs(sums[:-1] - problem.totals), initial=0.0)),
         dual_infeasibility=outside,
         primal_infeasibility=infeasibility,
@@ -254,23 +329,61 @@ def certify(problem: DualProblem, a: Array, f: Array, offset: Array) -> Certific
 
 
 def best_certificate(problem: DualProblem, a: Array, f: Array) -> Certificate:
-    """The certificate with the multipliers that fit best."""
+    """The certificate with the best multipliers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import c_svc, optimality
+    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
+    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
+    >>> optimality.best_certificate(problem, 0.5 * a, 0.5 * f).gap
+    9.75
+    """
     return certify(problem, a, f, offsets(problem, a, problem.gradient(f, a)))
 
 
 def joint_gradient(problem: JointProblem, F: Array) -> Array:
-    """Gradient of the joint dual from F = K @ A."""
+    """Gradient of the joint dual from F = K @ A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import JointProblem, optimality
+    >>> problem, A = JointProblem(np.array([0, 1]), np.full(2, 10.0), 2), np.zeros((2, 2))
+    >>> optimality.joint_gradient(problem, A)
+    array([[0., 1.],
+           [1., 0.]])
+    """
     return F + problem.losses()
 
 
 def joint_violations(problem: JointProblem, A: Array, gradient: Array) -> Array:
-    """Per row: the largest gradient minus the smallest among classes whose variable may still rise."""
+    """Per row: the largest gradient minus the smallest among classes whose variable may still rise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import JointProblem, optimality
+    >>> problem, A = JointProblem(np.array([0, 1]), np.full(2, 10.0), 2), np.zeros((2, 2))
+    >>> optimality.joint_violations(problem, A, optimality.joint_gradient(problem, A))
+    array([1., 1.])
+    """
     may_rise = np.where(problem.upper() > A, gradient, np.inf)
     return np.maximum(0.0, gradient.max(axis=1) - may_rise.min(axis=1))
 
 
 def certify_joint(problem: JointProblem, A: Array, F: Array) -> Certificate:
-    """The certificate of the joint multiclass problem, from its variables A and F = K @ A."""
+    """The certificate of the joint multiclass problem, from its variables A and F = K @ A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.problems import JointProblem, optimality
+    >>> problem, A = JointProblem(np.array([0, 1]), np.full(2, 10.0), 2), np.zeros((2, 2))
+    >>> optimality.certify_joint(problem, A, A).primal
+    20.0
+    """
     rows = np.arange(problem.n_rows)
     norm2 = max(0.0, float(np.sum(A * F)))
     gradient = joint_gradient(problem, F)

@@ -1,4 +1,4 @@
-"""Linear models as data: rows, targets, weights, a loss.
+"""Linear problems as data: rows, targets, weights and a loss.
 
     minimise  1/2 |w|^2 + 1/2 (b / s)^2 + t b + sum_i loss_i(y_i - w'x_i - b)
 
@@ -12,8 +12,9 @@ The dual has one multiplier per row, the row's coefficient in w = sum_i beta_i x
     maximise    sum_i y_i beta_i - loss_i*(beta_i) - 1/2 |sum_i beta_i x_i|^2 - 1/2 s^2 (sum_i beta_i)^2
     subject to  lower_i <= beta_i <= upper_i,  and sum_i beta_i = t (free intercept),
 
-where the term in s is there for a penalised intercept. At the optimum w is as stated, b = s^2 sum_i beta_i if it is
-penalised, and beta_i is the derivative of loss_i at its residual. A weight of infinity forbids losses: the hard margin.
+where the term in s belongs to a penalised intercept. At the optimum w = sum_i beta_i x_i, b = s^2 sum_i beta_i if it
+is penalised, and beta_i is the derivative of loss_i at its residual. A weight of infinity forbids losses: the hard
+margin.
 """
 
 from __future__ import annotations
@@ -29,28 +30,29 @@ from maxmargin import _native
 from maxmargin.problems.design import Design
 from maxmargin.problems.dual import DualProblem
 from maxmargin.problems.losses import Hinge, Loss, Pinball, Survey, make_loss
+from maxmargin.runtime.threads import Stop
 from maxmargin.runtime.validation import Array, Points
 
 
 @dataclass(frozen=True)
 class PrimalProblem:
-    """One linear model; see the module's text for the mathematics.
+    """One linear problem; the module's docstring has the mathematics.
 
     Attributes
     ----------
     X : array, CSR or CSC matrix of shape (n, d)
-        Used as it is: float32 or float64.
+        float32 or float64; not copied.
     y : array of shape (n,)
         Targets; -1 and +1 for losses that classify.
     weight : array of shape (n,)
         c_i >= 0; inf for the hard margin.
     loss : Loss or str
-        A name stands for the loss with its default options.
+        A name means the loss with its default options.
     intercept : {"free", "penalised", "none"}
     scaling : float
         s of a penalised intercept.
     threads : int
-        Threads its products may use.
+        Threads for products.
     total : float
         t, for a free intercept.
 
@@ -102,7 +104,7 @@ class PrimalProblem:
 
     @property
     def constant(self) -> float:
-        """The value of the constant column that a penalised intercept stands for; 0 without."""
+        """The value of the constant column of a penalised intercept; 0 without one."""
         return self.scaling if self.intercept == "penalised" else 0.0
 
     @cached_property
@@ -122,7 +124,7 @@ class PrimalProblem:
 
     @cached_property
     def ridge(self) -> Array:
-        """rho of the conjugates: what the loss adds to the diagonal of the dual's matrix."""
+        """rho of the conjugates, which the loss adds to the diagonal of the dual's matrix."""
         return self.loss.ridge(self.weight)
 
     @cached_property
@@ -147,8 +149,8 @@ class PrimalProblem:
 
     @cached_property
     def shift(self) -> Array | None:
-        """The means of dense columns, where the intercept is free: as sum beta_i is given, only b depends on them.
-        Sparse columns stay as they are."""
+        """The means of dense columns, if the intercept is free: sum beta_i is fixed, so only b depends on them. None
+        for sparse columns."""
         return self.design.mean() if self.free and not self.design.sparse else None
 
     @cached_property
@@ -156,11 +158,11 @@ class PrimalProblem:
         """Products with X minus the shift."""
         return self.design if self.shift is None else Design(self.X, shift=self.shift, threads=self.threads)
 
-    def solver_design(self, poll: Any) -> Design:
-        """X as solvers of square systems need it: dense columns centred for a free intercept, a constant column for a
-        penalised one."""
+    def solver_design(self, stop: Stop) -> Design:
+        """X for solvers of square systems: dense columns are centred for a free intercept, and a penalised one is a
+        constant column."""
         constant = self.scaling if self.intercept == "penalised" else None
-        return Design(self.X, shift=self.shift, constant=constant, threads=self.threads, poll=poll)
+        return Design(self.X, shift=self.shift, constant=constant, threads=self.threads, stop=stop)
 
     @cached_property
     def boxes(self) -> DualProblem:
@@ -183,14 +185,14 @@ class PrimalProblem:
 
     @cached_property
     def centre(self) -> float:
-        """What may be taken from every y_i without a change of the dual, as sum beta_i = 0: the digits of y that only
-        the intercept has to know."""
+        """A constant that can be subtracted from every y_i without changing the dual, because sum beta_i = 0; this
+        keeps digits of targets far from zero."""
         return float(self.y.mean()) if self.free and self.total == 0 and not self.loss.classifies else 0.0
 
     @cached_property
     def smallest_objective(self) -> float:
-        """An objective that cannot be told from zero. Only a problem with t > 0 can have one: then w = 0, b = 0 is
-        optimal, and the gap is measured by the size of the dual's terms, 1/2 t^2 |x|^2."""
+        """An objective that is zero up to rounding. Only a problem with t > 0 can have one: then w = 0, b = 0 is
+        optimal, and the gap is relative to the size of the dual's terms, 1/2 t^2 |x|^2."""
         return 0.5e-8 * self.total**2 * float(self.design.squared_norms().mean()) if self.total else 0.0
 
     def margins(self, w: Array, b: float) -> Array:
@@ -198,19 +200,19 @@ class PrimalProblem:
         return self.y * (self.design.times(w) + b)
 
     def losses(self, f: Array, b: float = 0.0) -> float:
-        """The sum of all rows' losses at the values f + b; infinite where a row of infinite weight has any."""
+        """The sum of all rows' losses at the values f + b; infinite if a row of infinite weight has a loss."""
         return self.survey(f, b, None).losses
 
     def survey(self, f: Array, b: float, beta: Array | None, centre: float = 0.0, hard: float = 1.0) -> Survey:
-        """Sums over all rows in one pass; ``hard`` is the length of a step where slack is forbidden."""
+        """Sums over all rows in one pass; ``hard`` is the length of a step if slack is forbidden."""
         return Survey(*self.rows.survey(f, b, beta, centre, hard))
 
     def penalty(self, w: Array, b: float) -> float:
         """1/2 |w|^2, and 1/2 (b / s)^2 if the intercept is penalised."""
         return 0.5 * float(w @ w) + (0.5 * (b / self.scaling) ** 2 if self.intercept == "penalised" else 0.0)
 
-    def closest(self, v: Array) -> Array:
-        """The w that belongs to v = sum_i beta_i x_i: v itself, where no coefficient has a bound."""
+    def weights_of(self, v: Array) -> Array:
+        """The optimal w for v = sum_i beta_i x_i: v itself, unless coefficients have bounds."""
         return v
 
     def dual_penalty(self, v: Array, b: float) -> float:
@@ -218,11 +220,11 @@ class PrimalProblem:
         return self.penalty(v, b)
 
     def primal(self, w: Array, b: float, f: Array | None = None) -> float:
-        """The objective of (w, b); ``f`` = X w where it is known."""
+        """The objective of (w, b); ``f`` = X w, if known."""
         f = self.design.times(w) if f is None else f
         return self.penalty(w, b) + self.total * b + self.losses(f, b)
 
-    def sums_of(self, beta: Array) -> Array:
+    def row_combination(self, beta: Array) -> Array:
         """v = sum_i beta_i x_i of feasible beta, computed as sum_i beta_i (x_i - m) + t m: columns far from zero
         keep their digits."""
         if self.shift is None:
@@ -230,15 +232,15 @@ class PrimalProblem:
         v = self.centred.transposed(beta)
         return v + self.total * self.shift if self.total else v
 
-    def b_of(self, beta: Array) -> float:
-        """The intercept that belongs to beta if it is penalised; 0 otherwise."""
+    def penalised_intercept(self, beta: Array) -> float:
+        """The intercept given by beta if it is penalised; 0 otherwise."""
         return self.scaling**2 * float(beta.sum()) if self.intercept == "penalised" else 0.0
 
     def dual(self, beta: Array, v: Array | None = None) -> float:
-        """The dual objective of feasible multipliers; ``v`` is :meth:`sums_of` them where it is known."""
-        v = self.sums_of(beta) if v is None else v
+        """The dual objective of feasible multipliers; ``v`` is their :meth:`row_combination`, if known."""
+        v = self.row_combination(beta) if v is None else v
         terms = (self.y - self.centre) @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * ((self.ridge * beta) @ beta)
-        return float(terms) - self.dual_penalty(v, self.b_of(beta))
+        return float(terms) - self.dual_penalty(v, self.penalised_intercept(beta))
 
     def feasible(self, beta: Array) -> Array:
         """Feasible multipliers near beta: inside their boxes, with the sum t if the intercept is free."""
@@ -252,14 +254,14 @@ class PrimalProblem:
             return 1.0, 1.0
         return min(1.0, down / up) if up > 0 else 1.0, min(1.0, up / down) if down > 0 else 1.0
 
-    def first(self) -> Array:
+    def initial_multipliers(self) -> Array:
         """Feasible multipliers to begin with: zero, or where their sum must not be, the same part of every box."""
         if self.total == 0:
             return np.zeros(self.n_rows)
         room = self.upper - self.lower
         return self.feasible(self.lower + room * (self.total - self.lower.sum()) / room.sum())
 
-    def settle(self, f: Array, b: float) -> float:
+    def best_intercept(self, f: Array, b: float) -> float:
         """The best intercept for f = X w where it is free; ``b`` where it is not, or where rows with and without slack
         are mixed."""
         if not self.free:
@@ -272,7 +274,7 @@ class PrimalProblem:
             return b
         return (float(low.max()) + float(high.min())) / 2
 
-    def relative(self, primal: float, dual: float) -> float:
+    def relative_gap(self, primal: float, dual: float) -> float:
         """The duality gap as a part of the larger objective."""
         if primal == dual:
             return 0.0

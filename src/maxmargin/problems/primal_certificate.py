@@ -1,11 +1,11 @@
-"""Is it optimal? The certificate of a linear model, from the definitions in :mod:`maxmargin.problems.primal`.
+"""The certificate of a linear model, from the definitions in :mod:`maxmargin.problems.primal`.
 
-Nothing here knows how (w, b) was found. With residuals r_i = y_i - w'x_i - b and feasible multipliers beta, the
+It does not depend on how (w, b) was computed. With residuals r_i = y_i - w'x_i - b and feasible multipliers beta, the
 conditions of optimality are
 
-    w = sum_i beta_i x_i, or what of its bounds is closest        stationarity in w
+    w = sum_i beta_i x_i, clipped to its bounds                   stationarity in w
     sum_i beta_i = t (free) or b / s^2 (penalised)                stationarity in b
-    beta_i = step_i(beta_i)                                       residual and multiplier belong together,
+    beta_i = step_i(beta_i)                                       complementarity,
 
 where step_i takes beta_i to the minimum of the dual's terms in it, with their slope -r_i held fixed and a curvature of
 1 / t_i: clip(soft(beta_i + t_i r_i, t_i eps), lower_i, upper_i), t_i being the size of the row's box (2 c_i for squared
@@ -16,9 +16,9 @@ cannot exceed; that of b of the sum of |beta_i|; and |step_i(beta_i) - beta_i| o
 for labels, the targets' mean distance from their mean else). The last is how far a residual is from where it should be,
 or the share of its box that the multiplier would have to move, whichever is less.
 
-Multipliers are clipped to their boxes, and their sum repaired, before anything is reported of them. Where a method has
-none, or poor ones, w itself suggests some: of a squared loss its derivative; of the others the same, with the kinks of
-the loss widened. How wide, and by which factor all are shrunk, is chosen by the dual objective.
+Multipliers are clipped to their boxes, and their sum repaired, before they are used. If a method has none,
+or poor ones, multipliers are derived from w: the derivative of a squared loss, or of another loss with its kinks
+smoothed. The width of smoothing, and a common factor, maximise the dual objective.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ def certify(
     made: bool = False,
     suggest: bool = True,
 ) -> PrimalCertificate:
-    """The certificate of (w, b), with the better of the multipliers given and those that w suggests.
+    """The certificate of (w, b), with the better of the given multipliers and those derived from w.
 
-    A hard margin is judged by the same direction, scaled until the closest row has a margin of one; it is infinite if
-    one is on the wrong side, and ``primal_infeasibility`` says by how much rows are inside as (w, b) stands. ``f`` is
-    X w where it is known; ``made`` says that w was computed from ``beta``, as where many models are made together;
-    ``suggest=False`` leaves it at the multipliers given, where a run has to end at once.
+    For a hard margin, w is scaled until the closest row has a margin of one; the objective is infinite if a row is
+    misclassified, and ``primal_infeasibility`` is the violation of the margin by (w, b) itself. ``f`` is X w, if known;
+    ``made``: whether w was computed from ``beta``; ``suggest=False`` uses the given multipliers only, for runs that
+    have to end at once.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def certify(
     if problem.hard_margin:
         hard = np.isinf(problem.weight)
         infeasibility = max(0.0, float(np.max((1.0 - problem.y * (f + b))[hard], initial=0.0)))
-        scaled_w, scaled_b, scaled = stretched(problem, w, b, f)
+        scaled_w, scaled_b, scaled = scaled_to_margin(problem, w, b, f)
     primal = problem.primal(scaled_w, scaled_b, scaled)
     chosen, v, dual = _best_multipliers(
         problem, primal, scaled, scaled_b, beta, w if made else None, suggest or beta is None
@@ -107,7 +107,7 @@ def certify(
     problem.rows.after_step(r, chosen, hard_step, target)
     size = np.where(np.isfinite(problem.weight), np.maximum(*problem.sides), hard_step)
     size = np.where(size > 0, (2.0 if problem.squared else 1.0) * size, 1.0)
-    in_w, in_b = float(np.linalg.norm(scaled_w - problem.closest(v))), _of_intercept(problem, scaled_b, chosen)
+    in_w, in_b = float(np.linalg.norm(scaled_w - problem.weights_of(v))), _of_intercept(problem, scaled_b, chosen)
     objective = math.sqrt(2.0 * max(abs(primal), abs(dual))) if math.isfinite(primal) else 0.0
     objective = objective or float(np.linalg.norm(scaled_w))
     shares = (in_w / objective if objective > 0 else 0.0, in_b / (float(np.abs(chosen).sum()) or 1.0))
@@ -123,7 +123,7 @@ def certify(
         norm=float(np.linalg.norm(w)),
         beta=chosen,
         support=target != 0.0,
-        judged=problem.relative(primal, dual),
+        judged=problem.relative_gap(primal, dual),
     )
 
 
@@ -148,12 +148,12 @@ def certify_dense(problem: PrimalProblem, X: Array, w: Array, b: float, beta: Ar
         norm=norm,
         beta=chosen,
         support=support,
-        judged=problem.relative(primal, dual),
+        judged=problem.relative_gap(primal, dual),
     )
     return certificate, f
 
 
-def stretched(problem: PrimalProblem, w: Array, b: float, f: Array) -> tuple[Array, float, Array]:
+def scaled_to_margin(problem: PrimalProblem, w: Array, b: float, f: Array) -> tuple[Array, float, Array]:
     """The same direction, scaled until the closest row without slack has a margin of one, where that is possible."""
     if not problem.hard_margin:
         return w, b, f
@@ -173,7 +173,7 @@ def _of_intercept(problem: PrimalProblem, b: float, beta: Array) -> float:
 
 
 def _complementarity(problem: PrimalProblem, r: Array, beta: Array) -> float:
-    """The largest product of a multiplier and the room of its constraint: |beta_i| times how far the residual is short
+    """The largest product of a multiplier and the slack of its constraint: |beta_i| times how far the residual is short
     of its side of the tube, and what is left of the box times how far the residual is outside."""
     eps = problem.epsilon
     short = np.where(beta > 0, eps - r, np.where(beta < 0, eps + r, 0.0)) + problem.ridge * np.abs(beta)
@@ -188,19 +188,19 @@ def _best_multipliers(
     problem: PrimalProblem, primal: float, f: Array, b: float, given: Array | None, made: Array | None, suggest: bool
 ) -> tuple[Array, Array, float]:
     """Multipliers, v of them and their dual objective; what w suggests is tried where the given ones leave a gap."""
-    best = problem.first()
-    best_v = problem.sums_of(best) if best.any() else np.zeros(problem.n_features)
+    best = problem.initial_multipliers()
+    best_v = problem.row_combination(best) if best.any() else np.zeros(problem.n_features)
     value = problem.dual(best, best_v)
     if given is not None:
         beta = problem.feasible(np.asarray(given, np.float64))
-        v = made if made is not None and np.array_equal(beta, given) else problem.sums_of(beta)
+        v = made if made is not None and np.array_equal(beta, given) else problem.row_combination(beta)
         if problem.dual(beta, v) > value:
             best, best_v, value = beta, v, problem.dual(beta, v)
-    if not suggest or not math.isfinite(primal) or problem.relative(primal, value) <= SUGGEST_MIN_GAP:
+    if not suggest or not math.isfinite(primal) or problem.relative_gap(primal, value) <= SUGGEST_MIN_GAP:
         return best, best_v, value
     for beta in _suggested(problem, problem.y - f - b):
         beta = problem.feasible(beta)
-        v = problem.sums_of(beta)
+        v = problem.row_combination(beta)
         if problem.total == 0:
             beta, v = _shrunk(problem, beta, v)
         if problem.dual(beta, v) > value:
@@ -224,7 +224,7 @@ def _suggested(problem: PrimalProblem, r: Array) -> list[Array]:
 def _shrunk(problem: PrimalProblem, beta: Array, v: Array) -> tuple[Array, Array]:
     """t beta with the t in [0, 1] (or above, where there are no boxes) that is best: the dual is a parabola in t, but
     for bounds of w."""
-    curvature = 2.0 * problem.dual_penalty(v, problem.b_of(beta)) + float((problem.ridge * beta) @ beta)
+    curvature = 2.0 * problem.dual_penalty(v, problem.penalised_intercept(beta)) + float((problem.ridge * beta) @ beta)
     slope = float((problem.y - problem.centre) @ beta) - problem.epsilon * float(np.abs(beta).sum())
     t = slope / curvature if curvature > 0 else 1.0
     t = max(0.0, t if problem.squared else min(1.0, t))

@@ -1,7 +1,7 @@
-"""Is the certificate itself right? Fitted values by definition, and the one rule that decides a status.
+"""Verification of a certificate: fitted values by definition, and the rule that decides a status.
 
-A certificate is computed from f = K @ coefficients. A solver's f comes from fast kernel arithmetic, and what is wrong
-with that is wrong with a certificate computed from it. :func:`verified` computes f by definition
+A certificate is computed from f = K @ coefficients. A solver's f comes from fast kernel arithmetic, whose errors would
+enter the certificate. :func:`verified` computes f by definition
 (:mod:`maxmargin.kernels.definition`): on all rows of small problems; on large ones for a sample of the rows, for the
 rows of the largest coordinates, and for every row whose gradient could decide the violation. With e the largest error
 found so far, the latter are the rows whose gradient is within 4 e of its group's extremes,
@@ -10,8 +10,8 @@ found so far, the latter are the rows whose gradient is within 4 e of its group'
 
 and the search goes on until there is none left that was not computed.
 
-:func:`certified_status` then says how a solver ended: whatever it reports of itself, a solution is optimal exactly when
-its verified certificate meets tol.
+:func:`certified_status` then decides the status: whatever a solver reports, a solution is optimal exactly when its
+verified certificate meets tol.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
 
 ALL_ROWS_MAX_TERMS = 2_000_000  # terms of kernel sums (rows x support vectors x columns) up to which no row is left out
-SAMPLED_ROWS = 24  # rows in canonical order lie as at random, so that these are a random sample
+SAMPLED_ROWS = 24  # canonical order is random, so these are a random sample
 LONGEST_ROWS = 4
-STOPPED_MAX_TERMS = 50_000_000  # of the sums for a run that was asked to stop: a twentieth of a second
+STOPPED_MAX_TERMS = 50_000_000  # of the sums after a request to stop: a twentieth of a second
 STOPPED_MIN_ROWS = 2
-ALL_ROWS_ERROR = 0.01  # an error of f (times 1 + violation) from which on nothing of the solver's f is used
+ALL_ROWS_ERROR = 0.01  # an error of f (times 1 + violation) beyond which the solver's f is discarded
 EQUALITY_TOLERANCE = 1e-8  # residual of an equality constraint, relative to the sum of its variables' sizes
 
 
@@ -77,7 +77,7 @@ def verified(problem: DualProblem, a: Array, f: Array, values: DefinedValues, *,
 
 
 def _first_rows(n: int, values: DefinedValues) -> Array:
-    """Rows that show how far the solver's values are off."""
+    """Rows by which the error of the solver's values is estimated."""
     first = np.zeros(n, bool)
     first[:: max(1, n // SAMPLED_ROWS)] = True
     first[values.longest(LONGEST_ROWS)] = True

@@ -1,8 +1,8 @@
 """Training rows in canonical form: equal rows merged, in an order that does not depend on the input's.
 
-A sample of weight two and the same sample given twice describe one problem, so they must give one answer. Equal
-rows with an equal target therefore become one variable with the sum of their weights, rows of weight zero leave, and
-what remains is sorted by a hash of its content. That order looks random, which is also what a working-set method
+A sample of weight two and the same sample given twice describe the same problem, so they must give the same result.
+Equal rows with an equal target therefore become one variable with the sum of their weights, rows of weight zero leave,
+and what remains is sorted by a hash of its content. That order looks random, which is also what a working-set method
 wants of its rows. The hash of a row is the sum over its non-zeros of a mixed (column, value) pair, computed in
 ``native/row_hashes``: dense and sparse rows, float32 and float64 of the same values agree. Strings, sets, tuples and
 numbers are hashed by their content; objects of any other kind stay as they are, in the order given.
@@ -88,7 +88,7 @@ class CanonicalRows:
     key: Array  # hash of each merged row's content
 
     def share(self, weights: Array) -> Array:
-        """What part of its merged row's weight each input row brings (0 for rows of weight zero)."""
+        """The share of each input row in the weight of its merged row (0 for rows of weight zero)."""
         share = np.zeros(len(weights))
         used = self.member_of >= 0
         share[used] = weights[used] / self.weight[self.member_of[used]]
@@ -107,7 +107,7 @@ def _merged_rows(X: Points, target: Array, weights: Array) -> CanonicalRows:
 
 
 def target_codes(Y: Array) -> Array:
-    """One number for each different row of several targets, by which equal rows are merged as by a single target."""
+    """A code for each distinct row of several targets, so that they are merged like a single target."""
     order = np.lexsort(Y.T)
     codes = np.zeros(len(Y))
     codes[order[1:]] = np.cumsum((Y[order[1:]] != Y[order[:-1]]).any(axis=1))

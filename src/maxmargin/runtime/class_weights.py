@@ -1,4 +1,4 @@
-"""The weights of classes, and what they leave of the samples' own."""
+"""Class weights, and their effect on sample weights."""
 
 from __future__ import annotations
 

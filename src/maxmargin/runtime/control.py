@@ -26,7 +26,7 @@ from maxmargin.runtime.interrupts import catching, enclosing_event, started
 from maxmargin.runtime.logging import log_line
 from maxmargin.runtime.validation import Points, check_flag, check_number, shown, warn
 
-# scikit-learn's words at the limit of iterations, by which programs filter (the two blanks are its own).
+# scikit-learn's messages at the iteration limit, which programs filter by (including the two spaces).
 KERNEL_WORDS = (
     "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with StandardScaler or "
     "MinMaxScaler. "
@@ -77,9 +77,7 @@ _watchers: ContextVar[tuple[Callable[[Progress], None], ...]] = ContextVar("watc
 
 @contextmanager
 def watching(callback: Callable[[Progress], None]) -> Iterator[None]:
-    """Every fit that begins inside reports its progress to ``callback`` too, whatever estimator it is in and on
-    whichever thread it runs.
-    """
+    """Every fit that begins inside also reports its progress to ``callback``, in any estimator and on any thread."""
     token = _watchers.set((*_watchers.get(), callback))
     try:
         yield
@@ -89,7 +87,7 @@ def watching(callback: Callable[[Progress], None]) -> Iterator[None]:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Fits that begin inside report to nobody: for those that only serve another one."""
+    """Fits that begin inside do not report progress: for fits that are part of another one."""
     token = _watchers.set(())
     try:
         yield
@@ -110,7 +108,7 @@ class Control:
     callback : callable or None
         Called with a :class:`Progress` once per block of work.
     seen : list of Progress
-        What was reported: the first blocks, ever fewer of the later ones, and the last.
+        The reports so far, thinned out after the first blocks.
     watchers : tuple of callables
         Those of :func:`watching` around the place where the fit began; called like ``callback``.
     """
@@ -129,8 +127,8 @@ class Control:
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
-        """The control that an estimator's ``max_iter``, ``max_seconds`` and ``verbose`` ask for. The clock has been
-        running since ``fit`` was called."""
+        """The control by an estimator's ``max_iter``, ``max_seconds`` and ``verbose``; the clock starts with
+        ``fit``."""
         return cls(
             max_iter=int(estimator.max_iter),
             max_seconds=estimator.max_seconds,
@@ -140,11 +138,11 @@ class Control:
 
     @classmethod
     def of_deadline(cls, estimator: Any) -> Self:
-        """The same for an estimator that counts its own iterations and writes its own lines: only ``max_seconds``."""
+        """The same with ``max_seconds`` only, for estimators that count iterations and print progress themselves."""
         return cls(max_seconds=estimator.max_seconds, started=started(estimator))
 
     def of_one(self) -> Control:
-        """For one of several problems: the same clock, limits and listeners, and its own list of reports."""
+        """For one of several problems: the same clock, limits and callbacks, and a separate list of reports."""
         return replace(self, seen=ThinnedList())
 
     @property
@@ -152,7 +150,7 @@ class Control:
         return time.perf_counter() - self.started
 
     def stop(self) -> Status | None:
-        """The reason to stop now; None to go on."""
+        """The reason to stop now, or None."""
         if self._interrupted.is_set():
             return Status.INTERRUPTED
         if self.max_seconds is not None and self.seconds > self.max_seconds:
@@ -171,8 +169,8 @@ class Control:
     ) -> None:
         progress = Progress(iteration, violation, n_support, self.seconds, primal, dual, norm)
         self.seen.append(progress)
-        for listener in self.watchers if self.callback is None else (self.callback, *self.watchers):
-            listener(progress)
+        for callback in self.watchers if self.callback is None else (self.callback, *self.watchers):
+            callback(progress)
 
     def catching_interrupts(self) -> AbstractContextManager[None]:
         """Turn the first Ctrl-C into a request to stop; see :func:`maxmargin.runtime.interrupts.catching`."""
@@ -247,6 +245,6 @@ def scaling_hint(X: Points, names: Any) -> str:
             f" Column {name} varies {size[largest] / typical:.0e} times as much as a typical one: "
             "scale the columns, for instance with sklearn.preprocessing.StandardScaler."
         )
-    if largest is not None and size[largest] > 1e3:
+    if size[largest] > 1e3:
         return f" The columns vary by up to {size[largest]:.0e} (column {name}): scale them to about 1."
     return ""

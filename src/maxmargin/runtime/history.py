@@ -33,7 +33,7 @@ class ThinnedList(list[T]):
     Parameters
     ----------
     records : iterable
-        What it begins with, all of it.
+        The initial records, all of which are kept.
     """
 
     def __init__(self, records: Iterable[T] = ()) -> None:

@@ -43,6 +43,15 @@ class FitInterrupted(KeyboardInterrupt):
     ----------
     estimator : estimator or None
         The estimator with that model; its ``report_`` has the status and the gap. None in another process.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC, FitInterrupted
+    >>> model = SVC()
+    >>> try:
+    ...     _ = model.fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    ... except FitInterrupted as stop:
+    ...     print(stop.estimator.report_.status)  # and the model is usable
     """
 
     estimator: Any = None
@@ -68,8 +77,8 @@ class FitScope:
     """The outermost fit that is under way."""
 
     estimator: Any
-    requested: bool = False  # whether a Ctrl-C was answered by asking the solver to stop
-    kept: bool = False  # whether :class:`FitInterrupted` is on its way, and the estimator's model is to stay
+    requested: bool = False  # whether Ctrl-C has requested the solver to stop
+    kept: bool = False  # whether :class:`FitInterrupted` is being raised, and the estimator keeps its model
     started: float = field(default_factory=time.perf_counter)  # when it was called, by ``time.perf_counter``
 
 
@@ -78,6 +87,7 @@ _policy: ContextVar[str | None] = ContextVar("interrupt policy", default=None)
 _requests: ContextVar[tuple[InterruptRequest, ...]] = ContextVar("interrupt requests", default=())
 _scope: ContextVar[FitScope | None] = ContextVar("outermost fit", default=None)
 _event: ContextVar[threading.Event | None] = ContextVar("event of the enclosing fit", default=None)
+_at_once: ContextVar[bool] = ContextVar("Ctrl-C raises at once", default=False)
 
 
 def _checked(policy: str) -> str:
@@ -174,7 +184,7 @@ class _Handler:
 
     def __call__(self, number: int, frame: object) -> None:
         if self.events[0].is_set():
-            # Whatever this exception skips, Ctrl-C is Python's own again.
+            # Restore Python's handler of Ctrl-C, whatever this exception skips.
             signal.signal(signal.SIGINT, signal.default_int_handler)
             raise KeyboardInterrupt
         for event in self.events:
@@ -186,8 +196,18 @@ class _Handler:
 
 
 @contextmanager
+def raising_at_once() -> Iterator[None]:
+    """Ctrl-C raises where it arrives: around fits that only serve another one, whose model so far nobody wants."""
+    token = _at_once.set(True)
+    try:
+        yield
+    finally:
+        _at_once.reset(token)
+
+
+@contextmanager
 def catching(event: threading.Event, *, anew: bool = False) -> Iterator[None]:
-    """Let the first Ctrl-C set ``event``, for the work inside and for fits that are started there.
+    """The first Ctrl-C sets ``event``, for the work inside and for fits that start there.
 
     Only Python's own handler is replaced, and only in the main thread. A block inside another one is interrupted
     together with it; with ``anew`` it has its own first and second Ctrl-C, which the block around it does not see: for
@@ -205,7 +225,7 @@ def catching(event: threading.Event, *, anew: bool = False) -> Iterator[None]:
                 current.events.append(event)
                 if current.events[0].is_set():
                     event.set()
-        elif current is signal.default_int_handler or isinstance(current, _Handler):
+        elif (current is signal.default_int_handler and not _at_once.get()) or isinstance(current, _Handler):
             before = current
     try:
         if before is not None:
@@ -232,7 +252,7 @@ def run_in_scope(scope: FitScope, work: Callable[..., Any], *args: Any, **kwargs
 
 
 def current_scope() -> FitScope | None:
-    """The outermost fit under way, if there is one."""
+    """The outermost running fit, or None."""
     return _scope.get()
 
 

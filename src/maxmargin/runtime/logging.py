@@ -48,6 +48,6 @@ def show() -> None:
 
 
 def log_line(text: str) -> None:
-    """A line of level INFO that the user asked for, made visible."""
+    """A line of level INFO, shown to the user."""
     show()
     logger.info("%s", text)

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 SHORT_MAX_PRODUCTS = 1e8  # multiplications that take some hundredths of a second: not worth a thread to abandon
-POLL_SECONDS = 0.05  # between two questions whether to stop: a quarter of the promised 0.2 s
+REUSED_MIN_BYTES = 1 << 20  # of a buffer that a later fit may take over: smaller ones are as fast when new
+REUSED_MAX_BYTES = 96 << 20  # of all that wait for one: half of the default cache
+POLL_SECONDS = 0.05  # between two checks whether to stop: a quarter of the promised 0.2 s
 
 Result = TypeVar("Result")
 
@@ -30,9 +34,19 @@ class Halted(Exception):
     """A computation was given up because the run is to stop."""
 
 
+Stop = Callable[[], object]  # called between the pieces of a long computation: anything but None ends it
+
+
+def halt_on(stop: Stop | None) -> None:
+    """Raise :class:`Halted` if ``stop`` gives a reason to."""
+    if stop is not None and stop() is not None:
+        raise Halted
+
+
 _lock = threading.Lock()
 _local = threading.local()
 _pools: dict[int, ThreadPoolExecutor] = {}
+_unused: dict[int, _Buffer] = {}  # buffers of finished fits, by id, the oldest first
 _blas: dict[str, Any] = {"users": 0, "before": [], "libraries": None}
 
 
@@ -64,8 +78,8 @@ def effective_threads(n_jobs: int | None) -> int:
 
 
 def _set_blas(numbers: list[int]) -> None:
-    """Set the threads of each BLAS library. Some let only the thread that set a limit change it again; but the last to
-    leave a limit need not be the first that came, so nobody is left in charge."""
+    """Set the threads of each BLAS library. In some, only the thread that set a limit may change it;
+    that control is removed, because the last thread to leave need not be the first that entered."""
     for library, number in zip(_blas["libraries"], numbers, strict=True):
         free = getattr(library, "clear_controlling_thread", None)
         if free is not None:
@@ -98,20 +112,49 @@ def single_threaded_blas() -> Iterator[None]:
 class Scratch:
     """Buffers that one fit uses again and again, one set per thread: touching new memory costs more than computing.
 
-    A buffer is valid until the same thread asks for the same name again."""
+    A buffer is valid until the same thread takes the same name again. What is released serves the next fit.
+    """
 
     def __init__(self) -> None:
-        self._buffers: dict[tuple[int, str, Any], Any] = {}
+        self._buffers: dict[tuple[int, str, Any], _Buffer] = {}
 
-    def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array of that shape with whatever was in it."""
+    def take(self, name: str, shape: tuple[int, ...], dtype: Any, *, reserve: int = 0) -> Any:
+        """An array of that shape with whatever was in it. A buffer that will grow up to ``reserve`` bytes gets so many
+        addresses at once: those that are never used cost nothing, and the others are not touched anew."""
         key = (threading.get_ident(), name, dtype)
-        size = math.prod(shape)
+        size = math.prod(shape) * np.dtype(dtype).itemsize
         buffer = self._buffers.get(key)
-        if buffer is None or buffer.size < size:
+        if buffer is None or buffer.memory.nbytes < size:
             grown = 0 if buffer is None else size // 4  # one that grows once will grow again
-            buffer = self._buffers[key] = np.empty(size + grown, dtype)
-        return buffer[:size].reshape(shape)
+            buffer = self._buffers[key] = _reused(max(size, reserve), max(size + grown, reserve))
+        buffer.used = max(buffer.used, size)
+        return buffer.memory[:size].view(dtype).reshape(shape)
+
+    def release(self) -> None:
+        """Leave the large buffers to the next fit of the process, except those that an array still refers to."""
+        while self._buffers:
+            _, buffer = self._buffers.popitem()
+            # The attribute and the argument of getrefcount are the only references if no array is over it.
+            if buffer.used >= REUSED_MIN_BYTES and sys.getrefcount(buffer.memory) == 2:
+                _unused[id(buffer)] = buffer
+        while sum(buffer.used for buffer in list(_unused.values())) > REUSED_MAX_BYTES:
+            _unused.pop(next(iter(_unused)), None)
+
+
+@dataclass(eq=False)
+class _Buffer:
+    """Memory, of which the first ``used`` bytes have been touched."""
+
+    memory: Any
+    used: int = 0
+
+
+def _reused(size: int, otherwise: int) -> _Buffer:
+    """The smallest unused buffer of at least ``size`` bytes, or a new one of ``otherwise``."""
+    for buffer in sorted(_unused.values(), key=lambda buffer: buffer.memory.nbytes):
+        if buffer.memory.nbytes >= size >= REUSED_MIN_BYTES and _unused.pop(id(buffer), None) is not None:
+            return buffer
+    return _Buffer(np.empty(otherwise, np.uint8))
 
 
 def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None:
@@ -154,11 +197,11 @@ def run_tiles(work: Callable[[int], None], count: int, threads: int = 1) -> None
         raise errors[0]
 
 
-def abandonable(work: Callable[[], Result], products: float, stop: Callable[[], Any] | None = None) -> Result:
+def abandonable(work: Callable[[], Result], products: float, stop: Stop | None = None) -> Result:
     """``work()`` with single-threaded BLAS, on another thread if it takes many multiplications (``products``).
 
-    For calls that nothing can stop. When Ctrl-C, or anything but None from ``stop``, which raises :class:`Halted`, ends
-    the wait for it, the thread finishes unheard: ``work`` must not write what anybody else reads."""
+    For calls that cannot be interrupted. When Ctrl-C, or anything but None from ``stop``, which raises :class:`Halted`,
+    ends the wait for it, the thread finishes in the background: ``work`` must not write to shared data."""
     if products <= SHORT_MAX_PRODUCTS:
         with single_threaded_blas():
             return work()
@@ -177,8 +220,7 @@ def abandonable(work: Callable[[], Result], products: float, stop: Callable[[], 
 
     threading.Thread(target=run, name="maxmargin decomposition", daemon=True).start()
     while not done.wait(POLL_SECONDS):
-        if stop is not None and stop() is not None:
-            raise Halted
+        halt_on(stop)
     if errors:
         raise errors[0]
     return found[0]

@@ -97,7 +97,7 @@ def _kind(thing: Any) -> str:
 
 
 def _ready(X: Any) -> bool:
-    """Whether X is what scikit-learn's validation would hand back as it is: a plain, finite array of numbers in C
+    """Whether scikit-learn's validation would return X unchanged: a plain, finite array of numbers in C
     order. Most arrays are, and finding that out takes a hundredth of a millisecond."""
     return (
         type(X) is np.ndarray
@@ -164,6 +164,8 @@ def check_training(
             targets = check_outputs(y, points.shape[0])[0]
         else:
             points, targets = validate_data(estimator, X, y, y_numeric=numeric, **options)
+            if numeric and targets.dtype.kind in "US":  # which scikit-learn leaves as they are
+                targets = targets.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise explained(error, X, y, numeric=numeric) from None
     return canonical_csr(points), targets
@@ -319,7 +321,7 @@ def check_number(
     remedy: str = "",
 ) -> float:
     """A number inside its bounds, or an error that names the parameter, the value and the remedy."""
-    if type(value) is not int and (integer or type(value) is not float):  # the usual types need no look at their bases
+    if type(value) is not int and (integer or type(value) is not float):  # skips the slower checks for the usual types
         kind = numbers.Integral if integer else numbers.Real
         wanted = "an integer" if integer else "a number"
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
@@ -375,7 +377,7 @@ def callers_level() -> int:
 
 
 def available_memory() -> float:
-    """Bytes of memory this process may still take, as far as the system tells (infinite where it does not)."""
+    """Bytes of memory that this process may still allocate; infinite if the system does not report it."""
     try:
         with open("/proc/meminfo") as table:
             for line in table:

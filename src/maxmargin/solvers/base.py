@@ -1,10 +1,10 @@
-"""What every solver declares, takes and returns.
+"""The interface of solvers: what they declare, accept and return.
 
 A kernel problem is a :class:`~maxmargin.problems.dual.DualProblem` (or a
 :class:`~maxmargin.problems.dual.JointProblem`) whose kernel values come from a
 :class:`~maxmargin.kernels.gram.operator.Gram`; a linear problem is a
 :class:`~maxmargin.problems.primal.PrimalProblem`. A solver accepts one form or several, returns feasible variables in
-every case, says how it ended, and never decides itself whether it was right: the certificates in
+every case, reports how it ended, and does not decide whether it is optimal: the certificates in
 :mod:`maxmargin.problems` do. A solver's own options are the fields of its class: ``Pegasos(batch_size=16)``.
 """
 
@@ -48,6 +48,12 @@ class Solver:
         Whether it needs so few iterations that a limit of a thousand is never reached.
     interruptible : bool
         Whether Ctrl-C and deadlines are obeyed within a run, and not only at its end.
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import SOLVERS
+    >>> SOLVERS["newton"].accepts, SOLVERS["newton"].losses
+    (('linear',), ('squared_hinge', 'squared_epsilon_insensitive', 'squared'))
     """
 
     name: ClassVar[str]
@@ -83,7 +89,16 @@ class Solver:
 
 
 class KernelSolver(Solver, abc.ABC):
-    """Base class of solvers for kernel problems."""
+    """Base class of solvers for kernel problems.
+
+    Examples
+    --------
+    A complete solver is in the guide to extending the library.
+
+    >>> from maxmargin.solvers import SOLVERS, KernelSolver
+    >>> [name for name, solver in SOLVERS.items() if isinstance(solver, KernelSolver)]
+    ['active_set', 'barrier', 'coordinate_descent', 'smo', 'qp_dual', 'crammer_singer']
+    """
 
     @abc.abstractmethod
     def solve(self, problem: Any, gram: Gram, *, tol: float, control: Control, start: Array | None = None) -> Solution:
@@ -91,7 +106,14 @@ class KernelSolver(Solver, abc.ABC):
 
 
 class LinearSolver(Solver, abc.ABC):
-    """Base class of solvers for linear problems."""
+    """Base class of solvers for linear problems.
+
+    Examples
+    --------
+    >>> from maxmargin.solvers import SOLVERS, LinearSolver
+    >>> sorted(name for name, solver in SOLVERS.items() if isinstance(solver, LinearSolver))[:3]
+    ['barrier', 'coordinate_descent', 'l1_coordinate_descent']
+    """
 
     def solve_linear(
         self,
@@ -105,7 +127,7 @@ class LinearSolver(Solver, abc.ABC):
         """Minimise a linear problem to a relative duality gap <= tol, or stop for a reason that the status names. A
         start that is optimal is returned as it is."""
         run = Run(problem, tol, control)
-        status = run.begin(start)
+        status = run.evaluate_start(start)
         return self.solve_run(run, start, random_state) if status is None else run.solution(status, 0)
 
     @abc.abstractmethod

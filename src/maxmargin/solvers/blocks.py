@@ -1,10 +1,10 @@
 """The outer loop of the block methods.
 
-The dual has one variable (or two) a row; its matrix does not fit into memory. So in rounds (Joachims 1999):
+The dual has one variable (or two) per row; its matrix does not fit into memory. So in rounds (Joachims 1999):
 
     1. choose a working set W of variables that violate the conditions most;
     2. solve the problem restricted to W, with Q_WW in memory, to a fraction of the present violation;
-    3. bring f = K @ coefficients up to date with the coefficients that changed.
+    3. update f = K @ coefficients for the coefficients that changed.
 
 :class:`BlockSolver` is that loop; a solver adds how to choose W and how to solve on it.
 """
@@ -25,7 +25,7 @@ from maxmargin.solvers.base import KernelSolver
 from maxmargin.solvers.solution import Solution
 
 INNER_WORK = 20_000_000  # array elements touched between two checks of the clock: well under 0.2 s
-MIN_STEPS = 10_000_000  # LIBSVM's own limit where the user sets none: max(10^7, 100 n)
+MIN_STEPS = 10_000_000  # LIBSVM's limit if the user sets none: max(10^7, 100 n)
 ROUND_MIN_STEPS = 50  # steps in a round of a problem that is its own working set, or one for each variable
 ROUND_PREVIOUS_STEPS = 20  # steps so far for each step of such a round: ten million take 250 rounds, not 200,000
 STEPS_PER_VARIABLE = 200  # steps in a round, for each variable of its block
@@ -117,7 +117,7 @@ class BlockSolver(KernelSolver):
             ):  # the objective no longer falls, or has no minimum: the rest of the violation stays
                 return Solution(a, f, Status.STALLED, n_iter)
             if steps == 0 and stalled_rounds > 0:
-                # The block sees no violation but the sum does: rounding in f. Compute it anew, once.
+                # The block sees no violation but the sum does: rounding in f. Recompute it, once.
                 if stalled_rounds > 2:
                     return Solution(a, f, Status.STALLED, n_iter)
                 coef = problem.coefficients(a)

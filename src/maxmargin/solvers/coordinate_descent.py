@@ -6,11 +6,11 @@ its box:
 
     d_i = clip(a_i - g_i / Q_ii, lower_i, upper_i) - a_i,      i = argmax of -(g_i d_i + 1/2 Q_ii d_i^2).
 
-The stopping rule is that of SMO with an offset known to be zero: the largest gradient of a variable that may fall
+The stopping rule is that of SMO with an offset of zero: the largest gradient of a variable that may fall
 minus the smallest of one that may rise, both at least zero in size, is at most tol.
 
 Linear problems, with any intercept: epochs over the rows (:mod:`maxmargin.solvers.descent`). The duality gap, which
-takes two more passes, is computed only when the estimate of an epoch promises that it is small enough.
+takes two more passes, is computed only if the estimate of an epoch is small enough.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from maxmargin.solvers.descent import FREE_STEP_PERIOD, INTERCEPT_PENALTY, Desce
 from maxmargin.solvers.run import UNLIMITED_ITERATIONS, LinearSolution, Run, Start
 
 FREE_STEP_FIRST_EPOCH = 20  # epochs before conjugate gradients help
-SMALL_CLASSIFIER_FIRST_EPOCH = 500  # before that they may stand in the way of b_0. From there it is every epoch's turn
-FULL_HISTORY_MAX_ENTRIES = 50_000  # of X: beyond, the history has few lines, for each costs as much as an epoch
-GAP_CHECK_FACTOR = 1.4  # times the tolerance is an estimated gap worth computing: it is an epoch old, the gap is less
-REST_SHARE = 0.01  # pulls within this part of the first count as rest: if all rows rest, a tenth of it is asked for
+SMALL_CLASSIFIER_FIRST_EPOCH = 500  # before that they may disturb b_0; afterwards they follow every epoch
+FULL_HISTORY_MAX_ENTRIES = 50_000  # of X: beyond, the history has few records: each costs as much as an epoch
+GAP_CHECK_FACTOR = 1.4  # times the tolerance: estimate of the gap, an epoch old, from which the gap is computed
+REST_SHARE = 0.01  # pulls within this part of the first count as rest: if all rows rest, the next goal is a tenth
 ROUNDING_SHARE = 1e-14  # part of the first pull below which there is only rounding
 
 
@@ -133,10 +133,10 @@ class CoordinateDescent(BlockSolver, LinearSolver):
             rested, near, complete = state.pull <= goal * unit, state.gap <= promising, descent.complete
             if near and control.stop() is None:
                 estimate, status, evaluated = state.gap, descent.evaluate(run, epoch), epoch
-                if status is None:  # the next is due when the gap, which is now known, should be small enough
+                if status is None:  # the next evaluation is when the gap should be small enough
                     promising = estimate * min(0.8, max(0.1 if complete else 0.5, 0.8 * tol / run.gap))
             if not complete and (rested or near):
                 descent.use_all_rows()
-            elif rested:  # all rows have come to rest, as far as they are to by now
+            elif rested:  # all rows are at rest for the present goal
                 due = due if np.isfinite(state.gap) else epoch
                 goal *= 0.1 if descent.balanced(goal) else 1.0

@@ -1,4 +1,4 @@
-"""Dual coordinate descent (Hsieh, Chang, Lin, Keerthi & Sundararajan 2008; Ho & Lin 2012) for every loss: its state.
+"""The state of dual coordinate descent (Hsieh, Chang, Lin, Keerthi & Sundararajan 2008; Ho & Lin 2012), for every loss.
 
 One multiplier at a time, in random order, with w = sum_i beta_i x_i kept up to date. Along beta_i the dual of
 :mod:`maxmargin.problems.primal` is a parabola plus eps |beta_i|; with slope and curvature
@@ -11,17 +11,17 @@ to zero by e, or to it. Then w += (change) x_i. A row costs as much as reading i
 The intercept. Penalised, it belongs to a constant column s: b = s^2 sum beta_i and rho = s^2. Free, the equality
 sum beta_i = t lets no multiplier move alone. The method of multipliers (Hestenes 1969) turns it into a sequence of
 penalised ones: with b = b_0 + rho (sum beta_i - t) the problem is that of penalising (b - b_0)^2 / 2 rho, and after
-each epoch b_0 <- b. When it comes to rest the sum is t and b is the free intercept. Dense columns are centred at m
+each epoch b_0 <- b. At convergence the sum is t and b is the free intercept. Dense columns are centred at m
 first, which changes w by nothing: w = sum beta_i (x_i - m) + t m.
 
 Shrinking. A multiplier at a bound, or at zero inside the tube, that is held there more strongly than any was pulled in
 the last epoch, is left out. When the rest has come to its end, or b has moved by more than that, all take part again.
 
-An epoch meets every residual on its way, with a w that is at most an epoch old, so it has an estimate of the duality
-gap for nothing.
+An epoch computes every residual, with a w that is at most an epoch old, which gives an estimate of the duality gap at
+no cost.
 
-The end. Epochs soon find out which multipliers are at a bound, but bring the others, the free ones, to their values at
-the pace of the worst-conditioned direction. With the rest fixed the dual is a quadratic in them, whose minimum
+Free variables. Epochs soon identify the multipliers at a bound, but the others, the free ones, converge at the rate of
+the worst-conditioned direction. With the rest fixed the dual is a quadratic in them, whose minimum
 conjugate gradients approach in about the square root of that many steps, cut off at the box (Moré & Toraldo 1991).
 The loops are in native/descent.
 """
@@ -60,14 +60,14 @@ class Descent:
         # A row without length has no curvature; its multiplier then goes to its bound at once.
         self.q = np.maximum(squares + rho + problem.ridge, 1e-300)
         self.target = problem.y - problem.centre  # b is smaller by as much here
-        self.beta, b = problem.first(), None
+        self.beta, b = problem.initial_multipliers(), None
         if start is not None and start.beta is not None:
             self.beta, b = problem.feasible(start.beta), start.b + float(self.shift @ start.w) - problem.centre
         self.w = np.zeros(problem.n_features)
         if self.beta.any():
             self.w = design.transposed(self.beta) + problem.total * self.shift
         if b is None:
-            b = 0.0 if problem.loss.classifies else problem.settle(design.times(self.w), 0.0) - problem.centre
+            b = 0.0 if problem.loss.classifies else problem.best_intercept(design.times(self.w), 0.0) - problem.centre
         self.order = np.flatnonzero(problem.weight > 0)
         rows, box = design.compiled, (problem.lower, problem.upper)
         self.state = _native.Descent(rows, self.target, self.q, problem.ridge, *box, self.beta, self.w, self.order)
@@ -76,7 +76,7 @@ class Descent:
         state.missing = float(self.beta.sum()) - problem.total
         state.b0 = state.met = b - rho * state.missing if self.free else 0.0
         state.dual = self.dual
-        state.seed = (seed + 1) * 0x9E3779B97F4A7C15 % 2**64  # far from the few seeds of few bits
+        state.seed = (seed + 1) * 0x9E3779B97F4A7C15 % 2**64  # spreads small seeds over all bits
         self.rested, self.wait, self.pause = 0, 1, 0
         self.entries = problem.X.nnz if problem.design.sparse else problem.X.size
         self.steps = max(1, int(CALL_MAX_ENTRIES * problem.n_rows / max(1, self.entries)))
@@ -110,8 +110,8 @@ class Descent:
         return active[inside & (beta != 0.0)] if problem.epsilon > 0 else active[inside]
 
     def free_step(self, late: bool, control: Control) -> None:
-        """Conjugate gradients on the free multipliers. Where they lead nowhere (more of them than columns, say, and the
-        way is cut off at once), they are tried again after twice as many epochs."""
+        """Conjugate gradients on the free multipliers. If they gain nothing (with more of them than columns, for
+        instance, a bound cuts the step at once), they are tried again after twice as many epochs."""
         self.pause -= 1
         if self.pause > 0 or control.stop() is not None:
             return
@@ -134,7 +134,7 @@ class Descent:
         self.rested = self.rested + 1 if self.state.pull == 0.0 else 0
         if self.rested == 2:
             self.rested = 0
-            b = problem.settle(problem.design.times(self.w), math.nan)
+            b = problem.best_intercept(problem.design.times(self.w), math.nan)
             if math.isfinite(b):
                 self.state.b0 = b + float(self.shift @ self.w) - problem.centre - self.state.rho * missing
         return False
@@ -144,15 +144,15 @@ class Descent:
         self.state.active, self.state.limit = len(self.order), np.inf
 
     def evaluate(self, run: Run, epoch: int) -> Status | None:
-        """Show the present point to the run. Where the intercept is free, its best value for w is taken, and the
+        """Evaluate the present point. Where the intercept is free, its best value for w is taken, and the
         heavier side's multipliers are made as light as the other's; w changes by their part of it."""
         problem, w = self.problem, self.w
         f = problem.design.times(w)
         if not self.free:
-            return run.visit(epoch, w, problem.b_of(self.beta), f, self.beta, w, own=True)
-        b = problem.settle(f, float(self.state.b0 + problem.centre - self.shift @ w))
+            return run.evaluate(epoch, w, problem.penalised_intercept(self.beta), f, self.beta, w, own=True)
+        b = problem.best_intercept(f, float(self.state.b0 + problem.centre - self.shift @ w))
         if problem.total:
-            return run.visit(epoch, w, b, f, problem.feasible(self.beta), own=True)
+            return run.evaluate(epoch, w, b, f, problem.feasible(self.beta), own=True)
         positive = self.beta > 0
         up, down = float(self.beta[positive].sum()), float(self.beta[~positive].sum())
         scales, sums = problem.balance(up, down), w
@@ -161,11 +161,11 @@ class Descent:
             part = np.zeros_like(w)
             _native.rows_combine(problem.centred.compiled, heavy, self.beta[heavy], part)
             sums = w - (1.0 - min(scales)) * part
-        return run.visit(epoch, w, b, f, self.beta, sums, scales=scales, own=True)
+        return run.evaluate(epoch, w, b, f, self.beta, sums, scales=scales, own=True)
 
 
 def first_epochs(problem: PrimalProblem, epochs: int, control: Control) -> tuple[Array, float]:
     """w and b after a few epochs over CSR rows: a start for methods that need one near the solution."""
     descent = Descent(problem, INTERCEPT_PENALTY, None)
     descent.sweep(epochs, 0.0, 0.0, True, control)
-    return descent.w, problem.settle(problem.design.times(descent.w), problem.b_of(descent.beta))
+    return descent.w, problem.best_intercept(problem.design.times(descent.w), problem.penalised_intercept(descent.beta))

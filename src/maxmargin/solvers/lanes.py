@@ -1,18 +1,18 @@
-"""Dual coordinate descent for many one-vs-rest problems at once, one a vector lane.
+"""Dual coordinate descent for many one-vs-rest problems at once, one per vector lane.
 
 The problems of a fit with many classes share their rows and differ only in the signs of y. The method is that of
-:mod:`maxmargin.solvers.descent`; but while a row is at hand, the multiplier of every problem takes
-its step:
+:mod:`maxmargin.solvers.descent`; but each row is read once for all problems, whose multipliers take
+their steps together:
 
     g_l = y_l (w_l'x_i + b_l) - 1 + r alpha_l,      alpha_l <- clip(alpha_l - g_l / q, 0, upper),
 
 all w_l'x_i by one read of the row, for the weights of the 16 problems stand side by side in memory
 (native/lanes). Single precision is enough to find the solution to four digits or so: a
-problem is then computed anew from its multipliers in double precision, and its certificate decides. The few that are
-late, or need more digits, are left to the method for one problem, which starts where this one ends.
+problem is then recomputed from its multipliers in double precision, and certified. The few that converge late, or need
+more digits, are continued by the method for one problem.
 
-Rows in which no multiplier has moved for three visits are passed over, but for one epoch in eight. A problem whose gap
-is small enough is frozen, so that it keeps no row awake.
+Rows in which no multiplier has moved for three visits are skipped in seven of eight epochs. A problem whose gap
+is small enough is frozen, so that its rows can be skipped.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Group:
                 problem = problems[l]
                 beta = problem.feasible(start.beta)
                 self.A[:, l], self.total[l] = np.abs(beta), float(beta.sum())
-                self.W[:, l] = problem.sums_of(beta)
+                self.W[:, l] = problem.row_combination(beta)
                 self.b[l] = 0.0 if not first.free else start.b - self.rho * float(self.total[l])
         kind = _native.LanesSingle if np.dtype(dtype).itemsize == 4 else _native.LanesDouble
         self.lanes = kind(
@@ -116,7 +116,7 @@ class _Group:
         for l in np.flatnonzero(self.awake).tolist():
             problem, squares = self.problems[l], float(norms[l])
             f, beta = self.values[:, l].astype(np.float64), problem.y * self.A[:, l]
-            b = problem.settle(f, float(self.b[l] + self.rho * self.total[l]))
+            b = problem.best_intercept(f, float(self.b[l] + self.rho * self.total[l]))
             sums = problem.survey(f, b, beta)
             support = int(sums.support)
             self.total[l] = missing = sums.total()
@@ -125,7 +125,7 @@ class _Group:
             if problem.free:
                 dual -= abs(b * missing)
             gap = (primal - dual) / max(abs(primal), 1e-300)
-            self.runs[l].note(self.epoch, math.sqrt(squares), primal, dual, support)
+            self.runs[l].record(self.epoch, math.sqrt(squares), primal, dual, support)
             control.report(self.epoch, gap, support, primal=primal, dual=dual, norm=math.sqrt(squares))
             self.awake[l] = gap > TOL_SHARE * tol
             worst = max(worst, gap)
@@ -195,7 +195,7 @@ def _solutions(group: _Group, status: Status) -> list[LinearSolution]:
     solutions = []
     for l, problem in enumerate(problems):
         f, w = np.ascontiguousarray(F[:, l]), W[:, l].copy()
-        b = problem.settle(f, problem.b_of(beta[l]))
+        b = problem.best_intercept(f, problem.penalised_intercept(beta[l]))
         ended, history = Status.OPTIMAL if not group.awake[l] else status, group.runs[l].history
         solutions.append(LinearSolution(w, b, beta[l], ended, group.epoch, history, f=f, made=True))
     return solutions

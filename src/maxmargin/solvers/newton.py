@@ -1,7 +1,7 @@
 """Newton's method for squared losses (Mangasarian 2002; Keerthi & DeCoste 2005).
 
-The objective  1/2 |w|^2 + sum_i loss_i(r_i),  r_i = y_i - w'x_i - b,  is quadratic wherever the set S of rows that have
-a loss, and the side of each, stay the same:
+The objective  1/2 |w|^2 + sum_i loss_i(r_i),  r_i = y_i - w'x_i - b,  is quadratic as long as the set S of rows with a
+loss, and the side of each, do not change:
 
     gradient    w - X'beta,   -1'beta                beta_i the derivative of loss_i
     Hessian     I + X'Theta X with the border X'Theta 1, 1'Theta 1,    Theta_i = 2 c_i on S, else 0.
@@ -38,7 +38,7 @@ from maxmargin.solvers.run import LinearSolution, Run, Start, own_intercept
 # some epochs of coordinate descent find a better one.
 FAR_STEPS, FAR_GAP, FAR_EPOCHS, FAR_MAX_ENTRIES = 2, 0.1, 3, 2_000_000
 SEARCH_MAX_STEPS = 60  # along one direction
-REFORM_MIN_SHARE = 0.5  # of the rows of S: if more have changed, X'Theta X is formed anew
+REFORM_MIN_SHARE = 0.5  # of the rows of S: if more have changed, X'Theta X is recomputed
 HESSIAN_RIDGE = 1e-15  # of the Hessian, relative to its diagonal
 NO_PROGRESS_MAX_STEPS = 5  # steps without a lower objective before the method gives up
 
@@ -61,8 +61,8 @@ def line_search(rows: Any, r: Array, u: Array, first: float, second: float) -> f
 
 
 class _Moments:
-    """X'Theta X, kept up to date: rows that enter S are added, and those that leave it are taken away. From step to
-    step there are ever fewer of them; where there are many, the sum is formed anew."""
+    """X'Theta X, updated: rows that enter S are added, and those that leave it are subtracted. There are fewer of them
+    in every step; if there are many, the sum is recomputed."""
 
     def __init__(self, design: Design) -> None:
         self.design, self.theta = design, np.zeros(design.n)
@@ -87,7 +87,7 @@ class _Moments:
 
 
 class _Piece:
-    """The quadratic that the objective is around (w, b), where the rows have the values f + b: one pass over them."""
+    """The quadratic function that equals the objective around (w, b), by one pass over the rows with values f + b."""
 
     def __init__(self, problem: PrimalProblem, design: Design, f: Array, b: float) -> None:
         V = np.empty((3, problem.n_rows))
@@ -162,7 +162,7 @@ class Newton(LinearSolver):
         memory = f"solver='newton' with {design.d:,} columns"
         check_memory(12 * 8.0 * design.d**2, memory, "use solver='coordinate_descent'.")
         w, f = np.zeros(design.d), np.zeros(problem.n_rows)
-        b = 0.0 if problem.loss.classifies else problem.settle(f, 0.0)  # b belongs to the shifted columns
+        b = 0.0 if problem.loss.classifies else problem.best_intercept(f, 0.0)  # b belongs to the shifted columns
         if start is not None:
             w, b, f = _started(problem, design, start)
         moments = _Moments(design)
@@ -200,7 +200,7 @@ class Newton(LinearSolver):
     ) -> Status | None:
         d, own = problem.n_features, own_intercept(problem, design, w, b)
         sums = (piece.scales[0] * piece.up + piece.scales[1] * piece.down)[:d]
-        return run.visit(n_iter, w[:d], own, f + (b - own), piece.beta, sums, scales=piece.scales)
+        return run.evaluate(n_iter, w[:d], own, f + (b - own), piece.beta, sums, scales=piece.scales)
 
     @staticmethod
     def _nearer(problem: PrimalProblem, control: Control) -> tuple[Array, float]:

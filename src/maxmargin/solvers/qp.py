@@ -54,6 +54,7 @@ ENDS = {
 }
 POLISH_MAX_STEPS = 5  # each puts at least one more variable at its bound
 SOLVE_MAX_TIMES = 3  # each in the scale that the last one found
+FINER_SCALE = 1e-2  # of the kernel's program that is solved again: a few large rows hide what the others miss
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Program:
 
 
 def _clarabel(program: Program, scale: float, control: Control, name: str, **tolerances: float) -> Any:
-    """Clarabel's answer for the program with its objective divided by ``scale``."""
+    """Clarabel's solution of the program with its objective divided by ``scale``."""
     try:
         import clarabel
     except ImportError as error:
@@ -134,7 +135,7 @@ class _QP(LinearSolver):
         finite = problem.weight[np.isfinite(problem.weight)]
         scale, n_iter = float(finite.sum()) or 1.0, 0
         nothing = np.zeros(problem.n_rows)
-        run.visit(0, np.zeros(problem.n_features), 0.0, nothing, nothing)
+        run.evaluate(0, np.zeros(problem.n_features), 0.0, nothing, nothing)
         for _ in range(SOLVE_MAX_TIMES):
             answer = _clarabel(program, scale, control, self.name, **tolerances)
             n_iter += int(answer.iterations)
@@ -145,7 +146,7 @@ class _QP(LinearSolver):
             w, b, used = self.read(problem, x, z)
             alpha = np.zeros(problem.n_rows)
             alpha[rows] = used
-            ended = run.visit(n_iter, w, b, problem.design.times(w), problem.feasible(problem.y * alpha))
+            ended = run.evaluate(n_iter, w, b, problem.design.times(w), problem.feasible(problem.y * alpha))
             if ended is not None or status is not Status.OPTIMAL or not 0 < run.primal < 0.1 * scale:
                 status = ended or (status if status is not Status.OPTIMAL else Status.STALLED)
                 break
@@ -233,19 +234,25 @@ class DualQP(_QP, KernelSolver):
         program = _boxes(Q * unit, problem, unit)
         strict = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11)
         reduced = dict.fromkeys(("reduced_tol_gap_abs", "reduced_tol_gap_rel", "reduced_tol_feas"), 1e-8)
-        answer = _clarabel(program, part, control, self.name, **strict, **reduced)
-        status = ENDS.get(str(answer.status), Status.STALLED)
-        if str(answer.status) == "AlmostSolved":  # to the reduced tolerances
-            status = Status.OPTIMAL
-        x = unit * np.asarray(answer.x)
-        if status is Status.INSEPARABLE and not problem.hard_margin:
-            status = Status.STALLED
-        if status is Status.INSEPARABLE or not np.isfinite(x).all():
-            a = problem.start()
-        else:
-            a = _polished(_snapped(x, problem, unit), problem, K, tol, unit)
+        a, violation, status, n_iter = problem.start(), math.inf, Status.STALLED, 0
+        for _ in range(SOLVE_MAX_TIMES):
+            answer = _clarabel(program, part, control, self.name, **strict, **reduced)
+            n_iter += int(answer.iterations)
+            ended = _ended(answer, problem)
+            x = unit * np.asarray(answer.x)
+            if ended is Status.INSEPARABLE or not np.isfinite(x).all():
+                status = ended if math.isinf(violation) else status
+                break
+            x = _polished(_snapped(x, problem, unit), problem, K, tol, unit)
+            if (least := _violation(x, problem, K)) < violation:
+                a, violation, status = x, least, ended
+            if violation <= tol:
+                status = Status.OPTIMAL
+            if violation <= tol or ended not in (Status.OPTIMAL, Status.STALLED):
+                break
+            part *= FINER_SCALE
         f = K @ problem.coefficients(a)
-        return Solution(a, f, control.stop() or status, int(answer.iterations))
+        return Solution(a, f, control.stop() or status, n_iter)
 
     def program(self, problem: PrimalProblem, rows: Array) -> Program:
         Z = _signed(problem, rows)
@@ -267,6 +274,14 @@ class DualQP(_QP, KernelSolver):
             return w, 0.0, x[:n]
         # The multiplier of w's own equation is w; that of the intercept's is b (its equality reads 1'(y alpha) = 0).
         return w, (problem.scaling * float(x[n + d]) if problem.intercept == "penalised" else float(z[d])), x[:n]
+
+
+def _ended(answer: Any, problem: DualProblem) -> Status:
+    """The status of a kernel's program: of one that is solved to the reduced tolerances, optimal."""
+    if str(answer.status) == "AlmostSolved":
+        return Status.OPTIMAL
+    status = ENDS.get(str(answer.status), Status.STALLED)
+    return status if status is not Status.INSEPARABLE or problem.hard_margin else Status.STALLED
 
 
 def _boxes(Q: Array, problem: DualProblem, unit: float) -> Program:

@@ -1,4 +1,4 @@
-"""One run of a solver on a linear problem: the best points so far, the history, and whether to go on.
+"""One run of a solver on a linear problem: the best points so far, the history, and the reasons to stop.
 
 The tolerance is the relative duality gap. A run returns the best point it has evaluated and how it ended; whether that
 is optimal is decided elsewhere, by :mod:`maxmargin.problems.primal_certificate`.
@@ -13,7 +13,7 @@ import numpy as np
 
 from maxmargin.problems.design import Design
 from maxmargin.problems.primal import PrimalProblem
-from maxmargin.problems.primal_certificate import stretched
+from maxmargin.problems.primal_certificate import scaled_to_margin
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.validation import Array
@@ -24,7 +24,15 @@ HISTORY_MAX_RECORDS = 400  # after which every second one is dropped: enough for
 
 @dataclass(frozen=True)
 class Start:
-    """A starting point: w and b, and optionally multipliers, feasible or not."""
+    """A starting point: w and b, and optionally multipliers, feasible or not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.solvers import Start
+    >>> Start(w=np.array([1.0, -2.0]), b=0.5).beta is None
+    True
+    """
 
     w: Array
     b: float
@@ -50,6 +58,14 @@ class LinearSolution:
         X w, where it is known.
     made : bool
         Whether w was made from beta, in double precision and at once.
+
+    Examples
+    --------
+    >>> from maxmargin import LinearSVC
+    >>> from maxmargin.solvers import LinearSolution, Status
+    >>> history = LinearSVC().fit([[0.0], [1.0]], [0, 1]).history_
+    >>> LinearSolution(w=[2.0], b=-1.0, beta=None, status=Status.OPTIMAL, n_iter=3, history=history).advice
+    ''
     """
 
     w: Array
@@ -71,7 +87,7 @@ def own_intercept(problem: PrimalProblem, design: Design, w: Array, b: float) ->
 
 
 class Run:
-    """The best primal and the best dual point so far, the history, and whether to go on.
+    """The best primal and the best dual point so far, the history, and the reasons to stop.
 
     Both points are bounds of the optimum on their own, so they need not come from the same iteration."""
 
@@ -86,15 +102,15 @@ class Run:
     @property
     def gap(self) -> float:
         """The relative gap of the best points so far."""
-        return self.problem.relative(self.primal, self.dual)
+        return self.problem.relative_gap(self.primal, self.dual)
 
-    def begin(self, start: Start | None) -> Status | None:
-        """Evaluate the start, if there is one, and the point where every method begins, which is optimal where no
-        multiplier can move or none has to: one class, targets inside one tube."""
+    def evaluate_start(self, start: Start | None) -> Status | None:
+        """Evaluate the start, if given, and the common initial point, which is optimal if no multiplier can
+        move or needs to: a single class, or targets inside one tube."""
         problem = self.problem
         if start is not None:
             beta = None if start.beta is None else problem.feasible(start.beta)
-            status = self.visit(0, start.w, start.b, problem.design.times(start.w), beta)
+            status = self.evaluate(0, start.w, start.b, problem.design.times(start.w), beta)
             if status is Status.OPTIMAL:
                 return status
         if problem.loss.classifies:
@@ -102,19 +118,19 @@ class Run:
             up, down = bool(((problem.y > 0) & used).any()), bool(((problem.y < 0) & used).any())
             if (up and down) or ((up or down) and not problem.free):
                 return None
-            nothing, w = np.zeros(problem.n_rows), problem.closest(np.zeros(problem.n_features))
+            nothing, w = np.zeros(problem.n_rows), problem.weights_of(np.zeros(problem.n_features))
             f = problem.design.times(w) if w.any() else nothing
             b = 1.0 - float(f.min()) if up else -1.0 - float(f.max()) if down else 0.0
-            return self.visit(0, w, b, f, nothing, np.zeros(problem.n_features))
-        beta = problem.first()
-        v = problem.sums_of(beta) if beta.any() else np.zeros(problem.n_features)
-        w = problem.closest(v)
+            return self.evaluate(0, w, b, f, nothing, np.zeros(problem.n_features))
+        beta = problem.initial_multipliers()
+        v = problem.row_combination(beta) if beta.any() else np.zeros(problem.n_features)
+        w = problem.weights_of(v)
         f = problem.design.times(w) if w.any() else np.zeros(problem.n_rows)
-        b = problem.settle(f, problem.b_of(beta))
+        b = problem.best_intercept(f, problem.penalised_intercept(beta))
         if problem.total:  # w = 0 and b = 0 cost nothing
             self.primal = min(self.primal, 0.0)
         if start is None:
-            status = self.visit(0, w, b, f, beta, v)
+            status = self.evaluate(0, w, b, f, beta, v)
             return status if status is Status.OPTIMAL else None
         self._keep(w, b, f, problem.primal(w, b, f), beta, problem.dual(beta, v))
         return Status.OPTIMAL if self.gap <= self.tol else None
@@ -125,7 +141,7 @@ class Run:
         if beta is not None and dual > self.dual:
             self.dual, self.beta = dual, beta
 
-    def visit(
+    def evaluate(
         self,
         iteration: int,
         w: Array,
@@ -141,16 +157,16 @@ class Run:
         negative ones are multiplied by ``scales``, and v = sum_i beta_i x_i (scaled) where it is known. ``own``
         says that f is X w to the last digit, and may be kept.
 
-        Returns how the run ended, or None if it should go on."""
+        Returns how the run ended, or None to continue."""
         problem = self.problem
-        w, b, f = stretched(problem, w, b, f)
+        w, b, f = scaled_to_margin(problem, w, b, f)
         hard = float(np.abs(beta).max(initial=0.0)) if problem.hard_margin and beta is not None else 0.0
         sums = problem.survey(f, b, beta, problem.centre, hard or 1.0)
         support = int(sums.support)
         primal, dual = problem.penalty(w, b) + problem.total * b + sums.losses, -math.inf
         if beta is not None:
             if v is None:
-                v = problem.sums_of(beta if scales == (1.0, 1.0) else beta * np.where(beta > 0, *scales))
+                v = problem.row_combination(beta if scales == (1.0, 1.0) else beta * np.where(beta > 0, *scales))
             of_b = problem.scaling**2 * sums.total(*scales)
             dual = sums.dual(*scales) - problem.dual_penalty(v, of_b if problem.intercept == "penalised" else 0.0)
             if dual > self.dual and scales != (1.0, 1.0):
@@ -159,12 +175,12 @@ class Run:
                 beta = beta.copy()
         self._keep(w, b, f.copy() if own else None, primal, beta, dual)
         norm = math.sqrt(float(w @ w))
-        self.note(iteration, norm, primal, dual, support)
+        self.record(iteration, norm, primal, dual, support)
         gap = self.gap
         self.control.report(iteration, gap, support, primal=primal, dual=dual, norm=norm)
         return Status.OPTIMAL if gap <= self.tol else self.stop(iteration)
 
-    def note(self, iteration: int, norm: float, primal: float, dual: float, n_support: int) -> None:
+    def record(self, iteration: int, norm: float, primal: float, dual: float, n_support: int) -> None:
         """Write a line of the history."""
         if len(self.history) >= HISTORY_MAX_RECORDS:
             self.history = thinned(self.history)
@@ -177,19 +193,19 @@ class Run:
             seconds=self.control.seconds,
         )
 
-    def consider(self, w: Array, b: float, f: Array) -> None:
+    def update_best(self, w: Array, b: float, f: Array) -> None:
         """Keep w and b if they are the best so far; nothing is recorded."""
         self._keep(w, b, None, self.problem.primal(w, b, f), None, -math.inf)
 
     def stop(self, iteration: int) -> Status | None:
-        """The reason to stop now that is not optimality, if there is one."""
+        """The reason to stop now, other than optimality, or None."""
         limit = self.control.max_iter if self.control.max_iter >= 0 else UNLIMITED_ITERATIONS
         return self.control.stop() or (Status.MAX_ITER if iteration >= limit else None)
 
     def solution(self, status: Status, n_iter: int, advice: str = "") -> LinearSolution:
         """The best point, with the best intercept for its w (which the optimum does not always determine)."""
         f = self.problem.design.times(self.w) if self.f is None else self.f
-        b = self.problem.settle(f, self.b)
+        b = self.problem.best_intercept(f, self.b)
         return LinearSolution(self.w, b, self.beta, status, n_iter, self.history, advice, f)
 
 

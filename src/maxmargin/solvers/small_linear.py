@@ -65,14 +65,14 @@ def solve_small(
     if not (math.isfinite(b) and np.isfinite(w).all()):
         return None
     if not problem.squared:  # the call itself has found the best intercept of a squared loss
-        b = problem.settle(f, b)
+        b = problem.best_intercept(f, b)
     certificate, f = certify_dense(problem, X, w, b, beta)
     if not certificate.relative_gap <= tol:
         return None
     records = records[:count].copy()
     if control.callback is not None or control.watchers:
         for iteration, (primal, dual, norm, support) in enumerate(records.tolist()):
-            gap = problem.relative(primal, dual)
+            gap = problem.relative_gap(primal, dual)
             control.report(iteration, gap, int(support), primal=primal, dual=dual, norm=norm)
     seconds = control.seconds
     history = History.deferred(lambda: _history(records, seconds))

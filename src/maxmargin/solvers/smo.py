@@ -3,15 +3,15 @@
 The equality of a group leaves two variables as the smallest set that can move: a_i += d, a_j -= d with i, j in one
 group. Along it the objective is  -d (g_j - g_i) + 1/2 d^2 (Q_ii + Q_jj - 2 Q_ij).  A step takes
 
-    i = argmin { g_u : a_u < upper_u }                                     the variable that most wants to rise,
+    i = argmin { g_u : a_u < upper_u }                                     the smallest gradient,
     j = argmax { (g_u - g_i)^2 / (Q_ii + Q_uu - 2 Q_iu) : a_u > lower_u, g_u > g_i }   the partner with the best gain,
     d = (g_j - g_i) / (Q_ii + Q_jj - 2 Q_ij), cut at the bounds,
 
 for the best group, and stops when max { g_u : a_u > lower_u } - min { g_u : a_u < upper_u } <= tol in every group.
 
-Linear problems are the same with the linear kernel, but end by the duality gap. So the pair steps are asked for a tenth
-of the violation again and again, each time from where they were, until the gap is small enough; each answer is one
-record of the history. An iteration there is as many pair steps as there are rows.
+Linear problems are the same with the linear kernel, but end by the duality gap. So the pair steps are repeated
+with a tenth of the violation, from the last point, until the gap is small enough; each repetition is one record of the
+history. An iteration there is as many pair steps as there are rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from maxmargin.solvers.blocks import Block, BlockSolver
 from maxmargin.solvers.run import LinearSolution, Run, Start
 
 FREE_MAX_SHARE = 0.5  # of W that are free variables of the last one; the rest are violators
-FIRST_VIOLATION, LAST_VIOLATION = 1.0, 1e-13  # of a linear problem: to begin with, and below which is only rounding
+FIRST_VIOLATION, LAST_VIOLATION = 1.0, 1e-13  # of a linear problem: the initial goal, and that of rounding
 LINEAR_KERNEL_BYTES = 2e8  # for kernel values of a linear problem
 
 
@@ -69,8 +69,9 @@ class SMO(BlockSolver, LinearSolver):
         return None
 
     def choose(self, problem: DualProblem, a: Array, gradient: Array, previous: Array) -> Array:
-        """Free variables of the last working set, then, for each group and in equal numbers, those that most want to
-        rise and those that most want to fall. Both ends of the worst pair are always among them."""
+        """Free variables of the last working set, then, for each group and in equal numbers, those with the
+        smallest gradients that may rise and the largest that may fall. Both ends of the worst pair are always among
+        them."""
         free = previous[(a[previous] > problem.lower[previous]) & (a[previous] < problem.upper[previous])]
         free = free[: int(FREE_MAX_SHARE * self.working_set)]
         chosen = [free]
@@ -106,11 +107,11 @@ class SMO(BlockSolver, LinearSolver):
         a = dual.start() if start is None or start.beta is None else dual.feasible(start.beta)
         steps, goal = 0, FIRST_VIOLATION
         while True:
-            w = problem.sums_of(a)
+            w = problem.row_combination(a)
             f = problem.design.times(w)
-            b = problem.settle(f, dual.scalars(optimality.offsets(dual, a, dual.gradient(f, a))).intercept)
+            b = problem.best_intercept(f, dual.scalars(optimality.offsets(dual, a, dual.gradient(f, a))).intercept)
             n_iter = -(-steps // n)
-            status = run.visit(n_iter, w, b, f, a, w)
+            status = run.evaluate(n_iter, w, b, f, a, w)
             if status is None and goal < LAST_VIOLATION:
                 status = Status.STALLED
             if status is not None:

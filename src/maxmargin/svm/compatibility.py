@@ -19,7 +19,7 @@ from maxmargin.svm.models.expansion import KernelExpansion
 
 
 def calibration_of(estimator: Any) -> Any:
-    """``calibration``, or "sigmoid" where ``probability=True`` asks for Platt's method."""
+    """``calibration``, or "sigmoid" with ``probability=True``, which means Platt's method."""
     if estimator.calibration is None and _asks_for_probabilities(estimator):
         return "sigmoid"
     return estimator.calibration

@@ -12,7 +12,7 @@ the model that always predicts the larger class), so that the slack of a point i
 is at most some M_i: with the nearest j of R, or the farthest of all that may be one. So the objective is at least the
 optimum of |w|^2 + sum_i (C / M_i) xi_i + C |E| with hard margins in R: a support vector machine. Its multipliers sum to
 no more than its optimum, so that a bound of best - C |E| in the place of infinity changes no optimum below ``best``.
-Without slacks the bound is attained; otherwise the search goes on with the point of the largest xi_i / M_i, once in R
+Without slacks the bound is attained; otherwise the search continues with the point of the largest xi_i / M_i, once in R
 and once in E. The node of the lowest bound is next, so that this bound is one of the whole problem at any time.
 """
 

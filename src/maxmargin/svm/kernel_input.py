@@ -1,15 +1,15 @@
-"""What all kernel methods share: the kernel a user names, and the points it compares.
+"""The kernel and the points of a kernel method.
 
-    fit       parameters -> kernel;  X -> points (vectors, things, or K itself);  kernel.resolve(points) -> kernel_
-    later     X -> points of the same sort;  k(new, training) through ``kernel_``, in tiles
+    fit       parameters -> kernel;  X -> points (vectors, objects, or K itself);  kernel.resolve(points) -> kernel_
+    predict   X -> points of the same kind;  k(new, training) by ``kernel_``, in tiles
 
 A mixin, :class:`KernelInput`, for estimators that have the parameters ``kernel``, ``gamma``, ``degree`` and ``coef0``
-(and, if they like, ``kernel_params`` and ``n_jobs``). The distance of two points in feature space,
+(and possibly ``kernel_params`` and ``n_jobs``). The distance of two points in feature space,
 
     |phi(x) - phi(z)|^2 = k(x, x) - 2 k(x, z) + k(z, z),
 
-needs k(x, x) of a new point. A precomputed row K(x, training) does not hold it, except when all training points have
-the same k(x_i, x_i): then the kernel is taken to be one that gives it to every point, like the Gaussian.
+needs k(x, x) of a new point. A precomputed row K(x, training) does not contain it. If all training points have the
+same k(x_i, x_i), new points are assumed to have it, too, as with the Gaussian kernel.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring
 
 
 class KernelAndPoints(NamedTuple):
-    """What a fit begins with: the kernel before it has met the data, the points, and the targets if there are any."""
+    """The input of a fit: the unresolved kernel, the points, and the targets or None."""
 
     kernel: Kernel
     points: Points
@@ -59,7 +59,7 @@ class KernelInput(Estimator):
     ``kernel_``; ``_new_points`` afterwards."""
 
     def _kernel(self) -> Kernel:
-        """The kernel as the parameters say it; nothing is known of the data yet."""
+        """The kernel of the parameters, not resolved yet."""
         params = getattr(self, "kernel_params", None)
         return kernel_of(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, params=params)
 
@@ -80,7 +80,7 @@ class KernelInput(Estimator):
     def _kernel_and_points(
         self, X: Any, y: Any = None, *, supervised: bool = False, numeric: bool = False, several: bool = False
     ) -> KernelAndPoints:
-        """The same, with the kernel as the parameters say it; ``several`` allows several columns of targets."""
+        """The same, with the unresolved kernel; ``several`` allows several columns of targets."""
         kernel = self._kernel()
         objects = kernel.objects(X)
         self._objects = objects is not None
@@ -103,7 +103,7 @@ class KernelInput(Estimator):
         return resolved(self._kernel(), self.kernel, X, weights, getattr(self, "feature_names_in_", None))
 
     def _new_points(self, X: Any) -> Points:
-        """Points to predict for, of the sort that ``fit`` was given."""
+        """Points to predict for, of the kind given to ``fit``."""
         if getattr(self, "_objects", False):
             X = check_new_objects(self, X, only=not self.kernel_.takes_vectors)
         else:
@@ -188,7 +188,7 @@ def _of_sets(function: Any, X: Points) -> Any:
         pairs = np.ndim(function(X[0], X[0])) == 0
     except Exception:
         pairs = False
-    return _PairFunction(function) if pairs else function  # neither: the Callable kernel says what is wrong
+    return _PairFunction(function) if pairs else function  # neither: the Callable kernel raises the error
 
 
 def gram_of(kernel: Kernel, X: Points, threads: int = 1) -> Gram:

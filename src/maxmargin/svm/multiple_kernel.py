@@ -148,7 +148,7 @@ class MultipleKernelModel(KernelInput, abc.ABC):
         """The dual problems whose objectives are summed."""
 
     def _kernel(self) -> Sum:
-        """The kernels, before they have met the data."""
+        """The unresolved kernels."""
         given = DEFAULT_KERNELS if self.kernels is None else self.kernels
         if isinstance(given, (str, Kernel)) or not isinstance(given, Sequence) or len(given) == 0:
             raise ValueError(f"kernels must be a list of kernels, such as [RBF(), Linear()]; got {given!r}.")

@@ -1,4 +1,4 @@
-"""What a fit did: as attributes, as text that reads like the result, and as HTML in a notebook."""
+"""The report of a fit: attributes, text, and HTML in a notebook."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from maxmargin.runtime.control import KERNEL_WORDS, Control, Status, scaling_hin
 from maxmargin.runtime.history import History
 from maxmargin.runtime.text_report import TextReport, short_numbers, tolerance_text
 from maxmargin.runtime.validation import Array, Points
+
+CONSTANT_MAX_SHARE = 1e-14  # of the primal objective: |w|^2 / 2 is then nothing but rounding
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class FitReport(TextReport):
     training_error : float
         Fraction of misclassified training samples (one-class: of samples outside); for regression the root mean squared
         error. NaN if a large fit was stopped before it was computed.
+    error_name : str
+        What this error is called in the text.
     primal_objective, dual_objective, duality_gap, relative_gap, kkt_violation : float
         The certificate, computed independently of the solver: the violation, which determines ``status``, in float64
         from its definition. Objectives of a problem of more than 256 rows may be sums of float32 kernel values, with a
@@ -55,6 +59,15 @@ class FitReport(TextReport):
     tol, seconds : float
     dtype : str
     threads : int
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> report = SVC(kernel="linear", C=10.0).fit([[0.0], [1.0], [3.0]], [0, 0, 1]).report_
+    >>> report.converged, report.n_support, round(report.margin, 3)
+    (True, 2, 2.0)
+    >>> report.relative_gap < 1e-3
+    True
     """
 
     model: str
@@ -141,7 +154,7 @@ class FitReport(TextReport):
             ("iterations", f"{self.n_iter:,}"),
             ("kernel evaluations", f"{self.kernel_evaluations:,}"),
             ("support vectors", f"{self.n_support:,}{share}"),
-            ("smallest margin" if many else "margin", f"{self.margin:.6g}"),
+            ("smallest margin" if many else "margin", self._margin_text()),
             (self.error_name, error),
             ("objective", f"primal {self.primal_objective:.8g}, dual {self.dual_objective:.8g}"),
             ("duality gap", gap),
@@ -149,9 +162,14 @@ class FitReport(TextReport):
             ("time", f"{self.seconds:.3g} s, {self.dtype}, {self.threads} thread{'s' if self.threads != 1 else ''}"),
         ]
 
+    def _margin_text(self) -> str:
+        if CONSTANT_MAX_SHARE * abs(self.primal_objective) * self.margin**2 > 0.5 or math.isinf(self.margin):
+            return "infinite (w = 0, a constant function)"
+        return f"{self.margin:.6g}"
+
 
 def kernel_validity(kernel: Kernel) -> bool | None:
-    """Whether a kernel is positive semidefinite; None where nobody knows."""
+    """Whether a kernel is positive semidefinite; None if unknown."""
     return kernel.psd or (None if isinstance(kernel, (CallableKernel, Precomputed)) else False)
 
 
@@ -166,7 +184,7 @@ def combine(certificates: Sequence[Certificate]) -> dict[str, float]:
     dual = sum(c.dual for c in certificates)
     gap, size = primal - dual, max(abs(primal), abs(dual))
     relative_gap = gap / size if size and math.isfinite(gap) else (0.0 if gap == 0 else math.inf)
-    if len(certificates) == 1:  # it may measure an objective that cannot be told from zero by another size
+    if len(certificates) == 1:  # its relative gap may refer to another size, if the objective is zero
         relative_gap = certificates[0].relative_gap
     worst = {
         name: max((getattr(c, name) for c in certificates), default=0.0)
@@ -183,7 +201,7 @@ def combine(certificates: Sequence[Certificate]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class SolverUsed:
-    """Which solver, why, and the kernel values it computed."""
+    """The solver, the reason for its choice, and the kernel values it computed."""
 
     name: str
     reason: str
@@ -191,7 +209,7 @@ class SolverUsed:
 
 
 class FitOutcome(Protocol):
-    """What came of the problems of a fit, one entry per problem."""
+    """The outcome of the problems of a fit, one entry per problem."""
 
     @property
     def status(self) -> Status: ...
@@ -210,7 +228,7 @@ class FitOutcome(Protocol):
 
 
 class FittedRows(Protocol):
-    """What a fit knows of its rows."""
+    """The rows and options of a fit."""
 
     @property
     def kernel(self) -> Kernel: ...
@@ -239,8 +257,8 @@ def report_fit(
     **more: Any,
 ) -> None:
     """The last step of a fit: ``report_``, ``history_``, and the warning unless it converged. Report and history are
-    made when they are read: a fit of a millisecond does not wait for them. X is for a hint at columns to scale (None:
-    the rows are not in this process), ``more`` the fields that a report of ``kind`` adds."""
+    computed when they are read, so that short fits do not wait for them. X is used for a hint at columns to scale
+    (None: the rows are not in this process); ``more``: the fields that a report of ``kind`` adds."""
     kernel, seconds, threads, dtype = context.kernel, context.control.seconds, context.threads, context.dtype
     n_samples, tol, used = context.input_shape[0], float(estimator.tol), outcome.solver
     n_features, n_vectors = getattr(estimator, "n_features_in_", 0), len(getattr(estimator, "support_", ()))

@@ -33,7 +33,7 @@ def require(held: Any, what: str) -> None:
 
 
 def kernel_method(parameters: Values, state: Values, lengths: Lengths) -> None:
-    """Points of the sort the kernel compares, and a number of columns unless they are objects."""
+    """Points of the kind that the kernel compares, and a number of columns unless they are objects."""
     kernel, objects = state["kernel_"], bool(state.get("_objects", False))
     require(objects or "n_features_in_" in state, "n_features_in_ is missing")
     require(kernel.takes_objects if objects else kernel.takes_vectors, "the kernel does not suit the points")
@@ -186,7 +186,7 @@ def linear_function(parameters: Values, state: Values, lengths: Lengths) -> None
 
 
 def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
-    """Perceptron: a run for each binary problem, ready to go on."""
+    """Perceptron: a run for each binary problem, which can be continued."""
     linear(parameters, state, lengths)
     runs = state["_runs"]
     require(len(runs) == lengths["t"], "there is not one run for each binary problem")
@@ -198,7 +198,7 @@ def perceptron(parameters: Values, state: Values, lengths: Lengths) -> None:
 
 
 def _landmarks(points: Any, state: Values, lengths: Lengths) -> None:
-    """Landmarks of the sort that the kernel compares."""
+    """Landmarks of the kind that the kernel compares."""
     precomputed, objects = isinstance(state["kernel_"], Precomputed), bool(state.get("_objects", False))
     require(precomputed == (points.ndim == 1 and points.dtype != object), "the landmarks do not suit the kernel")
     require(precomputed or objects == (points.dtype == object), "the points are of two sorts")
@@ -284,7 +284,7 @@ def centered(parameters: Values, state: Values, lengths: Lengths) -> None:
     require(suits, "the Centered kernel does not suit its reference")
 
 
-def known_again(kernel: Any, allowance: Allowance) -> None:
+def restore_reference_means(kernel: Any, allowance: Allowance) -> None:
     """The means that the Centered kernel looks up by the points' content."""
     if hasattr(kernel, "reference_"):
         n = kernel.reference_.shape[0]
@@ -298,7 +298,7 @@ def known_again(kernel: Any, allowance: Allowance) -> None:
             kernel._known.update(zip(keys, kernel.means_[rows].tolist(), strict=True))
 
 
-def space_again(estimator: Any, allowance: Allowance) -> None:
+def restore_neighbor_search(estimator: Any, allowance: Allowance) -> None:
     """The search structure of nearest neighbours, computed when the first neighbours are searched: it may hold the
     training points in another form, and a file is to be read without."""
     from maxmargin.kernel_methods.neighbors.search import FeatureSpace
@@ -362,7 +362,7 @@ def cells(parameters: Values, state: Values, lengths: Lengths) -> None:
             require(np.isin(model.classes_, state["classes_"]).all(), "the model of a cell has other classes")
 
 
-def find_scorer(estimator: Any, allowance: Allowance) -> None:
+def restore_scorer(estimator: Any, allowance: Allowance) -> None:
     """The scorer of a fitted search, by its parameter ``scoring``."""
     if not hasattr(estimator, "cv_results_") or hasattr(estimator, "scorer_"):
         return

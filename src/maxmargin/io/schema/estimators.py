@@ -209,13 +209,13 @@ ESTIMATORS: dict[str, Entry] = {
         "maxmargin.kernel_methods.neighbors",
         {"classes_": "labels (k)", **_NEIGHBORS, "_codes": "int64 (n)"},
         consistency.neighbors,
-        consistency.space_again,
+        consistency.restore_neighbor_search,
     ),
     "KernelKNeighborsRegressor": Entry(
         "maxmargin.kernel_methods.neighbors",
         {**_NEIGHBORS, "_targets": "float64 (n) | float64 (n, .)"},
         consistency.neighbors,
-        consistency.space_again,
+        consistency.restore_neighbor_search,
     ),
     "KernelKMeans": Entry(
         "maxmargin.kernel_methods.k_means",

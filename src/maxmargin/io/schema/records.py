@@ -1,4 +1,4 @@
-"""The parts of a fitted estimator that are no estimators: its function, what it tells of its fit, where it stopped.
+"""The parts of a fitted estimator that are no estimators: its function, its report, the state of a stream.
 
 A record has fields and no parameters, and all of its fields are stored; :mod:`maxmargin.io.schema.words` has the words.
 """

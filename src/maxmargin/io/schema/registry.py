@@ -1,6 +1,6 @@
 """The classes a model file may hold.
 
-The list is closed: a file names a class, and the name is looked up here. Nothing is imported because a file says so.
+The list is closed: a file names a class, and the name is looked up here. Nothing is imported at a file's request.
 Estimators are listed in :mod:`maxmargin.io.schema.estimators`, searches over hyperparameters in
 :mod:`maxmargin.io.schema.searches`, the parts of a fitted estimator in :mod:`maxmargin.io.schema.records`, the steps of
 scikit-learn in :mod:`maxmargin.io.schema.searches`; kernels list themselves.
@@ -58,7 +58,7 @@ for _name in kernels.__all__:
             "maxmargin.kernels",
             _KERNEL_STATES.get(_name, {}),
             _KERNEL_CHECKS.get(_name),
-            consistency.known_again if _name == "Centered" else None,
+            consistency.restore_reference_means if _name == "Centered" else None,
         )
 
 

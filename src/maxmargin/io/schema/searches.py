@@ -74,7 +74,7 @@ def _search(best: str, state: dict[str, str]) -> Entry:
         "maxmargin.model_selection",
         {**state, "best_estimator_?": best},
         consistency.search,
-        consistency.find_scorer,
+        consistency.restore_scorer,
     )
 
 

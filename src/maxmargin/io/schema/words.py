@@ -61,7 +61,7 @@ class Entry:
 
 
 def check_state(name: str, schema: dict[str, str], state: dict[str, Any]) -> Lengths:
-    """Whether the state of an object is what its class says: ``schema`` is attribute -> words, and an attribute with a
+    """Check the state of an object against its class: ``schema`` is attribute -> words, and an attribute with a
     question mark may be missing. Returns the lengths by name."""
     lengths: Lengths = {}
     known = {key.rstrip("?") for key in schema}
@@ -78,7 +78,7 @@ def check_state(name: str, schema: dict[str, str], state: dict[str, Any]) -> Len
 
 
 def check_value(where: str, words: str, value: Any, lengths: Lengths) -> None:
-    """Refuse a value that is not what the words say; learn the lengths they name."""
+    """Refuse a value that the words do not describe; record the lengths that they name."""
     for kind, axes in _alternatives(words):
         tried = dict(lengths)
         if _KINDS.get(kind, _by_class(kind))(value) and _fits(kind, axes, value, tried):
@@ -125,7 +125,7 @@ def _same(axes: list[str], shape: tuple[int, ...], lengths: Lengths) -> bool:
 
 
 def is_resolved(kernel: Any, d: int | None) -> bool:
-    """Whether a kernel is ready to compare points of d columns (None: of any sort)."""
+    """Whether a kernel is ready to compare points of d columns (None: of any kind)."""
     if not isinstance(kernel, Kernel):
         return False
     for name in kernel._get_param_names():

@@ -23,14 +23,14 @@ from maxmargin.runtime.decompositions import eigh
 from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.svm.kernel_input import KERNEL_MATRIX_BYTES
 
-EXTRA_DIRECTIONS = 10  # random directions besides those asked for
+EXTRA_DIRECTIONS = 10  # random directions besides the requested ones
 MAX_NEGATIVE_SHARE = 1e-5  # share of the largest eigenvalue that a negative one may be, by rounding
 EIGSH_TAKES_RNG = "rng" in inspect.signature(eigsh).parameters  # SciPy 1.17 or later
 MIN_EIGENVALUE_SHARE = 1e-12  # share of the largest eigenvalue below which an eigenvalue is zero
 
 
 def choose(solver: str, n: int, count: int) -> str:
-    """The solver that ``"auto"`` stands for, or the one asked for if it can do it."""
+    """The solver chosen by ``"auto"``, or the requested one if it suits."""
     if solver == "auto":
         return "arpack" if n > 200 and (count < 10 or count <= n // 50) else "dense"
     if solver == "arpack" and count >= n:
@@ -81,7 +81,7 @@ def centred_product(gram: Gram) -> Callable[[Array], Array]:
 
 def arpack(gram: Gram, count: int, tol: float, max_iter: int | None, random_state: Any) -> tuple[Array, Array]:
     """By Lanczos iterations, to the relative accuracy ``tol`` (0: that of float64). Where there are fewer directions
-    than components, they are begun anew from random vectors, which are the same in every fit."""
+    than components, they are restarted from random vectors, which are the same in every fit."""
     n, product = gram.n, centred_product(gram)
     operator = LinearOperator((n, n), matvec=lambda v: product(v.reshape(-1)), dtype=np.float64)
     v0 = check_random_state(0 if random_state is None else random_state).uniform(-1.0, 1.0, n)

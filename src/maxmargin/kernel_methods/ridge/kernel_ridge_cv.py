@@ -207,7 +207,7 @@ def leave_one_out_errors(V: Array, g: Array, Y: Array, s: Array, rest: Any = 0.0
 
 
 class _Given(RegressorMixin, Estimator):
-    """A model whose predictions are what it is given, so that scorers can be asked about predictions."""
+    """A model that returns given predictions, for scorers, which take an estimator."""
 
     def fit(self, X: Any, y: Any) -> Self:
         return self

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from maxmargin.kernels import Kernel, Linear
@@ -12,6 +10,7 @@ from maxmargin.kernels.gram.matrices import composed, kernel_matrix
 from maxmargin.kernels.gram.operator import Gram, KernelGram, StoredGram
 from maxmargin.kernels.gram.sides import Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import TiledGram, padded_slots, store_tiles
+from maxmargin.runtime.threads import Stop
 from maxmargin.runtime.validation import Points
 
 STORED_MAX_ROWS = 1024  # up to so many rows all of K is stored
@@ -25,12 +24,12 @@ def make_gram(
     threads: int = 1,
     budget: float = 0.0,
     pairs: bool = False,
-    check: Callable[[], None] | None = None,
+    stop: Stop | None = None,
 ) -> Gram:
     """The operator for these points. A few points, or points whose kernel has no tile form, have all of K stored if it
-    fits into ``budget`` bytes; otherwise values come on demand, by tiles where there is a form. ``pairs`` says that
-    pairs of classes will be solved, which share blocks of values instead; ``check`` is called while many rows are
-    copied, and may raise."""
+    fits into ``budget`` bytes; otherwise values are computed on demand, in tiles if there is a form. ``pairs`` says
+    that pairs of classes will be solved, which share blocks of values instead; ``stop`` is called while many rows are
+    copied, and may end it."""
     small = X.shape[0] <= (STORED_PAIRS_MAX_ROWS if pairs else STORED_MAX_ROWS)
     fits = 8.0 * X.shape[0] ** 2 <= budget
     linear = X if type(kernel) is Linear else None
@@ -43,7 +42,7 @@ def make_gram(
         store_tiles(side, panels, form, out, threads)
         return StoredGram(out[:n, :n], evaluations=n * n, around=out, linear=linear)
     if form is not None:
-        tiled = TiledGram(kernel, X, threads, check)
+        tiled = TiledGram(kernel, X, threads, stop)
         return tiled if pairs else without_zeros(tiled)
     if not fits:
         return KernelGram(kernel, X, threads)

@@ -2,7 +2,7 @@
 
 An RBF kernel with a large gamma is zero between most points. Rows are divided into cells, each with its bounding box.
 If the boxes of two cells are so far apart that no kernel value between them exceeds 2^-60, far below the rounding of
-sums in float64, none of these values is computed. What is left are products of each cell with the few cells near it.
+sums in float64, none of these values is computed. Each cell is then multiplied with the few cells near it.
 
 Cells come from a tree of axis-parallel cuts: through the widest gap of a column where there is one that kernels hardly
 reach across (columns of zeros and ones have such gaps), otherwise at the median of the column of largest variance.
@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from maxmargin import _native
 from maxmargin.kernels.gram.sides import Panels, Side
 from maxmargin.kernels.gram.tiled import CHUNK_ROWS, TiledGram, store_tiles
-from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Stop, halt_on, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array
 
 ZERO_EXPONENT = 60.0  # a kernel value below 2 to the minus this counts as zero
@@ -125,9 +125,11 @@ class LocalGram(TiledGram):
     def arranged(self, rows: Array) -> Array:
         return np.argsort(self.cells.label[rows], kind="stable")
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         if coef.ndim > 1:
-            return super().product(cols, coef, rows, single=single)
+            return super().product(cols, coef, rows, single=single, stop=stop)
         order = self.arranged(cols)
         cols = cols[order]
         left_rows = self._all_sorted()[0] if rows is None else rows[self.arranged(rows)]
@@ -146,21 +148,20 @@ class LocalGram(TiledGram):
         pieces = self._pieces(left_rows, cols, width)
 
         def work(t: int) -> None:
-            start, stop, runs = pieces[t]
-            if self.poll is not None:
-                self.poll()
+            halt_on(stop)
+            start, end, runs = pieces[t]
             for p, q in runs:
                 lanes = slice(p * width, q * width)
                 columns = right.P[p:q], right.v[lanes], weights[lanes], self.form.kind, self.form.degree, sums
-                _native.kernel_matvec_dense(A, left.u, *columns, start, stop)
+                _native.kernel_matvec_dense(A, left.u, *columns, start, end)
 
         run_tiles(work, len(pieces), self.threads)
-        self.evaluations += sum((stop - start) * (q - p) * width for start, stop, runs in pieces for p, q in runs)
+        self.evaluations += sum((end - start) * (q - p) * width for start, end, runs in pieces for p, q in runs)
         out = np.empty(left.n)
         out[left_rows if rows is None else self.arranged(rows)] = sums
         return out
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         if out.dtype == np.float64:
             right = self._double_panels(rows)
             left = self._double(rows)
@@ -171,17 +172,18 @@ class LocalGram(TiledGram):
         n = len(rows)
 
         def work(t: int) -> None:
-            start, stop, runs = pieces[t]
-            strip, end = left.strip(start, stop), 0
+            halt_on(stop)
+            start, end, runs = pieces[t]
+            strip, filled = left.strip(start, end), 0
             for p, q in [*runs, (-(-n // width), 0)]:
-                out[start:stop, end : min(p * width, n)] = 0
-                end = min(q * width, n)
+                out[start:end, filled : min(p * width, n)] = 0
+                filled = min(q * width, n)
                 if q > p:
-                    part = Panels(right.P[p:q], right.v[p * width : q * width], end - p * width)
-                    store_tiles(strip, part, self.form, out[start:stop, p * width :], 1)
+                    part = Panels(right.P[p:q], right.v[p * width : q * width], filled - p * width)
+                    store_tiles(strip, part, self.form, out[start:end, p * width :], 1)
 
         run_tiles(work, len(pieces), self.threads)
-        self.evaluations += sum((stop - start) * (q - p) * width for start, stop, runs in pieces for p, q in runs)
+        self.evaluations += sum((end - start) * (q - p) * width for start, end, runs in pieces for p, q in runs)
 
     def _all_sorted(self) -> tuple[Array, Side]:
         if self._sorted is None:

@@ -1,27 +1,24 @@
 """Kernel values as an operator.
 
-A solver never sees points: it asks a :class:`Gram` for the diagonal, for blocks K[rows, cols] and for products
-K[rows, cols] @ coefficients, which are computed tile by tile and never stored. Whether the points are dense
-or sparse, float32 or float64, or whether the user passed K, is decided here and nowhere else. Values are
+A solver has no access to points: a :class:`Gram` gives it the diagonal, blocks K[rows, cols] and products
+K[rows, cols] @ coefficients, which are computed tile by tile and never stored. Only this package distinguishes dense
+from sparse points, float32 from float64, and points from a kernel matrix given by the user. Values are
 float64.
 """
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.kernels import Kernel, Linear
-from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, halt_on, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 TILE_ROWS, TILE_COLS = 256, 512  # a float64 tile of 1 MB stays in a core's second-level cache
-
-
 DENSE_MAX_ENTRIES = 4_000_000  # a sixteenth of this is small enough to be dense in any case
 
 
@@ -34,11 +31,11 @@ class Gram(abc.ABC):
 
     n: number of rows
     evaluations: kernel values computed so far
-    budget: bytes that a solver may use to hold kernel values
-    single_is_exact: whether ``product(..., single=True)`` is computed in float64 all the same
+    budget: memory in bytes that a solver may use for kernel values
+    single_is_exact: whether ``product(..., single=True)`` is computed in float64 anyway
     held: whether kernel values are read from memory rather than computed
+    threads: threads that a product may use; no result depends on it
     scratch: buffers to work in, shared by the operators of one fit
-    poll: called between pieces of a long product, if there is one; it may raise
     """
 
     n: int
@@ -46,8 +43,8 @@ class Gram(abc.ABC):
     budget: float = 2e8
     single_is_exact: bool = True
     held: bool = False
+    threads: int = 1
     scratch: Scratch
-    poll: Callable[[], None] | None = None
 
     @abc.abstractmethod
     def diagonal(self) -> Array:
@@ -58,31 +55,35 @@ class Gram(abc.ABC):
         """K[rows, cols], a new array."""
 
     @abc.abstractmethod
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
-        """K[rows, cols] @ coef (all rows by default); ``coef`` is a vector or has one column a problem. With
-        ``single`` the kernel values may be float32; sums are float64 in any case."""
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
+        """K[rows, cols] @ coef (all rows by default); ``coef`` is a vector or has one column per problem. With
+        ``single`` the kernel values may be float32; sums are float64 in any case. An operator whose products take long
+        calls ``stop`` between pieces of one, which may end it."""
 
-    def fill(self, rows: Array, out: Array) -> None:
-        """out[:n, :n] = K[rows, rows] in the precision of ``out``, which may be larger."""
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
+        """out[:n, :n] = K[rows, rows] in the precision of ``out``, which may be larger; ``stop`` as in ``product``."""
         n = len(rows)
         out[:n, :n] = self.block(rows, rows)
 
     def arranged(self, rows: Array) -> Array:
-        """The order of the rows in which ``fill`` is fastest; as they are by default."""
+        """The order of the rows in which ``fill`` is fastest; unchanged by default."""
         return np.arange(len(rows))
 
     def parts(self) -> list[Array]:
-        """Sets of rows, all of them together, between which every kernel value is zero; one set where none is known."""
+        """Sets of rows, all of them together, between which every kernel value is zero; by default one set of all
+        rows."""
         return [np.arange(self.n)]
 
     def stored(self) -> tuple[Array, Array]:
-        """Kernel values as a C-ordered float64 array, and the places of this operator's rows in it: the array may have
-        other rows, and columns beyond them."""
+        """Kernel values as a C-ordered float64 array, and the positions of this operator's rows in it; the array may
+        contain other rows, and padding columns."""
         every = np.arange(self.n)
         return np.ascontiguousarray(self.block(every, every)), every
 
     def linear_points(self) -> Points | None:
-        """X where the kernel is known to be the linear one, K = X X'; None otherwise."""
+        """X for the linear kernel, K = X X'; None for others."""
         return None
 
     @abc.abstractmethod
@@ -108,11 +109,18 @@ class KernelGram(Gram):
         return self.kernel.self_similarity(self.X)
 
     def block(self, rows: Array, cols: Array) -> Array:
+        return self._block(rows, cols)
+
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
+        out[: len(rows), : len(rows)] = self._block(rows, rows, stop)
+
+    def _block(self, rows: Array, cols: Array, stop: Stop | None = None) -> Array:
         out = np.empty((len(rows), len(cols)))
         right = self.X[cols]
         tiles = _tiles(len(rows), TILE_ROWS)
 
         def work(t: int) -> None:
+            halt_on(stop)
             out[tiles[t]] = self.kernel.matrix(self.X[rows[tiles[t]]], right)
 
         with single_threaded_blas():
@@ -120,10 +128,12 @@ class KernelGram(Gram):
         self.evaluations += out.size
         return out
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         left = self.X if rows is None else self.X[rows]
         self.evaluations += left.shape[0] * len(cols)
-        return kernel_product(self.kernel, left, self.X[cols], coef, self.threads)
+        return kernel_product(self.kernel, left, self.X[cols], coef, self.threads, stop)
 
     def linear_points(self) -> Points | None:
         return self.X if type(self.kernel) is Linear else None
@@ -132,8 +142,10 @@ class KernelGram(Gram):
         return KernelGram(self.kernel, self.X[rows], self.threads)
 
 
-def kernel_product(kernel: Kernel, A: Points, B: Points, coef: Array, threads: int = 1) -> Array:
-    """k(A, B) @ coef in tiles, without storing k(A, B)."""
+def kernel_product(
+    kernel: Kernel, A: Points, B: Points, coef: Array, threads: int = 1, stop: Stop | None = None
+) -> Array:
+    """k(A, B) @ coef in tiles, without storing k(A, B); ``stop`` is called before each, and may end it."""
     out = np.zeros((A.shape[0], *coef.shape[1:]))
     row_tiles, col_tiles = _tiles(A.shape[0], TILE_ROWS), _tiles(B.shape[0], TILE_COLS)
     panels = [B[cols] for cols in col_tiles]
@@ -141,6 +153,7 @@ def kernel_product(kernel: Kernel, A: Points, B: Points, coef: Array, threads: i
     def work(t: int) -> None:
         left = A[row_tiles[t]]
         for panel, cols in zip(panels, col_tiles, strict=True):
+            halt_on(stop)
             out[row_tiles[t]] += kernel.matrix(left, panel) @ coef[cols]
 
     with single_threaded_blas():
@@ -152,10 +165,10 @@ class StoredGram(Gram):
     """A kernel matrix that is held in memory: the user's own, or a small one computed once and shared.
 
     K: (N, N); never copied
-    index: the rows of K this operator stands for; all by default
-    evaluations: kernel values it took to fill K
+    index: the rows of K that belong to this operator; all by default
+    evaluations: kernel values computed to fill K
     around: the C-ordered float64 array whose first rows and columns are K, if it is padded to full vectors
-    linear: X of shape (N, d) where K = X X' is known
+    linear: X of shape (N, d) if K = X X'
     """
 
     def __init__(
@@ -182,11 +195,13 @@ class StoredGram(Gram):
     def block(self, rows: Array, cols: Array) -> Array:
         return self.K[np.ix_(self._at(rows), self._at(cols))].astype(np.float64, copy=False)
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         at = self._at(rows)
         _native.gather(self.K, at, at, out[: len(rows), : len(rows)])
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         at = self._at(np.arange(self.n) if rows is None else rows)
         columns = self._at(cols)
         out = np.empty((len(at), *coef.shape[1:]))
@@ -211,8 +226,8 @@ class StoredGram(Gram):
 
 
 def computing_form(X: Points) -> Points:
-    """The points in the form that kernels compute with fastest, whichever form they came in: few columns or many
-    non-zeros make them dense, many columns of which few are used make them CSR."""
+    """The points as a dense array (few columns, or many non-zeros) or as CSR (many columns with few non-zeros),
+    whichever is faster for kernels."""
     if X.dtype == object:
         return X
     n, d = X.shape
@@ -223,7 +238,7 @@ def computing_form(X: Points) -> Points:
 
 
 def precomputed_gram(K: Points, rows: Array) -> StoredGram:
-    """The operator of a user's kernel matrix, restricted to the rows that are used."""
+    """The operator of a user's kernel matrix, restricted to some rows."""
     if sp.issparse(K):
         K = K.toarray()
     return StoredGram(K, None if len(rows) == K.shape[0] and np.array_equal(rows, np.arange(len(rows))) else rows)

@@ -11,7 +11,7 @@ import numpy as np
 from maxmargin import _native
 from maxmargin.kernels.gram.sides import Panels, Side
 from maxmargin.kernels.gram.tiled import TiledGram, padded_slots, store_tiles
-from maxmargin.runtime.threads import Scratch
+from maxmargin.runtime.threads import Scratch, Stop
 from maxmargin.runtime.validation import Array
 
 DOUBLE_MAX_ROWS = 1024  # rows of a pair of classes up to which shared values are held in float64
@@ -34,9 +34,11 @@ class HeldGram(TiledGram):
         self.double = first.dtype == np.float64
         self.single_is_exact = self.single_is_exact or self.double
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         if coef.ndim > 1 or not (self.double or (single and not self.single_is_exact)):
-            return super().product(cols, coef, rows, single=single)
+            return super().product(cols, coef, rows, single=single, stop=stop)
         low = cols < self.cut
         a, b = cols[low], cols[~low] - self.cut
         x, y = coef[low], coef[~low]
@@ -63,9 +65,9 @@ class HeldGram(TiledGram):
         _native.transpose(self.cross, out[m:, :m])
         return stored, every
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         if out.dtype != self.first.dtype:
-            super().fill(rows, out)
+            super().fill(rows, out, stop=stop)
             return
         m, n = int(np.searchsorted(rows, self.cut)), len(rows)
         if not (np.all(rows[:m] < self.cut) and np.all(rows[m:] >= self.cut)):
@@ -73,7 +75,7 @@ class HeldGram(TiledGram):
             back = np.empty(n, int)
             back[order] = np.arange(n)
             sorted_out = np.empty((n, n), out.dtype)
-            self.fill(rows[order], sorted_out)
+            self.fill(rows[order], sorted_out, stop=stop)
             out[:n, :n] = sorted_out[np.ix_(back, back)]
             return
         a, b = rows[:m], rows[m:] - self.cut

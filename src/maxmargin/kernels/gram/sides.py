@@ -1,7 +1,7 @@
-"""Points as the rows and the columns of tiles, and a kernel as the tiles know it.
+"""Points as the rows and the columns of tiles, and the form of a kernel in tiles.
 
 Form      k = function(u + v + a'b), or of a'b, |a - b| or (a - b)^2, of the points times a factor (``native/tiles``)
-Side      points as rows, in float32 or float64, with u of each; rows too far away for tiles apart
+Side      points as rows, in float32 or float64, with u of each; rows too far away for tiles separately
 Panels    points packed as columns, with v of each
 """
 
@@ -33,12 +33,12 @@ from maxmargin.kernels._arrays import row_sums
 from maxmargin.kernels.distance import circles
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT, OUT_OF_REACH, SHELL, FarRows
 from maxmargin.runtime.arrays import CsrArrays, csr_arrays
-from maxmargin.runtime.threads import Scratch
+from maxmargin.runtime.threads import Scratch, Stop, halt_on
 from maxmargin.runtime.validation import Array, Points
 
 LOG2E = math.log2(math.e)
-CSR_MAX_COLUMNS = 4096  # more columns than this, and packed panels of sparse rows would be mostly zeros
-CONSTANT_MIN_SHARE = 0.04  # of the columns: if fewer are constant, leaving them out saves less than it costs
+CSR_MAX_COLUMNS = 4096  # with more columns, packed panels of sparse rows would be mostly zeros
+CONSTANT_MIN_SHARE = 0.04  # of the columns: if fewer are constant, omitting them costs more than it saves
 COMPARED_ROWS = 256  # at a time, in the search for constant columns: most are ruled out by the first
 SINGLE_MAX_DIGITS = 20  # decimal, of a power in float32, whose numbers have up to 38
 
@@ -47,7 +47,7 @@ RATIONAL_MAX_ALPHA = 1e6  # and the inverse of the smallest: beyond, gamma / alp
 
 @dataclass(frozen=True)
 class Form:
-    """A kernel as the tiles know it: k = function(u + v + a'b) of the points times ``root``; see ``native/tiles``.
+    """The form of a kernel in tiles: k = function(u + v + a'b) of the points times ``root``; see ``native/tiles``.
 
     Points are scaled before they become float32, so that the size of the data and of gamma cancel."""
 
@@ -56,7 +56,7 @@ class Form:
     degree: float = 1  # the exponent, 2 nu of a Matern kernel, or the order of an arc-cosine kernel
     bias: float = 0.0  # u, where it is the same for all rows
     norms: bool = False  # u = v = -|a|^2 / 2
-    period: float = 0.0  # of periodic points, which become (cos, sin) first
+    period: float = 0.0  # of periodic points, which are mapped to (cos, sin) first
 
     @property
     def decays(self) -> bool:
@@ -70,7 +70,7 @@ class Form:
 
     @property
     def dense_only(self) -> bool:
-        """Whether tiles take dense rows only: they add up differences, or points become others."""
+        """Whether tiles need dense rows: they sum differences, or points are transformed."""
         return self.period > 0 or self.kind in (_native.DECAY, _native.MATERN, _native.RATIONAL)
 
     @property
@@ -80,20 +80,20 @@ class Form:
 
     def single_suffices(self, typical: float, longest: float) -> bool:
         """Whether float32 has the range and the digits for rows of these squared lengths (scaled). A few rows that are
-        far longer than the rest lose digits, which double precision restores where it matters; most must not."""
+        much longer than the others may lose digits, which double precision restores where needed; most must not."""
         if self.kind == _native.ANGLE and self.degree == 0:
-            return False  # the angle itself, whose digits cosines near one have lost
+            return False  # the angle loses digits where its cosine is near one
         if self.kind in (_native.POWER, _native.ANGLE, _native.TANIMOTO):
             size, degree = max(longest, abs(self.bias)), max(self.degree, 1)
             return size == 0 or abs(degree * math.log10(size)) < SINGLE_MAX_DIGITS
         return typical < 2048 and longest < 1e6
 
     def points(self, X: Array) -> Array:
-        """Dense points, as those whose distances and products count."""
+        """Dense points, transformed for the tiles."""
         return circles(X, self.period) if self.period > 0 else X
 
     def terms(self, lengths: Array) -> Array | None:
-        """u = v of rows of these squared lengths; None where there is no such term."""
+        """u = v of rows of these squared lengths; None without such a term."""
         if self.norms:
             return -0.5 * lengths
         if self.kind == _native.ANGLE:
@@ -161,12 +161,12 @@ class Side:
     n: int
     d: int
     u: Array
-    typical: float  # squared length that nine rows of ten do not exceed
+    typical: float  # squared length that nine of ten rows do not exceed
     longest: float
     A: Array | None = None
     csr: CsrArrays | None = None
-    order: Array | None = None  # the CSR rows meant, where not all of them in order
-    far: FarRows | None = None  # rows whose distances from each other are not left to tiles
+    order: Array | None = None  # the CSR rows in use; None means all in order
+    far: FarRows | None = None  # rows whose distances from each other are not computed by tiles
 
     @classmethod
     def of(
@@ -178,10 +178,10 @@ class Side:
         at: Array | None = None,
         scratch: Scratch | None = None,
         columns: Array | None = None,
-        check: Callable[[], None] | None = None,
+        stop: Stop | None = None,
     ) -> Side:
         """The rows ``at`` and the columns ``columns`` of X (all by default; sparse points keep theirs), in new memory
-        or in scratch memory. ``check`` is called every few rows and may raise."""
+        or in scratch memory. ``stop`` is called every few rows."""
         if sp.issparse(X) and at is not None:
             X, at = X[at], None
         n, d = X.shape[0] if at is None else len(at), X.shape[1] if columns is None else len(columns)
@@ -189,7 +189,7 @@ class Side:
         shift = shift if shift is None or columns is None else shift[columns]
         u = np.full(n, form.bias, dtype)
         A = csr = None
-        with np.errstate(over="ignore", invalid="ignore"):  # what does not fit into float32 is found out by longest
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow of float32 is detected by ``longest``
             if sp.issparse(X):
                 indptr, indices, data = csr_arrays(X)
                 data = (data.astype(np.float64) * form.root).astype(dtype, copy=False)
@@ -200,8 +200,7 @@ class Side:
                 lengths = np.empty(n)
                 step = max(1, 200_000 // max(1, d))
                 for start in range(0, n, step):  # in float64 before the rounding to dtype, a few rows at a time
-                    if check is not None:
-                        check()
+                    halt_on(stop)
                     rows = slice(start, min(start + step, n))
                     part = X[rows] if at is None else X[at[rows]]
                     part = (part if columns is None else part[:, columns]).astype(np.float64, copy=False)
@@ -220,7 +219,7 @@ class Side:
         if form.decays and not lengths.max(initial=0.0) <= limit:
             index = np.flatnonzero(~(lengths <= limit))
             far = FarRows(index, form.points(X[index if at is None else at[index]]))
-            beyond = ~(lengths <= SHELL * limit)  # these do not enter the tiles: zero from all rows that do
+            beyond = ~(lengths <= SHELL * limit)  # these do not enter the tiles: their values with other rows are zero
             lengths[beyond] = SHELL * limit
             u[beyond] = OUT_OF_REACH if form.kind == _native.DECAY else -OUT_OF_REACH
             if A is not None:
@@ -232,13 +231,13 @@ class Side:
         return cls(n, d, u, typical, float(lengths.max(initial=0.0)), A, csr, far=far)
 
     def part(self, rows: Array, scratch: Scratch | None = None) -> Side:
-        """Some of the rows; dense ones are copied, so that they lie together."""
+        """Some of the rows; dense ones are copied to contiguous memory."""
         far = None if self.far is None else self.far.part(rows)
         if self.csr is not None:
             return replace(self, n=len(rows), order=rows if self.order is None else self.order[rows], far=far)
         assert self.A is not None
         A = _memory(scratch, "rows", (len(rows), self.d), self.A.dtype)
-        np.take(self.A, rows, axis=0, out=A, mode="clip")  # with another mode NumPy fills a copy of A first
+        np.take(self.A, rows, axis=0, out=A, mode="clip")  # other modes make NumPy fill a copy first
         return replace(self, n=len(rows), A=A, u=self.u[rows], far=far)
 
     def strip(self, start: int, stop: int) -> Side:
@@ -251,7 +250,7 @@ class Side:
         return replace(self, n=stop - start, A=self.A[start:stop], u=self.u[start:stop], far=far)
 
     def narrowed(self, columns: Array, form: Form) -> Side:
-        """The same rows without columns in which they do not differ: their distances from each other do not change."""
+        """The same rows without columns in which they are equal, which does not change their distances."""
         assert self.A is not None
         A = np.ascontiguousarray(self.A[:, columns])
         terms = form.terms(np.einsum("ij,ij->i", A, A, dtype=np.float64))
@@ -281,7 +280,7 @@ def _memory(scratch: Scratch | None, name: str, shape: tuple[int, ...], dtype: A
 
 
 def varying_columns(X: Points) -> Array | None:
-    """The columns in which dense points differ from each other; None where they are nearly all, or there is none."""
+    """The columns in which dense points differ; None if these are nearly all columns, or none."""
     if sp.issparse(X) or X.shape[0] == 0:
         return None
     constant = np.arange(X.shape[1])

@@ -19,7 +19,7 @@ from maxmargin import _native
 from maxmargin.kernels.gram.local import LocalGram
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.kernels.gram.tiled import CHUNK_ROWS, STRIP_COLUMNS, TiledGram, store_tiles
-from maxmargin.runtime.threads import Scratch, run_tiles
+from maxmargin.runtime.threads import Scratch, Stop, halt_on, run_tiles
 from maxmargin.runtime.validation import Array
 
 SPARSE_MIN_ROWS = 4096  # below this, working sets hold most of K anyway
@@ -66,7 +66,9 @@ class SparseGram(Gram):
         self.fill(both, out)
         return out[np.ix_(np.searchsorted(both, rows), np.searchsorted(both, cols))].astype(np.float64)
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         if coef.ndim > 1:
             return np.column_stack([self.product(cols, column, rows) for column in coef.T])
         x = np.bincount(cols, weights=coef, minlength=self.n)
@@ -83,7 +85,7 @@ class SparseGram(Gram):
             out[: len(part)] += part
         return out if rows is None else out[rows]
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         n = len(rows)
         distinct, slot, inverse = np.unique(rows, return_index=True, return_inverse=True)
         values: Array = out[:n, :n] if out.dtype == np.float32 else np.empty((n, n), np.float32)
@@ -108,21 +110,21 @@ class SparseGram(Gram):
         raise TypeError("a sparse kernel matrix has no subsets: take those of the operator that it was made from")
 
 
-def large_entries(gram: Gram) -> SparseGram | None:
-    """The entries of K that matter, if it is nearly diagonal; None if not. May raise what the operator's poll does."""
+def large_entries(gram: Gram, stop: Stop | None = None) -> SparseGram | None:
+    """The entries of K that matter, if it is nearly diagonal; None if not. ``stop`` may end the passes over K."""
     if not isinstance(gram, TiledGram) or isinstance(gram, LocalGram) or gram.held or gram.n < SPARSE_MIN_ROWS:
         return None
     if not gram.form.decays or gram.single_is_exact or gram.side.A is None or gram.side.far is not None:
         return None
     budget = STORED_MAX_SHARE * gram.budget
-    threshold = _threshold(gram, budget)
+    threshold = _threshold(gram, budget, stop)
     if threshold is None:
         return None
-    strips = [_strip(gram, first, threshold) for first in range(0, gram.n, STRIP_COLUMNS)]
+    strips = [_strip(gram, first, threshold, stop) for first in range(0, gram.n, STRIP_COLUMNS)]
     return SparseGram(gram.n, strips, gram.threads, gram.budget - budget)
 
 
-def _threshold(gram: TiledGram, budget: float) -> float | None:
+def _threshold(gram: TiledGram, budget: float, stop: Stop | None) -> float | None:
     """A power of 1/2 below which the values sum up to NEGLECTED_SUM, or the smallest above which they fit into
     ``budget`` bytes, judged by a sample of the rows; None if K is not nearly diagonal."""
     n = gram.n
@@ -133,8 +135,7 @@ def _threshold(gram: TiledGram, budget: float) -> float | None:
         return None
     sums, counts, totals = np.zeros(len(rows)), np.zeros(EXPONENTS), np.zeros(EXPONENTS)
     for first in range(0, n, STRIP_COLUMNS):
-        if gram.poll is not None:
-            gram.poll()
+        halt_on(stop)
         part = _sampled(gram, rows, np.arange(first, min(first + STRIP_COLUMNS, n)))
         sums, counts, totals = sums + part[0], counts + part[1], totals + part[2]
     if np.mean(sums - 1 < 1) < DOMINANT_MIN_SHARE:
@@ -158,7 +159,7 @@ def _sampled(gram: TiledGram, rows: Array, columns: Array) -> tuple[Array, Array
     return block.sum(axis=1, dtype=np.float64), counts, totals
 
 
-def _strip(gram: TiledGram, first: int, threshold: float) -> Strip:
+def _strip(gram: TiledGram, first: int, threshold: float, stop: Stop | None) -> Strip:
     last = min(first + STRIP_COLUMNS, gram.n)
     pieces: list[tuple[Array, Array, Array]] = [(np.zeros(0, np.int64),) * 3] * -(-last // CHUNK_ROWS)
 
@@ -169,6 +170,6 @@ def _strip(gram: TiledGram, first: int, threshold: float) -> Strip:
         count = _native.select_entries(block, start - column, threshold, counts, indices, data)
         pieces[start // CHUNK_ROWS] = counts, indices[:count] + np.uint16(column - first), data[:count].copy()
 
-    gram.upper_strip(first, select)
+    gram.upper_strip(first, select, stop)
     counts, indices, data = (np.concatenate(part) for part in zip(*pieces, strict=True))
     return Strip(first, last, np.concatenate(([0], np.cumsum(counts))), indices, data)

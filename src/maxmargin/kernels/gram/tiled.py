@@ -1,6 +1,6 @@
 """The Gram operator on fused tiles: for kernels that are a function of x'z or of |x - z|.
 
-Rows are held once in float32 for speed, and read from the user's own array in float64 where exactness is asked for.
+Rows are stored once in float32 for speed, and read from the user's array in float64 where exact values are needed.
 ``product(..., single=True)`` computes with float32 kernel values and float64 sums. The tiles themselves are compiled
 (``native/tiles``).
 """
@@ -17,19 +17,19 @@ from maxmargin import _native
 from maxmargin.kernels import Kernel
 from maxmargin.kernels.gram.operator import KernelGram
 from maxmargin.kernels.gram.sides import Form, Panels, Side, form_of, varying_columns
-from maxmargin.runtime.threads import run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Stop, halt_on, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
-REGISTER_TILE_ROWS = 6  # rows of a register tile: pieces of full tiles waste none of it
-PIECE_MAX_PRODUCTS = 2_000_000_000  # multiplications between two calls of a poll: some 20 ms
-CHUNK_ROWS = 192  # rows that stay in the second-level cache while all panels pass by
-MIRRORED_MIN_COLUMNS = 128  # fewer, and a kernel value costs no more than its copy across the diagonal
+REGISTER_TILE_ROWS = 6  # rows of a register tile, of which pieces are multiples
+PIECE_MAX_PRODUCTS = 2_000_000_000  # multiplications between two calls of ``stop``: some 20 ms
+CHUNK_ROWS = 192  # rows that stay in the second-level cache during a pass over all panels
+MIRRORED_MIN_COLUMNS = 128  # with fewer, a kernel value costs no more than a copy of it
 MIRRORED_MIN_SHARE = 0.75  # of all columns, from which a product computes values above the diagonal only
-STRIP_COLUMNS = 21 * CHUNK_ROWS  # columns packed at a time: those of 784 entries stay in the third-level cache
+STRIP_COLUMNS = 21 * CHUNK_ROWS  # columns packed at a time: with 784 entries they stay in the third-level cache
 
 
 def padded_slots(count: int) -> int:
-    """Columns that pair steps take for so many variables: padded to full vectors."""
+    """The number of columns of pair steps for this number of variables, padded to full vectors."""
     return -(-count // _native.SLOT_UNIT) * _native.SLOT_UNIT
 
 
@@ -37,37 +37,34 @@ def _spread(
     work: Callable[[int, int], None],
     count: int,
     threads: int,
-    poll: Callable[[], None] | None = None,
+    stop: Stop | None = None,
     products_per_row: int = 1,
 ) -> None:
-    """Divide ``count`` rows into pieces of full tiles, and run them on the threads, with ``poll`` before each."""
+    """Divide ``count`` rows into pieces of full tiles, and run them on the threads, with ``stop`` before each."""
     if count == 0:
         return
     pieces = 8 * threads if threads > 1 else 1
-    if poll is not None:
+    if stop is not None:
         pieces = max(pieces, count * products_per_row // PIECE_MAX_PRODUCTS)
     pieces = max(1, min(pieces, count // CHUNK_ROWS))
     size = -(-count // pieces // REGISTER_TILE_ROWS) * REGISTER_TILE_ROWS
     starts = range(0, count, size)
 
     def run(t: int) -> None:
-        if poll is not None:
-            poll()
+        halt_on(stop)
         work(starts[t], min(starts[t] + size, count))
 
     run_tiles(run, len(starts), threads)
 
 
-def tiled_product(
-    left: Side, right: Panels, coef: Array, form: Form, threads: int, poll: Callable[[], None] | None = None
-) -> Array:
+def tiled_product(left: Side, right: Panels, coef: Array, form: Form, threads: int, stop: Stop | None = None) -> Array:
     """k(left, right) @ coef, in float64 sums; for several columns of ``coef`` values are stored tile by tile."""
     if coef.ndim > 1:
-        return _many_products(left, right, coef, form, threads)
+        return _many_products(left, right, coef, form, threads, stop)
     if left.far is None or right.far is None:
-        return _one_product(left, right, coef, form, threads, poll)
+        return _one_product(left, right, coef, form, threads, stop)
     rows, cols = left.far.index, right.far.index
-    out = np.zeros(left.n) if len(rows) == left.n else _one_product(left, right, coef, form, threads, poll)
+    out = np.zeros(left.n) if len(rows) == left.n else _one_product(left, right, coef, form, threads, stop)
     near = coef.copy()
     near[cols] = 0.0
     out[rows] = _one_product(left.part(rows), right, near, form, threads) if len(cols) < right.n else 0.0
@@ -75,9 +72,7 @@ def tiled_product(
     return out
 
 
-def _one_product(
-    left: Side, right: Panels, coef: Array, form: Form, threads: int, poll: Callable[[], None] | None = None
-) -> Array:
+def _one_product(left: Side, right: Panels, coef: Array, form: Form, threads: int, stop: Stop | None = None) -> Array:
     """k(left, right) @ coef for one column, by tiles alone."""
     weights: Array = np.zeros(len(right.v), right.v.dtype)
     weights[: right.n] = coef
@@ -85,28 +80,28 @@ def _one_product(
     columns = right.P, right.v, weights, form.kind, form.degree, out
     if left.csr is not None:
         csr, order = left.csr, np.arange(left.n) if left.order is None else left.order
-        _spread(lambda *ends: _native.kernel_matvec_csr(csr, order, left.u, *columns, *ends), left.n, threads, poll)
+        _spread(lambda *ends: _native.kernel_matvec_csr(csr, order, left.u, *columns, *ends), left.n, threads, stop)
     elif left.A is not None:
         A, size = left.A, right.n * left.d
-        _spread(lambda *ends: _native.kernel_matvec_dense(A, left.u, *columns, *ends), left.n, threads, poll, size)
+        _spread(lambda *ends: _native.kernel_matvec_dense(A, left.u, *columns, *ends), left.n, threads, stop, size)
     return out
 
 
-def store_tiles(left: Side, right: Panels, form: Form, out: Array, threads: int) -> None:
+def store_tiles(left: Side, right: Panels, form: Form, out: Array, threads: int, stop: Stop | None = None) -> None:
     """out[:len(left), :len(right)] = k(left, right); ``out`` may be larger."""
     out = out[: left.n, : right.n]
     columns = right.P, right.v, form.kind, form.degree, out
     if left.csr is not None:
         csr, order = left.csr, np.arange(left.n) if left.order is None else left.order
-        _spread(lambda *ends: _native.kernel_block_csr(csr, order, left.u, *columns, *ends), left.n, threads)
+        _spread(lambda *ends: _native.kernel_block_csr(csr, order, left.u, *columns, *ends), left.n, threads, stop)
     elif left.A is not None:
         A = left.A
-        _spread(lambda *ends: _native.kernel_block_dense(A, left.u, *columns, *ends), left.n, threads)
+        _spread(lambda *ends: _native.kernel_block_dense(A, left.u, *columns, *ends), left.n, threads, stop)
     if left.far is not None and right.far is not None:
         left.far.values(right.far, form.root, form.norms, out)
 
 
-def store_mirrored(left: Side, right: Panels, form: Form, out: Array, threads: int) -> None:
+def store_mirrored(left: Side, right: Panels, form: Form, out: Array, threads: int, stop: Stop | None = None) -> None:
     """out[:n, :n] = k(left, left), with ``right`` the same n rows: each value is computed once, on or above the
     diagonal of strips, and copied to the other side."""
     assert left.A is not None
@@ -114,27 +109,29 @@ def store_mirrored(left: Side, right: Panels, form: Form, out: Array, threads: i
     starts = range(0, n, CHUNK_ROWS)  # a multiple of every panel's width
 
     def work(t: int) -> None:
-        start, stop = starts[t], min(starts[t] + CHUNK_ROWS, n)
+        halt_on(stop)
+        start, end = starts[t], min(starts[t] + CHUNK_ROWS, n)
         columns = right.P[start // width :], right.v[start:]
-        _native.kernel_block_dense(A, left.u, *columns, form.kind, form.degree, out[:n, start:n], start, stop)
-        out[stop:n, start:stop] = out[start:stop, stop:n].T
+        _native.kernel_block_dense(A, left.u, *columns, form.kind, form.degree, out[:n, start:n], start, end)
+        out[end:n, start:end] = out[start:end, end:n].T
 
     run_tiles(work, len(starts), threads)
 
 
-def _many_products(left: Side, right: Panels, coef: Array, form: Form, threads: int) -> Array:
+def _many_products(left: Side, right: Panels, coef: Array, form: Form, threads: int, stop: Stop | None) -> Array:
     """Several columns: kernel values of a strip of rows, then one matrix product, strip by strip."""
     weights = coef.astype(right.v.dtype)
     out = np.empty((left.n, coef.shape[1]))
     starts = range(0, left.n, CHUNK_ROWS)
 
     def work(t: int) -> None:
-        start, stop = starts[t], min(starts[t] + CHUNK_ROWS, left.n)
-        values = np.empty((stop - start, right.n), right.v.dtype)
-        store_tiles(left.strip(start, stop), right, form, values, 1)
-        out[start:stop] = values @ weights
+        halt_on(stop)
+        start, end = starts[t], min(starts[t] + CHUNK_ROWS, left.n)
+        values = np.empty((end - start, right.n), right.v.dtype)
+        store_tiles(left.strip(start, end), right, form, values, 1)
+        out[start:end] = values @ weights
 
-    # A product of a few thousand multiplications is not worth the limit: no BLAS gives it a second thread.
+    # A product of a few thousand multiplications needs no limit: no BLAS uses a second thread for it.
     with nullcontext() if left.n * weights.size <= 20_000 else single_threaded_blas():
         run_tiles(work, len(starts), threads)
     return out
@@ -147,18 +144,18 @@ class TiledGram(KernelGram):
     X: array or CSR matrix of shape (N, d)
     """
 
-    def __init__(self, kernel: Kernel, X: Points, threads: int = 1, check: Callable[[], None] | None = None) -> None:
+    def __init__(self, kernel: Kernel, X: Points, threads: int = 1, stop: Stop | None = None) -> None:
         super().__init__(kernel, X, threads)
         form = form_of(kernel)
         assert form is not None
         self.form = form
         self.shift = getattr(kernel, "shift_", None)
-        # index, place: the rows of X and of ``side`` this operator stands for; all by default
+        # index, place: the rows of X and of ``side`` that belong to this operator; all by default
         self.index: Array | None = None
         self.place: Array | None = None
-        # Between training points alone, a distance has nothing of a column in which they are all the same.
+        # Columns in which all training points are equal do not contribute to their distances.
         self.columns = varying_columns(X) if form.of_distance else None
-        self.side = Side.of(X, form, self.shift, np.float32, columns=self.columns, check=check)
+        self.side = Side.of(X, form, self.shift, np.float32, columns=self.columns, stop=stop)
         self.single_is_exact = not form.single_suffices(self.side.typical, self.side.longest)
 
     def subset(self, rows: Array) -> TiledGram:
@@ -182,8 +179,7 @@ class TiledGram(KernelGram):
         return self._all() if rows is None else self.side.part(self._placed(rows), self.scratch)
 
     def _all(self) -> Side:
-        """All rows: those of a subset are gathered once, without the columns in which they do not differ, and are its
-        side from then on."""
+        """All rows; those of a subset are gathered once, without columns in which they are equal, and kept."""
         if self.place is not None:
             side = self.side.part(self.place)
             narrow = side.A is not None and side.far is None and self.form.of_distance and self.form.period == 0
@@ -219,18 +215,20 @@ class TiledGram(KernelGram):
         store_tiles(left, right, self.form, out, self.threads)
         return out
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         if single and not self.single_is_exact:
             if rows is None and self._mirrors(cols, coef):
-                return self._mirrored_product(cols, coef)
+                return self._mirrored_product(cols, coef, stop)
             left, right = self._rows(rows), self._panels(cols)
         else:
             right = self._double_panels(cols)
             left = self._double(np.arange(self.n) if rows is None else rows)
         self.evaluations += left.n * len(cols)
-        return tiled_product(left, right, coef, self.form, self.threads, self.poll)
+        return tiled_product(left, right, coef, self.form, self.threads, stop)
 
-    def fill(self, rows: Array, out: Array) -> None:
+    def fill(self, rows: Array, out: Array, *, stop: Stop | None = None) -> None:
         self.evaluations += len(rows) ** 2
         if out.dtype == np.float64:
             right = self._double_panels(rows)
@@ -238,7 +236,7 @@ class TiledGram(KernelGram):
         else:
             left, right = self._rows(rows), self._panels(rows)
         mirrored = left.A is not None and left.far is None and left.d >= MIRRORED_MIN_COLUMNS
-        (store_mirrored if mirrored else store_tiles)(left, right, self.form, out, self.threads)
+        (store_mirrored if mirrored else store_tiles)(left, right, self.form, out, self.threads, stop)
 
     def _mirrors(self, cols: Array, coef: Array) -> bool:
         """Whether a product with these columns is cheaper by values above the diagonal only."""
@@ -246,32 +244,30 @@ class TiledGram(KernelGram):
         dense = side.A is not None and side.far is None and side.d >= MIRRORED_MIN_COLUMNS
         return dense and coef.ndim == 1 and len(cols) >= MIRRORED_MIN_SHARE * self.n and self.n > STRIP_COLUMNS
 
-    def _mirrored_product(self, cols: Array, coef: Array) -> Array:
+    def _mirrored_product(self, cols: Array, coef: Array, stop: Stop | None) -> Array:
         """K[:, cols] @ coef for nearly all columns: each value is computed once, for both its row and its column."""
         x, out = np.zeros(self.n), np.zeros(self.n)
         x[cols] = coef
-        below: Array = np.zeros(
-            (-(-self.n // CHUNK_ROWS), STRIP_COLUMNS)
-        )  # per chunk of rows: what goes to the columns
+        below: Array = np.zeros((-(-self.n // CHUNK_ROWS), STRIP_COLUMNS))  # per chunk of rows: sums for the columns
         every = np.arange(STRIP_COLUMNS)
 
         def add(start: int, first: int, block: Array) -> None:
             height, width = block.shape
             _native.add_columns(block, every[:width], x[first : first + width], out[start : start + height])
-            beyond = max(0, start + height - first)  # the part on the diagonal is whole
+            beyond = max(0, start + height - first)  # the part on the diagonal is complete
             sums = below[start // CHUNK_ROWS]
             sums[: width - beyond] = 0.0
             _native.add_rows(block[:, beyond:], every[:height], x[start : start + height], sums[: width - beyond])
 
         for first in range(0, self.n, STRIP_COLUMNS):
             last = min(first + STRIP_COLUMNS, self.n)
-            self.upper_strip(first, add)
+            self.upper_strip(first, add, stop)
             for start in range(0, last, CHUNK_ROWS):
                 begin = max(first, min(start + CHUNK_ROWS, last))
                 out[begin:last] += below[start // CHUNK_ROWS, : last - begin]
         return out
 
-    def upper_strip(self, first: int, use: Callable[[int, int, Array], None]) -> None:
+    def upper_strip(self, first: int, use: Callable[[int, int, Array], None], stop: Stop | None = None) -> None:
         """float32 values on and above the diagonal of STRIP_COLUMNS columns from ``first``: ``use(row, column, block)``
         receives blocks of CHUNK_ROWS rows that begin there, on any thread; a block is valid during the call."""
         side, form, last = self._all(), self.form, min(first + STRIP_COLUMNS, self.n)
@@ -280,14 +276,13 @@ class TiledGram(KernelGram):
         starts = range(0, last, CHUNK_ROWS)  # a multiple of every panel's width
 
         def work(t: int) -> None:
-            if self.poll is not None:
-                self.poll()
-            start, stop = starts[t], min(starts[t] + CHUNK_ROWS, last)
+            halt_on(stop)
+            start, end = starts[t], min(starts[t] + CHUNK_ROWS, last)
             left_out = max(0, start - first)
             columns = Panels(right.P[left_out // width :], right.v[left_out:], last - first - left_out)
-            block: Array = self.scratch.take("block", (stop - start, columns.n), np.float32)
-            store_tiles(side.strip(start, stop), columns, form, block, 1)
-            if start >= first and form.decays:  # tiles err here too, in proportion to the length of the point
+            block: Array = self.scratch.take("block", (end - start, columns.n), np.float32)
+            store_tiles(side.strip(start, end), columns, form, block, 1)
+            if start >= first and form.decays:  # tiles have rounding errors here, too
                 np.fill_diagonal(block, 1.0)
             use(start, first + left_out, block)
 

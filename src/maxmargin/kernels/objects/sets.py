@@ -55,7 +55,7 @@ class Jaccard(ObjectKernel):
 
 
 def _members(sets: Array, number: dict[Hashable, int]) -> list[list[int]]:
-    """The numbers of each set's elements; those met for the first time get the next ones."""
+    """The numbers of each set's elements; new elements get the next numbers."""
     return [[number.setdefault(element, len(number)) for element in each] for each in sets]
 
 

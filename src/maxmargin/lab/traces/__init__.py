@@ -106,7 +106,7 @@ def trace(request: Mapping[str, Any], control: Run | None = None) -> dict[str, A
     >>> len(answer["frames"]), answer["frames"][-1]["w"], answer["converged"]
     (2, [1.0, 0.0], True)
     >>> print(answer["frames"][1]["note"])
-    SMO chose points 3 and 1: point 3 most wants its coefficient to rise, ...
+    SMO chose points 3 and 1: the objective gains most per unit at point 3, ...
     """
     control = control or Run()
     name = requests.choice(request, "solver", SOLVERS, "smo")
@@ -174,7 +174,7 @@ def trace_values(request: Mapping[str, Any], control: Run | None = None) -> dict
     control = control or Run()
     X, _ = requests.points(request)
     if len(X) == 0:
-        raise RequestError("There are no points: put some on the canvas first.", "points")
+        raise RequestError("There are no points: add some first.", "points")
     given = request.get("alphas")
     if not isinstance(given, list) or len(given) != len(X):
         raise RequestError(f"alphas must be a list of {len(X)} numbers, one a point.", "alphas")
@@ -212,7 +212,7 @@ def two_classes(request: Mapping[str, Any], most: int, what: str) -> tuple[Array
     present = np.unique(codes)
     if len(present) < 2:
         raise RequestError(
-            "There are no points: put some of two classes on the canvas first."
+            "There are no points: add some of two classes first."
             if len(X) == 0
             else f"All points are of class {present[0] + 1}: add at least one of another class.",
             "points",
@@ -346,8 +346,7 @@ def _ended(name: str, steps: int, stopped: str, converged: bool, last: dict[str,
     title, plural = SOLVERS[name].title, "" if steps == 1 else "s"
     if name == "perceptron":
         if converged:
-            made = f"{last['mistakes']:,} mistakes"
-            return f"The perceptron separates the classes after {made}; in general its margin is not the widest."
+            return "The perceptron stops here; in general its margin is not the widest."
         return f"The perceptron {stopped or 'gave up'}: perhaps no boundary of this kind separates the classes."
     if last["primal"] is None or not final["primal"]:
         return f"{title} took {steps:,} step{plural}."

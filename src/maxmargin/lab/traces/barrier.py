@@ -28,8 +28,8 @@ def steps(lesson: Lesson) -> Iterator[Step]:
             text = f"The start: every α well inside its bounds, with μ = {number(mu)}."
         else:
             text = (
-                f"Newton step {here.iteration} toward the central path went {here.step:.0%} of its length, and mu, the "
-                f"distance from optimality in every condition, fell from {number(before)} to {number(mu)}."
+                f"Newton step {here.iteration} toward the central path went {here.step:.0%} of its length. μ, by which "
+                f"every condition of optimality is still missed, fell from {number(before)} to {number(mu)}."
             )
         yield Step(here.a, K @ here.a, text, length=here.step, b=b, more={"mu": mu})
         before = mu
@@ -39,8 +39,8 @@ def steps(lesson: Lesson) -> Iterator[Step]:
             if optimality.violation(problem, a, problem.gradient(f, a)) <= min(lesson.tol, 1e-6):
                 at_zero, at_C = int(np.sum(a == 0)), int(np.sum(np.abs(a) == lesson.C))
                 text = (
-                    f"The path is left for its end: {at_zero} α are 0 and {at_C} are C, which can be seen by now, "
-                    f"and the {lesson.n - at_zero - at_C} others follow from a linear system."
+                    f"Now it is clear where the path ends: {at_zero} α are 0 and {at_C} are C, and the "
+                    f"{lesson.n - at_zero - at_C} others follow from one linear system."
                 )
                 yield Step(a, f, text, more={"mu": 0.0})
                 return

@@ -39,18 +39,20 @@ def steps(lesson: Lesson) -> Iterator[Step]:
             f += y[i] * K[i]
             b += float(y[i])
             mistakes, since = mistakes + 1, 0
+            times = "once" if abs(a[i]) == 1 else f"{number(abs(a[i]))} times"
             yield Step(
                 a,
                 f,
                 f"Mistake {mistakes:,}: {point(i)} is on the wrong side (y f = {number(margin)}), so it is added to w "
-                f"with its sign. It has been added {number(abs(a[i]))} times by now.",
+                f"with its sign. So far it has been added {times}.",
                 chosen=(i,),
                 length=1.0,
                 b=b,
                 more={"mistakes": mistakes},
             )
         if since == n:
-            text = f"A whole pass without a mistake: after {mistakes:,} mistakes the perceptron separates the classes."
+            made = f"{mistakes:,} mistake{'' if mistakes == 1 else 's'}"
+            text = f"A whole pass without a mistake: after {made} the perceptron separates the classes."
             yield Step(a, f, text, b=b, more={"mistakes": mistakes, "separated": True})
             return
         i = (i + 1) % n

@@ -44,10 +44,9 @@ def steps(lesson: Lesson) -> Iterator[Step]:
         yield Step(
             a,
             g + y,
-            f"SMO chose points {i + 1} and {j + 1}: {point(i)} most wants its coefficient to rise, and {point(j)} is "
-            f"the partner that promises the largest gain. The conditions of optimality were violated by "
-            f"{number(worst)}. So {moved(i, before_i, a[i], lesson.C)}, and "
-            f"{moved(j, before_j, a[j], lesson.C)}.",
+            f"SMO chose points {i + 1} and {j + 1}: the objective gains most per unit at {point(i)}, and {point(j)} is "
+            f"the best partner. The largest violation was {number(worst)}. Now {moved(i, before_i, a[i], lesson.C)}, "
+            f"and {moved(j, before_j, a[j], lesson.C)}.",
             chosen=(i, j),
             length=d,
         )

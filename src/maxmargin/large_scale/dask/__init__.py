@@ -4,8 +4,8 @@
     model = LinearSVC().fit(X, y)            # X, y: dask collections, or rows in memory
     model.to_local()                         # an ordinary maxmargin.LinearSVC
 
-The rows stay where they are. Newton's method asks them a few dozen questions, each a small array, and adds up their
-answers: a map-reduce step each. Nothing of Dask is imported before a name of this package is used.
+The rows stay where they are. Newton's method takes a few dozen map-reduce steps: each sends small arrays to the workers
+and adds up the arrays that they return. Nothing of Dask is imported before a name of this package is used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The cluster of a fit: its client, and which of its workers are alive.
 
-A worker that is killed is missed by the scheduler at once. One that hangs (a stopped process, a cable pulled) keeps its
-connection, and Dask itself waits minutes for it, as do workers that want data of it. Here it counts as lost when it has
-sent no sign of life for ``SILENCE_SECONDS``, and the scheduler drops it. So no wait is endless: every one is cut into
-ticks, and between them the workers are checked.
+The scheduler notices a killed worker at once. One that hangs (a stopped process, an unplugged cable) keeps its
+connection, and Dask itself waits minutes for it, as do workers that need its data. Here it counts as lost after
+``SILENCE_SECONDS`` without a heartbeat, and the scheduler drops it. So no wait is endless: each wakes up every
+``TICK_SECONDS`` to check the workers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from maxmargin.large_scale import dask as cluster_estimators
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.validation import Array, Points
 
-SILENCE_SECONDS = 20.0  # without a sign of life, after which a worker counts as lost
+SILENCE_SECONDS = 20.0  # without a heartbeat, after which a worker counts as lost
 TICK_SECONDS = 0.2  # between two checks of the workers, and of Ctrl-C
 
 
@@ -66,42 +66,42 @@ def connected(client: Any = None) -> Iterator[distributed.Client]:
 
 
 async def _removed(address: str, dask_scheduler: Any = None) -> None:
-    """On the scheduler: forget a worker."""
+    """Runs on the scheduler: remove a worker."""
     await dask_scheduler.remove_worker(address, stimulus_id="maxmargin-silent-worker")
 
 
-class Pulse:
-    """Which workers are alive.
+class WorkerMonitor:
+    """Which workers are alive, and waits that check it.
 
-    poll: called at every tick of a wait; it may raise to end it
+    callback: called every ``TICK_SECONDS`` of a wait; it may raise to end the wait
     """
 
-    def __init__(self, client: distributed.Client, poll: Callable[[], None] | None = None) -> None:
-        self.client, self.poll = client, poll
-        # What each worker's last sign of life was, and when it was new, by this computer's clock: clocks may differ.
-        self._signs: dict[str, tuple[float, float]] = {}
+    def __init__(self, client: distributed.Client, callback: Callable[[], None] | None = None) -> None:
+        self.client, self.callback = client, callback
+        # The last heartbeat of each worker, and when it arrived by this computer's clock: clocks may differ.
+        self._heartbeats: dict[str, tuple[float, float]] = {}
 
     def alive(self) -> dict[str, int]:
         """Addresses of the workers that answer, and their threads."""
         workers = self._workers()
         now = time.monotonic()
-        self._signs = {
-            address: self._signs[address]
-            if address in self._signs and self._signs[address][0] == worker["last_seen"]
+        self._heartbeats = {
+            address: self._heartbeats[address]
+            if address in self._heartbeats and self._heartbeats[address][0] == worker["last_seen"]
             else (worker["last_seen"], now)
             for address, worker in workers.items()
         }
         answering = {
             address: int(worker["nthreads"])
             for address, worker in workers.items()
-            if now - self._signs[address][1] < SILENCE_SECONDS
+            if now - self._heartbeats[address][1] < SILENCE_SECONDS
         }
         for address in sorted(set(workers) - set(answering)):
             self._drop(address)
         return answering
 
     def _drop(self, address: str) -> None:
-        """Have the scheduler forget a worker, so that nobody waits for what it holds."""
+        """Have the scheduler remove a worker, so that nothing waits for its data."""
         client = self.client
         try:
             client.sync(client._run_on_scheduler, _removed, address, callback_timeout=SILENCE_SECONDS)
@@ -109,7 +109,7 @@ class Pulse:
             raise ClusterError(f"Worker {address} of {client!r} does not answer, and cannot be dropped.") from error
 
     def _workers(self) -> dict[str, Any]:
-        """What the scheduler knows of its workers."""
+        """The workers known to the scheduler."""
         client = self.client
         if client.status in ("closing", "closed"):
             raise ClusterError(f"The client {client!r} was closed during the fit: keep it open until fit returns.")
@@ -119,11 +119,11 @@ class Pulse:
             raise ClusterError(f"The scheduler of {client!r} does not answer: is its process still there?") from error
         return dict(known["workers"])
 
-    def some(self) -> dict[str, int]:
-        """The workers that are alive; an error if for a while there are none."""
+    def wait_for_workers(self) -> dict[str, int]:
+        """The workers that are alive; an error if there are none for ``SILENCE_SECONDS``."""
         started = time.monotonic()
         while not (workers := self.alive()):
-            self.tick()
+            self.poll()
             if time.monotonic() - started > SILENCE_SECONDS:
                 raise ClusterError(
                     f"The cluster of {self.client!r} has had no worker that answers for {SILENCE_SECONDS:g} s: start "
@@ -132,25 +132,25 @@ class Pulse:
             time.sleep(TICK_SECONDS)
         return workers
 
-    def tick(self) -> None:
-        """What happens between two waits."""
-        if self.poll is not None:
-            self.poll()
+    def poll(self) -> None:
+        """Call the callback."""
+        if self.callback is not None:
+            self.callback()
 
     def results(self, futures: Sequence[Any]) -> list[Any]:
-        """The results of tasks that may run anywhere, so that Dask itself starts them again where a worker dies."""
+        """The results of tasks that may run on any worker; Dask itself repeats those of a worker that dies."""
         while True:
             try:
                 distributed.wait(list(futures), timeout=TICK_SECONDS)
                 break
             except TimeoutError:
-                self.tick()
+                self.poll()
                 if not self.alive():
-                    self.some()
+                    self.wait_for_workers()
             except distributed.CancelledError as error:
                 self._workers()
                 raise ClusterError(f"Dask has given up data of this fit ({error}): fit again.") from error
-        for future in futures:  # of several errors the first, whichever came first
+        for future in futures:  # the error of the first task, not the earliest
             if future.status == "error":
                 future.result()
         client = self.client

@@ -1,6 +1,6 @@
-"""Kernel and landmarks for rows on many computers: those that one computer with all rows would choose.
+"""Kernel and landmarks for rows on a cluster: the same that one computer with all rows would choose.
 
-The client needs few rows for that (:mod:`maxmargin.large_scale.features.landmarks`), and asks for as few:
+The client fetches only the rows that it needs (:mod:`maxmargin.large_scale.features.landmarks`):
 
     small data           all rows
     up to MERGE_MAX_ROWS a hash of each row's content, by which equal rows are found and the others put in order; then
@@ -9,10 +9,10 @@ The client needs few rows for that (:mod:`maxmargin.large_scale.features.landmar
 
 gamma = "scale" and the means that distances are taken from are those of all rows, from sums over the partitions.
 
-With a precomputed kernel the rows are those of K, and the landmarks columns of it: the client asks for K_mm, and for
-the entries from which the error is estimated.
+With a precomputed kernel the rows are those of K, and landmarks are columns of it: the client fetches K_mm and the
+entries from which the error is estimated.
 
-How many landmarks, for rows on many computers: the search of one computer, on rows that the client can hold.
+The search for the number of landmarks runs on the client, on rows that it can hold.
 
 Rows drawn at random are fetched, as many as fit ``FETCH_MAX_BYTES``, and :mod:`maxmargin.large_scale.auto` doubles m
 until rows held out of them gain no more than noise. Each fetched row stands for n / (fetched rows) of all: its weight
@@ -47,14 +47,14 @@ from maxmargin.svm.kernel_input import kernel_of, resolved
 from maxmargin.svm.linear.rows import MERGE_MAX_ENTRIES
 
 ERROR_ROWS = 1000  # from which the error of the kernel is estimated
-FETCH_MAX_BYTES = 2**27  # of rows that the client asks for
+FETCH_MAX_BYTES = 2**27  # of rows that the client fetches
 MAX_ASYMMETRY = 1e-6  # of a precomputed matrix, relative to its entries
 SEARCH_MAX_ROWS = int(HELD_OUT_MAX_ROWS / HELD_OUT_SHARE)  # beyond which no more of them are held out
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the client chose."""
+    """The kernel and landmarks that the client chose."""
 
     kernel: Kernel  # resolved
     landmarks: Landmarks  # their indices are positions in X
@@ -69,7 +69,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class OwnMatrix(Landmarks):
-    """Columns of a precomputed matrix that lies elsewhere, with what the client has of it: K_mm."""
+    """Columns of a precomputed matrix on the cluster, with the part of it that the client has: K_mm."""
 
     K: Array
 
@@ -79,13 +79,13 @@ class OwnMatrix(Landmarks):
 
 @dataclass(frozen=True)
 class ChosenColumns(Chosen):
-    """What the client chose of a precomputed matrix.
+    """The landmarks of a precomputed matrix.
 
     sample: (s, s); entries of rows drawn at random
     """
 
     between: Array  # (s, m); their entries in the columns of the landmarks
-    population: int  # what they were drawn from
+    population: int  # rows from which they were drawn
 
     def error(self, factor: Factor, rng: np.random.Generator) -> KernelError:
         return error_of(self.sample, self.between @ factor.T, self.population)
@@ -113,14 +113,14 @@ def _positive(part: Partition) -> Array:
 
 
 def _hashes(part: Partition) -> tuple[Array, Array, Array]:
-    """The places, hashes and weights of the rows that have weight."""
+    """The positions, hashes and weights of the rows that have weight."""
     at = _positive(part)
     return at, row_hashes(part.X[at]), part.weights[at]
 
 
-def _nth_positive(part: Partition, places: Array) -> Array:
+def _nth_positive(part: Partition, positions: Array) -> Array:
     """Positions among all rows from those among the rows that have weight."""
-    return _positive(part)[places] if len(places) else np.empty(0, np.int64)
+    return _positive(part)[positions] if len(positions) else np.empty(0, np.int64)
 
 
 # ---- rows that are fetched
@@ -189,11 +189,11 @@ def choose(estimator: Any, data: Training, m: int, rng: np.random.Generator) -> 
         return _columns(estimator, data, m, rng)
     if data.n * data.width <= MERGE_MAX_ENTRIES:
         return _from_all(estimator, data, m, rng)
-    X, weights, places = _sampled(data, m, rng)
+    X, weights, positions = _sampled(data, m, rng)
     kernel = kernel_from(estimator, data, X, weights, complete=False)
     if isinstance(estimator.landmarks, str):
         found = choose_landmarks(kernel, X, m, estimator.landmarks, weights, rng)
-        indices = None if found.indices is None else places[found.indices]
+        indices = None if found.indices is None else positions[found.indices]
         return Chosen(kernel, Landmarks(found.points, indices), X, found.indices)
     return Chosen(kernel, _given(estimator.landmarks, kernel, data, X), X, None)
 
@@ -203,7 +203,7 @@ def _named(estimator: Any) -> Kernel:
 
 
 def _from_all(estimator: Any, data: Training, m: int, rng: np.random.Generator) -> Chosen:
-    """As one computer does it, on all rows."""
+    """Chosen by the client from all rows."""
     X, y, weights = every_row(data)
     used = np.flatnonzero(weights > 0)
     kernel = kernel_from(estimator, data, X[used], weights[used], complete=True)
@@ -221,18 +221,18 @@ def _sampled(data: Training, m: int, rng: np.random.Generator) -> tuple[Points, 
     """Distinct rows to choose from, in the order in which one computer would have them; their weights and positions."""
     most = sample_size(m)
     if sum(one.used for one in data.summaries) > max(MERGE_MAX_ROWS, most):
-        places = drawn(data, most, rng)
-        return rows_at(data, places)[0], np.ones(most), places
+        positions = drawn(data, most, rng)
+        return rows_at(data, positions)[0], np.ones(most), positions
     starts = np.cumsum([0, *(one.n for one in data.summaries)])[:-1]
     parts = data.each(_hashes)
-    places = np.concatenate([start + part[0] for start, part in zip(starts, parts, strict=True)]).astype(np.int64)
+    positions = np.concatenate([start + part[0] for start, part in zip(starts, parts, strict=True)]).astype(np.int64)
     key, weights = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
     first, member = np.unique(key, return_index=True, return_inverse=True)[1:]
     share = np.bincount(member, weights=weights)
     if len(first) > most:
         kept = np.sort(rng.choice(len(first), most, replace=False, shuffle=False))
         first, share = first[kept], share[kept]
-    return rows_at(data, places[first])[0], share, places[first]
+    return rows_at(data, positions[first])[0], share, positions[first]
 
 
 def _scaled(kernel: Kernel, moments: Moments, d: int) -> Kernel:
@@ -246,7 +246,7 @@ def _given(landmarks: Any, kernel: Kernel, data: Training, X: Points) -> Landmar
     """The user's landmarks, as points or as positions in X."""
     flat = np.asarray(landmarks) if not sp.issparse(landmarks) and not hasattr(landmarks, "columns") else np.empty(0)
     if flat.ndim == 1 and len(flat) and flat.dtype.kind in "iub":
-        at = choose_landmarks(Precomputed(), sp.csr_matrix((data.n, 1)), 1, flat).points  # which rows are meant
+        at = choose_landmarks(Precomputed(), sp.csr_matrix((data.n, 1)), 1, flat).points  # as positions
         return Landmarks(rows_at(data, at)[0], at)
     return choose_landmarks(kernel, X, 1, landmarks)
 

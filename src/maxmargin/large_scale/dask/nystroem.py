@@ -1,8 +1,8 @@
 """Estimators on landmarks for rows on many computers: ``NystroemSVC``, ``NystroemSVR`` and ``NystroemRidge``.
 
-The client chooses kernel and landmarks (:mod:`maxmargin.large_scale.dask.landmarks`) and sends them to every worker,
-once. The workers compute k(x_i, z_j) for their rows, and hold the values where their memory allows. The rest is the
-local fit: Newton's method, its questions answered by shards.
+The client chooses kernel and landmarks (:mod:`maxmargin.large_scale.dask.landmarks`) and sends them to every worker
+once. The workers compute k(x_i, z_j) for their rows, and keep the values if their memory allows. The rest is the local
+fit: Newton's method over the row oracle, which the shards implement.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from maxmargin.runtime.validation import Array
 
 @documented(DASK_ENTRIES)
 class LandmarksOnCluster(ClusterEstimator, abc.ABC):
-    """What the estimators on landmarks do differently where the rows are on a cluster."""
+    """The fit of landmark estimators for rows on a cluster."""
 
-    _numeric = True  # whether y holds numbers to be learnt, not labels
+    _numeric = True  # whether y holds target values, not labels
 
     @abc.abstractmethod
     def _pose_summaries(self, summaries: list[Summary]) -> Problem:
-        """The problem of all rows, from what the client knows of the partitions."""
+        """The problem of all rows, from the summaries of the partitions."""
 
     def _check_targets(self, y: Any) -> Any:
         """Refuse targets of the wrong shape; most are checked by the workers."""
@@ -80,7 +80,7 @@ class LandmarksOnCluster(ClusterEstimator, abc.ABC):
             chosen = choose(self, data, m, rng)
             self.kernel_ = chosen.kernel
             K_mm = chosen.landmarks.matrix(chosen.kernel, chosen.sample)
-            budget = len(data.homes) * budget_of(self.cache_size)
+            budget = len(data.assigned) * budget_of(self.cache_size)
             # The weight matters for the squared loss alone, which is that of regressions.
             loss_weight = problem.task.loss_weight if isinstance(problem.task, Regression) else 0.0
             factor, dtype = factor_of(K_mm, chosen.kernel, n, problem.loss, loss_weight, budget)
@@ -91,7 +91,7 @@ class LandmarksOnCluster(ClusterEstimator, abc.ABC):
         )
         shards = data.shards(setup, self.traffic_)
         oracle = DaskOracle(shards, m, len(problem.first_b))
-        held = all(shards.every(lambda _, actor: actor.held()))
+        held = all(shards.call_all(lambda _, actor: actor.held()))
         with data.solving(control):
             trained = solve(self, chosen.landmarks, factor, problem, oracle, held, control)
         stopped = trained.solution.status in (Status.DEADLINE, Status.INTERRUPTED)
@@ -101,7 +101,7 @@ class LandmarksOnCluster(ClusterEstimator, abc.ABC):
 
     @all_or_nothing
     def fit_stream(self, *arguments: Any, **options: Any) -> Any:
-        """Not here: a stream is fitted by the local estimator."""
+        """Not supported: use the local estimator for streams."""
         raise AttributeError(
             f"{type(self).__name__} of maxmargin.large_scale.dask takes no streams: use that of maxmargin."
         )
@@ -134,7 +134,7 @@ class NystroemSVC(ClusterClassifier, LandmarksOnCluster, large_scale.NystroemSVC
 
 
 class RegressionSummaries:
-    """What the regressions share; no estimator by itself."""
+    """The regression problem of the summaries; a mixin."""
 
     _pose: Any  # that of the local estimator
 

@@ -1,9 +1,9 @@
 """From dask collections to partitions: rows of X with their targets and weights, checked where they are.
 
-Partition i is what one task makes of block i of X, of y and of the weights. Blocks of y that lie otherwise than those
-of X are cut anew. Lengths that Dask does not know are computed, once, where the cuts depend on them; elsewhere the task
-compares what it was given, and its error names the partition. Rows of this process are cut into blocks, each the
-argument of a task, so that Dask can make a block again when its worker is lost.
+One task makes partition i of block i of X, of y and of the weights. Blocks of y that differ from those of X are cut
+again. Lengths unknown to Dask are computed once if the cuts depend on them; otherwise the task compares lengths, and
+its error names the partition. Rows of this process are cut into blocks, each the argument of a task, so that Dask can
+rebuild a block when its worker is lost.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Negative(NamedTuple):
 
 @dataclass
 class Partition:
-    """Rows that lie on one worker."""
+    """Rows of one worker."""
 
     index: int  # its place among all partitions
     X: Points  # array or CSR matrix of shape (n, d)
@@ -66,7 +66,7 @@ class Partition:
 
 
 def partition(index: int, X: Any, y: Any, weights: Any, d: int, numeric: bool) -> Partition:
-    """One partition, checked; every error says which one it was."""
+    """One partition, checked; errors name it."""
     try:
         return _checked(index, X, y, weights, d, numeric)
     except (ValueError, TypeError) as error:
@@ -125,8 +125,8 @@ def _check_present(y: Array) -> None:
 
 
 def aligned(X: Points) -> Points:
-    """X in memory like that of any other array. What came over the network may be read-only, for which compiled loops
-    would be compiled again, and lie at an odd address, where BLAS is not used and sums have other last bits."""
+    """X as a writable array at an aligned address. Arrays from the network may be read-only, or at an odd address,
+    where BLAS is not used and sums have other last bits."""
     arrays = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
     usual = all(array.flags.writeable and array.ctypes.data % ALIGNMENT_BYTES == 0 for array in arrays)
     return X if usual else X.copy()
@@ -159,14 +159,14 @@ def _length(block: Any) -> int:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of a collection along its rows, and their lengths, where those are known."""
+    """The blocks of a collection along its rows, and their lengths, if known."""
 
     name: str
     parts: list[Any]
     lengths: tuple[int, ...] | None
 
     def measured(self, lengths: Lengths) -> Blocks:
-        """With lengths, computed if need be."""
+        """With lengths, computed if unknown."""
         if self.lengths is not None:
             return self
         return Blocks(self.name, self.parts, tuple(lengths([dask.delayed(_length)(part) for part in self.parts])))
@@ -256,11 +256,11 @@ def check_rows(X: Any) -> None:
 
 
 def cut(X: Points, count: int) -> Blocks:
-    """Rows of this process in about so many blocks of the same length, more if they are large."""
+    """Rows of this process in about ``count`` blocks of the same length, more if they are large."""
     n, size = X.shape[0], X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes
     ends = np.arange(1 + min(n, max(1, count, -(-size // BLOCK_MAX_BYTES))))
     ends = n * ends // ends[-1]
-    make = dask.delayed(aligned, pure=False)  # in memory as a partition wants it, so that it is not copied
+    make = dask.delayed(aligned, pure=False)  # aligned already, so that a partition need not copy it
     parts = [make(X[start:stop]) for start, stop in pairwise(ends.tolist())]
     return Blocks("X", parts, tuple(np.diff(ends).tolist()))
 
@@ -274,7 +274,7 @@ def one_column(y: Any) -> Any:
 
 
 def cut_like(values: Any, name: str, X: Blocks, lengths: Lengths) -> tuple[list[Any], Blocks]:
-    """Targets or weights in the blocks of X, which may have had to be measured."""
+    """Targets or weights in the blocks of X; the latter with their lengths, if they had to be computed."""
     if values is None or isinstance(values, numbers.Number):
         return [values] * len(X.parts), X
     if isinstance(values, LAZY):

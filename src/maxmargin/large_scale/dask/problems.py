@@ -1,13 +1,13 @@
-"""What turns partitions into problems: targets and columns of linear models, kernel values of models on landmarks.
+"""The problems of partitions: targets and columns of linear models, kernel values of models on landmarks.
 
-Hinges over rows that are held: second derivatives are kept up to date.
+For hinges over rows in memory, second derivatives are updated.
 
 Second derivatives of the squared hinge are 2 c_i on the set S of rows with s_i > 0, and 0 elsewhere. From step to step
-ever fewer rows enter or leave S, so their matrix is kept up to date,
+fewer and fewer rows enter or leave S, so the matrix is updated,
 
     H  +=  sum over those that entered of 2 c_i (x_i, 1)(x_i, 1)'  -  the same over those that left,
 
-and formed anew only where many have changed.
+and recomputed only if many have changed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from maxmargin.large_scale.training import budget_of
 from maxmargin.runtime.threads import effective_threads
 from maxmargin.runtime.validation import Array, Points, check_labels
 
-REFORM_MIN_SHARE = 0.3  # changed rows, as a share of S, from which the matrix is formed anew
+REFORM_MIN_SHARE = 0.3  # changed rows, as a share of S, from which the matrix is recomputed
 KEPT_MAX_BYTES = 2**26  # of matrices
 
 
@@ -42,7 +42,7 @@ class HingeOracle(LocalOracle):
         self._cached: dict[int, tuple[Array, Array]] = {}
 
     def _targets(self, t: int) -> tuple[Array, Array, Array | None]:
-        """Those of one output are small beside the rows themselves, and held."""
+        """Targets of one output are small compared with the rows, and cached."""
         if self.outputs > 1:
             return super()._targets(t)
         if t not in self._cached:
@@ -86,12 +86,12 @@ class HingeOracle(LocalOracle):
         return self._bordered(work, m)
 
     def part(self, stride: int) -> HingeOracle:
-        return HingeOracle(self.rows, self.targets, threads=self.threads, poll=self.poll, stride=self.stride * stride)
+        return HingeOracle(self.rows, self.targets, threads=self.threads, stop=self.stop, stride=self.stride * stride)
 
 
 @dataclass(frozen=True)
 class Sides(Labels):
-    """One-vs-rest where some classes have no binary problem of their own, because they have no weight.
+    """One-vs-rest with classes that have no binary problem because they have no weight.
 
     solved: the classes whose binary problems these outputs are
     constant: (classes,); the decision of the others
@@ -111,7 +111,7 @@ class Sides(Labels):
 
 @dataclass(frozen=True)
 class LinearSetup:
-    """What turns a partition into a linear problem."""
+    """How to pose the linear problem of a partition."""
 
     classes: Array
     class_weight: Array
@@ -153,7 +153,7 @@ class LinearSetup:
 
 @dataclass(frozen=True)
 class LandmarkSetup:
-    """What turns partitions into problems over kernel values."""
+    """How to pose the problems of partitions over kernel values."""
 
     kernel: Kernel
     points: Points  # array or CSR matrix; the landmarks

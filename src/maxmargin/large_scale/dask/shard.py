@@ -1,8 +1,8 @@
-"""One shard: the partitions of a worker, with what Newton's method keeps with their rows.
+"""A shard: the partitions of one worker, and the state of Newton's method on their rows.
 
-It lives on its worker as a Dask actor. A question is a few operations of
-:class:`~maxmargin.large_scale.rows.local.LocalOracle`, done on every partition; the answer is the sum of what the
-last of them returns. Sums are formed pairwise in the order of the partitions.
+It lives on its worker as a Dask actor. A map-reduce step is a few operations of
+:class:`~maxmargin.large_scale.rows.local.LocalOracle` on every partition; its result is the sum of what the last
+operation returns. Sums are formed pairwise in the order of the partitions.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from maxmargin.large_scale.smoothed_loss import SmoothedLoss
 from maxmargin.problems.losses import SquaredHinge
 from maxmargin.runtime.validation import Array
 
-HELD = "held"  # stands for the T of the setup among the arguments of an operation
+SETUP_T = "setup.T"  # among the arguments of an operation: the T of the setup, which the worker has already
 
 
 class Setup(Protocol):
-    """What turns partitions into problems; sent to every worker once.
+    """How to pose the problems of partitions; sent to every worker once.
 
-    T: (m, r) or None; from kernel values to features, where there are any
+    T: (m, r) or None; maps kernel values to features
     """
 
     @property
@@ -38,14 +38,14 @@ class Setup(Protocol):
 
 
 Operation = tuple[str, tuple[Any, ...], dict[str, Any]]  # a method of LocalOracle and its arguments
-Key = tuple[int, ...]  # which problem: all rows, or by which strides its rows were thinned out
+Key = tuple[int, ...]  # the strides by which the rows of a problem were thinned out; () means all rows
 
 
 @dataclass(frozen=True)
 class OracleState:
     """The state of the rows of a problem."""
 
-    # B, b: the coefficients of F; None where F = 0 still
+    # B, b: the coefficients of F; None while F = 0
     B: Array | None = None
     b: Array | None = None
     loss: SmoothedLoss | None = None  # that of the last evaluation
@@ -53,11 +53,11 @@ class OracleState:
     P: Array | None = None
     p: Array | None = None
     only: Array | None = None
-    # (B, b, loss) wherever the hinges were centred, in this order: centres follow from those before
+    # (B, b, loss) at each centring of the hinges, in order: each centre depends on the earlier ones
     centred: tuple[tuple[Any, Any, Any], ...] = ()
 
     def restore(self, oracle: LocalOracle) -> None:
-        """Bring new rows into this state."""
+        """Put an oracle over the same rows into this state."""
         for B, b, loss in self.centred:
             oracle.evaluate(B, b, loss)
             oracle.recentre()
@@ -82,32 +82,31 @@ class OracleState:
 
 
 @dataclass(frozen=True)
-class Question:
-    """One map-reduce step."""
+class MapReduceStep:
+    """Operations for every partition, and how many of their results are summed over the partitions."""
 
     key: Key  # the problem
-    turn: int  # questions are numbered, so that one which arrives twice is answered twice and obeyed once
-    # what each partition is to do; the answer is the sum of what the last of them returns
+    number: int  # a step that arrives twice is executed once; its result is returned twice
     operations: tuple[Operation, ...]
-    state: OracleState | None = None  # to begin with, where the shard is new to the problem
-    answers: int = 1  # of how many of the last operations the answer is wanted; with several it is a tuple
+    state: OracleState | None = None  # restored first; for a shard that does not have the problem's state
+    n_results: int = 1  # results of so many of the last operations are returned; several form a tuple
 
 
-def plus(one: Any, two: Any) -> Any:
-    """The sum of two answers."""
+def _sum_of_two(one: Any, two: Any) -> Any:
+    """The sum of two results."""
     if isinstance(one, Sums):
         return Sums.added((one, two))
     if isinstance(one, tuple):
-        return tuple(plus(a, b) for a, b in zip(one, two, strict=True))
+        return tuple(_sum_of_two(a, b) for a, b in zip(one, two, strict=True))
     return None if one is None else one + two
 
 
-def added(values: Sequence[Any]) -> Any:
-    """The sum of answers, pairwise."""
+def pairwise_sum(values: Sequence[Any]) -> Any:
+    """The sum of results, pairwise."""
     values = list(values)
     while len(values) > 1:
         pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
-        values = [plus(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        values = [_sum_of_two(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
     return values[0]
 
 
@@ -121,9 +120,9 @@ class Shard:
             threads = 1
         self.T = setup.T
         self.problems: dict[Key, list[LocalOracle]] = {(): setup.problems(parts, threads)}
-        self.turns: dict[Key, int] = {}
-        self.answers: dict[Key, Any] = {}
-        self.totals: dict[Key, Any] = {}  # the answer, and those of other shards that were added to it
+        self.numbers: dict[Key, int] = {}  # of the last step
+        self.results: dict[Key, Any] = {}
+        self.totals: dict[Key, Any] = {}  # the result plus those of other shards
 
     def _problem(self, key: Key) -> list[LocalOracle]:
         if key not in self.problems:
@@ -138,33 +137,33 @@ class Shard:
         """Whether all kernel values are in memory."""
         return not any(oracle.rows.computed for oracle in self.problems[()])
 
-    def ask(self, question: Question, keep: bool = False) -> Any:
-        """Do what is asked and answer; with ``keep``, only remember the answer."""
-        key, every = question.key, self._problem(question.key)
-        if question.state is not None:
+    def run(self, step: MapReduceStep, keep: bool = False) -> Any:
+        """Execute a step and return its result; with ``keep`` the result stays here, for :meth:`absorb`."""
+        key, every = step.key, self._problem(step.key)
+        if step.state is not None:
             for oracle in every:
-                question.state.restore(oracle)
-        if question.state is not None or self.turns.get(key) != question.turn:
-            done = [self._done(every, *operation) for operation in question.operations]
-            self.turns[key] = question.turn
-            self.answers[key] = done[-1] if question.answers == 1 else tuple(done[-question.answers :])
-        self.totals[key] = self.answers[key]
-        return None if keep else self.answers[key]
+                step.state.restore(oracle)
+        if step.state is not None or self.numbers.get(key) != step.number:
+            done = [self._execute(every, *operation) for operation in step.operations]
+            self.numbers[key] = step.number
+            self.results[key] = done[-1] if step.n_results == 1 else tuple(done[-step.n_results :])
+        self.totals[key] = self.results[key]
+        return None if keep else self.results[key]
 
-    def _done(self, every: list[LocalOracle], name: str, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """One operation on every partition, and the sum of what it returns."""
-        arguments = [self.T if isinstance(one, str) and one == HELD else one for one in given]
-        return added([getattr(oracle, name)(*arguments, **options) for oracle in every])
+    def _execute(self, every: list[LocalOracle], name: str, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """The sum of an operation's results over the partitions."""
+        arguments = [self.T if isinstance(one, str) and one == SETUP_T else one for one in given]
+        return pairwise_sum([getattr(oracle, name)(*arguments, **options) for oracle in every])
 
     def sample(self, key: Key, counts: list[int]) -> list[Any]:
-        """So many rows of each partition."""
+        """A number of rows from each partition."""
         every = zip(self._problem(key), counts, strict=True)
         return [oracle.sample(count) for oracle, count in every if count]
 
     def absorb(self, key: Key, other: Any) -> None:
-        """Add another shard's answer to this one's."""
-        self.totals[key] = plus(self.totals[key], other.total(key).result())
+        """Add another shard's result to this one's."""
+        self.totals[key] = _sum_of_two(self.totals[key], other.total(key).result())
 
     def total(self, key: Key) -> Any:
-        """The last answer, with what was added to it."""
+        """The last result, plus those absorbed from other shards."""
         return self.totals[key]

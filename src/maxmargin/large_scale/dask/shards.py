@@ -1,14 +1,14 @@
-"""All shards of a fit, and the questions that are put to them.
+"""All shards of a fit, and map-reduce steps over them.
 
-A question is one call to each shard, straight from client to worker. Answers are added pairwise in the order of the
-shards, never in that of their arrival: as many workers give the same bits.
+A map-reduce step is one call to each shard, directly from client to worker. Results are added pairwise in the order of
+the shards, not in the order of arrival, so that the same number of workers gives the same bits.
 
-Where sums are large and shards many, the client would drown in answers. Then shards add them among themselves: each
-second one fetches that of its neighbour, each fourth one that of the second next, and so on, until the first has all,
-and the client fetches one.
+Large results of many shards would overload the client. Then the shards form a tree: every second one fetches the result
+of its neighbour, every fourth one that of the second next, and so on, until the first shard has the sum, which alone
+goes to the client.
 
-A lost worker takes its shard with it. Another worker gets the same partitions, which Dask computes from their source
-again, the state that the question refers to, and the question. No other shard notices.
+A lost worker takes its shard with it. Another worker then gets the same partitions, which Dask recomputes from their
+source, the state to which the step refers, and the step. The other shards are not affected.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ import distributed
 import numpy as np
 from distributed.comm.core import CommClosedError
 
-from maxmargin.large_scale.dask.cluster import TICK_SECONDS, ClusterError, Pulse
-from maxmargin.large_scale.dask.shard import Key, Question, Setup, Shard, added
+from maxmargin.large_scale.dask.cluster import TICK_SECONDS, ClusterError, WorkerMonitor
+from maxmargin.large_scale.dask.shard import Key, MapReduceStep, Setup, Shard, pairwise_sum
 
-MAX_LOSSES = 5  # of a shard, while one question is asked
-LARGE_ANSWER_BYTES = 2**20  # from which answers may be added on the workers
-ADD_ON_WORKERS_MIN_SHARDS = 4  # for that
+MAX_LOSSES = 5  # of a shard during one step
+LARGE_RESULT_BYTES = 2**20  # from which results may be added on the workers
+ADD_ON_WORKERS_MIN_SHARDS = 4
 
 
 def size_of(thing: Any) -> int:
-    """Bytes of the arrays in an answer or a question."""
+    """Bytes of the arrays in a step or a result."""
     if isinstance(thing, np.ndarray):
         return int(thing.nbytes)
     if isinstance(thing, (tuple, list)):
@@ -57,17 +57,16 @@ class Traffic:
     2 workers, 8 partitions: 30 map-reduce steps, 120.0 kB sent, 900.0 kB received
     """
 
-    # workers, partitions: where the rows were
     workers: int = 0
     partitions: int = 0
-    steps: int = 0  # map-reduce steps: questions put to all shards
-    # sent, received: bytes of all questions and answers, as they passed the client
+    steps: int = 0  # map-reduce steps
+    # sent, received: bytes that passed the client
     sent: int = 0
     received: int = 0
-    lost: int = 0  # shards that were lost with their workers, and made anew
+    lost: int = 0  # shards that were lost with their workers and rebuilt on others
 
     def __str__(self) -> str:
-        lost = f", {_counted(self.lost, 'shard')} made anew" if self.lost else ""
+        lost = f", {_counted(self.lost, 'shard')} rebuilt" if self.lost else ""
         return (
             f"{_counted(self.workers, 'worker')}, {_counted(self.partitions, 'partition')}: {self.steps} map-reduce "
             f"steps, {self.sent / 1e3:.1f} kB sent, {self.received / 1e3:.1f} kB received{lost}"
@@ -75,55 +74,55 @@ class Traffic:
 
 
 @dataclass
-class _Place:
-    """Where a shard is: its worker, the actor, and how often it was made."""
+class _Location:
+    """The worker and the actor of a shard."""
 
     worker: str
     future: Any
     actor: Any = None
-    made: int = 0
+    version: int = 0  # raised whenever the shard is rebuilt
 
 
 @dataclass
 class Shards:
     """All shards of a fit."""
 
-    pulse: Pulse
+    monitor: WorkerMonitor
     parts: list[list[Any]]  # the partitions of each shard
     setup: Setup
-    homes: list[str]  # a worker for each shard, to begin with
+    assigned: list[str]  # the first worker of each shard
     traffic: Traffic = field(default_factory=Traffic)
 
     def __post_init__(self) -> None:
         self._setup: Any = None
-        self.places = [self._submitted(i, home) for i, home in enumerate(self.homes)]
-        self.traffic.workers, self.traffic.partitions = len(set(self.homes)), sum(map(len, self.parts))
-        self._settle(range(len(self.parts)))
+        self.locations = [self._submitted(i, worker) for i, worker in enumerate(self.assigned)]
+        self.traffic.workers, self.traffic.partitions = len(set(self.assigned)), sum(map(len, self.parts))
+        self._wait_for(range(len(self.parts)))
 
-    # ---- making shards
+    # ---- building shards
 
     def _scattered(self) -> Any:
         """The setup on every worker."""
         if self._setup is None or self._setup.status not in ("finished", "pending"):
-            client = self.pulse.client
+            client = self.monitor.client
             self._setup = client.scatter(self.setup, broadcast=True, hash=False)
         return self._setup
 
-    def _submitted(self, i: int, worker: str) -> _Place:
-        client = self.pulse.client
+    def _submitted(self, i: int, worker: str) -> _Location:
+        client = self.monitor.client
         try:
             setup: Any = self._scattered()
         except (OSError, TimeoutError):  # a worker was lost on the way: the setup travels with the shard
             setup = self.setup
         parts = client.compute(self.parts[i], workers=[worker], allow_other_workers=True)
         future = client.submit(Shard, setup, parts, actor=True, workers=[worker], allow_other_workers=False, pure=False)
-        return _Place(worker, future)
+        return _Location(worker, future)
 
-    def _settle(self, which: Sequence[int]) -> None:
-        """Wait until these shards are there, wherever that is in the end."""
+    def _wait_for(self, which: Sequence[int]) -> None:
+        """Wait until these shards exist; those whose worker is lost are moved."""
         for i in which:
             for _ in range(MAX_LOSSES):
-                place = self.places[i]
+                place = self.locations[i]
                 if self._ready(place):
                     place.actor = place.future.result()
                     break
@@ -131,18 +130,18 @@ class Shards:
             else:
                 raise ClusterError(self._too_many(i))
 
-    def _ready(self, place: _Place) -> bool:
+    def _ready(self, place: _Location) -> bool:
         """Wait for the shard; False if its worker is lost."""
         while True:
             try:
                 distributed.wait(place.future, timeout=TICK_SECONDS)
             except TimeoutError:
-                self.pulse.tick()
-                if place.worker not in self.pulse.alive():
+                self.monitor.poll()
+                if place.worker not in self.monitor.alive():
                     return False
                 continue
             except distributed.CancelledError as error:
-                if place.worker in self.pulse.alive():
+                if place.worker in self.monitor.alive():
                     raise ClusterError(
                         "A worker was lost, and with it data that Dask cannot compute again, such as blocks that were "
                         "scattered: make X and y from files, or from arrays of this process, or scatter copies "
@@ -151,40 +150,39 @@ class Shards:
                 return False
             if place.future.status == "finished":
                 return True
-            if place.worker not in self.pulse.alive():
+            if place.worker not in self.monitor.alive():
                 return False
             place.future.result()  # an error of the task itself
 
     def _move(self, i: int) -> None:
-        """Shard i to the worker that has least to do."""
-        workers = self.pulse.some()
+        """Rebuild shard i on the worker that has the fewest."""
+        workers = self.monitor.wait_for_workers()
         if len(workers) > 1:  # the scheduler may not know yet that it is gone
-            workers.pop(self.places[i].worker, None)
-        busy = [place.worker for j, place in enumerate(self.places) if j != i]
-        home = min(workers, key=lambda worker: (busy.count(worker), worker))
-        made = self.places[i].made
-        self.places[i] = self._submitted(i, home)
-        self.places[i].made = made + 1
+            workers.pop(self.locations[i].worker, None)
+        busy = [place.worker for j, place in enumerate(self.locations) if j != i]
+        target = min(workers, key=lambda worker: (busy.count(worker), worker))
+        version = self.locations[i].version
+        self.locations[i] = self._submitted(i, target)
+        self.locations[i].version = version + 1
         self.traffic.lost += 1
 
     def _too_many(self, i: int) -> str:
         return (
             f"Shard {i} (partitions {len(self.parts[i])}) was lost {MAX_LOSSES} times in a row, last on "
-            f"{self.places[i].worker}: its workers die. Do they have enough memory for the partitions?"
+            f"{self.locations[i].worker}: its workers die. Do they have enough memory for the partitions?"
         )
 
-    # ---- asking them
+    # ---- calling them
 
-    def every(self, call: Callable[[int, Any], Any], which: Sequence[int] | None = None) -> list[Any]:
-        """The results of ``call(i, actor)``, a call of a method, for each shard; calls whose shard is lost are made
-        again."""
-        which = range(len(self.places)) if which is None else which
+    def call_all(self, call: Callable[[int, Any], Any], which: Sequence[int] | None = None) -> list[Any]:
+        """The results of ``call(i, actor)``, a method call, for each shard; repeated where the shard was lost."""
+        which = range(len(self.locations)) if which is None else which
         results: dict[int, Any] = {}
         for _ in range(MAX_LOSSES):
             left = [i for i in which if i not in results]
             if not left:
                 break
-            self._settle([i for i in left if self.places[i].actor is None])
+            self._wait_for([i for i in left if self.locations[i].actor is None])
             calls = [(i, self._called(call, i)) for i in left]
             for i, future in calls:
                 fine, result = self._result(i, future)
@@ -200,60 +198,60 @@ class Shards:
 
     def _called(self, call: Callable[[int, Any], Any], i: int) -> Any:
         try:
-            return call(i, self.places[i].actor)
-        except RuntimeError:  # Dask says so where it knows already that the actor is lost
+            return call(i, self.locations[i].actor)
+        except RuntimeError:  # raised by Dask if it knows that the actor is lost
             return None
 
     def _result(self, i: int, future: Any) -> tuple[bool, Any]:
-        """Whether the call came back, and its result."""
-        place = self.places[i]
+        """Whether the call succeeded, and its result."""
+        place = self.locations[i]
         while future is not None:
             try:
                 return True, future.result(timeout=TICK_SECONDS)
             except TimeoutError:
-                if future.done():  # in this moment, or the method itself has timed out
+                if future.done():  # just now, or the method itself raised a TimeoutError
                     return True, future.result()
-                self.pulse.tick()
-                if place.worker not in self.pulse.alive():
+                self.monitor.poll()
+                if place.worker not in self.monitor.alive():
                     break
             except OSError as error:
                 # The scheduler may learn later than this call that a worker is gone.
                 away = isinstance(error, CommClosedError) or "Unable to contact" in str(error)
-                if not away and place.future.status == "finished" and place.worker in self.pulse.alive():
+                if not away and place.future.status == "finished" and place.worker in self.monitor.alive():
                     raise
                 break
         return False, None
 
-    def ask(self, question: Callable[[int], Question], *, large: bool = False) -> Any:
-        """The sum of all shards' answers; ``question(i)`` is asked of shard i, again where it is lost."""
-        asked: dict[int, Question] = {}
+    def map_reduce(self, step_of: Callable[[int], MapReduceStep], *, large: bool = False) -> Any:
+        """The sum of the results of all shards; shard i executes ``step_of(i)``, again after a loss."""
+        steps: dict[int, MapReduceStep] = {}
 
-        def put(i: int, actor: Any, keep: bool = False) -> Any:
-            asked[i] = question(i)
-            return actor.ask(asked[i], keep)
+        def run(i: int, actor: Any, keep: bool = False) -> Any:
+            steps[i] = step_of(i)
+            return actor.run(steps[i], keep)
 
         self.traffic.steps += 1
-        if large and len(self.places) > ADD_ON_WORKERS_MIN_SHARDS:
-            answer = self._added_there(put, question(0).key)
-            self.traffic.received += size_of(answer)
+        if large and len(self.locations) > ADD_ON_WORKERS_MIN_SHARDS:
+            result = self._reduce_on_workers(run, step_of(0).key)
+            self.traffic.received += size_of(result)
         else:
-            answers = self.every(put)
-            self.traffic.received += sum(map(size_of, answers))
-            answer = added(answers)
-        self.traffic.sent += sum(size_of(one.operations) + size_of(one.state) for one in asked.values())
-        return answer
+            results = self.call_all(run)
+            self.traffic.received += sum(map(size_of, results))
+            result = pairwise_sum(results)
+        self.traffic.sent += sum(size_of(step.operations) + size_of(step.state) for step in steps.values())
+        return result
 
-    def _added_there(self, put: Callable[..., Any], key: Key) -> Any:
-        """The sum, formed on the workers."""
+    def _reduce_on_workers(self, run: Callable[..., Any], key: Key) -> Any:
+        """The sum of all results, formed on the workers."""
         for _ in range(MAX_LOSSES):
-            self.every(lambda i, actor: put(i, actor, True))
+            self.call_all(lambda i, actor: run(i, actor, True))
             if self._reduced(key):
-                return self.every(lambda i, actor: actor.total(key), [0])[0]
+                return self.call_all(lambda i, actor: actor.total(key), [0])[0]
         raise ClusterError(self._too_many(0))
 
     def _reduced(self, key: Key) -> bool:
-        """Whether every shard's answer has reached the first."""
-        stride, count = 1, len(self.places)
+        """Add all results to that of the first shard; False if a shard was lost meanwhile."""
+        stride, count = 1, len(self.locations)
         while stride < count:
             pairs = [(i, i + stride) for i in range(0, count - stride, 2 * stride)]
             calls = [(i, self._called(self._absorbing(key, j), i)) for i, j in pairs]
@@ -261,20 +259,19 @@ class Shards:
             for i, future in calls:
                 try:
                     fine = self._result(i, future)[0] and fine
-                except (OSError, RuntimeError):  # its partner is lost
+                except (OSError, RuntimeError):  # the shard to absorb is lost
                     fine = False
             if not fine:
-                return self._mended()
+                self._rebuild_lost()
+                return False
             stride *= 2
         return True
 
     def _absorbing(self, key: Key, j: int) -> Callable[[int, Any], Any]:
-        return lambda _, actor: actor.absorb(key, self.places[j].actor)
+        return lambda _, actor: actor.absorb(key, self.locations[j].actor)
 
-    def _mended(self) -> bool:
-        """After a loss on the way: lost shards begin anew, and so does the sum."""
-        alive = self.pulse.alive()
-        for i, place in enumerate(self.places):
+    def _rebuild_lost(self) -> None:
+        alive = self.monitor.alive()
+        for i, place in enumerate(self.locations):
             if place.worker not in alive or place.future.status != "finished":
                 self._move(i)
-        return False

@@ -1,9 +1,9 @@
-"""A fit on a cluster from its data to its shards: what all estimators of this package share.
+"""The data of a fit on a cluster, from collections to shards.
 
     collections, or rows of this process -> partitions, placed on workers -> their summary -> (setup) -> shards
 
-Partitions that follow each other share a worker, and all workers get about the same number of rows; where a collection
-is held on workers already, each group goes to the worker that holds most of it.
+Each worker gets successive partitions, and all workers about the same number of rows. If a collection is on workers
+already, each group of partitions is assigned to the worker that holds most of it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dask
@@ -18,7 +19,7 @@ import distributed
 import numpy as np
 
 from maxmargin import _native
-from maxmargin.large_scale.dask.cluster import Pulse, connected
+from maxmargin.large_scale.dask.cluster import WorkerMonitor, connected
 from maxmargin.large_scale.dask.partitions import (
     Negative,
     Partition,
@@ -36,10 +37,10 @@ from maxmargin.large_scale.dask.partitions import (
     row_like,
     width_of,
 )
-from maxmargin.large_scale.dask.shard import Setup, added
+from maxmargin.large_scale.dask.shard import Setup, pairwise_sum
 from maxmargin.large_scale.dask.shards import Shards, Traffic
 from maxmargin.runtime.control import Control, Status
-from maxmargin.runtime.threads import Halted, single_threaded_blas
+from maxmargin.runtime.threads import halt_on, single_threaded_blas
 from maxmargin.runtime.validation import Array, check_training_points, warn
 
 FAR_DEVIATIONS = 10.0  # of a column's mean from zero, beyond which products with it lose digits
@@ -48,7 +49,7 @@ SUMS_MAX_ENTRIES = 2**22  # per call: a few milliseconds, so that a cancelled ta
 
 @dataclass(frozen=True)
 class Summary:
-    """What the client knows of a partition: rows, dtype, labels and weights, and the columns' weighted sums."""
+    """What the client receives of a partition: rows, dtype, labels and weights, and the columns' weighted sums."""
 
     # n, used: rows, and those that have weight
     n: int
@@ -90,7 +91,7 @@ def weighted_sums(X: Array, w: Array, mean: Array | None) -> Array:
 
 
 def summary(part: Partition, numeric: bool) -> Summary:
-    """What the client should know."""
+    """The summary of a partition."""
     labels: Array = np.empty(0)
     totals: Array = np.empty(0)
     if not numeric and part.n:
@@ -138,9 +139,9 @@ class Moments:
 
     @classmethod
     def of(cls, summaries: Sequence[Summary]) -> Moments:
-        weight, sums = added([(one.weight, one.sums) for one in summaries])
+        weight, sums = pairwise_sum([(one.weight, one.sums) for one in summaries])
         mean = sums / weight
-        squares = added(
+        squares = pairwise_sum(
             [one.squares + one.weight * (one.sums / one.weight - mean) ** 2 for one in summaries if one.weight > 0]
         )
         grand = float(mean.mean())
@@ -153,7 +154,7 @@ class Moments:
 
 
 def counted_workers(traffic: Traffic) -> str:
-    """Where the rows are, for reports."""
+    """Workers and steps, for reports."""
     workers = f"{traffic.workers} worker{'s' if traffic.workers != 1 else ''}"
     return f"on {workers}, {traffic.steps} map-reduce steps"
 
@@ -161,17 +162,17 @@ def counted_workers(traffic: Traffic) -> str:
 class Training:
     """The data of one fit on its cluster.
 
-    X, y, sample_weight: as handed to ``fit``
-    numeric: whether y holds numbers to be learnt, not labels
+    X, y, sample_weight: the arguments of ``fit``
+    numeric: whether y holds target values, not labels
     parts: the partitions
     """
 
-    def __init__(self, pulse: Pulse, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> None:
-        self.pulse = pulse
+    def __init__(self, monitor: WorkerMonitor, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> None:
+        self.monitor = monitor
         if is_collection(X):
             blocks, width = blocks_of(X, "X"), width_of(X)
         else:
-            blocks, width = cut(X, sum(pulse.some().values())), X.shape[1]
+            blocks, width = cut(X, sum(monitor.wait_for_workers().values())), X.shape[1]
         if not blocks.parts:
             raise ValueError("X has no blocks: there is nothing to fit.")
         self.names: list[str] | None = None
@@ -182,18 +183,18 @@ class Training:
         targets, blocks = cut_like(y, "y", blocks, self.computed)
         weights, blocks = cut_like(sample_weight, "sample_weight", blocks, self.computed)
         self.width = int(width)
-        workers = pulse.some()
+        workers = monitor.wait_for_workers()
         self.groups = contiguous(blocks.lengths or [1] * len(blocks.parts), len(workers))
-        self.homes = _homes(pulse.client, blocks.parts, self.groups, sorted(workers))
+        self.assigned = _assigned_workers(monitor.client, blocks.parts, self.groups, sorted(workers))
         self.parts: list[Any] = []
         make = dask.delayed(partition, pure=False)
-        for group, home in zip(self.groups, self.homes, strict=True):
-            with dask.annotate(workers=[home], allow_other_workers=True):
+        for group, worker in zip(self.groups, self.assigned, strict=True):
+            with dask.annotate(workers=[worker], allow_other_workers=True):
                 for i in group:
                     self.parts.append(make(i, blocks.parts[i], targets[i], weights[i], self.width, numeric))
-        client = pulse.client
+        client = monitor.client
         self._held = client.compute(self.parts)
-        self.summaries: list[Summary] = pulse.results(client.map(summary, self._held, numeric=numeric, pure=False))
+        self.summaries: list[Summary] = monitor.results(client.map(summary, self._held, numeric=numeric, pure=False))
         check_names([one.names for one in self.summaries])
         if not any(one.n for one in self.summaries):
             raise ValueError(f"Found array with 0 sample(s) (shape=(0, {width})) while a minimum of 1 is required.")
@@ -205,7 +206,7 @@ class Training:
         self._warn_of_negative_weights()
 
     def _warn_of_negative_weights(self) -> None:
-        """Here, as the warnings of a worker end in its log."""
+        """On the client: the warnings of a worker only reach its log."""
         found = [(i, one.negative) for i, one in enumerate(self.summaries) if one.negative is not None]
         if found:
             i, negative = found[0]
@@ -215,8 +216,8 @@ class Training:
             )
 
     def computed(self, tasks: Sequence[Any]) -> list[Any]:
-        """Small results of tasks."""
-        return self.pulse.results(self.pulse.client.compute(list(tasks)))
+        """The results of tasks; they must be small."""
+        return self.monitor.results(self.monitor.client.compute(list(tasks)))
 
     @property
     def n(self) -> int:
@@ -228,9 +229,9 @@ class Training:
         return str(np.result_type(*(one.dtype for one in self.summaries if one.n)))
 
     def shards(self, setup: Setup, traffic: Traffic) -> Shards:
-        """The rows as a solver sees them. From now on they are the shards'."""
+        """The rows as a solver sees them. The shards own them from now on."""
         shards = Shards(
-            self.pulse, [[self.parts[i] for i in group] for group in self.groups], setup, self.homes, traffic
+            self.monitor, [[self.parts[i] for i in group] for group in self.groups], setup, self.assigned, traffic
         )
         self._held = []
         return shards
@@ -238,21 +239,16 @@ class Training:
     @contextmanager
     def solving(self, control: Control) -> Iterator[None]:
         """While a solver runs, a deadline or Ctrl-C ends a map-reduce step: there is a best model so far."""
-
-        def poll() -> None:
-            if control.stop() is not None:
-                raise Halted
-
-        self.pulse.poll = poll
+        self.monitor.callback = partial(halt_on, control.stop)
         try:
             with single_threaded_blas():  # the systems are small, and threads that wait for the next one burn a core
                 yield
         finally:
-            self.pulse.poll = None
+            self.monitor.callback = None
 
     def each(self, work: Any, *arguments: Any) -> list[Any]:
-        """``work(partition, ...)`` of every partition, while they are held."""
-        return self.pulse.results(self.pulse.client.map(work, self._held, *arguments, pure=False))
+        """``work(partition, ...)`` of every partition; not after :meth:`shards`."""
+        return self.monitor.results(self.monitor.client.map(work, self._held, *arguments, pure=False))
 
 
 def _columns(block: Any) -> tuple[int, list[str] | None]:
@@ -261,8 +257,8 @@ def _columns(block: Any) -> tuple[int, list[str] | None]:
     return int(block.shape[1]), names if names and all(isinstance(name, str) for name in names) else None
 
 
-def _homes(client: Any, blocks: list[Any], groups: list[range], workers: list[str]) -> list[str]:
-    """A worker for each group: the one that holds most of its blocks already, where there is one."""
+def _assigned_workers(client: Any, blocks: list[Any], groups: list[range], workers: list[str]) -> list[str]:
+    """A worker for each group: preferably the one that holds most of its blocks."""
     held = client.who_has([future for block in blocks for future in distributed.futures_of(block)])
     counts = np.zeros((len(groups), len(workers)))
     for g, group in enumerate(groups):
@@ -270,12 +266,12 @@ def _homes(client: Any, blocks: list[Any], groups: list[range], workers: list[st
             for address in held.get(blocks[i].key, ()):
                 if address in workers:
                     counts[g, workers.index(address)] += 1
-    homes: dict[int, str] = {}
-    while len(homes) < len(groups):
+    assigned: dict[int, str] = {}
+    while len(assigned) < len(groups):
         best, worker = divmod(int(counts.argmax()), len(workers))
-        homes[best] = workers[worker]
+        assigned[best] = workers[worker]
         counts[best], counts[:, worker] = -1.0, -1.0
-    return [homes[g] for g in range(len(groups))]
+    return [assigned[g] for g in range(len(groups))]
 
 
 @contextmanager
@@ -290,14 +286,14 @@ def training(
     if is_frame(X):
         check_columns(X)
 
-    def poll() -> None:
+    def check_interrupt() -> None:
         if control.stop() is Status.INTERRUPTED:
             raise KeyboardInterrupt("The rows were still being read: there is no model yet.")
 
-    # Targets, and rows of this process, travel with the tasks, which is no mistake that Dask should warn of.
+    # Targets, and rows of this process, are part of the task graph on purpose: Dask should not warn of its size.
     unlimited = dask.config.set({"distributed.admin.large-graph-warning-threshold": 2**60})
     with unlimited, connected(estimator.client) as client:
-        data = Training(Pulse(client, poll), X, y, sample_weight, numeric=numeric)
+        data = Training(WorkerMonitor(client, check_interrupt), X, y, sample_weight, numeric=numeric)
         if is_collection(X):  # n_features_in_ and feature_names_in_, as scikit-learn's validation finds them
             check_training_points(estimator, row_like(X) if is_frame(X) else np.zeros((1, data.width)))
             if data.names is not None:

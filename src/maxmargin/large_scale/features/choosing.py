@@ -1,21 +1,21 @@
-"""Which m points shall stand for all n: ways to choose landmarks.
+"""Methods to choose m landmarks among n points.
 
-The features of m landmarks (``factor.py``) are exact at the landmarks and miss the rest of k(x, x) elsewhere,
+The features of m landmarks (``factor.py``) are exact at the landmarks; elsewhere the error of k(x, x) is
 
     residual(x) = k(x, x) - k_m(x)'K_mm^+ k_m(x) >= 0,
 
 so landmarks should lie where the residual would be large without them.
 
-    uniform     every distinct row with the same chance
+    uniform     distinct rows with equal probability
     kmeans      centres of clusters (Zhang, Tsang & Kwok 2008): seeds drawn by their squared distance to those before
                 (Arthur & Vassilvitskii 2007, in batches as Bahmani et al. 2012), then Lloyd's steps
     leverage    rows by their ridge leverage score l_i = [K (K + mu I)^-1]_ii, the weight a row has in its own kernel
                 ridge prediction. Scores of a set of rows are estimated from landmarks of half the set, which come from
                 a quarter, and so on (Musco & Musco 2017):
-                    l_i ~ (k_ii - k_i'D (D K_SS D + mu I)^-1 D k_i) / mu,    D = diag(chance of S to be chosen)^(-1/2)
+                    l_i ~ (k_ii - k_i'D (D K_SS D + mu I)^-1 D k_i) / mu,    D = diag(P(S chosen))^(-1/2)
     rpcholesky  one row after another, each by its residual given those before: randomly pivoted Cholesky (Chen,
                 Epperly, Tropp & Webber 2022), in blocks with rejection (Epperly, Tropp & Webber 2024), so that
-                products of matrices do the work and the pivots have the law of the plain algorithm
+                most work is in matrix products, and the pivots have the distribution of the plain algorithm
 
 A row of weight w counts as w rows. The last three choose from no more than ``sample_size(m)`` distinct rows, a random
 sample if there are more; their work is O(rows m (m + d)), with m x rows numbers in memory. Uniform sampling costs one
@@ -25,7 +25,6 @@ pass over X.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from maxmargin.kernels.gram.operator import Gram, KernelGram, computing_form, pr
 from maxmargin.large_scale.features.landmarks import METHODS, Landmarks, given_landmarks, landmarks_at
 from maxmargin.runtime.canonical_rows import canonical_rows
 from maxmargin.runtime.decompositions import eigh
-from maxmargin.runtime.threads import Halted, single_threaded_blas
+from maxmargin.runtime.threads import Halted, Stop, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points, check_choice, check_memory, check_number
 
 SAMPLE_ROWS, SAMPLE_ROWS_PER_LANDMARK = 20_000, 4  # the larger is what methods other than uniform choose from
@@ -66,21 +65,21 @@ def choose_landmarks(
     weights: Array | None = None,
     rng: np.random.Generator | None = None,
     threads: int = 1,
-    stop: Callable[[], Any] | None = None,
+    stop: Stop | None = None,
 ) -> Landmarks:
     """Landmarks for the rows of X.
 
     kernel: a resolved kernel
     X: array, memmap or CSR matrix of shape (n, d), or array of n objects; validated points; for a precomputed kernel,
         its matrix. X is never copied.
-    m: how many. With m or fewer distinct rows of positive weight, all of them; where the kernel has fewer dimensions
-        than m, ``"rpcholesky"`` stops when nothing is left to explain.
-    method: {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like; how to choose; or the landmarks themselves,
+    m: number of landmarks. With m or fewer distinct rows of positive weight, all of them; where the kernel has fewer
+        dimensions than m, ``"rpcholesky"`` stops when the residual is zero.
+    method: {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like; or the landmarks themselves,
         as points or as indices of rows, and then m does not matter
-    weights: (n,); sample weights; two equals a repetition, and zero is absent
-    rng: where random numbers come from
+    weights: (n,); sample weights; two equals a repetition, zero a missing row
+    rng: random number generator
     threads: threads that compute kernel values; the result does not depend on it
-    stop: asked now and then: anything but None, and the choice ends with what it has
+    stop: called now and then; anything but None ends the choice with the landmarks chosen so far
     """
     X = X if sp.issparse(X) else np.asarray(X)  # a memmap's own memory, as a plain array
     if not isinstance(method, str):
@@ -152,7 +151,7 @@ def _check_vectors(kernel: Kernel, X: Points) -> None:
         )
 
 
-def _centres(X: Points, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Points:
+def _centres(X: Points, weights: Array, m: int, rng: np.random.Generator, stop: Stop) -> Points:
     """Centres of m clusters, in the precision of X."""
     n, batch, shift = X.shape[0], -(-m // SEED_BATCHES), centre_of(X, weights)
     seeds = np.sort(rng.choice(n, 1, p=weights / weights.sum()))
@@ -165,7 +164,7 @@ def _centres(X: Points, weights: Array, m: int, rng: np.random.Generator, stop: 
                 return X[np.concatenate((seeds, rng.choice(others, m - len(seeds), replace=False)))]
             mass = weights * (distance / (distance.max() or 1.0))
             mass[seeds] = 0.0
-            if np.count_nonzero(mass) < batch:  # what is left is nearer to a seed than rounding
+            if np.count_nonzero(mass) < batch:  # all others are at a seed up to rounding
                 mass[np.setdiff1d(np.arange(n), seeds)] += 1.0
             new = rng.choice(n, min(batch, m - len(seeds)), replace=False, p=mass / mass.sum())
             _approach(X, X[new], distance, shift)
@@ -187,7 +186,7 @@ def _centres(X: Points, weights: Array, m: int, rng: np.random.Generator, stop: 
 
 
 def _approach(X: Points, centres: Points, distance: Array, shift: Array | None) -> Array:
-    """Lower ``distance`` to the squared distance from the nearest of the centres; which one that is."""
+    """Lower ``distance`` to the squared distance from the nearest centre; return the index of that centre."""
     nearest = np.empty(X.shape[0], np.int64)
     for start in range(0, X.shape[0], DISTANCE_ROWS):
         rows = slice(start, start + DISTANCE_ROWS)
@@ -197,11 +196,11 @@ def _approach(X: Points, centres: Points, distance: Array, shift: Array | None) 
     return nearest
 
 
-def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Array:
+def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Stop) -> Array:
     """Randomly pivoted Cholesky: K ~ F'F, and d = diag(K - F'F), the residual.
 
-    A block S of rows is proposed by the residual d before it, and row s of it accepted with the chance (residual after
-    the accepted of its block) / (residual before): then s was drawn by the residual of its turn."""
+    A block S of rows is drawn by the residual d before it, and row s of it is accepted with the probability (residual
+    after the accepted rows of its block) / (residual before): s then has the distribution of its own turn."""
     n, every = gram.n, np.arange(gram.n)
     d = gram.diagonal()
     largest = float(np.abs(d).max(initial=0.0))
@@ -218,15 +217,15 @@ def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: 
         done = F[: len(chosen)]
         H = gram.block(S, S) - done[:, S].T @ done[:, S]
         accepted: list[int] = []
-        luck = rng.random(PROPOSED_PIVOTS)
+        uniform = rng.random(PROPOSED_PIVOTS)
         for i, s in enumerate(S):
             if len(accepted) == missing:
                 break
-            if H[i, i] > flat and luck[i] * d[s] < H[i, i]:
+            if H[i, i] > flat and uniform[i] * d[s] < H[i, i]:
                 accepted.append(i)
                 column = H[:, i] / np.sqrt(H[i, i])
                 H -= np.outer(column, column)
-        if not accepted:  # but for rounding, which is then all that is left
+        if not accepted:  # the residual is rounding
             break
         A = S[accepted]
         R = gram.block(every, A).T - done[:, A].T @ done
@@ -240,7 +239,7 @@ def _pivots(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: 
     return chosen
 
 
-def _by_leverage(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Callable[[], Any]) -> Array:
+def _by_leverage(gram: Gram, weights: Array, m: int, rng: np.random.Generator, stop: Stop) -> Array:
     """m rows drawn by ridge leverage scores, estimated over sets of rows that double."""
     order, size = rng.permutation(gram.n), min(gram.n, 2 * m)
     diagonal = np.maximum(gram.diagonal(), 0.0)
@@ -280,7 +279,7 @@ def _scores(diagonal: Array, weights: Array, values: Array, squares: Array, m: i
         projected = (1.0 / (values + mu)) @ squares[:, some]
         return np.clip(weights[some] * (diagonal[some] - projected) / mu, 0.0, 1.0)
 
-    # Rows are in random order: the first ones tell mu.
+    # Rows are in random order: the first ones determine mu.
     few = slice(0, min(len(diagonal), MU_ROWS))
     times = len(diagonal) / max(1, few.stop)
     high = float(weights @ diagonal)  # the sum is less than one there

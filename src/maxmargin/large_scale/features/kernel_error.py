@@ -1,15 +1,15 @@
-"""How far the inner products of features are from the kernel, estimated on some rows.
+"""The error of an approximate kernel, estimated on some rows.
 
 For random rows x_1..x_s with kernel matrix K_s and features Phi_s (one row per point), E = K_s - Phi_s Phi_s':
 
-    trace        sum_i E_ii / sum_i k(x_i, x_i)        what the features miss of the kernel's trace, with standard error
-    largest      max_i E_ii / k(x_i, x_i)              the same of the row that is represented worst
+    trace        sum_i E_ii / sum_i k(x_i, x_i)        the error of the kernel's trace, with standard error
+    largest      max_i E_ii / k(x_i, x_i)              the same of the worst row
     spectral     |E|_2 / |K_s|_2
     frobenius    |E|_F / |K_s|_F
     entry        root mean square of E_ij, i != j, relative to the mean of k(x_i, x_i)
 
-For features of landmarks E is positive semidefinite, and its diagonal says it all: |E_ij| <= sqrt(E_ii E_jj). Rows that
-are landmarks have E_ii = 0 and would hide the error of the rest; they are left out. Random features have
+For features of landmarks E is positive semidefinite, and its diagonal bounds it: |E_ij| <= sqrt(E_ii E_jj). Rows that
+are landmarks have E_ii = 0 and would hide the error of other rows; they are left out. Random features have
 E_ii = 0 everywhere by construction, and show their errors off the diagonal.
 """
 
@@ -36,9 +36,9 @@ class KernelError:
     Attributes
     ----------
     trace, trace_standard_error : float
-        What the features miss of the kernel's trace, and how uncertain that is. With all rows it is certain.
+        The relative error of the kernel's trace, and its standard error, which is zero if all rows are used.
     largest : float
-        What they miss of k(x, x) at the worst row.
+        The largest relative error of k(x, x).
     spectral, frobenius : float
         Norms of the error matrix of the rows, relative to those of their kernel matrix.
     entry : float
@@ -74,7 +74,7 @@ class KernelError:
         )
 
     def _trace(self) -> str:
-        """The trace error to the digits that its standard error, with one digit, leaves it."""
+        """The trace error, rounded to the last digit of its standard error."""
         error = 100.0 * self.trace_standard_error
         places = -math.floor(math.log10(error)) if error > 0 else 0
         if error <= 0 or places > 4:
@@ -96,10 +96,10 @@ def estimate_kernel_error(
     kernel: a resolved kernel
     X: array or CSR matrix of shape (n, d), or array of n objects; validated points to draw from; for a precomputed
         kernel, its square matrix
-    landmarks: where their indices are known, they are rows of X, and left out (unless there are no others)
+    landmarks: if their indices are given, these rows of X are left out (unless there are no others)
     factor: of the kernel matrix of the landmarks
     rng: draws the rows
-    rows: how many; all, if there are no more. Time and memory grow with its square.
+    rows: their number; all rows if X has fewer. Time and memory grow with its square.
     """
     rng = np.random.default_rng() if rng is None else rng
     others = np.arange(X.shape[0])
@@ -120,7 +120,7 @@ def estimate_kernel_error(
 
 
 def draw_rows(population: Array, rows: int, rng: np.random.Generator) -> Array:
-    """So many of the population at random, in order; all if there are no more."""
+    """A random sample of the population, in order; all if it has no more rows."""
     rows = int(check_number("rows", rows, least=1, integer=True))
     if rows >= len(population):
         return population
@@ -161,7 +161,7 @@ def _spectral_norm(A: Array) -> float:
 
 
 def _percent(share: float) -> str:
-    """0.0123 as "1.2 %"; two digits, and no more zeros than a reader can count."""
+    """0.0123 as "1.2 %"; two significant digits."""
     per_cent = 100.0 * share
     if per_cent == 0 or abs(per_cent) >= 1e-3:
         return f"{float(f'{per_cent:.2g}'):.10g} %"

@@ -1,4 +1,4 @@
-"""The points that stand for all: landmarks, as points or as rows of X, and the user's own."""
+"""Landmarks, as points or as rows of X, chosen or given by the user."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def landmarks_at(kernel: Kernel, X: Points, indices: Array) -> Landmarks:
 
 
 def given_landmarks(kernel: Kernel, X: Points, landmarks: Any) -> Landmarks:
-    """The user's own landmarks."""
+    """Landmarks given by the user."""
     n = X.shape[0]
     try:
         flat = np.empty((0, 1)) if sp.issparse(landmarks) or hasattr(landmarks, "columns") else np.asarray(landmarks)

@@ -6,8 +6,8 @@
 and then phi(x)'phi(z) ~ k(x, z), exactly so where x or z is a landmark. A linear method on phi is a kernel method at
 the cost of a linear one. The other roots of K_mm^+ than T, like scikit-learn's symmetric one, only rotate phi.
 
-k_m(x) and T are float64 even where phi is float32: T divides by sqrt(lambda), and would blow up the rounding of float32
-by as much as 1e6. Rows are computed in tiles, so that no more than a tile of kernel values is held by each thread.
+k_m(x) and T are float64 even where phi is float32: T divides by sqrt(lambda), and would amplify the rounding of float32
+by up to 1e6. Rows are computed in tiles, so that no more than a tile of kernel values is held by each thread.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInput):
 
 
 def _copies(X: Points, landmarks: Points) -> Array | None:
-    """The rows of X that are landmarks, by their content; None if that cannot be known."""
+    """The rows of X that are landmarks, by their content; None for objects of unknown content."""
     if X.dtype == object:
         keys, marks = object_hashes(X), object_hashes(landmarks)
     else:

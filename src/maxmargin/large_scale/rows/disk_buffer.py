@@ -1,8 +1,8 @@
-"""Batches of a stream, gathered so that they can be passed over again and again.
+"""Batches of a stream, collected for repeated passes.
 
 They are joined in memory as long as they fit the budget. Beyond it they go to temporary files, dense rows as one matrix
-and sparse ones as the three arrays of CSR, and come back as memory maps, in the precision they had: float32 if all
-batches had it. The files are gone when the buffer is closed, whatever happened in between.
+and sparse ones as the three arrays of CSR, and are read as memory maps, in the precision of the batches: float32 if all
+batches have it. The files are removed when the buffer is closed, also after an error.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class DiskBuffer:
             self.files["rows"].write(np.ascontiguousarray(values).tobytes())
 
     def _widen(self) -> None:
-        """What was written in single precision, in double."""
+        """Convert the file from single to double precision."""
         assert self.folder is not None
         name = "data" if self.sparse else "rows"
         path, wide = Path(self.folder.name) / name, Path(self.folder.name) / "wide"

@@ -17,7 +17,7 @@ from maxmargin.large_scale.rows.targets import Targets
 from maxmargin.large_scale.rows.tiles import RowTiles, row_ordered
 from maxmargin.large_scale.smoothed_loss import LOSS_SUMS, SmoothedLoss
 from maxmargin.problems.losses import Hinge
-from maxmargin.runtime.threads import Halted, Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, halt_on, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 SUM_CHUNKS, LARGE_SUM_CHUNKS = 16, 4  # parts in which sums over rows are formed
@@ -29,7 +29,7 @@ class LocalOracle:
     """:class:`~maxmargin.large_scale.rows.oracle.RowOracle` over rows of this process; it can be pickled.
 
     targets: as many as there are rows
-    poll: asked before every tile; anything but None ends the pass with :class:`Halted`
+    stop: called before every tile; anything but None ends the pass with :class:`Halted`
     stride: only every stride-th tile takes part
     passes: passes over K so far, in parts of all rows
     """
@@ -41,11 +41,11 @@ class LocalOracle:
         rows: RowTiles,
         targets: Targets,
         threads: int = 1,
-        poll: Callable[[], Any] | None = None,
+        stop: Stop | None = None,
         *,
         stride: int = 1,
     ) -> None:
-        self.rows, self.targets, self.threads, self.poll, self.stride = rows, targets, threads, poll, stride
+        self.rows, self.targets, self.threads, self.stop, self.stride = rows, targets, threads, stop, stride
         h = rows.height
         self.tiles = [slice(s, min(s + h, rows.n)) for s in range(0, rows.n, h * stride)]
         self.places = np.concatenate(([0], np.cumsum([t.stop - t.start for t in self.tiles]))).astype(np.int64)
@@ -60,7 +60,7 @@ class LocalOracle:
         self.scratch = Scratch()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "poll": None, "scratch": None, "D": None}
+        return {**self.__dict__, "stop": None, "scratch": None, "D": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, scratch=Scratch())
@@ -86,8 +86,7 @@ class LocalOracle:
 
         def one(chunk: int) -> None:
             for t in range(chunk * count // chunks, (chunk + 1) * count // chunks):
-                if self.poll is not None and self.poll() is not None:
-                    raise Halted
+                halt_on(self.stop)
                 work(t, *(part[chunk] for part in parts))
 
         with single_threaded_blas():
@@ -287,4 +286,4 @@ class LocalOracle:
         return missed, self.n
 
     def part(self, stride: int) -> LocalOracle:
-        return LocalOracle(self.rows, self.targets, threads=self.threads, poll=self.poll, stride=self.stride * stride)
+        return LocalOracle(self.rows, self.targets, threads=self.threads, stop=self.stop, stride=self.stride * stride)

@@ -1,9 +1,9 @@
-"""What Newton's method asks of the rows: small arrays in, sums over all rows out.
+"""The row oracle: what Newton's method computes over the rows, from small arrays to sums over all rows.
 
-The model has k outputs f = K B + b, with K of shape (n, m), B (m, k) and b (k,). The rows keep what has as many
-entries as there are rows: the decision values F of the last :meth:`RowOracle.evaluate`, and their change G along a
-direction. So one solver serves rows in memory, rows computed anew in each pass, and rows on many computers, where each
-holds its own part and the sums are added.
+The model has k outputs f = K B + b, with K of shape (n, m), B (m, k) and b (k,). The oracle keeps all arrays with
+one entry per row: the decision values F of the last :meth:`RowOracle.evaluate`, and their change G along a
+direction. So one solver serves rows in memory, rows recomputed in each pass, and rows on many computers, where each
+holds a part and the sums are added.
 
     evaluate          F = K B + b;  sum L, K'g, sum g, ...     g = first derivatives of the weighted losses at F
     curvature_times   K'D(K P + p)                             D = second derivatives
@@ -36,7 +36,7 @@ class Sums:
     # loss, smooth: (k,); of the true losses, and of the rounded ones, with their weights
     loss: Array
     smooth: Array
-    gradient: Array  # (sides, m, k); K'g of each side; one side, that of all rows, where sides were not asked for
+    gradient: Array  # (sides, m, k); K'g of each side; one side, that of all rows, without ``sides``
     # slope, linear, quadratic: (2, k); sum g, and the two parts of the conjugates: with g scaled by t they are t *
     # linear + t^2 * quadratic
     slope: Array
@@ -73,7 +73,7 @@ class RowOracle(Protocol):
     outputs: int  # k
     passes: float  # over K so far, in parts of all rows
     threads: int  # or workers of a cluster
-    strides: tuple[int, ...]  # parts of the rows with which a long problem is best begun, in this order (``part``)
+    strides: tuple[int, ...]  # of the parts on which a large problem is solved first, in this order (``part``)
 
     def evaluate(self, B: Array | None, b: Array | None, loss: SmoothedLoss, *, sides: bool = False) -> Sums:
         """F = K B + b, and the sums there; with None for both, F stays as it is."""
@@ -98,7 +98,7 @@ class RowOracle(Protocol):
         ...
 
     def direction(self, P: Array, p: Array, only: Array | None = None) -> None:
-        """G = K P + p; 0 for outputs not meant."""
+        """G = K P + p; 0 for other outputs."""
         ...
 
     def along(self, steps: Array, loss: SmoothedLoss) -> tuple[Array, Array]:
@@ -111,7 +111,7 @@ class RowOracle(Protocol):
         ...
 
     def training_error(self) -> tuple[float, int]:
-        """What F misses, misclassified rows or the sum of squared errors, and of how many rows."""
+        """The number of misclassified rows, or the sum of squared errors, and the number of rows."""
         ...
 
     def part(self, stride: int) -> RowOracle:

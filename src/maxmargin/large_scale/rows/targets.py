@@ -1,5 +1,5 @@
-"""What the outputs of a model should be, row by row: y_ik and the weight c_ik of output k's loss on row i. A task makes
-them of y and weights of any rows, wherever they are, and scores what was learnt.
+"""Targets of a model's outputs: y_ik and the weight c_ik of output k's loss on row i. A task computes them from y and
+weights of any rows, and scores decision values.
 
     labels     y_ik = signs[code_i, k],    c_ik = w_i factors[code_i, k]      one-vs-rest, or one output for two classes
     values     y_ik = Y[i, k],             c_ik = w_i factor
@@ -35,7 +35,7 @@ class Targets(Protocol):
         ...
 
     def error(self, rows: slice, F: Array) -> float:
-        """What the decision values F miss on these rows: how many are misclassified, or the sum of squared errors."""
+        """The error of decision values F on these rows: the number misclassified, or the sum of squared errors."""
         ...
 
 
@@ -51,7 +51,7 @@ class Labels:
 
     @classmethod
     def one_vs_rest(cls, codes: Array, weights: Array, C: float, class_weight: Array) -> Labels:
-        """One output per class, where its weight counts; two classes share one output, positive for the second."""
+        """One output per class, to which its weight applies; two classes share one output, positive for the second."""
         count = len(class_weight)
         if count == 2:
             signs, factors = np.array([[-1.0], [1.0]]), class_weight[:, None]
@@ -106,7 +106,7 @@ class Task(Protocol):
     """Classification or regression of any rows of one problem."""
 
     def targets(self, y: Array, weights: Array) -> tuple[Array, Targets]:
-        """The rows that count, and their targets."""
+        """The rows that have weight, and their targets."""
         ...
 
     def score(self, y: Array, weights: Array, values: Array) -> tuple[Array, float]:
@@ -134,7 +134,7 @@ class Classification:
         return at, Labels.one_vs_rest(own, weights[at], self.C, self.class_weight)
 
     def score(self, y: Array, weights: Array, values: Array) -> tuple[Array, float]:
-        """Which rows the decision values get wrong, and the share of the right ones."""
+        """Whether each row is misclassified, and the accuracy."""
         guess = self.present[(values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)]
         wrong = (guess != self._codes(y)).astype(np.float64)
         return wrong, 1.0 - float(np.average(wrong, weights=weights))

@@ -1,17 +1,17 @@
 """The rows of a model that is linear in m columns: k(x_i, z_1), ..., k(x_i, z_m), tile by tile.
 
     StoredRows   held in memory, float32 or float64
-    KernelRows   computed anew from the points each time they are passed over
+    KernelRows   recomputed from the points in every pass
     LinearRows   the columns of X themselves, dense or CSR (``linear.py``)
 
 A tile is a range of rows whose values fit into a core's cache; which ranges there are depends on the shape only. Values
-that are computed anew have the same bits each time, so stored and streamed rows are the same rows.
+that are recomputed have the same bits each time, so stored and streamed rows are the same rows.
 
 The columns of X as the rows of a linear model, shifted, and with a constant column for a penalised intercept.
 
     x  ->  (x - m, s)
 
-A free intercept makes up for any shift m, and centred columns lose no digits where they are far from zero. A penalised
+A free intercept compensates any shift m, and centring preserves the digits of columns far from zero. A penalised
 intercept b = s v, with 1/2 v^2 beside 1/2 |w|^2, is the weight v of one more column s.
 """
 
@@ -27,7 +27,7 @@ from maxmargin.kernels import Kernel, Precomputed
 from maxmargin.kernels.gram.operator import computing_form
 from maxmargin.kernels.gram.sides import Side, form_of, tileable
 from maxmargin.kernels.gram.tiled import REGISTER_TILE_ROWS, store_tiles
-from maxmargin.runtime.threads import Scratch, run_tiles, single_threaded_blas
+from maxmargin.runtime.threads import Scratch, Stop, run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array, Points
 
 TILE_VALUES = 2**18  # a megabyte in single precision
@@ -102,7 +102,7 @@ class StoredRows:
 
 
 class KernelRows:
-    """Kernel values with landmarks, computed whenever they are asked for.
+    """Kernel values with landmarks, computed on demand.
 
     kernel: a resolved kernel
     X: array, memory map, CSR matrix, or array of objects; the points; for a precomputed kernel, its matrix
@@ -165,14 +165,14 @@ class KernelRows:
         return out
 
 
-def stored(rows: KernelRows, threads: int = 1, poll: Any = None) -> StoredRows:
-    """The same rows, computed once and held. Tiles write where the values stay."""
+def stored(rows: KernelRows, threads: int = 1, stop: Stop | None = None) -> StoredRows:
+    """The same rows, computed once and stored."""
     direct = rows.form is not None and rows.inner is rows.dtype
     values = np.empty((rows.n, rows.columns), rows.dtype)
     starts, scratch = range(0, rows.n, rows.height), Scratch()
 
     def work(t: int) -> None:
-        if poll is None or poll() is None:
+        if stop is None or stop() is None:
             part = slice(starts[t], min(starts[t] + rows.height, rows.n))
             if direct:
                 rows.write(rows.X[part], scratch, values[part])

@@ -4,10 +4,10 @@ By Farkas' lemma exactly one of two systems has a solution, where z are the poin
 
     y_i (w'z_i + b) >= t > 0  for all i      or      sum_i alpha_i y_i (z_i, 1) = 0,  sum_i alpha_i = 1,  alpha >= 0.
 
-Two methods find it, and either one answers both ways.
+Two methods decide which one; each can return either solution.
 
 Nonnegative least squares (Lawson & Hanson 1974) on the second system, A alpha = e. If the residual r = e - A alpha
-vanishes, alpha is the proof. If not, optimality says that A'r <= 0, which is the first system for (w, b) = -r. It takes
+vanishes, alpha is the proof. If not, A'r <= 0 by optimality, which is the first system for (w, b) = -r. It takes
 few steps and leaves residuals of 1e-16, but r holds squares of distances: it does not see a distance below 1e-8.
 
 The linear program
@@ -15,13 +15,13 @@ The linear program
     maximise t      subject to  y_i (w'z_i + b) >= t  for all i,  -1 <= w_j <= 1
 
 always has a solution. t > 0 separates; if t = 0, the multipliers of its constraints are the proof. It takes longer, and
-sees distances down to 1e-12: it is asked where the first method's answer does not stand.
+sees distances down to 1e-12: it is used if the result of the first method does not hold.
 
-No answer is believed. A hyperplane has to hold for all rows by more than rounding, a proof has to add up; where nothing
-does, the answer is that float64 cannot tell.
+Each result is verified: a hyperplane must hold for all rows by more than rounding, a proof must sum to zero. If none
+does, the question is not decidable in float64.
 
-Few rows decide. The search starts with the rows that lie deepest in the other class and takes up those that its answer
-violates. It ends with a hyperplane that holds for all rows, or with a proof among the rows it has.
+Few rows suffice. The search starts with the rows that lie deepest in the other class, and adds rows that violate the
+hyperplane. It ends with a hyperplane that holds for all rows, or with a proof among its rows.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Decision:
 
 def decide(X: Points, y: Array, fit_intercept: bool = True) -> Decision:
     """The hyperplane that separates the rows with y = +1 from those with y = -1, or the proof that there is none;
-    ArithmeticError where float64 cannot tell."""
+    ArithmeticError if that is not decidable in float64."""
     duplicates = _contradictory_rows(X, y)
     if len(duplicates):
         return Decision(None, 0.0, duplicates, np.ones(2) if fit_intercept else np.full(2, 0.5))
@@ -235,7 +235,7 @@ def _linear_program(Z: Points, y: Array, fit_intercept: bool) -> tuple[Array, Ar
 
 
 def _in_columns(X: Points, y: Array, w: Array, fit_intercept: bool) -> Decision | None:
-    """The hyperplane in the columns as they were given, stretched until y (w'x + b) >= 1 in whatever order its terms
+    """The hyperplane in the columns as they were given, scaled until y (w'x + b) >= 1 in whatever order its terms
     are added, or at least in this one where large offsets leave no room for more; None where they leave none."""
     strips = _strips(X)
     for attempt in range(5):

@@ -23,9 +23,8 @@ from maxmargin.problems import optimality
 from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, print_note
 from maxmargin.runtime.history import ThinnedList
-from maxmargin.runtime.threads import Halted
+from maxmargin.runtime.threads import Halted, Stop
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.active_set.halting import halting
 from maxmargin.solvers.active_set.parts import FirstRun, Solve
 
 FIRST_TOL, LAST_TOL = 10.0, 0.5  # tolerances of the first and of all other steps, in units of the goal
@@ -42,9 +41,8 @@ def solve_nearly_diagonal(
     if control.max_iter >= 0:
         return None
     try:
-        with halting(gram, control):
-            sparse = large_entries(gram)
-            return None if sparse is None else _steps(problem, gram, sparse, solve, tol, control, start)
+        sparse = large_entries(gram, control.stop)
+        return None if sparse is None else _steps(problem, gram, sparse, solve, tol, control, start)
     except Halted:
         return None
 
@@ -59,13 +57,11 @@ def _steps(
     start: Array | None,
 ) -> FirstRun:
     silent = replace(control, callback=None, watchers=(), seen=ThinnedList())
-    goal, n_iter, rows = (
-        tol * problem.tol_scale,
-        0,
-        np.arange(0, problem.n_rows, max(1, problem.n_rows // SAMPLED_ROWS)),
-    )
+    goal, n_iter = tol * problem.tol_scale, 0
+    rows = np.arange(0, problem.n_rows, max(1, problem.n_rows // SAMPLED_ROWS))
     a = problem.start() if start is None else problem.feasible(start)
-    f, on_sparse = _product(gram, problem.coefficients(a)), _product(sparse, problem.coefficients(a))
+    f = _product(gram, problem.coefficients(a), stop=control.stop)
+    on_sparse = _product(sparse, problem.coefficients(a))
     accuracy = FIRST_TOL
     for step in range(MAX_STEPS):
         rest = f - on_sparse
@@ -79,10 +75,10 @@ def _steps(
             n_support = np.count_nonzero(a)
             print_note(f"{control.seconds:8.2f} s  large kernel values: step {step + 1}, support vectors {n_support:,}")
         try:
-            missing = _product(gram, change, rows) - _product(sparse, change, rows)
+            missing = _product(gram, change, rows, control.stop) - _product(sparse, change, rows)
             if accuracy <= 1 and float(np.max(np.abs(missing))) <= NEGLECTED_TOL * goal:
                 break
-            f = _product(gram, problem.coefficients(a))
+            f = _product(gram, problem.coefficients(a), stop=control.stop)
         except Halted:
             break
         accuracy = LAST_TOL
@@ -92,8 +88,8 @@ def _steps(
     return FirstRun(a, f, n_iter, note)
 
 
-def _product(gram: Gram, coef: Array, rows: Array | None = None) -> Array:
+def _product(gram: Gram, coef: Array, rows: Array | None = None, stop: Stop | None = None) -> Array:
     used = np.flatnonzero(coef)
     if len(used) == 0:
         return np.zeros(gram.n if rows is None else len(rows))
-    return gram.product(used, coef[used], rows, single=True)
+    return gram.product(used, coef[used], rows, single=True, stop=stop)

@@ -32,9 +32,8 @@ from maxmargin.problems.dual import DualProblem
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import Halted
 from maxmargin.runtime.validation import Array
-from maxmargin.solvers.active_set.halting import halting
 from maxmargin.solvers.active_set.nearly_diagonal import solve_nearly_diagonal
-from maxmargin.solvers.active_set.pair_steps import BoxVariables, Slots, pair_steps
+from maxmargin.solvers.active_set.pair_steps import BoxVariables, Slots, pair_steps, reserve_matrix
 from maxmargin.solvers.active_set.parts import falls_apart, solve_parts
 from maxmargin.solvers.active_set.small_dense import solve_small_dense
 from maxmargin.solvers.base import KernelSolver
@@ -58,7 +57,14 @@ STALLED_ROUNDS = 40  # rounds without progress before the double-precision solve
 
 
 class ActiveSet(KernelSolver):
-    """The default solver for kernels; ``smallest`` and ``largest`` bound the size of its working sets."""
+    """The default solver for kernels; ``smallest`` and ``largest`` bound the size of its working sets.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> SVC(solver="active_set").fit([[0.0], [1.0]], [0, 1]).report_.solver
+    'active_set'
+    """
 
     name: ClassVar[str] = "active_set"
     title: ClassVar[str] = "active set: small working sets, solved exactly"
@@ -131,6 +137,7 @@ class _Run:
         )
         self.cap = max(4 * SLOT_UNIT, cap)
         self.smallest, self.largest = min(solver.smallest, self.cap), solver.largest
+        reserve_matrix(gram, self.cap, self.dtype)
         self.W = np.empty(0, np.int64)
         self.current = self.every  # the variables whose gradients are up to date
         self.gradient = problem.gradient(self.f, self.a)
@@ -236,7 +243,10 @@ class _Run:
             stalled_rounds = 0 if violation < 0.98 * best or better else stalled_rounds + 1
             best, climbed = min(best, violation), self.dual if better else climbed
             before = self.a.copy()
-            changed, delta = self._solve_block(ids, violation, middle, goal)
+            try:
+                changed, delta = self._solve_block(ids, violation, middle, goal)
+            except Halted:  # before a variable has changed
+                continue
             if len(changed) == 0 or stalled_rounds > STALLED_ROUNDS:
                 return Status.STALLED
             new = self._product(changed, delta, rows, single)
@@ -255,8 +265,7 @@ class _Run:
     def _product(self, cols: Array, coef: Array, rows: Array | None, single: bool) -> Array | None:
         """K[rows, cols] @ coef (all rows by default), or None if the run is to stop meanwhile."""
         try:
-            with halting(self.gram, self.control):
-                return self.gram.product(cols, coef, rows, single=single)
+            return self.gram.product(cols, coef, rows, single=single, stop=self.control.stop)
         except Halted:
             return None
 

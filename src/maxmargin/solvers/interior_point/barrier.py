@@ -1,7 +1,7 @@
 """The barrier method: interior points on whichever square system is the smallest.
 
 Kernel problems factor the n x n kernel matrix. Linear problems with more rows than columns factor a d x d matrix, one
-pass over the rows and d^3 an iteration; with fewer, the n x n matrix X X' of the dual
+pass over the rows and d^3 operations per iteration; with fewer, the n x n matrix X X' of the dual
 (:mod:`maxmargin.solvers.interior_point.row_systems`). Where columns of very different sizes leave the n x n form
 without digits, the rows are rotated into n columns first.
 """
@@ -31,15 +31,15 @@ from maxmargin.solvers.interior_point.row_systems import NormalSystem, RowGramSy
 from maxmargin.solvers.run import LinearSolution, Run, Start
 from maxmargin.solvers.solution import Solution
 
-NEAR_MAX_ITERATIONS = 14  # that a good start needs
+NEAR_MAX_ITERATIONS = 14  # of a path from a good start
 # Columns up to which bounds of w are solved in the d x d form also where rows are fewer: the n x n form loses digits
-# where C is large, and would have to be computed anew at every iteration.
+# where C is large, and would have to be recomputed in every iteration.
 BOUNDED_MAX_COLUMNS = 1500
 DIVERGED_MAX_NORM = 1e-7  # |w| in units of sum |beta| times the mean length: multipliers grow and w does not
 
 
 def _diverged(run: Run, beta: Array, w: Array, squares: float) -> Status | None:
-    """Whether a hard margin's multipliers grow without end."""
+    """Whether the multipliers of a hard margin diverge."""
     if not run.problem.hard_margin or np.isfinite(run.primal):
         return None
     size = float(np.abs(beta).sum()) * math.sqrt(squares)  # not squared: data of length 1e-149 have beta of 1e300
@@ -103,8 +103,8 @@ class Barrier(KernelSolver, LinearSolver):
         start: Start | None = None,
         random_state: Any = None,
     ) -> LinearSolution:
-        """From a start with multipliers (the solution for another C, say) the path is entered near its end, and left
-        for the usual one if that does not lead on. Any other start is only evaluated."""
+        """From a start with multipliers (the solution for another C, say) the path starts near its end, or
+        as usual if that fails. Any other start is only evaluated."""
         used = np.flatnonzero(problem.weight > 0)
         if len(used) < problem.n_rows:  # a row without weight has no slack for its multiplier
             return self._on(used, problem, start, tol=tol, control=control, random_state=random_state)
@@ -148,7 +148,7 @@ class Barrier(KernelSolver, LinearSolver):
             path.gather()
             status = system.evaluate(run, path.n_iter, path.beta, path.offset)
             if problem.hard_margin and status is None:
-                status = _diverged(run, path.beta, problem.sums_of(problem.feasible(path.beta)), squares)
+                status = _diverged(run, path.beta, problem.row_combination(problem.feasible(path.beta)), squares)
             going = status is not None or (path.step() and (start is None or path.n_iter < NEAR_MAX_ITERATIONS))
         return path.n_iter, status
 
@@ -165,7 +165,7 @@ class Barrier(KernelSolver, LinearSolver):
         rotated = replace(problem, X=np.ascontiguousarray(R.T))
         found = super().solve_linear(rotated, tol=tol, control=control)
         w = Q @ found.w
-        b = problem.settle(problem.design.times(w), found.b - float(moved @ w))
+        b = problem.best_intercept(problem.design.times(w), found.b - float(moved @ w))
         if problem.primal(w, b) > problem.primal(stalled.w, stalled.b):
             return stalled
         return replace(found, w=w, b=b, f=None, n_iter=stalled.n_iter + found.n_iter)

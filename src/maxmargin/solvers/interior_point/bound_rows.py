@@ -47,7 +47,7 @@ class BoundedSystem(NormalSystem):
         self.column = np.concatenate([np.flatnonzero(self.from_below), np.flatnonzero(self.from_above)])
         n, total = problem.n_rows, problem.n_rows + len(self.column)
         self.bounds = slice(n, total)
-        self.w[: problem.n_features] = problem.closest(self.w[: problem.n_features])
+        self.w[: problem.n_features] = problem.weights_of(self.w[: problem.n_features])
         self.f, self.predicted, self.df = np.empty(total), np.empty(total), np.empty(total)
         self.f[:n], self.f[n:] = self.design.times(self.w), self.w[self.column]
 
@@ -122,10 +122,10 @@ class BoundedSystem(NormalSystem):
         scales = problem.balance(self.total_up, self.total_down)
         v = (scales[0] * self.up + scales[1] * self.down)[:d]
         held = (v <= problem.low) | (v >= problem.high)
-        w = problem.closest(np.where(held, v, self.w[:d]))
+        w = problem.weights_of(np.where(held, v, self.w[:d]))
         f = problem.design.times(w)
         b = own_intercept(problem, self.design, self.w, -offset) if problem.intercept == "penalised" else 0.0
-        return run.visit(n_iter, w, problem.settle(f, b), f, beta, v, scales=scales, own=True)
+        return run.evaluate(n_iter, w, problem.best_intercept(f, b), f, beta, v, scales=scales, own=True)
 
 
 class WideBoundedSystem(BoundedSystem):

@@ -10,9 +10,9 @@ M has no eigenvalue below one, however close the iterates are to their bounds. T
 variable; where it has two (regression) it is their difference. One Cholesky factor of M, n^3 / 3 products, is the work
 of an iteration.
 
-An interior point is never at a bound. So once mu is small the bounds are read off: a variable is at its bound where the
-bound's multiplier is larger than the slack that is left, each in its natural unit. With those fixed, the rest is
-linear algebra, Q_FF d - G'lambda = -g_F over the free variables F, and its solution is taken if that is optimal.
+An interior point is never at a bound. So once mu is small the active bounds are identified: a variable is at its bound
+if the bound's multiplier is larger than the slack, each in its natural unit. With these fixed, the others solve a
+linear system, Q_FF d - G'lambda = -g_F over the free variables F, and its solution is taken if that is optimal.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from maxmargin.solvers.interior_point.path import EVEN_ONE_SIDED, DenseRows, Pas
 from maxmargin.solvers.solution import Solution
 
 KERNEL_MAX_ROWS = 4000  # beyond, a factorisation takes seconds, and the other solvers are much faster
-BOUNDS_MAX_MU = 1e-4  # mu, in its natural unit, from which on the bounds are read off
+BOUNDS_MAX_MU = 1e-4  # mu, in its natural unit, below which active bounds are identified
 LOW_RANK_MAX_COLUMNS = 200  # of the linear kernel, up to which d x d systems cost next to nothing
 LOW_RANK_MIN_ROWS_PER_COLUMN = 4  # and rows from which they cost less than K
 
@@ -100,7 +100,7 @@ class DenseSystem(DenseRows):
         self.T = np.bincount(problem.row, weights=self.theta, minlength=problem.n_rows)
         self.root = np.sqrt(self.T)
         M = self.root[:, None] * self.K * self.root
-        # A kernel matrix with rounding below zero, or an indefinite one, is pushed up as far as needed.
+        # The diagonal is shifted for a kernel matrix that is indefinite, or negative by rounding.
         M[np.diag_indices_from(M)] += 1.0
         for push in (1e-12, 1e-8, 1e-4, 1.0, float(len(M)), None):
             try:
@@ -160,13 +160,13 @@ class Iterate:
     at_lower: Array
     at_upper: Array
     mu: float  # mean product of a slack and its multiplier
-    size: float  # what multipliers are measured by: the slopes of the objective at the start
+    size: float  # the scale of multipliers: the slopes of the objective at the start
     iteration: int
     step: float  # length of the step that led here
 
 
 def iterates(problem: DualProblem, system: DenseSystem, unit: float | Array) -> Iterator[Iterate]:
-    """The points of the method, for as long as it makes progress; whoever asks for the next one decides when to stop.
+    """The iterates of the method while it makes progress; the caller decides when to stop.
 
     All bounds must leave slack and 0 be one of them or between them, as in every problem of
     :mod:`maxmargin.problems.dual`; ``unit`` is the size that variables without a bound are expected to have."""
@@ -197,8 +197,8 @@ def iterates(problem: DualProblem, system: DenseSystem, unit: float | Array) -> 
 
 
 def _start(problem: DualProblem, unit: float | Array) -> Array:
-    """Zero inside a box, half of one that ends there, or ``unit`` where there is none. In a group of both signs the
-    side that is heavier is made as light as the other; one of a single sign is spread over its boxes."""
+    """Zero inside a box, half of one that ends there, or ``unit`` without bounds. In a group of both signs both sides
+    get the same sum; a sum of a single sign is spread over its boxes."""
     sign = np.where(problem.upper > 0, np.where(problem.lower < 0, 0.0, 1.0), -1.0)
     box = np.where(sign > 0, problem.upper, -problem.lower)
     a = sign * np.where(np.isfinite(box), 0.5 * box, unit)
@@ -222,7 +222,7 @@ def solve_kernel(
     control: Control,
     start: Array | None,
 ) -> Solution:
-    """Iterates, and the points that they suggest, until the violation of one is at most ``goal``."""
+    """Evaluate iterates, and the points derived from them, until the violation of one is at most ``goal``."""
     best = problem.start() if start is None else problem.feasible(start)
     f = K @ problem.coefficients(best)
     if _report(problem, best, f, 0, control) <= goal:
@@ -251,7 +251,7 @@ def solve_kernel(
 
 
 def _report(problem: DualProblem, a: Array, f: Array, n_iter: int, control: Control) -> float:
-    """Report a point; its violation."""
+    """Report a point; returns its violation."""
     now = optimality.best_certificate(problem, a, f)
     n_support = int(np.count_nonzero(a))
     control.report(n_iter, now.violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
@@ -290,8 +290,8 @@ def without_fixed(problem: DualProblem, K: Array | RowProducts) -> tuple[DualPro
 
 
 def guesses(problem: DualProblem, K: Array | RowProducts, iterate: Iterate) -> Iterator[Array]:
-    """Points that may be exactly optimal: the iterate; once mu is small, with those variables at their bounds that
-    seem to be there; and with the others solved for."""
+    """Points that may be exactly optimal: the iterate; once mu is small, the iterate with active variables at their
+    bounds; and the latter with the other variables solved for."""
     a = iterate.a
     yield a
     largest = float(np.abs(a).max(initial=0.0)) or 1.0
@@ -344,7 +344,7 @@ def _with_solved(a: Array, free: Array, Q: Array, g: Array, G: Array, e: Array, 
     """a with Q d - G'lambda = -g, G d = e added to its free variables, inside their bounds."""
     m, k = len(free), len(e)
     ridge = 1e-13 * float(np.trace(Q)) / m or 1e-13
-    size = float(np.abs(Q).max()) or 1.0  # the border has the size of the matrix, or the factors lose its digits
+    size = float(np.abs(Q).max()) or 1.0  # scaled like the matrix, or the factors lose digits
     system = np.zeros((m + k, m + k))
     system[:m, :m], system[m:, :m], system[:m, m:] = Q, size * G, -size * G.T
     pushed = system.copy()
@@ -353,7 +353,7 @@ def _with_solved(a: Array, free: Array, Q: Array, g: Array, G: Array, e: Array, 
     with np.errstate(all="ignore"):
         factors = lu_factor(pushed, check_finite=False)
         x = lu_solve(factors, right, check_finite=False)
-        for _ in range(3):  # what the ridge did is taken back
+        for _ in range(3):  # iterative refinement removes the effect of the ridge
             x = x + lu_solve(factors, right - system @ x, check_finite=False)
     if not np.isfinite(x).all():
         return a

@@ -12,7 +12,7 @@ falls to zero. With the slacks A = a - lower and B = upper - a, a step asks for
 
     (Q + R + D) da - dlambda = r,    D = z/A + x/B,    r = -(Q a + R a + p - lambda) + (mu - cA)/A - (mu - cB)/B.
 
-First with mu = 0 and no corrections cA, cB: the predictor. How far that step gets tells how small mu can be made,
+First with mu = 0 and no corrections cA, cB: the predictor. The length of that step determines how small mu can be,
 mu <- mu (mu_predicted / mu)^3, and its products of changes, cA = dA dz and cB = dB dx, correct for what Newton's method
 leaves out: the second solve, with the same factors.
 
@@ -22,16 +22,16 @@ is beta_i:
 
     a in [0, upper_i] with p = eps - y_i,        a in [lower_i, 0] with p = -eps - y_i.
 
-With theta = (R + D)^-1, the change df = X X'E'da of a row's value is all that its variables have to know of each other:
+With theta = (R + D)^-1, the variables depend on each other only through the change df = X X'E'da of the rows' values:
 
     da = theta (r + dlambda - df),        so        E'da = q + T (dlambda - df),    q = E'theta r,    T = E'theta 1.
 
-What is left is a system in n numbers q and T, whatever the sides are; lambda is minus the intercept. In kernel problems
-each variable is a row of its own, and the offsets of their groups are part of f. A step takes three passes over the
-rows (native/interior), and the d x d system reads X in the same passes:
+This is a system in n numbers q and T, for one or two variables per row; lambda is minus the intercept. In kernel
+problems each variable is a row of its own, and the offsets of their groups are part of f. A step takes three passes
+over the rows (native/interior), and the d x d system reads X in the same passes:
 
     1.  theta of a row, then its part of X'T X, X'T 1, X'q and X'beta;
-    2.  along the predictor: how far it gets, and q of the corrected step, which is linear in its mu;
+    2.  along the predictor: its longest step, and q of the corrected step, which is linear in mu;
     3.  along the corrected direction: da, dz, dx, and the longest step inside.
 """
 
@@ -48,27 +48,27 @@ from maxmargin import _native
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.validation import Array
 
-STEP_TO_BOUND = 0.995  # part of the way to the nearest bound that a step may go
+STEP_TO_BOUND = 0.995  # part of the distance to the nearest bound that a step may take
 CENTRED_MIN_SHARE = 1e-3  # no product of a slack and its multiplier falls below this part of their mean,
 CENTRED_MAX_CUTS = 30  # or the step is shortened, at most so many times
-MAX_ITERATIONS = 200  # twenty or thirty are usual
-NOWHERE_MAX_STEPS = 3  # successive steps that lead nowhere before the method gives up
-NOWHERE_LENGTH = 1e-6  # of a step that leads nowhere
+MAX_ITERATIONS = 200  # usually twenty or thirty
+TINY_STEP_MAX_STEPS = 3  # successive tiny steps before the method stops
+TINY_STEP_LENGTH = 1e-6  # of a tiny step
 # No product of a slack and its multiplier starts below so many means of all. Measured: where the slacks of all rows are
 # equal, well above the mean takes fewest iterations; where sums are prescribed or boxes are one-sided, less.
 EVEN_EQUAL, EVEN_PRESCRIBED, EVEN_ONE_SIDED = 5.0, 1.0, 0.1
-NEAR_MU = 5.0  # mu of a start that is near the solution, in units of what its duality gap suggests
+NEAR_MU = 5.0  # mu of a start that is near the solution, relative to the estimate by its duality gap
 SMALLEST_DIVISOR = 1e-300
 
 
 Pass = Callable[[slice], None]
-Right = tuple[Array, float]  # what a system needs to know of q: a projection of it, and its sum
+Right = tuple[Array, float]  # of a system: a projection of q, and its sum
 
 
 class RowSystem(Protocol):
     """The matrix Q, Newton systems with it, and the passes over the rows, which it may fuse with products."""
 
-    f: Array  # values X w of the rows, as far as the system knows them; changed in place
+    f: Array  # values X w of the rows; changed in place
     # predicted, df: changes of f along the predictor and along the last direction
     predicted: Array
     df: Array
@@ -100,18 +100,18 @@ class RowSystem(Protocol):
         ...
 
     def refine(self, changes: Array, missing: float) -> float | None:
-        """Mend the last direction, which changes the multipliers by so much; the change of dlambda, or None where that
-        is not needed."""
+        """Refine the last direction, which changes the multipliers by ``changes``; returns the change of dlambda, or
+        None if that is not needed."""
         ...
 
     def advance(self, step: float, beta: Array) -> None:
-        """This part of the last direction was taken, and led to these multipliers."""
+        """Take this part of the last direction, which leads to these multipliers."""
         ...
 
 
 @dataclass(frozen=True)
 class PathStart:
-    """Where a path begins, and what it is about."""
+    """The problem and the initial point of a path."""
 
     lower: Array  # lower, upper, p, a: shape (sides, n)
     upper: Array
@@ -121,14 +121,14 @@ class PathStart:
     f: Array  # values by which the multipliers of the bounds are chosen
     offset: float  # lambda
     total: float  # of a
-    size: float  # of these multipliers, where nothing else decides it
+    size: float  # of these multipliers, by default
     by_slack: bool  # whether they are larger for the smaller of two slacks
     level: float  # no product starts below so many means of all
-    tied: int  # rows that lambda belongs to; those after them, bounds of w, have none
+    tied: int  # rows that lambda applies to; the rows after them are bounds of w
 
 
 class Prediction(NamedTuple):
-    """What the second pass finds out along the predictor."""
+    """The results of the second pass, along the predictor."""
 
     blocked: float  # one over the longest step inside the bounds
     products: list[float]  # their sum along the step, as a parabola
@@ -160,7 +160,7 @@ class DenseRows:
 
 
 class Path:
-    """The iterates: :meth:`gather` the present one, evaluate it, then :meth:`step` to the next.
+    """The iterates: :meth:`gather` the present one, evaluate it, and :meth:`step` to the next.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class Path:
         self.n_iter, self.stalled_steps, self.length = 0, 0, 1.0
 
     def begin_near(self, gap: float) -> None:
-        """Multipliers that fulfil the conditions of every row at the system's values and the offset for a small mu:
+        """Multipliers that satisfy the conditions of every row at the system's values and the offset for a small mu:
         A z = B x = mu and z - x = slope; ``gap`` is the duality gap there. Only w = X'beta is left to be corrected."""
         self.rows.centre(self.offset, NEAR_MU * gap / (2 * self.a.size))
         self.rows.beta(self.beta)
@@ -231,7 +231,7 @@ class Path:
         return Prediction(max(blocked), [sum(each) for each in products], fixed, slope)
 
     def _direct(self, predictor: float, dlambda: float, mu: float, corrected: bool) -> float:
-        """The third pass: the step towards mu; what blocks it."""
+        """The third pass: the step towards mu; returns one over its longest length."""
         rows, system, blocked = self.rows, self.system, [SMALLEST_DIVISOR]
 
         def work(part: slice) -> None:
@@ -244,7 +244,7 @@ class Path:
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def step(self) -> bool:
-        """To the next point; False where rounding leaves no direction to go."""
+        """Take a step; False if rounding leaves no direction."""
         system, missing = self.system, self.total - float(self.beta[: self.tied].sum())
         try:
             system.factor(self.V[0])
@@ -259,7 +259,7 @@ class Path:
         before, first, second = prediction.products
         predicted = before + length * (first + length * second)
         target = mu * min(1.0, max(0.0, predicted / before)) ** 3 if before > 0 else 0.0
-        # A corrected step that is blocked at once, or leads away, could repeat: Newton's own is taken instead.
+        # A corrected step that is blocked at once, or increases the residual, could repeat: take the plain Newton step.
         for corrected, goal in ((True, target), (False, 0.5 * mu)):
             base, total = prediction.fixed if corrected else self.right
             by_mu, total_by_mu = prediction.slope
@@ -285,18 +285,18 @@ class Path:
         self.rows.beta(self.beta)
         system.advance(length, self.beta)
         self.offset, self.length = self.offset + length * dlambda, length
-        self.stalled_steps = self.stalled_steps + 1 if length <= NOWHERE_LENGTH else 0
+        self.stalled_steps = self.stalled_steps + 1 if length <= TINY_STEP_LENGTH else 0
         self.n_iter += 1
-        return bool(fine) and self.stalled_steps <= NOWHERE_MAX_STEPS and self.n_iter < MAX_ITERATIONS
+        return bool(fine) and self.stalled_steps <= TINY_STEP_MAX_STEPS and self.n_iter < MAX_ITERATIONS
 
 
 def linear_start(problem: PrimalProblem, f: Array, squares: float) -> PathStart:
-    """Where the path of a linear problem begins; ``f`` are its values without the intercept, and ``squares`` a typical
-    squared length of a row."""
+    """The initial point of the path of a linear problem; ``f`` are its values without the intercept, and ``squares`` a
+    typical squared length of a row."""
     classifies = problem.loss.classifies
-    offset = 0.0 if classifies else -problem.settle(f, 0.0)
+    offset = 0.0 if classifies else -problem.best_intercept(f, 0.0)
     lower, upper, p = _variables(problem)
-    # A typical distance of a target from the start measures the multipliers without a bound.
+    # A typical distance of a target from the start is the scale of multipliers without a bound.
     spread = 1.0 if classifies else float(np.abs(problem.y - f + offset).mean()) or 1.0
     a = _inside(problem, lower, upper, 1.0 / squares, spread)
     values = f.copy()
@@ -319,11 +319,11 @@ def _variables(problem: PrimalProblem) -> tuple[Array, Array, Array]:
 
 
 def _inside(problem: PrimalProblem, lower: Array, upper: Array, hard: float, spread: float) -> Array:
-    """Variables to begin with: zero where it is inside, half of every other box (the row's weight times a typical
-    residual where there is no bound, ``hard`` where slack is forbidden), the heavier side made as light as the other
-    where the intercept is free; and the same part of every box where their sum is prescribed."""
+    """Initial variables: zero where it is inside, half of every other box (the row's weight times a typical residual
+    without a bound, ``hard`` where slack is forbidden), with equal sums of both sides if the intercept is free; or the
+    same part of every box if their sum is prescribed."""
     if problem.total:
-        return problem.first()[None].copy()
+        return problem.initial_multipliers()[None].copy()
     unbounded = np.where(np.isfinite(problem.weight), spread * problem.weight, hard)
     up = np.where(np.isfinite(upper), 0.5 * upper, unbounded)
     down = np.where(np.isfinite(lower), 0.5 * lower, -unbounded)

@@ -1,8 +1,8 @@
-"""Two ways to solve the Newton systems of :mod:`maxmargin.solvers.interior_point.path`.
+"""Two forms of the Newton systems of :mod:`maxmargin.solvers.interior_point.path`.
 
-They ask for df = X delta' with delta = q + T (dlambda - df) and, with a free intercept, 1'delta = e.
+They determine df = X delta' with delta = q + T (dlambda - df) and, with a free intercept, 1'delta = e.
 
-d x d. w is kept as a variable of its own, with dw = X'(beta + delta) - w and df = X dw:
+d x d. w is a separate variable, with dw = X'(beta + delta) - w and df = X dw:
 
     M dw = X'beta - w + X'q + v (e - 1'q) / tau,        dlambda = (e - 1'q + v'dw) / tau,
     M = D + X'T X - v v'/tau,    v = X'T 1,    tau = 1'T 1,    D = I (more where coefficients have bounds: bound_rows).
@@ -14,8 +14,7 @@ n x n, for fewer rows than columns. With K = X X' and S = T^1/2,
 
     delta = S (I + S K S)^-1 S^-1 (q + T dlambda),    df = K delta.
 
-A free intercept leaves K without curvature along 1, where delta cannot move anyway: K + k 1 1' takes its place, with
-dlambda + k e for dlambda.
+With a free intercept delta cannot move along 1, so K may be replaced by K + k 1 1', with dlambda + k e for dlambda.
 
 Dense columns are centred at m for a free intercept. As 1'beta = t, X'beta is then (X - 1 m')'beta + t m.
 """
@@ -31,9 +30,9 @@ from maxmargin.runtime.validation import Array, check_memory
 from maxmargin.solvers.interior_point.path import DenseRows, Pass, Right
 from maxmargin.solvers.run import Run, Start, own_intercept
 
-SINGLE_MIN_GAP = 1e-2  # relative gap above which X'T X in single precision is good enough for a direction,
+SINGLE_MIN_GAP = 1e-2  # relative gap above which X'T X in single precision suffices for a direction,
 SINGLE_ROUNDING, SINGLE_MAX_LOSS = 6e-8, 0.1  # unless its rounding (of its largest entry) is not small beside one,
-SINGLE_MIN_COLUMNS = 32  # or it costs next to nothing
+SINGLE_MIN_COLUMNS = 32  # or if it is cheap
 NORMAL_MATRIX_RIDGE = 1e-15  # of the normal matrix, relative to its diagonal
 DIAGONAL_SHIFTS = (0.0, 1e-14, 1e-12, 1e-10)  # of the largest entry, added to the diagonal of the n x n matrix
 
@@ -48,7 +47,7 @@ class NormalSystem:
         self.w, self.f = np.zeros(d), np.zeros(n)
         self.diagonal = np.ones(d)  # D of the system
         if problem.total:
-            self.w = self._of(self.design.transposed(problem.first()))
+            self.w = self._of(self.design.transposed(problem.initial_multipliers()))
             self.f = self.design.times(self.w)
         self.predicted, self.df = np.empty(n), np.empty(n)
         self.single, self.refined, self.expected = self.design.columns >= SINGLE_MIN_COLUMNS, False, np.inf
@@ -58,12 +57,12 @@ class NormalSystem:
         check_memory(12 * 8.0 * d * d, f"solver='barrier' with {d:,} columns", "use solver='coordinate_descent'.")
 
     def _of(self, sums: Array) -> Array:
-        """X'beta from that of the shifted columns."""
+        """X'beta from the sums of the shifted columns."""
         shift = self.design.shift
         return sums if shift is None or not self.problem.total else sums + self.problem.total * shift
 
     def start_at(self, start: Start) -> float:
-        """Begin at another w; lambda there."""
+        """Start at another w; returns lambda there."""
         problem, shift = self.problem, self.design.shift
         self.w[: problem.n_features] = start.w
         if problem.intercept == "penalised":
@@ -96,17 +95,17 @@ class NormalSystem:
         self.up, self.down = up, down
         self.sums = self._of(up + down)
         self.rest = self._rest()
-        # X'beta - w shrinks with every step. Where it does not, columns of very different sizes have cost its digits.
+        # X'beta - w shrinks with every step, unless columns of very different sizes lose its digits.
         left = float(np.abs(self.rest).max(initial=0.0))
         self.refined |= left > 2 * self.expected + 1e-10 * float(np.abs(self.w).max(initial=0.0))
         return right, total
 
     def _rest(self) -> Array:
-        """What stationarity in w lacks."""
+        """The residual of stationarity in w."""
         return self.sums - self.w
 
     def evaluate(self, run: Run, n_iter: int, beta: Array, offset: float) -> Status | None:
-        """Show the present point to the run."""
+        """Evaluate the present point."""
         problem, d = self.problem, self.problem.n_features
         b = own_intercept(problem, self.design, self.w, -offset)
         if problem.total:
@@ -116,7 +115,7 @@ class NormalSystem:
             scales = problem.balance(self.total_up, self.total_down)
             sums = scales[0] * self.up + scales[1] * self.down
         moved = (-offset if problem.free else 0.0) - b
-        status = run.visit(n_iter, self.w[:d], b, self.f + moved, beta, sums[:d], scales=scales)
+        status = run.evaluate(n_iter, self.w[:d], b, self.f + moved, beta, sums[:d], scales=scales)
         self.single = self.single and run.gap > SINGLE_MIN_GAP
         return status
 
@@ -183,7 +182,7 @@ class RowGramSystem(DenseRows):
         if problem.total and self.design.shift is not None:
             self.fixed = self.design.times(problem.total * self.design.shift)
         if problem.total:
-            self.advance(1.0, problem.first())
+            self.advance(1.0, problem.initial_multipliers())
         self.every = slice(0, n)
 
     def _weights(self, beta: Array) -> Array:
@@ -195,18 +194,18 @@ class RowGramSystem(DenseRows):
         self.advance(1.0, beta)
 
     def evaluate(self, run: Run, n_iter: int, beta: Array, offset: float) -> Status | None:
-        """Show the present point to the run."""
+        """Evaluate the present point."""
         problem, d = self.problem, self.problem.n_features
         beta = problem.feasible(beta)
         w = self._weights(beta)
         b = own_intercept(problem, self.design, w, -offset if problem.free else 0.0)
-        return run.visit(n_iter, w[:d], b, problem.design.times(w[:d]), beta, w[:d])
+        return run.evaluate(n_iter, w[:d], b, problem.design.times(w[:d]), beta, w[:d])
 
     def factor(self, T: Array) -> None:
         self.S = np.sqrt(T)
         M = self.S[:, None] * self.K * self.S
         M[np.diag_indices_from(M)] += 1.0
-        for push in DIAGONAL_SHIFTS:  # rounding below zero is pushed up as far as needed
+        for push in DIAGONAL_SHIFTS:  # shifts eigenvalues that rounding made negative
             try:
                 M[np.diag_indices_from(M)] += push * float(np.abs(M).max())
                 self.factors = cho_factor(M, lower=True, check_finite=False)

@@ -6,9 +6,9 @@ CDN moves one weight at a time and keeps the slacks 1 - m_i of all rows up to da
     curvature   h_j =  2 sum_i c_i x_ij^2  over the rows inside their margins,
 
 and the minimum of  -p_j t + 1/2 h_j t^2 + |w_j + t|  is t = soft(h_j w_j + p_j) / h_j - w_j. Rows enter and leave their
-margins on the way, so the step is halved until it lowers the objective by a part of what was promised. A step costs
-as much as reading a column, so the columns have to lie one after the other: CSC, or a dense array in Fortran's order.
-The loop is ``l1_descend`` of native/columns.
+margins on the way, so the step is halved until it lowers the objective by a part of the predicted decrease. A step
+costs as much as reading a column, so the columns have to lie one after the other: CSC, or a dense array in Fortran's
+order. The loop is ``l1_descend`` of native/columns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from maxmargin import _native
 from maxmargin.problems.design import Design, csr_rows, linear_rows, same_index_type
 from maxmargin.problems.l1 import L1Problem
 from maxmargin.runtime.control import Control
-from maxmargin.runtime.threads import Halted, run_tiles
+from maxmargin.runtime.threads import halt_on, run_tiles
 from maxmargin.runtime.validation import Array, Points
 
 CALL_MAX_ENTRIES = 500_000  # of X that a thread reads at a time
@@ -49,7 +49,7 @@ class Columns:
 
     def __init__(self, problem: L1Problem, shift: Array | None, control: Control) -> None:
         self.problem, self.shift, self.control = problem, shift, control
-        self.design = Design(problem.X, shift=shift, threads=problem.threads, poll=control.stop)
+        self.design = Design(problem.X, shift=shift, threads=problem.threads, stop=control.stop)
 
     @cached_property
     def _columns(self) -> Any:
@@ -68,8 +68,7 @@ class Columns:
         blocks, columns, v = np.split(which, cuts), self._columns, np.ascontiguousarray(v)
 
         def work(k: int) -> None:
-            if self.control.stop() is not None:
-                raise Halted
+            halt_on(self.control.stop)
             some = np.empty(len(blocks[k]))
             _native.rows_times_some(columns, v, blocks[k], some)
             out[blocks[k]] = some

@@ -131,7 +131,7 @@ class _WorkingSet:
 
     def _design(self, X: Points) -> Design:
         constant = self.problem.scaling if self.problem.intercept == "penalised" else None
-        return Design(X, shift=self.shift, constant=constant, threads=self.problem.threads, poll=self.control.stop)
+        return Design(X, shift=self.shift, constant=constant, threads=self.problem.threads, stop=self.control.stop)
 
     def weights(self, w: Array, b: float) -> Array:
         own = w[self.columns]
@@ -293,9 +293,9 @@ class L1CoordinateDescent(LinearSolver):
     ) -> tuple[int, Start | None, Status | None]:
         """A start: coarse solutions for weights that grow from where few columns matter."""
         start = None
-        b = problem.settle(np.zeros(problem.n_rows), 0.0)
+        b = problem.best_intercept(np.zeros(problem.n_rows), 0.0)
         beta = problem.suggested(np.zeros(problem.n_rows), b)
-        steepest = float(np.abs(problem.sums_of(beta)).max(initial=0.0))
+        steepest = float(np.abs(problem.row_combination(beta)).max(initial=0.0))
         stages = math.ceil(math.log(max(1.0, steepest / FIRST_WEIGHTS_MAX_GRADIENT), WEIGHTS_FACTOR))
         for stage in range(stages, 0, -1):
             part = replace(problem, weight=problem.weight / WEIGHTS_FACTOR**stage, csc=problem.by_columns)
@@ -303,7 +303,7 @@ class L1CoordinateDescent(LinearSolver):
             coarse = Run(part, WEIGHTS_GAP, quiet)
             done, _ = self._rounds(part, coarse, quiet, rng, start, 0)
             n_iter, start = n_iter + done, Start(coarse.w, coarse.b)
-            status = run.visit(n_iter, start.w, start.b, problem.design.times(start.w))
+            status = run.evaluate(n_iter, start.w, start.b, problem.design.times(start.w))
             if status is not None:
                 return n_iter, start, status
         return n_iter, start, None
@@ -329,7 +329,7 @@ class L1CoordinateDescent(LinearSolver):
             p = every.slopes(beta, alive)
             t = problem.scale(beta, p)
             own = b - (0.0 if shift is None else float(shift @ w))
-            status = run.visit(n_iter, w, own, y * (1.0 - slack) - own, t * beta, t * p)
+            status = run.evaluate(n_iter, w, own, y * (1.0 - slack) - own, t * beta, t * p)
             value = problem.penalty(w, b) + _losses(problem, slack)
             stalled_rounds = 0 if value < best else stalled_rounds + 1
             best = min(best, value)

@@ -34,7 +34,7 @@ SYSTEMS_MAX_OPERATIONS = 1.5e9  # for one model: a second or so
 
 
 def violation(q: Array, v: Array) -> float:
-    """How far q is from what the optimum asks of it, in units of the penalty."""
+    """The violation of the optimality conditions by q, in units of the penalty."""
     apart = np.where(v == 0, np.maximum(0.0, np.abs(q) - 1.0), np.abs(q + np.sign(v)))
     return float(apart.max(initial=0.0))
 

@@ -25,7 +25,7 @@ of the average, whose objective is what the history records.
 
 Pegasos: primal estimated sub-gradient solver (Shalev-Shwartz, Singer, Srebro & Cotter 2011).
 
-In its own words the objective is (lambda / 2) |w|^2 + (1/N) sum_i hinge_i, with lambda = 1 / (N C) for equal weights,
+In its notation the objective is (lambda / 2) |w|^2 + (1/N) sum_i hinge_i, with lambda = 1 / (N C) for equal weights,
 and step t takes k random rows:
 
     w <- (1 - eta_t lambda) w + (eta_t / k) sum over those inside the margin of y_i x_i,     eta_t = 1 / (lambda t).
@@ -66,7 +66,7 @@ class Averaged:
         beta = np.zeros(problem.n_rows)
         if start is not None and start.beta is not None:
             beta = problem.feasible(start.beta)
-        self.u, self.v = problem.sums_of(beta), beta
+        self.u, self.v = problem.row_combination(beta), beta
         self.steps = _native.StochasticSteps(
             problem.design.compiled, problem.y, *problem.sides, problem.weight, self.u, self.v
         )
@@ -140,14 +140,14 @@ def descend(
             return run.solution(Status.STALLED, epoch, too_long(step))
         w, beta = path.mean() if average else path.last()
         f = problem.design.times(w)
-        b = problem.settle(f, problem.b_of(beta))
+        b = problem.best_intercept(f, problem.penalised_intercept(beta))
         if not problem.primal(w, b, f) <= worst:
             return run.solution(Status.STALLED, epoch, too_long(step))
-        status = run.visit(epoch, w, b, f, problem.feasible(beta))
+        status = run.evaluate(epoch, w, b, f, problem.feasible(beta))
         if status is not None:
             return run.solution(status, epoch)
         if problem.intercept == "free":
-            path.steps.b = b if not average else problem.settle(problem.design.times(path.last()[0]), b)
+            path.steps.b = b if not average else problem.best_intercept(problem.design.times(path.last()[0]), b)
         left = -(-n // batch)
         while left > 0 and fine and control.stop() is None:
             steps = min(left, at_once)

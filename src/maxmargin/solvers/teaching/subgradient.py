@@ -150,25 +150,25 @@ class Subgradient(LinearSolver):
         beta = np.zeros(problem.n_rows)
         if start is not None and start.beta is not None:
             beta = problem.feasible(start.beta)
-        w = problem.sums_of(beta)
+        w = problem.row_combination(beta)
         mean_w, mean_beta, mean_f = w, beta, np.zeros(problem.n_rows)
         worst, t = highest(problem, self.step), 0
         while True:
             f = problem.design.times(w)
-            b = problem.settle(f, problem.b_of(beta))
+            b = problem.best_intercept(f, problem.penalised_intercept(beta))
             s = multipliers(problem, f, b)
-            w_s = problem.sums_of(s)
+            w_s = problem.row_combination(s)
             part = 2.0 / (t + 2) if self.average else 1.0  # the iterates' weights are 1, 2, 3, ...
             mean_w, mean_beta = mean_w + part * (w - mean_w), mean_beta + part * (beta - mean_beta)
             mean_f = mean_f + part * (f - mean_f)
-            mean_b = problem.settle(mean_f, problem.b_of(mean_beta))
+            mean_b = problem.best_intercept(mean_f, problem.penalised_intercept(mean_beta))
             # A smooth loss has multipliers at w itself; the hinge's only settle in the average over the steps.
             dual = (s, w_s) if problem.squared else (mean_beta, mean_w)
             if not problem.primal(w, b, f) <= worst:
                 return run.solution(Status.STALLED, t, too_long(self.step))
-            status = run.visit(t, mean_w, mean_b, mean_f, *_feasible(problem, *dual))
+            status = run.evaluate(t, mean_w, mean_b, mean_f, *_feasible(problem, *dual))
             if self.average:
-                run.consider(w, b, f)
+                run.update_best(w, b, f)
             if status is not None:
                 return run.solution(status, t)
             t += 1

@@ -1,11 +1,11 @@
-"""Folds: which rows are left out together, and which of them are evaluated.
+"""The folds of calibration: which rows are held out together, and which of them are evaluated.
 
-A row is evaluated by a model that was trained without it. So that there are few such models, the evaluated rows are
-dealt into five folds, class by class. All other rows are in every model.
+A row is evaluated by a model that was trained without it. To limit the number of such models, the evaluated rows are
+divided into five stratified folds. All other rows are in every model.
 
-How many rows must be evaluated? A map of p numbers that was learnt from m rows costs about p / (2 m) more log-loss than
-the best one. What stands against that is the log-loss of the model itself, and rows far outside the margin add next
-to nothing to it: so it is rows inside the margin, support vectors, that must be many enough.
+The number of evaluated rows: a map with p parameters fitted to m rows has a log-loss about p / (2 m) above the best
+one. Compared with the log-loss of the model itself, to which rows far outside the margin add next to nothing, that is
+small if there are enough rows inside the margin, that is, support vectors.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def stratified_folds(codes: Array, n_classes: int, count: int = FOLDS, quota: Ar
     return Folds(of_row, factor, count, np.flatnonzero(sizes == 1), np.flatnonzero((sizes > 1) & (sizes < count)))
 
 
-def held_and_rest(folds: Array, values: Array, control: Control) -> Iterator[tuple[Array, Array]]:
+def held_out_and_rest(folds: Array, values: Array, control: Control) -> Iterator[tuple[Array, Array]]:
     """The rows of each fold and the others; once the fit is stopped, the fold's ``values`` are NaN instead."""
     for k in range(int(folds.max(initial=-1)) + 1):
         held = np.flatnonzero(folds == k)

@@ -37,7 +37,7 @@ class ReachedRows(NamedTuple):
 
 
 def reached_rows(values: Array, weight: Array, training: Array) -> ReachedRows:
-    """The rows that have an out-of-fold value; if there are none, all rows with the values of their own model."""
+    """The rows that have an out-of-fold value; if none has, all rows with their training values."""
     evaluated = weight > 0
     reached = evaluated & np.isfinite(values if values.ndim == 1 else values.sum(axis=1))
     n = int(np.count_nonzero(reached))
@@ -47,7 +47,7 @@ def reached_rows(values: Array, weight: Array, training: Array) -> ReachedRows:
 def learn_binary(
     goal: CalibrationGoal, values: Sequence[Array], positive: Array, weight: Array, training: Sequence[Array]
 ) -> Calibration:
-    """Two classes: the map of their model, if there is one (``values`` and ``training`` are lists of its values)."""
+    """Two classes: the map of their model, or None (``values`` and ``training`` are lists of its values)."""
     if not values:
         return calibration_of(goal, "binary", [None])
     rows, found, n = reached_rows(values[0], weight, training[0])

@@ -1,9 +1,9 @@
-"""Decision values of the training rows from models that were trained without them, at less than the cost of a fit.
+"""Out-of-fold decision values of the training rows, at less than the cost of a fit.
 
-A model knows its own training rows too well to be calibrated on them. So the rows are dealt into five folds, and each
-fold is evaluated by the model of the others, which is reached from the solution of all rows in few steps. Rows far from
-the margin keep their variables: only those within a band take part, and where the values turn out to have moved by more
-than that, the band is doubled. If few rows take part, one matrix in memory serves all folds
+Decision values of a model's training rows are biased, so calibration does not use them. The rows are divided into five
+folds, and each fold is evaluated by the model of the others, which is reached from the solution of all rows in few
+steps. Rows far from the margin keep their variables: only those within a band take part; if values change by more than
+that, the band is doubled. If few rows take part, one matrix in memory serves all folds
 (:mod:`maxmargin.svm.calibration.matrix_folds`). Else, with the solution a of all rows, and f = K a of every row known,
 
     1. a fold's variables are set to zero, and the others made feasible:   a0;
@@ -15,8 +15,8 @@ than that, the band is doubled. If few rows take part, one matrix in memory serv
        and solved from d = 0 over the rows that take part;
     4. the held-out rows get f + K (a0 + d - a) + b.
 
-A fold is solved to a violation of a tenth of the margin, for the values' own scatter from fold to fold is larger than
-that. A row whose model was not reached before the fit was stopped has no value: NaN.
+A fold is solved to a violation of a tenth of the margin, because values differ more than that from fold to
+fold. If the fit is stopped before a row's model is reached, its value is NaN.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from maxmargin.problems.dual import DualProblem, JointProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import ActiveSet, CrammerSinger
-from maxmargin.svm.calibration.folds import FOLD_TOL, held_and_rest
+from maxmargin.svm.calibration.folds import FOLD_TOL, held_out_and_rest
 from maxmargin.svm.calibration.matrix_folds import WorkingSetFolds, small_problem_folds
 
 SMALL_PROBLEM_MAX_ROWS = 1024  # up to here all rows take part, if their kernel values are stored: 8 MB
@@ -221,7 +221,7 @@ def joint_values(problem: JointProblem, gram: Gram, A: Array, F: Array, folds: A
     """The same for the joint model of Crammer and Singer: one score per class, shape (n, k). Its dual is separable in
     the rows, so that the other rows' variables are feasible as they are."""
     scores = F.copy()
-    for held, rest in held_and_rest(folds, scores, control):
+    for held, rest in held_out_and_rest(folds, scores, control):
         fold = JointProblem(problem.label[rest], problem.bound[rest], problem.n_classes)
         found = CrammerSinger().solve(fold, gram.subset(rest), tol=FOLD_TOL, control=control, start=A[rest])
         used = np.flatnonzero(found.a.any(axis=1))

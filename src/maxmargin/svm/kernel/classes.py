@@ -1,7 +1,7 @@
-"""From labels to binary problems and back: one-vs-one, one-vs-rest, and what their solutions say of the classes.
+"""From labels to binary problems and back: one-vs-one, one-vs-rest, and the joint problem.
 
-Pairs of classes with a finite C are one batch; all else is solved problem by problem. Either way the problems end as
-the same columns, from which the table of coefficients and the predictions for the training rows are computed.
+Pairs of classes with a finite C are solved as one batch, other problems one by one. Both give the same columns, from
+which the table of coefficients and the predictions for the training rows are computed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from maxmargin.svm.models.multiclass import one_vs_one, one_vs_rest, pair_classe
 
 @dataclass(frozen=True)
 class Labels:
-    """What the targets of a classifier mean."""
+    """The classes of the rows, and their weights."""
 
     n_classes: int
     scheme: str  # {"ovo", "ovr", "crammer_singer"}

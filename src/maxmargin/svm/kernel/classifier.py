@@ -1,6 +1,6 @@
 """What ``SVC`` and ``NuSVC`` share: the fit of a classifier, and its predictions.
 
-A classifier says which formulation its binary problems have."""
+A classifier defines the formulation of its binary problems."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from maxmargin.svm.models.multiclass import certain, predict_codes, votes_with_c
 from maxmargin.svm.report import report_fit
 
 SCHEMES = {"ovo": "one-vs-one", "ovr": "one-vs-rest", "crammer_singer": "joint (Crammer and Singer)"}
-STOPPED_MAX_PRODUCTS = 1e8  # multiplications that a fit may still do after it was asked to stop: about 0.1 s
+STOPPED_MAX_PRODUCTS = 1e8  # multiplications that a fit may still do after a request to stop: about 0.1 s
 COPY_PRODUCTS = 20  # multiplications that take the time of copying a number to new memory
 DECISION_ERROR = 1e-9  # relative error of decision values within which ``predict`` itself decides
 
@@ -75,7 +75,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Updat
             )
 
     def _checked_calibration(self) -> str | None:
-        """The method of calibration; ``probability``, where it is given, asks for one too."""
+        """The method of calibration, from ``calibration`` or ``probability``."""
         if not (isinstance(self.probability, str) and self.probability == "deprecated"):
             check_probability(self)
             return calibration_of(self)
@@ -200,7 +200,7 @@ class KernelClassifier(PlattAttributes, ProbabilityMixin, ClassifierMixin, Updat
         return self.classes_[codes]
 
     def _label(self, decision: Array) -> Array:
-        """Class codes, with ties broken as ``break_ties`` says."""
+        """Class codes, with ties broken according to ``break_ties``."""
         if self._scheme == "ovo" and self.break_ties and len(self.classes_) > 2:
             return votes_with_confidence(decision, self._present).argmax(axis=1)
         return predict_codes(decision, self._scheme, self._present)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +15,7 @@ from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import Gram, computing_form, precomputed_gram
 from maxmargin.runtime.canonical_rows import CanonicalRows, canonical_rows
 from maxmargin.runtime.control import Control
-from maxmargin.runtime.threads import Halted, effective_threads
+from maxmargin.runtime.threads import Halted, Stop, effective_threads
 from maxmargin.runtime.validation import Array, Points, check_memory
 
 SERIAL_MAX_ROWS = 1000  # rows up to which threads cost more than they bring, unless they are long:
@@ -84,22 +83,18 @@ class FitContext:
         """The operator, or None if the run is to stop before it is made."""
         if self.gram_in_use is None:
             try:
-                self.__dict__["gram"] = self._make_gram(self._halt)
+                self.__dict__["gram"] = self._make_gram(self.control.stop)
             except Halted:
                 return None
         return self.gram
 
-    def _halt(self) -> None:
-        if self.control.stop() is not None:
-            raise Halted
-
-    def _make_gram(self, check: Callable[[], None] | None) -> Gram:
+    def _make_gram(self, stop: Stop | None) -> Gram:
         gram: Gram
         if isinstance(self.kernel, Precomputed):
             gram = precomputed_gram(self.X, self.rows.representative)
         else:
             options: dict[str, Any] = {"threads": self.threads, "budget": self.budget, "pairs": self.pairs}
-            gram = make_gram(self.kernel, self.X, **options, check=check)
+            gram = make_gram(self.kernel, self.X, **options, stop=stop)
         gram.budget = self.budget
         return gram
 
@@ -130,8 +125,8 @@ class FitContext:
         return DefinedValues(self.kernel, self.X, places, self.threads)
 
 
-def _taken(X: Points, at: Array, stop: Callable[[], Any]) -> Points | None:
-    """X[at]; many dense points in parts, between which Python answers Ctrl-C, or None if the run is to stop."""
+def _taken(X: Points, at: Array, stop: Stop) -> Points | None:
+    """X[at]; many dense points in parts, between which Ctrl-C is obeyed, or None if the run is to stop."""
     if sp.issparse(X) or X.ndim != 2 or X.dtype == object or X.size <= COPY_MAX_ENTRIES:
         return X[at]
     out = np.empty((len(at), X.shape[1]), X.dtype)

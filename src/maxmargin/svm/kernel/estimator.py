@@ -8,7 +8,7 @@
     publish      coefficients of the input rows, the fitted function          publishing
     report       report, history, warning                                     svm/report
 
-An estimator says which formulation its problems have and what its targets mean.
+An estimator defines the formulation of its problems and the meaning of its targets.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class KernelSVM(LibsvmAttributes, CallbackSupport, PredictorMixin, KernelInput):
         return self._last_fit
 
     def start_from(self, solution: WarmStart | None) -> None:
-        """Let the next fit with ``warm_start`` start from the variables of another estimator's fit."""
+        """Make the next fit with ``warm_start`` start from the variables of another estimator's fit."""
         self._last_fit = solution
 
     # ------------------------------------------------------------ the fitted function

@@ -1,21 +1,21 @@
-"""How long will an exact fit take? Estimated before a long one from fits to samples of the rows.
+"""The estimated cost of an exact fit, from fits to samples of the rows.
 
-The time of an exact fit grows like n^p. A sample of m = ``FIRST_SAMPLE_ROWS`` rows is fitted first; growing with the
-square of n that would give
+The time of an exact fit grows like n^p. A sample of m = ``FIRST_SAMPLE_ROWS`` rows is fitted first, which takes
+milliseconds. If the time would stay under ``LONG_FIT_SECONDS`` even with p = 2,
 
     t (n / m)^2,
 
-and if this is under ``LONG_FIT_SECONDS`` nothing more is done: it costs some milliseconds. Otherwise samples of two
+nothing more is done. Otherwise samples of two
 more sizes, a and b, give the exponent, p = log(t_b / t_a) / log(b / a), kept within bounds, and
 
     t(n) = t_b (n / b)^p,        support vectors(n) = v_b (n / b)^q  with q from the same two samples.
 
-If that is more than ``LONG_FIT_SECONDS``, a :class:`LongFitWarning` says so and names the estimator that approximates
-the problem. The fit then goes on as it was asked for: nothing is approximated that the user did not ask to be.
+If that is more than ``LONG_FIT_SECONDS``, a :class:`LongFitWarning` reports it and names the estimator that
+approximates the problem. The fit then continues: nothing is approximated without the user's request.
 
 :func:`maxmargin.large_scale.forecast_approximation` passes that estimator as ``alternative``: it is fitted to the same
 samples, and scored on rows that neither was trained on. Its time is a constant and a part that grows with n, both from
-the same two samples; it is given up where it would cost more than a few hundredths of the exact fit.
+the same two samples; it is omitted if it would cost more than a few hundredths of the exact fit.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from maxmargin.runtime.control import Status, unwatched
+from maxmargin.runtime.interrupts import raising_at_once
 from maxmargin.runtime.validation import Array, Points, warn
 
 FORECAST_MIN_ROWS = 30_000  # rows from which a fit may take so long that its user should know beforehand
@@ -54,6 +55,15 @@ class LongFitWarning(UserWarning):
     ----------
     seconds : float
         The estimate; NaN in a warning that was made without one.
+
+    Examples
+    --------
+    To treat it as an error, or not to see it:
+
+    >>> import warnings
+    >>> from maxmargin import LongFitWarning
+    >>> warnings.simplefilter("error", LongFitWarning)
+    >>> warnings.simplefilter("ignore", LongFitWarning)
     """
 
     seconds: float = math.nan
@@ -98,7 +108,7 @@ _announced: ContextVar[bool] = ContextVar("announced", default=True)
 
 
 @contextmanager
-def unannounced() -> Iterator[None]:
+def without_long_fit_warning() -> Iterator[None]:
     """Long fits inside are not announced: for those that only serve another one."""
     token = _announced.set(False)
     try:
@@ -149,7 +159,7 @@ def forecast(estimator: Any, X: Points, target: Array, weights: Array, alternati
             raise KeyboardInterrupt
         return trained, time.perf_counter() - begin
 
-    with warnings.catch_warnings(), unwatched():
+    with warnings.catch_warnings(), unwatched(), raising_at_once():
         warnings.simplefilter("ignore")
         quiet = clone(estimator).set_params(verbose=False, warm_start=False)
         for name, without in (("calibration", None), ("probability", "deprecated")):

@@ -1,7 +1,7 @@
 """How an estimator poses its problems: formulations as values.
 
 A formulation fills :class:`~maxmargin.problems.dual.DualProblem` with targets and weights, knows the bounds of rows of
-given weights, and says how a solved problem becomes a function with margin one. It knows no data, no solver and no
+given weights, and converts a solved problem to a function with margin one. It knows no data, no solver and no
 estimator.
 """
 
@@ -82,7 +82,7 @@ class CClassification(Formulation):
 
 @dataclass(frozen=True)
 class NuClassification(Formulation):
-    """nu-SVC; ``default_nu`` is a value that nobody chose, and that is lowered where it is infeasible."""
+    """nu-SVC; ``default_nu``: nu is the default, which is lowered if it is infeasible."""
 
     nu: float
     fit_intercept: bool
@@ -92,7 +92,7 @@ class NuClassification(Formulation):
         largest = problems.largest_nu(y, weight) if self.fit_intercept else 1.0
         if self.nu > largest * (1 + 1e-12):
             cause = f"nu={self.nu:g} is more than twice the smaller class's share: at most {largest:.6g} is feasible"
-            # A value that the class sizes allow, or that nobody chose, is lowered; any other is the caller's mistake.
+            # A value that the class sizes allow, or the default, is lowered; any other is an error.
             if self.nu > problems.largest_nu(y, np.ones(len(y))) and self.nu != self.default_nu:
                 raise ValueError(f"specified nu is infeasible: {cause}. Lower nu, or weight the classes.")
             warn(f"{cause}, and is used instead.")

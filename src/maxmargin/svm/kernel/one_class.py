@@ -39,7 +39,7 @@ class KernelRegion(RegionMixin, KernelSVM):
     def _report_region(
         self, context: FitContext, formulation: Formulation, outcome: KernelOutcome, inside: Array
     ) -> Self:
-        """The last step of a fit; ``inside`` tells which canonical rows lie in the region."""
+        """The last step of a fit; ``inside`` marks the canonical rows in the region."""
         member_of = context.rows.member_of
         self.fit_status_ = int(not outcome.status.converged)
         report_fit(
@@ -187,7 +187,7 @@ class SVDD(KernelRegion):
             )
 
     def _share(self, weights: Array) -> float:
-        """nu, as it is given or as C says it."""
+        """nu as given, or from C."""
         if self.C is None:
             return float(self.nu)
         total = float(weights.sum())

@@ -112,10 +112,10 @@ class KernelRegressor(RegressorMixin, KernelSVM, abc.ABC):
         return values[:, 0] if values.shape[1] == 1 else values
 
     def _set_fitted(self, models: Sequence[BinaryModel]) -> None:
-        """Attributes of a formulation's own."""
+        """Set the attributes of the formulation."""
 
     def _training_error(self, residual: Array) -> float:
-        """What the report says of f - y; one line per function."""
+        """The line of the report about f - y; one per function."""
         return math.sqrt(float(np.mean(residual**2)))
 
 

@@ -2,7 +2,7 @@
 
 A model is updated by the same fit, over the rows as they are now, from where the solution was: rows that stay keep
 their variables, new rows begin at zero, and what removed rows leave of the equality constraint goes to free variables
-(:meth:`~maxmargin.problems.dual.DualProblem.feasible`). The result is certified like any fit, so that it is the model
+(:mod:`maxmargin.svm.kernel.warm_start`). The result is certified like any fit, so that it is the model
 of a fit to the same rows, to ``tol``.
 """
 

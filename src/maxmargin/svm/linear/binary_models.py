@@ -1,4 +1,4 @@
-"""The problems of a linear fit: solving and certifying each, what came of all, and what the next fit may start from."""
+"""The problems of a linear fit: their solution and certification, the outcome, and the state of a warm start."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from maxmargin.svm.linear.rows import TrainingRows
 from maxmargin.svm.report import SolverUsed
 
 FIRST_MAX_EPOCHS = 150  # where they are tried before another method
-CERTIFY_MAX_REPEATS = 3  # times a solver is resumed because its certificate, computed apart, was not met
+CERTIFY_MAX_REPEATS = 3  # times a solver is resumed because its certificate, computed separately, misses tol
 
 
 @dataclass(frozen=True)
 class SolvedProblem:
-    """One problem of a fit and what came of it."""
+    """One problem of a fit, its solution and certificate."""
 
     problem: PrimalProblem
     solution: LinearSolution
@@ -40,7 +40,7 @@ class SolvedProblem:
 def solve_certified(
     problem: PrimalProblem, solver: LinearSolver, *, tol: float, control: Control, start: Start | None, seed: int
 ) -> SolvedProblem:
-    """Solve until the certificate says that the relative gap is at most ``tol``, or the solver gives up."""
+    """Solve until the certificate says that the relative gap is at most ``tol``, or the solver ends otherwise."""
     n_iter, goal = 0, tol
     for _ in range(CERTIFY_MAX_REPEATS):
         solution = solver.solve_linear(problem, tol=goal, control=control, start=start, random_state=seed)
@@ -67,7 +67,7 @@ def solve_by_epochs(problem: PrimalProblem, *, tol: float, control: Control, see
     return model if model.solution.status is not Status.MAX_ITER else None
 
 
-def resumed(model: SolvedProblem, *, tol: float, control: Control, seed: int) -> SolvedProblem:
+def continue_stalled(model: SolvedProblem, *, tol: float, control: Control, seed: int) -> SolvedProblem:
     """Where a method of square systems has lost its digits before ``tol``, coordinate descent, which forms none, goes
     on from its solution; the better of the two."""
     problem, before = model.problem, model.solution
@@ -106,8 +106,8 @@ def solve_side_by_side(
     seeds: Sequence[int],
     threads: int,
 ) -> list[SolvedProblem]:
-    """The one-vs-rest models of the same CSR rows: all at once in single precision as far as that goes, then each of
-    those that are not there yet on its own."""
+    """The one-vs-rest models of the same CSR rows: all at once in single precision, then each that has not converged
+    on its own."""
     solutions = solve_together(
         problems, bound, own, tol=tol, control=control, starts=starts, seed=seeds[0], threads=threads
     )
@@ -134,19 +134,19 @@ def solve_side_by_side(
 
 @dataclass(frozen=True)
 class LinearOutcome:
-    """What a fit leaves behind, whatever its scheme."""
+    """The outcome of a fit, for every multiclass scheme."""
 
     # coef, intercept: shape (models, d) and (models,)
     coef: Array
     intercept: Array
     certificates: Sequence[Certificate]  # one per problem
     solver: SolverUsed
-    status: Status  # the first that is not optimal, if there is one
+    status: Status  # the first that is not optimal, or optimal
     n_iter: Array
     history: History
     support: Array  # bool: the rows that are a support vector of any model
     advice: str = ""
-    decision: Array | None = None  # shape (n_rows, models), decision values of the rows, where they are known
+    decision: Array | None = None  # shape (n_rows, models), decision values of the rows, or None
 
     @property
     def margins(self) -> Array:
@@ -154,7 +154,7 @@ class LinearOutcome:
         return np.array([2.0 / c.norm if c.norm > 0 else math.inf for c in self.certificates])
 
 
-def gathered(
+def collect_outcome(
     models: Sequence[SolvedProblem | None], solver: SolverUsed, constant: Array, n_features: int, n_rows: int
 ) -> LinearOutcome:
     """The outcome of independent models; None stands for a decision that is ``constant``."""
@@ -184,8 +184,8 @@ def gathered(
 
 
 @dataclass(frozen=True)
-class Memory:
-    """What a warm start of the next fit needs: each model's w, b and multipliers, and the rows those belong to."""
+class WarmStart:
+    """The state of a warm start: each model's w, b and multipliers, and the keys of their rows."""
 
     key: Array
     coef: Array
@@ -193,7 +193,7 @@ class Memory:
     filled: Array
 
     @classmethod
-    def of(cls, rows: TrainingRows, models: Sequence[SolvedProblem | None]) -> Memory | None:
+    def of(cls, rows: TrainingRows, models: Sequence[SolvedProblem | None]) -> WarmStart | None:
         """The memory of models that were all solved; None if one was not. Multipliers are kept in units of their
         row's weight, where that is finite, so that another C can use them."""
         solved = [model for model in models if model is not None]
@@ -207,7 +207,7 @@ class Memory:
         )
 
     def starts(self, rows: TrainingRows, problems: Sequence[PrimalProblem]) -> list[Start | None]:
-        """Where to start: multipliers row by row, wherever a row is known."""
+        """The starts of these problems: multipliers of the rows that occurred in the last fit, zero for others."""
         if self.coef.shape != (len(problems), rows.X.shape[1]):
             return [None] * len(problems)
         if np.array_equal(self.key, rows.key):

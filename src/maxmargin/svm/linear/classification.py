@@ -211,7 +211,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         )
         fitted = solve_problems(context, problems, constant, (bound_of(C, rows.weight), self.class_weight_))
         if self.calibration is not None:
-            from maxmargin.svm.linear.calibrating import calibrate_one_vs_rest  # only these fits wait for its modules
+            from maxmargin.svm.linear.calibrating import calibrate_one_vs_rest  # imported by fits that need it
 
             with context.control.catching_interrupts():
                 goal, weight = self._calibration_goal(rows), self._own_weight(rows)
@@ -224,7 +224,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
         return CalibrationGoal(self.calibration, self.classes_, self._present, folds)
 
     def _own_weight(self, rows: TrainingRows) -> Array:
-        """The samples' own weights: what a class weight adds is a penalty, not a frequency."""
+        """The sample weights alone: a class weight is a penalty, not a frequency."""
         if len(self.classes_) > 2 and self.multi_class != "crammer_singer":
             return rows.weight  # the class weights come in model by model
         return rows.weight / np.where(self.class_weight_ > 0, self.class_weight_, 1.0)[rows.target]
@@ -296,7 +296,7 @@ class LinearSVC(CallbackSupport, ProbabilityMixin, StreamingMixin, LinearClassif
 
 
 def _training_error(decision: Array, present: Array, member_of: Array, codes: Array) -> Callable[[], float]:
-    """The share of training samples that are misclassified, computed when it is asked for."""
+    """The fraction of misclassified training samples, computed when it is read."""
 
     def error() -> float:
         used = member_of >= 0

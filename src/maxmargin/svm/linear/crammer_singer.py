@@ -20,6 +20,7 @@ from maxmargin.problems.dual import JointProblem
 from maxmargin.problems.optimality import certify_joint
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
+from maxmargin.runtime.threads import Stop
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.crammer_singer import CrammerSinger
 from maxmargin.svm.linear.binary_models import LinearOutcome
@@ -28,7 +29,7 @@ from maxmargin.svm.report import SolverUsed
 # Row steps of an iteration: as many as there are rows, and on few rows these. They take less time than the checks
 # around them, and problems of 20 rows with a large C need 200,000.
 ITERATION_MIN_STEPS = 512
-FIRST_VIOLATION, LAST_VIOLATION = 0.1, 1e-12  # violations to begin with, and below which there is only rounding
+FIRST_VIOLATION, LAST_VIOLATION = 0.1, 1e-12  # the initial violation, and that of rounding
 
 
 class _WithConstant(KernelGram):
@@ -47,7 +48,9 @@ class _WithConstant(KernelGram):
     def block(self, rows: Array, cols: Array) -> Array:
         return super().block(rows, cols) + self.constant**2
 
-    def product(self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False) -> Array:
+    def product(
+        self, cols: Array, coef: Array, rows: Array | None = None, *, single: bool = False, stop: Stop | None = None
+    ) -> Array:
         # X (X' coef): the kernel matrix is never needed for a product.
         part = self.X[cols] if len(cols) < self.n else self.X
         w = np.asarray(part.T.astype(np.float64) @ coef)

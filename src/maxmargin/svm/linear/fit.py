@@ -1,7 +1,7 @@
 """One linear fit, whatever it fits: prepare -> pose -> solve and certify -> calibrate -> publish -> report.
 
 An estimator checks its parameters and targets, and poses its problems; everything else is here, as functions over
-values: :class:`FitContext` is what a fit knows before it solves anything, :class:`Fitted` what came of its problems.
+values: :class:`FitContext` contains the input of a fit, :class:`Fitted` its outcome.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from maxmargin.runtime.validation import Array, Points
 from maxmargin.solvers.registry import SOLVERS, choose_linear_solver, epochs_first, lanes_serve, linear_fallback
 from maxmargin.svm.linear.binary_models import (
     LinearOutcome,
-    Memory,
     SolvedProblem,
-    gathered,
-    resumed,
+    WarmStart,
+    collect_outcome,
+    continue_stalled,
     solve_at_once,
     solve_by_epochs,
     solve_certified,
@@ -40,21 +40,21 @@ Fittable = TypeVar("Fittable", bound=Any)
 
 ONE_THREAD_MAX_ROWS = 1000  # up to which threads cost more than they bring
 LANES_MIN_CLASSES = 3
-DEFERRED_REPORT_MAX_ROWS = 20_000  # a report that is not read yet keeps some numbers of each row
+DEFERRED_REPORT_MAX_ROWS = 20_000  # a report that is not read yet keeps several numbers per row
 
 
 @dataclass(frozen=True)
 class FitContext:
-    """What a fit knows before it solves anything."""
+    """The rows and options of a fit."""
 
     rows: TrainingRows
     control: Control
     threads: int
     tol: float
     solver: Any
-    learns: str | None  # "primal" or "dual": what ``dual`` asks for
+    learns: str | None  # "primal" or "dual", by the parameter ``dual``; None means either
     random_state: Any
-    last: Memory | None  # of the fit to start from
+    last: WarmStart | None  # of the fit to start from
     # input_shape, dtype: of the points given
     input_shape: tuple[int, int]
     dtype: Any
@@ -103,7 +103,7 @@ def solve_problems(
 
     def fitted(solver: str, reason: str) -> Fitted:
         used, known = SolverUsed(solver, reason), np.array(constant, np.float64)
-        return Fitted(gathered(models, used, known, rows.X.shape[1], len(rows.weight)), models)
+        return Fitted(collect_outcome(models, used, known, rows.X.shape[1], len(rows.weight)), models)
 
     if not left:
         return fitted("none", "only one class has weight, so there is nothing to solve")
@@ -147,7 +147,7 @@ def solve_problems(
                 by_epochs[k] = models[k] is not None
             if not by_epochs[k]:
                 model = solve_certified(problems[k], solver, tol=tol, control=one, start=starts[k], seed=seeds[k])
-                models[k] = resumed(model, tol=tol, control=one, seed=seeds[k]) if automatic else model
+                models[k] = continue_stalled(model, tol=tol, control=one, seed=seeds[k]) if automatic else model
 
         by_epochs = [False] * len(problems)
         run_tiles(work, len(left), context.threads)
@@ -167,15 +167,15 @@ def publish(
     training_error: Callable[[], float],
     error_name: str = "training error",
 ) -> None:
-    """The last step of a fit: what the next may start from, the iterations, and the report. ``training_error`` is
-    computed from values that the fit leaves, not from the estimator."""
+    """The last step of a fit: the state of a warm start, the iterations, and the report. ``training_error`` is
+    computed from values of the fit, not from the estimator."""
     outcome, member_of = fitted.outcome, context.rows.member_of
-    estimator._last_fit = Memory.of(context.rows, fitted.models) if estimator.warm_start else None
+    estimator._last_fit = WarmStart.of(context.rows, fitted.models) if estimator.warm_start else None
     estimator.n_iter_ = int(outcome.n_iter.max())
     report_fit(
         estimator,
         context,
-        advised(outcome),
+        with_advice(outcome),
         X,
         model=model,
         parameters=lambda: parameters,
@@ -188,7 +188,7 @@ def publish(
         estimator.report_.status  # noqa: B018 (computes all fields)
 
 
-def advised(outcome: LinearOutcome) -> LinearOutcome:
+def with_advice(outcome: LinearOutcome) -> LinearOutcome:
     """With the advice to use another solver, where one of many iterations was stopped at their limit."""
     solver = SOLVERS.get(outcome.solver.name)
     slow = solver is not None and "linear" in solver.accepts and not solver.few_iterations
@@ -227,7 +227,7 @@ class LinearReport(FitReport):
     >>> print(LinearSVC(loss="hinge").fit([[-1.0], [1.0]], ["left", "right"]).report_)
     model            LinearSVC, 2 classes
     parameters       C = 1, hinge loss, free intercept
-    solver           barrier (the primal has 1 unknown (columns), the dual 2 (rows): a 1 x 1 system an iteration)
+    solver           barrier (the primal has 1 unknown (columns), the dual 2 (rows): a 1 x 1 system per iteration)
     status           optimal within the tolerance
     ...
     """

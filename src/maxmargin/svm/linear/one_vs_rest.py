@@ -1,7 +1,7 @@
 """The binary problems of a classifier: one for two classes, one per class for more.
 
-In one-vs-rest a class's weight counts only in its own problem, where it is the positive one, as in LIBLINEAR. Problems
-without two sides have a constant decision and need no solver.
+In one-vs-rest the weight of a class applies only in its own problem, where it is positive, as in LIBLINEAR. Problems
+with one side only have a constant decision and need no solver.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def check_separable(X: Points, y: Array, used: Array, fit_intercept: bool, label
     ``used`` with y = +1 from those with y = -1; ``labels`` are those of the two sides, the positive one first."""
     try:
         found = decide(X[used], y[used], fit_intercept)
-    except ArithmeticError:  # so close that float64 cannot tell
+    except ArithmeticError:  # not decidable in float64
         return
     if found.w is not None:
         return

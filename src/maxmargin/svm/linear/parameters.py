@@ -17,7 +17,7 @@ from maxmargin.svm.linear.coef_bounds import check_what_bounds_need
 
 
 def check_linear_parameters(estimator: Any) -> None:
-    """Refuse what LinearSVC cannot do, with the remedy."""
+    """Check the parameters of LinearSVC; errors name the remedy."""
     check_choice("penalty", estimator.penalty, ["l2", "l1"])
     check_choice("loss", estimator.loss, MARGIN_LOSSES)
     check_run_options(estimator)
@@ -31,7 +31,7 @@ def check_linear_parameters(estimator: Any) -> None:
 
 
 def check_dual_and_intercept(estimator: Any) -> None:
-    """What classification and regression have in common."""
+    """The parameters that classification and regression share."""
     if not isinstance(estimator.dual, (bool, np.bool_)) and estimator.dual != "auto":
         raise ValueError(f"dual must be True, False or 'auto'; got dual={shown(estimator.dual)}.")
     check_flag("fit_intercept", estimator.fit_intercept)
@@ -55,7 +55,7 @@ def _check_solver(estimator: Any) -> None:
 
 
 def _check_l1(estimator: Any) -> None:
-    """What goes with an L1 penalty, which has one solver of its own."""
+    """The options that an L1 penalty allows, which has its own solver."""
     remedies = {
         "loss='squared_hinge'": estimator.loss == "squared_hinge",
         "dual='auto' or False": estimator.dual is not True,

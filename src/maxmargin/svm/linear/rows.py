@@ -15,7 +15,7 @@ from maxmargin.runtime.validation import Array, Points
 MERGE_MAX_ENTRIES = 2_000_000
 REGRESSION_MERGE_MAX_ENTRIES = 100_000
 SPARSE_MAX_SHARE = 0.2  # of the entries up to which only those that are not zero are kept,
-DENSE_MAX_ENTRIES = 250_000  # but for so few that all of them cost nothing,
+DENSE_MAX_ENTRIES = 250_000  # except for small data,
 DENSE_MAX_COLUMNS = 16  # or so few columns
 
 
@@ -27,14 +27,14 @@ class TrainingRows:
     target: Array
     weight: Array
     member_of: Array  # for each input row its place among these, or -1
-    key: Array  # a hash of each row's content and target, where it was asked for
+    key: Array  # a hash of each row's content and target, if requested
 
 
 def training_rows(
     X: Points, target: Array, weights: Array, *, keys: bool, max_entries: int | None = None
 ) -> TrainingRows:
     """Small data in canonical form, so that a weight of two equals a repetition to the last bit; large data as it is,
-    without the rows of weight zero. ``keys`` says whether the hashes are needed in any case."""
+    without the rows of weight zero. ``keys``: whether hashes are needed for large data, too."""
     if (X.nnz if sp.issparse(X) else X.size) <= (MERGE_MAX_ENTRIES if max_entries is None else max_entries):
         X = X.tocsr() if sp.issparse(X) else X
         rows = canonical_rows(X, target, weights)
@@ -55,7 +55,7 @@ def training_rows(
 
 
 def regression_rows(X: Points, y: Array, weights: Array, *, keys: bool) -> TrainingRows:
-    """The same for real targets, which are told apart by their bits."""
+    """The same for real targets, which are compared by their bits."""
     bits = (y + 0.0).view(np.int64)
     rows = training_rows(X, bits, weights, keys=keys, max_entries=REGRESSION_MERGE_MAX_ENTRIES)
     return replace(rows, target=rows.target.view(np.float64))

@@ -117,8 +117,8 @@ class KernelExpansion:
 
     @classmethod
     def of_pairs(cls, kernel: Kernel, anchors: Points, dual: Array, counts: Array, intercept: Array) -> KernelExpansion:
-        """One-vs-one over support vectors, class after class, with ``dual`` in LIBSVM's layout, as ``dual_coef_``, and
-        so many anchors of each class.
+        """One-vs-one over support vectors, class by class, with ``dual`` in LIBSVM's layout, as ``dual_coef_``, and
+        ``counts`` anchors of each class.
 
         An anchor of class i has a coefficient against every other class only, k - 1 of the k (k - 1) / 2 columns. So
         values are products with ``dual``, class by class, and ``coefficients`` is filled when it is read."""
@@ -138,7 +138,7 @@ class KernelExpansion:
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is kept in a pickle: the function, without what can be computed from it."""
+        """The state for pickling: the function, without derived values."""
         if self.__dict__.get("_pairs") is not None:
             return {name: self.__dict__[name] for name in ("kernel", "anchors", "_pairs", "intercept")}
         return {name: self.__dict__[name] for name in ("kernel", "anchors", "coefficients", "intercept")}
@@ -158,8 +158,8 @@ class KernelExpansion:
 
     @property
     def pair_table(self) -> PairTable | None:
-        """The coefficients as those of pairs of classes, where they are: found once, so that a function that was saved
-        and loaded computes as it did before."""
+        """The coefficients as a table of pairs of classes, for one-vs-one; computed once, so that a loaded function
+        has the same bits as the saved one."""
         if "_pairs" not in self.__dict__:
             self.__dict__["_pairs"] = PairTable.of_coefficients(self.coefficients)
         table: PairTable | None = self.__dict__["_pairs"]
@@ -172,7 +172,7 @@ class KernelExpansion:
 
     @cached_property
     def _compiled(self) -> Any:
-        """A compiled function of few rows; None where there is none, or where it would be large."""
+        """A compiled function for few rows; None if the kernel has none, or if it would be large."""
         anchors, outputs = self.anchors, len(self.intercept)
         if anchors.ndim != 2 or anchors.dtype == object or 0 in (*anchors.shape, outputs):
             return None
@@ -181,15 +181,15 @@ class KernelExpansion:
 
     @cached_property
     def _sparse_values(self) -> Any:
-        """Compiled kernel values of sparse rows; None where there are none, or where they would be large."""
+        """Compiled kernel values of sparse rows; None if the kernel has none, or if they would be large."""
         anchors = self.anchors
         if not sp.issparse(anchors) or anchors.nnz == 0 or 12 * anchors.nnz > KEEP_BYTES:
             return None
         return sparse_kernel_values(self.kernel, anchors)
 
     def decision_of_few(self, X: Points) -> Array | None:
-        """f(x) of each of a few rows, without preparation; None for more work, and for other kernels. CSR rows of few
-        columns are written out, so that their values have the bits of dense ones."""
+        """f(x) of each of a few rows, by the compiled function; None for more rows, and for other kernels. CSR rows of
+        few columns are converted to dense, so that their values have the same bits."""
         if X.shape[0] * float(math.prod(self.anchors.shape)) <= FEW_MAX_PRODUCTS and self._compiled is not None:
             values: Array = self._compiled.decision(np.ascontiguousarray(_dense(X), np.float64))
             return values
@@ -225,8 +225,8 @@ class KernelExpansion:
         return kernel_product(self.kernel, X, self.anchors, self.coefficients, threads) + self.intercept
 
     def rough_decision(self, X: Points, n_jobs: int | None = None) -> tuple[Array, Array] | None:
-        """f(x) from float32 kernel values, and a bound of each output's error; None where that would not be faster,
-        or where float32 does not suffice."""
+        """f(x) from float32 kernel values, and a bound of each output's error; None if that would not be faster,
+        or if float32 does not suffice."""
         work = X.shape[0] * float(self.anchors.shape[0]) * (X.shape[1] if X.ndim > 1 else 1)
         if work < ROUGH_MIN_PRODUCTS:
             return None
@@ -237,7 +237,7 @@ class KernelExpansion:
         values = self._tiled(X, np.float32, effective_threads(n_jobs), longest)
         if not (np.isfinite(values).all() and longest[0] < 1e6):
             return None
-        # A value's exponent errs by a few units in the last place of its largest part, a sum by a few of its own.
+        # An exponent has an error of a few units in the last place of its largest part, a sum a few of its own.
         unit = 2.0**-24 * (32 + 4 * longest[0])
         return values, unit * self.absolute_sums
 
@@ -320,7 +320,7 @@ class KernelExpansion:
 
     @cached_property
     def _explicit(self) -> Any:
-        """The polynomial with its coefficients written out, as a function of dense rows, where that is cheaper."""
+        """The polynomial in monomials, as a function of dense rows, if that is cheaper."""
         kernel = self.kernel
         if type(kernel) is not Polynomial or kernel.degree not in (2, 3) or sp.issparse(self.anchors):
             return None

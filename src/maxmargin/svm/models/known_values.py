@@ -1,4 +1,4 @@
-"""A fitted function that is known on some points only: the values of held-out points, as a search computes them."""
+"""A fitted function given by its values on held-out points, as a search computes them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""More than two classes: which binary problems to solve, and how their decisions become a label.
+"""Multiclass schemes: the binary problems to solve, and labels from their decision values.
 
-One-vs-one (k(k-1)/2 binary models, one for each pair, votes), one-vs-rest (k models, highest value), and Crammer and
+One-vs-one (k(k-1)/2 binary models, one per pair, votes), one-vs-rest (k models, highest value), and Crammer and
 Singer's joint problem (highest value). A scheme turns class codes into tasks and decision values into codes; it knows
 neither kernels nor solvers.
 
-A class may have no training rows left (all its weights are zero). It keeps its place, its tasks are decided in advance
+A class may have no training rows (all its weights are zero). It keeps its position; its tasks have a constant decision
 against it, and it is never predicted.
 """
 
@@ -21,9 +21,9 @@ from maxmargin.runtime.validation import Array
 
 @dataclass(frozen=True)
 class Task:
-    """A binary problem: the rows it is about, and +1/-1 for each.
+    """A binary problem: its rows, and +1/-1 for each.
 
-    ``constant`` is set when only one side has rows: the decision is that sign, and nothing is solved."""
+    ``constant`` is set if only one side has rows: the decision is that sign, without a solver."""
 
     rows: Array
     y: Array
@@ -54,13 +54,13 @@ def pair_classes(n_classes: int) -> tuple[Array, Array]:
 
 
 def task_of_pair(classes: Array, n_classes: int) -> Array:
-    """Places of pairs i < j, the rows of ``classes``, in the list of :func:`pairs`."""
+    """Positions in the list of :func:`pairs` of pairs i < j, the rows of ``classes``."""
     i, j = classes[:, 0], classes[:, 1]
     return i * (2 * n_classes - i - 1) // 2 + j - i - 1
 
 
 def one_vs_one(codes: Array, n_classes: int) -> list[Task]:
-    """A task a pair i < j; positive means class i, except that two classes alone have class 1 as the positive one."""
+    """A task per pair i < j; positive means class i, but with two classes only it means class 1."""
     if n_classes == 2:
         return [_task(np.arange(len(codes)), codes == 1)]
     tasks = []
@@ -71,7 +71,7 @@ def one_vs_one(codes: Array, n_classes: int) -> list[Task]:
 
 
 def one_vs_rest(codes: Array, n_classes: int) -> list[Task]:
-    """A task a class, positive for it; two classes need one task only."""
+    """A task per class, which is positive; two classes need one task only."""
     if n_classes == 2:
         return one_vs_one(codes, n_classes)
     every = np.arange(len(codes))
@@ -79,7 +79,7 @@ def one_vs_rest(codes: Array, n_classes: int) -> list[Task]:
 
 
 def votes(decision: Array, present: Array, zero_for_first: bool = False) -> Array:
-    """Votes each class gets from the pairs' decision values; classes without rows never get one. A value of exactly
+    """Votes for each class by the pairs' decision values; classes without rows get none. A value of exactly
     zero is a vote for the second class in LIBSVM's predictions, and for the first in scikit-learn's values."""
     counts = np.empty((len(decision), len(present)))
     _native.pair_votes(np.ascontiguousarray(decision, np.float64), zero_for_first, counts)
@@ -95,7 +95,7 @@ def votes_with_confidence(decision: Array, present: Array) -> Array:
 
 
 def predict_codes(decision: Array, scheme: str, present: Array) -> Array:
-    """The class codes for decision values of the given scheme; of equal votes the first class wins."""
+    """The class codes for decision values of the given scheme; of classes with equal votes the first one."""
     if decision.ndim == 1 or decision.shape[1] == 1:
         only = np.flatnonzero(present)
         return (decision.ravel() > 0).astype(int) if len(only) > 1 else np.full(len(decision), only[0])

@@ -32,7 +32,7 @@ from maxmargin.svm.models.terms import (
 
 
 class Predictor:
-    """What :meth:`compile_predictor` of a fitted estimator returns: a function of one row or of several.
+    """The result of :meth:`compile_predictor` of a fitted estimator: a function of one or several rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What models that describe a region answer about new points: inside or outside, and how far.
+"""Predictions of models that describe a region: inside or outside, and the signed distance.
 
 f(x) = s(x) - rho        s: the score of a point, rho: the level that the region's boundary has
 inside where f(x) >= 0

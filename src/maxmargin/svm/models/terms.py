@@ -1,4 +1,4 @@
-"""A fitted model as a sum of terms: the coefficients of its support vectors, and which of its values says most."""
+"""A fitted model as a sum of terms: the coefficients of its support vectors, and its most informative value."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ONE_OUTPUT = np.ones(1, bool)
 
 
 def support_codes(estimator: Any) -> Array:
-    """The class of each listed support vector, as its place in ``classes_``."""
+    """The class of each listed support vector, as its position in ``classes_``."""
     return np.repeat(np.arange(len(estimator.classes_)), estimator.n_support_)
 
 
 def support_coefficients(estimator: Any) -> Array:
     """The coefficients of the listed support vectors in every model, shape (n_support, models); ``dual_coef_`` of
-    one-vs-one, in LIBSVM's layout, is taken apart."""
+    one-vs-one, is converted from LIBSVM's layout."""
     dual = estimator.dual_coef_.toarray() if sp.issparse(estimator.dual_coef_) else estimator.dual_coef_
     if getattr(estimator, "_scheme", "") != "ovo" or len(estimator.classes_) == 2:
         return dual.T
@@ -43,7 +43,7 @@ def support_coefficients(estimator: Any) -> Array:
 
 
 def explained(estimator: Any, decision: Array, prediction: Any) -> tuple[Array, str]:
-    """The combination of the models' values that is explained, and what it is of."""
+    """The combination of the models' values that is explained, and its description."""
     if not is_classifier(estimator):
         words = "f, positive inside" if hasattr(estimator, "offset_") else "f"
         return np.ones(1), words
@@ -75,12 +75,12 @@ def _rival(strength: Array, predicted: int, present: Array) -> int:
 
 
 def plain(value: Any) -> Any:
-    """A number or string of Python's own."""
+    """A Python number or string."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def compiled_linear(coef: Array, intercept: Array, rule: int = NO_LABEL, present: Array = ONE_OUTPUT) -> Any:
-    """w_t'x + b_t, a row of ``coef`` each output."""
+    """w_t'x + b_t, one row of ``coef`` per output."""
     weights = np.ascontiguousarray(coef, np.float64)
     offsets = np.ascontiguousarray(np.broadcast_to(intercept, (len(weights),)), np.float64)
     return _native.Predictor(LINEAR, 1.0, 0.0, 1, weights, None, None, offsets, rule, present)

@@ -1,4 +1,4 @@
-"""Learning from a stream: every row is used once, in its turn, and not kept.
+"""Learning from a stream: every row is used once, in order, and not stored.
 
 Rows (x_t, y_t) of weight omega_t, t = 1, 2, ..., arrive one by one. With n the rows that C counts (the sum of
 their weights), the problem of :mod:`maxmargin.problems.primal` divided by C n is a mean over rows,
@@ -15,9 +15,9 @@ and
     hinge            alpha = min(r, xi / (eta |x|^2 + eta_b kappa^2)),
     squared hinge    alpha = xi / (eta |x|^2 + eta_b kappa^2 + 1 / 2r).
 
-No step leads past its own row's margin, however badly the rows are scaled: that is what the projection of Pegasos is
-for, and it is not needed here. A free intercept is a column of size kappa that does not shrink, kappa^2 being a typical
-square of the entries met so far (zeros apart), so that its steps are like those of the others; a penalised one is a
+However badly the rows are scaled, no step overshoots the margin of its row; the projection of Pegasos, which serves
+this purpose, is not needed. A free intercept is a column of size kappa that does not shrink, kappa^2 being a typical
+square of the non-zero entries so far, so that its steps are like those of the others; a penalised one is a
 column of size kappa = s that does.
 
 The length of a step is that of Pegasos, 1 / (lambda t), once this is the shorter one; before, it is limited by the
@@ -37,8 +37,8 @@ one product; with T = sum_t t^3 s_t, a change of u at some T counts for what T g
 sum_t t^3 w_t = T u - z where z += T du.
 
 Several classes are one model each against the rest, columns of one U and one Z, and one visit of a row serves all. A
-class that is met late begins, up to rounding, as what it would be had it been announced: the model to which all rows
-before were negative. With a free intercept that is w = 0, b = -1, which has no loss: the first row of a stream sets b
+new class starts, up to rounding, with the model that it would have if it had been announced: one for which all earlier
+rows were negative. With a free intercept that is w = 0, b = -1, which has no loss: the first row of a stream sets b
 to +1 for its own class and to -1 for the others. With another intercept one more column learns it from the rows. The
 models of two classes are opposite, and only the second is kept.
 
@@ -48,7 +48,6 @@ The state advances row by row. How rows are cut into batches changes nothing, no
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -57,10 +56,11 @@ import scipy.sparse as sp
 
 from maxmargin import _native
 from maxmargin.problems.design import linear_rows
-from maxmargin.runtime.batches import opened
 from maxmargin.runtime.control import Control, print_note
 from maxmargin.runtime.history import History
+from maxmargin.runtime.threads import Stop
 from maxmargin.runtime.validation import Array, Points, check_number
+from maxmargin.svm.streaming.batches import opened
 from maxmargin.svm.streaming.report import Estimate
 
 CALL_MAX_ENTRIES = 2_000_000  # of X times models that one call reads: some hundredths of a second
@@ -86,19 +86,19 @@ REPORT_SECONDS = 5.0  # seconds between two lines of verbose=True inside an epoc
 
 @dataclass(frozen=True)
 class Stream:
-    """All that is kept of the rows so far; the arrays change as rows are learnt.
+    """The state of a stream; the arrays change with each row.
 
     Attributes
     ----------
     U, Z : arrays of shape (n_features + 1, n_models)
-        u and z of every model; the last row is that of the intercept. Two classes have one model, more one each,
-        and where classes are still met, and the intercept is not free, there is one for a class that nobody has met.
+        u and z of every model; the last row is that of the intercept. Two classes have one model, more one each;
+        if new classes may occur and the intercept is not free, there is one more for them.
     totals : array of shape (n_classes,)
-        Weight met of each class.
+        Weight of each class so far.
     numbers : array of shape (11,)
         The entries of ``SUMS``; :attr:`sums` has them by name.
     is_open : bool
-        Whether new classes may be met.
+        Whether new classes may occur.
     intercept : {"free", "penalised", "none"}
     scaling : float
         s of a penalised intercept.
@@ -167,7 +167,7 @@ class Stream:
 
     @staticmethod
     def n_problems(n_classes: int, is_open: bool, intercept: str) -> int:
-        """Columns of U and Z; one class only has that of a class that nobody has met."""
+        """Columns of U and Z; a single class has only that of new classes."""
         unmet = is_open and intercept != "free" and n_classes > 1
         return (1 if n_classes <= 2 else n_classes) + unmet
 
@@ -207,7 +207,7 @@ class Stream:
         return np.column_stack((-array[:, 0], array[:, 0]))[:, -k:] if k == 2 else array[:, :k] * (-1 if k == 1 else 1)
 
     def with_class(self, at: int) -> Stream:
-        """With one more class, at this place among the others; only where classes may still be met."""
+        """With one more class, at this place among the others; only if new classes may occur."""
         k, arrays = len(self.totals), []
         for array, b in ((self.U, -1.0), (self.Z, 0.0)):
             unmet = array[:, -1:]
@@ -236,7 +236,7 @@ class Stream:
         squared: bool = True,
         class_weight: Array | None = None,
         balanced: bool = False,
-        stop: Callable[[], object] | None = None,
+        stop: Stop | None = None,
     ) -> None:
         """Learn from rows, in their order. X is used as it is, float32 or float64; ``balanced`` weighs the classes by
         their frequencies so far; ``stop`` is called between strips of rows, and anything but None ends the learning
@@ -259,9 +259,9 @@ class Stream:
         return kept
 
     def mean(self) -> tuple[Array, Array]:
-        """``coef_`` and ``intercept_``: the averages over all rows so far, in the form of the classes known now."""
+        """``coef_`` and ``intercept_``: the averages over all rows so far, for the classes so far."""
         k = len(self.totals)
-        if k == 1:  # whoever knows one class only always predicts it
+        if k == 1:  # a single class is always predicted
             return np.zeros((1, self.n_features)), -np.ones(1)
         models, cubes, scaled = 1 if k == 2 else k, float(self.sums["cubes"]), float(self.sums["scaled_cubes"])
         total = cubes or 1.0
@@ -280,7 +280,7 @@ def kept_apart(held_out: Any) -> tuple[float, Any]:
 
 @dataclass
 class StreamRun:
-    """What :meth:`StreamingMixin.fit_stream` remembers on its way."""
+    """The state of :meth:`StreamingMixin.fit_stream`."""
 
     control: Control
     share: float

@@ -1,8 +1,8 @@
-"""Learning from streams, as methods of an estimator: batches are checked, learnt from by
-:class:`~maxmargin.svm.streaming.learner.Stream`, and forgotten.
+"""Learning from streams, as methods of an estimator: batches are checked and passed to
+:class:`~maxmargin.svm.streaming.learner.Stream`.
 
-A batch is checked before anything is learnt from it, and one that is refused leaves the model as it was. Batches that
-are held out are never learnt from, and tell how good the model is; see :mod:`maxmargin.svm.streaming.report`.
+A batch that is refused leaves the model unchanged. Held-out batches are not used for training; they estimate the error
+of the model; see :mod:`maxmargin.svm.streaming.report`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from maxmargin.runtime.batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status, print_note, scaling_hint
+from maxmargin.runtime.threads import Stop
 from maxmargin.runtime.transaction import all_or_nothing
 from maxmargin.runtime.validation import (
     Array,
@@ -31,6 +31,7 @@ from maxmargin.runtime.validation import (
     warn,
 )
 from maxmargin.svm.linear.coef_bounds import has_bounds
+from maxmargin.svm.streaming.batches import batch_weights, labels, named, opened, passes, places, ready
 from maxmargin.svm.streaming.learner import Stream, StreamRun, kept_apart, nothing_learnt, streams
 from maxmargin.svm.streaming.report import Estimate, StreamReport, estimate
 
@@ -126,9 +127,9 @@ class StreamingMixin:
         return stream
 
     def _factors(self: Any) -> Array:
-        """Weights of the classes known now; of the stream so far, if they are to be balanced."""
+        """Weights of the classes so far; balanced weights are those of the stream so far."""
         totals, given = self._stream.totals, self.class_weight
-        if isinstance(given, dict) and self._stream.is_open:  # its other classes may still be met
+        if isinstance(given, dict) and self._stream.is_open:  # its other classes may still occur
             known = set(self.classes_.tolist())
             check_class_weights(given, np.array(list(given)), np.arange(len(given)), totals)
             given = {label: weight for label, weight in given.items() if label in known}
@@ -136,7 +137,7 @@ class StreamingMixin:
             totals = np.ones(len(totals))
         return check_class_weights(given, self.classes_, np.arange(len(totals)), totals)
 
-    def _learn(self: Any, X: Points, y: Array, weights: Array, stop: Callable[[], object] | None = None) -> None:
+    def _learn(self: Any, X: Points, y: Array, weights: Array, stop: Stop | None = None) -> None:
         self._stream.learn(
             X,
             places(self.classes_, y)[0],
@@ -168,33 +169,32 @@ class StreamingMixin:
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, stream_size: float | None = None
     ) -> Self:
-        """Learn from a batch of a stream, each row once, and go on from there with the next call.
+        """Update the model with the rows of a batch, each used once.
 
-        How the rows are cut into batches changes nothing. A batch that is refused leaves the model as it was. After
-        ``fit``, learning goes on from its solution, as if that had been learnt from as many rows.
+        The result does not depend on how the rows are divided into batches. A batch that is refused leaves the model
+        unchanged. After ``fit``, learning continues from its solution, as if that came from as many rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows in an order that tells nothing: not sorted by class or time of day, for instance. Columns of about the
-            same size are learnt much faster.
+            Rows in random order: not sorted by class or time, for instance. Learning is much faster if all columns have
+            about the same scale.
         y : array-like of shape (n_samples,)
             Class labels: numbers, strings or booleans.
         classes : array-like of shape (n_classes,), optional
-            All labels there will be; others are then refused. Without it, classes are taken in as they are met: a new
-            one gets the model that it would have, had it been announced, for all rows before were negative to it.
-            (That costs one more model.)
+            All possible labels; others are refused. Without it, new classes are added as they occur, with the model
+            that they would have if they had been announced; this costs one more model.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two counts like giving the row twice.
+            Weights; a weight of two equals repeating the sample.
         stream_size : float, optional
-            n: the rows, or their total weight, that C is the penalty for. The model comes near that of ``fit`` on a
-            stream of this length, however often it is replayed. Without it n is the weight of all rows so far, each
-            time counted: the model comes near that of ``fit`` on all of them. Remembered from call to call.
+            n: the number of rows, or their total weight, to which C refers. The model approaches that of ``fit`` on a
+            stream of this length, however often it is repeated. Without it n is the total weight of all rows so far,
+            and the model approaches that of ``fit`` on all of them. Kept from call to call.
 
         Returns
         -------
         self : object
-            The estimator, with ``t_`` (rows learnt) besides the usual attributes.
+            The estimator; ``t_`` is the number of rows used.
 
         Examples
         --------
@@ -225,34 +225,34 @@ class StreamingMixin:
         held_out: Any = 0.1,
         stream_size: float | None = None,
     ) -> Any:
-        """Learn from a stream of batches, once or several times through, and say how good the model is.
+        """Fit the model to a stream of batches in one or more epochs, and estimate its error.
 
-        The weights are averages over all rows so far, of which late ones count most, so no epoch is picked out. Time
-        limit and Ctrl-C leave the model of the rows so far. An error names its batch, and leaves the estimator as it
-        was before the call; :meth:`partial_fit` keeps what was learnt from the batches before. With
-        ``warm_start=True`` learning goes on from the present model.
+        The coefficients are averages over all steps, in which later steps have more weight. At the time limit or after
+        Ctrl-C the estimator has the model of the rows so far. An error names its batch, and leaves the estimator
+        unchanged; with :meth:`partial_fit` the updates of earlier batches are kept. With ``warm_start=True`` learning
+        continues from the present model.
 
         Parameters
         ----------
         batches : iterable or callable
-            Of (X, y) or (X, y, sample_weight): a list, an object whose ``__iter__`` begins anew, a function that
-            returns an iterator, or, for one epoch, a generator.
+            Of (X, y) or (X, y, sample_weight): a list, an object whose ``__iter__`` restarts, a function that returns
+            an iterator, or, for one epoch, a generator.
         epochs : int, default=1
-            Times through the batches.
+            Passes over the batches.
         classes : array-like, optional
-            All labels there will be; see :meth:`partial_fit`.
+            All possible labels; see :meth:`partial_fit`.
         held_out : float, None, (X, y) or (X, y, sample_weight), default=0.1
-            The share of the batches, at least the first one, that are not learnt from (up to 256 MB: they are kept in
-            memory), or rows given for that purpose; None or 0 for no estimates.
+            The fraction of batches, at least the first one, that are held out (up to 256 MB, in memory), or rows given
+            for that purpose; None or 0 for no estimates.
         stream_size : float, optional
-            n: the rows, or their total weight, that C is the penalty for. Without it the rows so far, and after the
-            first epoch those learnt in it: the model of ``fit`` on these rows is approached.
+            n: the number of rows, or their total weight, to which C refers. Without it the rows so far, and after the
+            first epoch those of an epoch: the model approaches that of ``fit`` on these rows.
 
         Returns
         -------
         self : object
             With ``stream_report_`` (a :class:`~maxmargin.svm.streaming.report.StreamReport`), ``history_`` (the
-            estimated objective per row after each epoch), ``n_iter_`` (epochs begun) and ``t_`` (rows learnt).
+            estimated objective per row after each epoch), ``n_iter_`` (epochs started) and ``t_`` (rows used).
 
         Examples
         --------

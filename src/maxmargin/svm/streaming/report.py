@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
 def estimate(
     values: Array, codes: Array, predicted: Array, weights: Array, factor: Array, *, squared: bool, penalty: float
 ) -> Estimate:
-    """What rows that were held out say of a model.
+    """The error of a model on held-out rows.
 
     Parameters
     ----------

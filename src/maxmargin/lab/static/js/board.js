@@ -7,7 +7,7 @@ import { popup, ticks } from "./controls.js";
 import { hiddenOf, showAllBut, viewOf } from "./data.js";
 import { el, iconButton } from "./dom.js";
 import { Plane } from "./plot.js";
-import { PointEditor, pointActions } from "./points.js";
+import { PointEditor, ofPoints, pointActions } from "./points.js";
 
 const REST = 120; // milliseconds until a change of the view counts as finished
 
@@ -61,7 +61,7 @@ export function createBoard(ctx, host) {
     plane.redraw();
     if (live) ctx.touch();
     else if (label) {
-      if (/point/.test(label)) host.example("");
+      if (ofPoints(label)) host.example("");
       ctx.commit(label);
     }
   }

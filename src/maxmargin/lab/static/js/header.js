@@ -30,7 +30,7 @@ export function createHeader({ api, theme, current, travel, snapshot, present })
   press("present", () => present.toggle());
   press("theme", () => {
     theme.nextTheme();
-    toast(`Colours: ${theme.settings.theme === "auto" ? "as the system has them" : theme.settings.theme}`);
+    toast(`Colours: ${theme.settings.theme === "auto" ? "those of the system" : theme.settings.theme}`);
   });
   press("skip", (event) => {
     event.preventDefault(); // the address holds the state, not a place on the page

@@ -2,7 +2,8 @@
 
 import { byId, el, setText } from "./dom.js";
 
-const SHOWN = 3500; // milliseconds of a toast
+const SHOWN = 3500; // milliseconds of a toast, at least
+const READ = 60; // milliseconds that a letter takes to read
 const AGAIN = 2000; // until the server is asked again
 
 /** Says a sentence to screen readers. @param {string} text */
@@ -19,7 +20,7 @@ export function toast(text) {
   setText(box, text);
   box.classList.add("shown");
   clearTimeout(timer);
-  timer = setTimeout(() => box.classList.remove("shown"), SHOWN);
+  timer = setTimeout(() => box.classList.remove("shown"), Math.max(SHOWN, READ * text.length));
 }
 
 /**

@@ -20,6 +20,9 @@ export const reachOf = (event) => REACH[event.pointerType] ?? REACH.mouse;
 
 /** @typedef {{id: number, x: number, y: number, c: number}} Point */
 
+/** Whether a change is the editor's, of single points: then they are no longer those of an example. @param {string} label */
+export const ofPoints = (label) => /^(Add|Move|Erase) (a point|points)$/.test(label);
+
 /**
  * What every editor does with the points of a tab's model.
  * @param {any} ctx @param {{points: Point[], tool: any}} model @param {number} most points @param {() => number} brush class

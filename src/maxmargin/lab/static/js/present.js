@@ -50,12 +50,17 @@ export function createPresent({ theme, panel }) {
 
   function set(on) {
     if (on === theme.settings.present) return;
+    const focused = /** @type {any} */ (document.activeElement);
+    const inChips = bar.contains(focused);
     if (on) fill();
     else empty();
     bar.hidden = !on;
     theme.setPresent(on);
     clearInterval(timer);
     if (on) timer = setInterval(refresh, OFTEN);
+    // the focus of the keyboard must not be lost with what is hidden
+    if (inChips) byId("present").focus();
+    else if (focused !== document.body && !focused?.checkVisibility()) panel()?.querySelector("canvas")?.focus();
     if (on) document.documentElement.requestFullscreen?.().catch(() => {}); // a frame may not
     else if (document.fullscreenElement) document.exitFullscreen();
   }

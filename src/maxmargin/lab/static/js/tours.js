@@ -8,59 +8,7 @@
 
 import { popup } from "./controls.js";
 import { byId, el, fileChooser, setText } from "./dom.js";
-
-const TABS = ["classify", "step", "lift", "regress", "digits"];
-const MOST_STEPS = 100;
-const LONGEST_TEXT = 2000;
-
-/** A tour out of the text of a file; a mistake is an Error that names its line. @param {string} text */
-export function parseTour(text) {
-  const line = (offset) => text.slice(0, offset).split("\n").length;
-  let tour;
-  try {
-    tour = JSON.parse(text);
-  } catch (error) {
-    const at = /position (\d+)/.exec(error.message)?.[1];
-    throw new Error(`Line ${at ? line(Number(at)) : line(text.length)} of the tour is no JSON: ${error.message.replace(/ in JSON at.*| \(line.*/, "")}.`);
-  }
-  const wrong = mistake(tour);
-  if (wrong) throw new Error(`Line ${wrong.step === null ? 1 : line(starts(text)[wrong.step] ?? 0)} of the tour: ${wrong.sentence}`);
-  return tour;
-}
-
-/** What is wrong with a tour, in which step; null if nothing. */
-export function mistake(tour) {
-  const isText = (value) => typeof value === "string" && value.trim() !== "" && value.length <= LONGEST_TEXT;
-  const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-  if (!isObject(tour) || !isText(tour.title)) return { step: null, sentence: 'give the tour a "title".' };
-  if (!Array.isArray(tour.steps) || !tour.steps.length || tour.steps.length > MOST_STEPS) return { step: null, sentence: `"steps" must be a list of 1 to ${MOST_STEPS} steps.` };
-  for (const [k, step] of tour.steps.entries()) {
-    const say = (sentence) => ({ step: k, sentence: `step ${k + 1} ${sentence}` });
-    if (!isObject(step)) return say('must be an object with "text", "at" and "state".');
-    if (!isText(step.text)) return say('has no "text".');
-    if (step.watch !== undefined && !isText(step.watch)) return say('has a "watch" that is no text.');
-    if (!TABS.includes(step.at)) return say(`has "at": ${JSON.stringify(step.at)}; it must be one of ${TABS.join(", ")}.`);
-    if (step.state !== undefined && !isObject(step.state)) return say('has a "state" that is no object.');
-  }
-  return null;
-}
-
-/** Where each step begins in the text: the braces one level inside of "steps". */
-function starts(text) {
-  const found = [];
-  let [depth, inText] = [0, false];
-  for (let k = 0; k < text.length; k++) {
-    if (inText) {
-      if (text[k] === "\\") k++;
-      else if (text[k] === '"') inText = false;
-    } else if (text[k] === '"') inText = true;
-    else if ("{[".includes(text[k])) {
-      if (depth === 2 && text[k] === "{") found.push(k);
-      depth++;
-    } else if ("}]".includes(text[k])) depth--;
-  }
-  return found;
-}
+import { mistake, parseTour } from "./tourfile.js";
 
 /**
  * The menu in the header and the strip.
@@ -73,17 +21,24 @@ export function createTours({ api, go, changed, toast }) {
   const text = el("p", { class: "text" });
   const watch = el("p", { class: "watch" });
   const button = (label, run, kind = "") => el("button", { type: "button", class: kind, onclick: run }, label);
-  const back = button("Back", () => show(at - 1));
-  const next = button("Next", () => (at + 1 < tour.steps.length ? show(at + 1) : end()), "primary");
+  /** After a press by mouse the keys are those of the tab again. */
+  const turn = (by) => (event) => {
+    if (event.detail) event.currentTarget.blur();
+    if (at + by < tour.steps.length) show(at + by);
+    else end();
+  };
+  const back = button("Back", turn(-1));
+  const next = button("Next", turn(1), "primary");
   const buttons = el("div", { class: "row" }, title, back, next, button("End the tour", end));
   strip.append(el("div", { class: "words", "aria-live": "polite" }, text, watch), buttons);
   let tour = /** @type {any} */ (null);
   let own = []; // those of the lab
+  let examples = /** @type {string[]|undefined} */ (undefined);
   let at = 0;
 
   const file = fileChooser("A tour file", ".json,application/json", async (chosen) => {
     try {
-      start(parseTour(await chosen.text()));
+      start(parseTour(await chosen.text(), examples));
     } catch (error) {
       toast(error.message);
     }
@@ -91,7 +46,7 @@ export function createTours({ api, go, changed, toast }) {
   const list = el("div", { class: "items" });
   const menu = popup("Tours", list);
   byId("tours").append(menu.root, file);
-  const item = (label, run) => button(label, () => (menu.close(), run()));
+  const item = (label, run) => button(label, (event) => (menu.close(), run(), !event.detail && tour && next.focus()));
 
   function refresh() {
     const { steps } = tour;
@@ -116,6 +71,7 @@ export function createTours({ api, go, changed, toast }) {
   }
 
   function end() {
+    if (strip.contains(document.activeElement)) menu.button.focus();
     tour = null;
     strip.hidden = true;
     changed();
@@ -123,7 +79,9 @@ export function createTours({ api, go, changed, toast }) {
 
   return {
     async load() {
-      own = await api("/api/tours").catch(() => []);
+      const [tours, presets] = await Promise.all(["/api/tours", "/api/presets"].map((path) => api(path).catch(() => null)));
+      own = tours ?? [];
+      examples = presets?.map(({ id }) => id);
       list.replaceChildren(...own.map((one) => item(one.title, () => start(one))), item("Open a tour file …", () => file.click()));
     },
     /** What a link holds: of a tour of the lab its name, of another one all of it. */

@@ -73,5 +73,6 @@ def solve_one(context: FitContext, sub: Subproblem, solver: KernelSolver, gram: 
         if status is solution.status or status.converged or attempt == CERTIFICATE_ATTEMPTS - 1:
             break
         start, tol = a, 0.5 * tol
+    gram.scratch.release()
     solution = replace(solution, n_iter=n_iter, status=status)
     return BinaryModel(sub.rows, problem, solution, certificate, f, *problem.scalars(offset), control.seen)

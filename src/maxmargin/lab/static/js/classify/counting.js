@@ -56,8 +56,8 @@ export function leastErrors(X, y, C) {
 /** The same as an answer of POST /api/compare. */
 export function countErrors({ points, C, view, grid }) {
   const classes = [...new Set(points.map((p) => p[2]))].sort((a, b) => a - b);
-  if (classes.length !== 2) throw new ApiError("Errors are counted with two classes.", 400);
-  if (points.length > MAX_POINTS) throw new ApiError(`Errors are counted exactly, which takes at most ${MAX_POINTS} points.`, 400);
+  if (classes.length !== 2) throw new ApiError("Counting the errors takes exactly two classes.", 400);
+  if (points.length > MAX_POINTS) throw new ApiError(`Counting the errors exactly takes at most ${MAX_POINTS} points.`, 400);
   const y = points.map((p) => (p[2] === classes[1] ? 1 : -1));
   const { w, b, objective } = leastErrors(points, y, C === "inf" ? 1e9 : C);
   const f = ([u, v]) => w[0] * u + w[1] * v + b;

@@ -171,9 +171,15 @@ export function createHints() {
   const another = el("div", { class: "hint low", hidden: true }, ...other, ", and the two are separated");
   const now = el("div", { class: "hint low", hidden: true }, `Now ${touch ? "tap" : "click"} to add a point of this class`);
   const drag = el("div", { class: "hint low", hidden: true }, el("b", {}, "Drag a point with a ring: the margin follows"), `${touch ? "tap" : "click"} anywhere to add a point`);
-  let dragged = false;
+  let [dragged, rings, several] = [false, false, false];
+  const invite = () => (drag.hidden = dragged || !several || !rings);
   return {
     roots: [begin, another, now, drag],
+    /** @param {boolean} on whether there are rings on the plane */
+    ringed(on) {
+      rings = on;
+      invite();
+    },
     /** @param {boolean} moved whether the user is moving or adding points: then nobody need be invited */
     show(points, brush, moved) {
       dragged ||= moved;
@@ -183,7 +189,8 @@ export function createHints() {
       another.hidden = classes.size !== 1 || brush !== only;
       now.hidden = classes.size !== 1 || brush === only;
       setText(key, only === 0 ? "2" : "1");
-      drag.hidden = dragged || classes.size < 2;
+      several = classes.size > 1;
+      invite();
     },
   };
 }

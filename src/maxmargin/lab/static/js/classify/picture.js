@@ -81,7 +81,7 @@ function labels(g, frame, palette, { fit, show, points }) {
     let free = false; // of points
     for (let k = 0; k < lines.length; k += 4) {
       const [x, y] = [frame.px(lines[k]), frame.py(lines[k + 1])];
-      const inside = x > 3 * rem && x < frame.width - 3 * rem && y > (frame.least ? 6 : 3.2) * rem && y < frame.height - 2.4 * rem;
+      const inside = x > 3 * rem && x < frame.width - 3 * rem && y > (frame.least ? 6 : 4.2) * rem && y < frame.height - 2.4 * rem;
       if (!inside || (free && y >= best[1])) continue;
       const clear = !dots.some((dot) => covers(dot, x, y));
       if ((!best || clear > free || (clear === free && y < best[1])) && taken.every(([u, v]) => Math.abs(u - x) > 4 * rem || Math.abs(v - y) > 1.6 * rem)) [best, free] = [[x, y], clear];

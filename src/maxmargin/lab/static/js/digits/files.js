@@ -32,7 +32,7 @@ async function reduced(file) {
   try {
     bitmap = await createImageBitmap(file);
   } catch {
-    throw new Error("This is no picture that can be read: give a PNG or JPEG file.");
+    throw new Error("This file cannot be read as a picture: choose a PNG or JPEG file.");
   }
   const scale = Math.min(1, SIDE / Math.max(bitmap.width, bitmap.height));
   const canvas = document.createElement("canvas");

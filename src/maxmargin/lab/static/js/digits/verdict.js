@@ -31,7 +31,7 @@ export function createVerdict(ctx) {
     show(answer) {
       seen.show(answer?.seen ?? null);
       setText(digit, answer ? String(answer.label) : "?");
-      setText(doubt, !answer ? "" : answer.sure ? `${Math.min(99, Math.floor(100 * answer.probability))} % sure` : `not sure, ${Math.floor(100 * answer.probability)} %`);
+      setText(doubt, !answer ? "" : certainty(answer));
       doubt.classList.toggle("doubtful", Boolean(answer) && !answer.sure);
       digit.classList.toggle("nothing", !answer);
       const values = (answer?.scores ?? []).map((value) => value ?? 0);
@@ -41,6 +41,12 @@ export function createVerdict(ctx) {
       thumbs.forEach((thumb, k) => thumb.show(answer?.support[k] ?? null));
     },
   };
+}
+
+/** How sure the answer is; of what resembles no digit there is no share of right answers. */
+function certainty({ familiar, sure, probability }) {
+  if (!familiar) return "not sure: unlike any digit";
+  return sure ? `${Math.min(99, Math.floor(100 * probability))} % sure` : `not sure, ${Math.floor(100 * probability)} %`;
 }
 
 const titled = (title, content) => el("div", {}, el("h2", { class: "heading" }, title), content);

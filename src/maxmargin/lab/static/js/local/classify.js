@@ -122,7 +122,7 @@ function describe(points, classes, fitted, kernel, { view, grid, C, options }) {
     report: { errors },
     certificate: `Primal ${fitted[0].solution.primal.toPrecision(6)}, dual ${fitted[0].solution.dual.toPrecision(6)}: the optimum is between them.`,
     comment: [
-      `kernel                ${kernelWords(kernel, options, "sigma")}`,
+      `kernel                ${kernelWords(kernel, options, "sigma").replace(" kernel", "")}`,
       `C                     ${C}`,
       `support vectors       ${n_support} of ${points.length} points (${of.join(", ")})`,
       `${name.padEnd(20)}  ${margin.toPrecision(6)}`,

@@ -56,7 +56,7 @@ export function lift({ points, map, gamma, C, view, grid }) {
   const terms = w.map((value, j) => `${signed(value)} ${AXES[map][j]}`).join(" ").replace(/^\+ /, "").replace(/^− /, "−");
   const comment = [
     `In the lifted space the ${d === 2 ? "line" : "plane"} ${terms} ${signed(b)} = 0 ${errors ? "is the best one for this C," : "separates the classes"} with margin ${short(2 / norm)}; ${right}.`,
-    `${support.length} of ${points.length} points are support vectors: on the margin of the lifted space, or beyond it.`,
+    `${support.length} of ${points.length} points are support vectors: on the margin, inside it, or on the wrong side.`,
   ];
   return { ...answer, coordinates: Z, box, sheet, sheet_grid: [SHEET, SHEET], plane: { normal: w, offset: b, margin: 2 / norm, corners }, comment };
 }

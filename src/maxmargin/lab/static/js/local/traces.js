@@ -35,7 +35,7 @@ export function trace({ points, kernel, C, solver, seed = 0 }) {
   if (frames.at(-1).iteration !== count - 1) frames.push(frameOf(lesson, count - 1, last));
   const final = { alpha: [...solution.a].map(Math.abs), b: solution.b, primal: solution.primal, dual: solution.dual, margin: 2 / solution.norm, n_support: solution.a.filter((a) => a !== 0).length, errors: wrongSide(y, solution) };
   const above = Math.max(0, frames.at(-1).primal / solution.primal - 1);
-  const ended = { pegasos: `stopped at its limit of ${(count - 2).toLocaleString("en")} steps`, perceptron: last.more?.separated ? "separates the classes; in general its margin is not the widest" : `stopped after ${count - 1} steps` }[solver] ?? (count > MOST_STEPS ? `stopped after ${count - 1} steps` : `converged after ${count - 1} steps`);
+  const ended = { pegasos: `stopped at its limit of ${(count - 2).toLocaleString("en")} steps`, perceptron: last.more?.separated ? "stops here; in general its margin is not the widest" : `stopped after ${count - 1} steps` }[solver] ?? (count > MOST_STEPS ? `stopped after ${count - 1} steps` : `converged after ${count - 1} steps`);
   const where = solver === "perceptron" ? "" : above < 1e-6 ? ", at the best objective" : `, ${short(100 * above, 2)} % above the best objective`;
   return {
     solver,
@@ -168,7 +168,7 @@ const STEPS = {
         yield { a: a.slice(), f: f.slice(), b, chosen: [i], step: 1, note: `Mistake ${mistakes}: point ${i + 1} is on the wrong side (y f = ${short(margin)}), so it is added to w with its sign.`, more: { mistakes } };
       }
       if (since === n) {
-        yield { a: a.slice(), f: f.slice(), b, chosen: [], step: null, note: `A full pass without a mistake: after ${mistakes} mistakes the perceptron separates the classes.`, more: { mistakes, separated: true } };
+        yield { a: a.slice(), f: f.slice(), b, chosen: [], step: null, note: `A full pass without a mistake: after ${mistakes} mistake${mistakes === 1 ? "" : "s"} the perceptron separates the classes.`, more: { mistakes, separated: true } };
         return;
       }
     }

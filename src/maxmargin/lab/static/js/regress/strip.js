@@ -25,14 +25,16 @@ export function createStrip({ ctx, plane, points, at, move }) {
 
   strip.layers = [grid, stems, words];
 
-  function grid(g, frame, palette) {
+  /** Round numbers that have room. */
+  function heights(frame) {
     const { y0, y1 } = frame.view;
-    const pad = 0.35 * frame.rem;
-    g.font = `${0.78 * frame.rem}px system-ui, sans-serif`;
-    g.textBaseline = "middle";
-    for (const t of ticks(y0, y1, frame.height / (2.2 * frame.rem))) {
+    const fits = (t) => frame.py(t) >= 2.1 * frame.rem && (t === 0 || frame.py(t) <= frame.height - 0.6 * frame.rem);
+    return ticks(y0, y1, frame.height / (2.2 * frame.rem)).filter(fits);
+  }
+
+  function grid(g, frame, palette) {
+    for (const t of heights(frame)) {
       const y = Math.round(frame.py(t)) + 0.5;
-      if (y < 2.1 * frame.rem || (t !== 0 && y > frame.height - 0.6 * frame.rem)) continue;
       g.strokeStyle = palette.muted;
       g.globalAlpha = t === 0 ? 0.6 : 0.13;
       g.lineWidth = 1;
@@ -41,7 +43,6 @@ export function createStrip({ ctx, plane, points, at, move }) {
       g.lineTo(frame.width, y);
       g.stroke();
       g.globalAlpha = 1;
-      halo(g, palette, short(t), pad, y);
     }
     if (!blend || at() === null) return;
     upright(g, frame, palette, at());
@@ -68,7 +69,11 @@ export function createStrip({ ctx, plane, points, at, move }) {
     }
   }
 
+  /** Above the stems, so that they hide no number. */
   function words(g, frame, palette) {
+    g.font = `${0.78 * frame.rem}px system-ui, sans-serif`;
+    g.textBaseline = "middle";
+    for (const t of heights(frame)) halo(g, palette, short(t), 0.35 * frame.rem, Math.round(frame.py(t)) + 0.5);
     const text = blend && !blend.exact ? "terms aᵢ k(xᵢ, x) of f(x)" : "weights bᵢ(x):  f(x) = Σ bᵢ(x) yᵢ";
     g.font = `600 ${0.85 * frame.rem}px system-ui, sans-serif`;
     g.textBaseline = "top";

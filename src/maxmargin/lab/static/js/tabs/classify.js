@@ -9,7 +9,7 @@ import { createBoard } from "../board.js";
 import { prepared, probabilityOf } from "../classify/answer.js";
 import { createCompare, captionOf } from "../classify/compare.js";
 import { paintSlide, savedPicture } from "../classify/export.js";
-import { createLearning, heldOut } from "../classify/learning.js";
+import { addNoise, createLearning, heldOut } from "../classify/learning.js";
 import { createLosses } from "../classify/losses.js";
 import { createComment, createFigures, createHints, createLegend, createReadout } from "../classify/notes.js";
 import { createPanel } from "../classify/panel.js";
@@ -209,6 +209,7 @@ function answered(answer, tag) {
     });
   }
   const present = [...new Set(model.points.map((p) => p.c))].sort();
+  hints.ringed(Boolean(fit) && answer.kind !== "inseparable");
   const counts = legend.show(answer.kind === "inseparable" ? null : (fit?.records.values() ?? []), present, Boolean(fit?.ties), answer.test);
   if (!live && fit) {
     ctx.announce(answer.proof?.sentence ?? (answer.kind === "one_class"
@@ -256,7 +257,7 @@ const getState = () => (options ? { ...board.state(), ...settings(), ...extras()
 
 /** What is not as it is at first. */
 const extras = () => ({ ...flags(), ...(compare.on ? { compare: { kernel: settings(compare.model).kernel, C: penaltyOf(compare.model.C), ...compare.extras } } : {}) });
-const flags = () => Object.fromEntries(["example", "holdout", "probability", "noise", "nu"].filter((key) => model[key] && model[key] !== NU).map((key) => [key, model[key]]));
+const flags = () => Object.fromEntries(["example", "holdout", "probability", "noise", "nu"].filter((key) => model[key] && (key !== "nu" || model.nu !== NU)).map((key) => [key, model[key]]));
 
 /** Without points: those of its example; of a first visit, the first. */
 function setState(given) {
@@ -268,7 +269,8 @@ function setState(given) {
   board.restore(state);
   tellExample(state.example);
   Object.assign(model, { holdout: state.holdout === true, probability: state.probability === true });
-  model.noise = Array.isArray(given.points) && isNumber(state.noise) ? Math.max(0, Math.min(1, state.noise)) : 0;
+  model.noise = isNumber(state.noise) ? Math.max(0, Math.min(1, state.noise)) : 0;
+  if (!Array.isArray(given.points)) addNoise(model.points, 0, model.noise); // else they have it
   model.nu = isNumber(state.nu) && state.nu > 0 && state.nu <= 1 ? state.nu : NU;
   panel.refresh();
   learning.refresh();
@@ -291,7 +293,7 @@ export const tab = {
   paste: (text) => board.paste(text).catch((error) => ctx.toast(error.message)),
   scriptState: () => ({ ...getState(), points: model.points.filter((point) => !held().includes(point)).map(data.rowOf) }),
   picture: () => savedPicture(shown()),
-  films: () => Object.entries(panel?.sweeps() ?? {}).map(([title, button]) => ({ title, run: () => filmSweep(ctx, button, { paint: (canvas) => paintSlide(canvas, shown()), settled: () => !fits.busy && !compare.busy }) })),
+  films: () => Object.entries(panel?.sweeps() ?? {}).map(([label, button]) => ({ title: label.split(" ").at(-1), run: () => filmSweep(ctx, button, { paint: (canvas) => paintSlide(canvas, shown()), settled: () => !fits.busy && !compare.busy }) })),
   shortcuts: /** @type {any[]} */ ([
     { key: "1–6", label: "New points are of this class" },
     ...Array.from({ length: CLASSES }, (_, k) => ({ key: String(k + 1), run: () => chooseBrush(k) })),

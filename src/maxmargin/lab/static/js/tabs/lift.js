@@ -19,6 +19,7 @@ import { Frame, Plane, sheet } from "../plot.js";
 import { createChanges, missing } from "../step/changes.js";
 import { twoClasses } from "../step/examples.js";
 import { layersOf } from "../step/picture.js";
+import { ofPoints } from "../points.js";
 import { SetEditor } from "../step/pointset.js";
 
 const MOST = 2000; // points
@@ -86,7 +87,7 @@ function changed(label, live) {
   plane.redraw();
   if (live) ctx.touch();
   else if (label) {
-    if (/point/.test(label)) tellExample("");
+    if (ofPoints(label)) tellExample("");
     ctx.commit(label);
   }
 }

@@ -9,6 +9,7 @@ import { boxOf, kernelRequest, modelOf, pointsOf } from "../classify/state.js";
 import { penaltyOf, viewOf } from "../data.js";
 import { el } from "../dom.js";
 import { latest } from "../latest.js";
+import { ofPoints } from "../points.js";
 import { createChanges, missing } from "../step/changes.js";
 import { SMALL, twoClasses } from "../step/examples.js";
 import { slide } from "../film.js";
@@ -88,7 +89,7 @@ function changed(label, live) {
   for (const pane of panes) pane.paint();
   if (live) ctx.touch();
   else if (label) {
-    if (/point/.test(label)) tellExample("");
+    if (ofPoints(label)) tellExample("");
     ctx.commit(label);
   }
 }

@@ -1,6 +1,6 @@
-"""Batches, one after the other, made into arrays that the other layers can trust.
+"""The batches of a stream as validated arrays, one after the other.
 
-Labels are numbers or texts, weights may all be zero in one batch, and an error says which batch it is about.
+Labels are numbers or texts, weights may all be zero in one batch, and an error names its batch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from maxmargin.runtime.validation import Array, check_weights
 
 
 def ready(X: Any, n_features: int) -> bool:
-    """Whether X is a CSR matrix that validation would hand back as it is; finding that out takes it much longer."""
+    """Whether X is a CSR matrix that validation would return unchanged, which validation itself finds out much
+    slower."""
     return (
         sp.issparse(X)
         and X.format == "csr"
@@ -65,7 +66,7 @@ def batch_weights(sample_weight: Any, n: int) -> Array:
 
 
 def passes(batches: Any, epochs: int) -> Callable[[], Iterator[Any]]:
-    """What begins an epoch's pass over the batches."""
+    """A function that starts a pass over the batches."""
     if not isinstance(batches, Iterable):
         if not callable(batches):
             raise TypeError(
@@ -95,7 +96,7 @@ def opened(batch: Any) -> tuple[Any, Any, Any]:
 
 @contextmanager
 def named(where: str) -> Iterator[None]:
-    """Errors say which batch they are about."""
+    """Errors inside name the batch."""
     try:
         yield
     except (TypeError, ValueError) as error:
