@@ -158,8 +158,8 @@ class DualProblem:
         return np.where(np.abs(a - self.upper) <= reach, self.upper, a)
 
     def feasible(self, a: Array) -> Array:
-        """A feasible point near ``a``, as :meth:`balanced`. In a regression, the smaller of the two multipliers of a row
-        is subtracted from both first: f is unchanged, and the dual objective rises."""
+        """A feasible point near ``a``, as :meth:`balanced`. In a regression, the smaller of the two multipliers of a
+        row is subtracted from both first: f is unchanged, and the dual objective rises."""
         if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
             a = np.clip(a, self.lower, self.upper)
             above, below = a[: self.n_rows], a[self.n_rows :]
