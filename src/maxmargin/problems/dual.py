@@ -158,18 +158,22 @@ class DualProblem:
         return np.where(np.abs(a - self.upper) <= reach, self.upper, a)
 
     def feasible(self, a: Array) -> Array:
-        """A feasible point near ``a``: clipped to the bounds, with the sum of each group corrected. In a regression,
-        the smaller of the two multipliers of a row is subtracted from both: f is unchanged, and the dual objective
-        rises.
+        """A feasible point near ``a``, as :meth:`balanced`. In a regression, the smaller of the two multipliers of a
+        row is subtracted from both first: f is unchanged, and the dual objective rises."""
+        if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
+            a = np.clip(a, self.lower, self.upper)
+            above, below = a[: self.n_rows], a[self.n_rows :]
+            shared = np.minimum(above, -below)
+            a = np.concatenate((above - shared, below + shared))
+        return self.balanced(a)
+
+    def balanced(self, a: Array) -> Array:
+        """``a`` clipped to the bounds, with the sum of each group corrected.
 
         Free variables are changed first, so that those at a bound stay there; then the side that is too large shrinks
         toward zero; then variables are moved to their bounds in order. A point that is feasible up to rounding is
         kept."""
         a = np.clip(a, self.lower, self.upper)
-        if self.kind == "eps_svr" and self.n_variables == 2 * self.n_rows:  # not of multipliers beta alone
-            above, below = a[: self.n_rows], a[self.n_rows :]
-            shared = np.minimum(above, -below)
-            a = np.concatenate((above - shared, below + shared))
         for g, total in enumerate(self.totals):
             members = np.flatnonzero(self.group == g)
             part, lower, upper = a[members], self.lower[members], self.upper[members]
