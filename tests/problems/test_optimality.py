@@ -10,7 +10,7 @@ import pytest
 from maxmargin import problems
 from maxmargin.kernels.gram.operator import StoredGram
 from maxmargin.problems import optimality
-from maxmargin.problems.dual import JointProblem
+from maxmargin.problems.joint import JointProblem, certify_joint
 from reference import crammer_singer, qp
 
 SOFT = [variant for variant in qp.VARIANTS if variant[0] != "hard_margin"]
@@ -324,7 +324,7 @@ def test_joint_fields_are_what_their_definitions_say(seed):
     rng = np.random.default_rng(seed)
     A = problem.feasible(rng.standard_normal((problem.n_rows, 3))) + 0.02 * rng.standard_normal((problem.n_rows, 3))
     F = K @ A
-    certificate = optimality.certify_joint(problem, A, F)
+    certificate = certify_joint(problem, A, F)
     norm2 = sum(A[:, k] @ K @ A[:, k] for k in range(3))
     loss = violation = product = outside = 0.0
     for i, y in enumerate(problem.label):
@@ -350,12 +350,12 @@ def test_joint_certificate_of_the_oracle_s_solution_is_clean_and_of_another_poin
     answer = crammer_singer.solve(K, problem.label, problem.bound, 3)
     A = np.where(np.abs(answer.coefficients) < 1e-7, 0.0, answer.coefficients)
     A = problem.feasible(A)
-    certificate = optimality.certify_joint(problem, A, K @ A)
+    certificate = certify_joint(problem, A, K @ A)
     assert certificate.primal == pytest.approx(answer.objective, rel=1e-5)
     assert certificate.dual == pytest.approx(answer.objective, rel=1e-5)
     assert certificate.primal_infeasibility < 1e-5
     other = problem.feasible(-np.ones_like(A) * min(1.0, bound))
-    assert optimality.certify_joint(problem, other, K @ other).gap > 1e-2
+    assert certify_joint(problem, other, K @ other).gap > 1e-2
 
 
 def test_joint_hard_rows_beside_soft_rows():
@@ -366,6 +366,6 @@ def test_joint_hard_rows_beside_soft_rows():
     problem = JointProblem(problem.label, bound, 3)
     answer = crammer_singer.solve(K, problem.label, bound, 3)
     A = problem.feasible(np.where(np.abs(answer.coefficients) < 1e-7, 0.0, answer.coefficients))
-    certificate = optimality.certify_joint(problem, A, K @ A)
+    certificate = certify_joint(problem, A, K @ A)
     assert certificate.primal == pytest.approx(answer.objective, rel=1e-5)
     assert certificate.dual == pytest.approx(answer.objective, rel=1e-5)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from maxmargin import problems
 from maxmargin.problems import optimality
-from maxmargin.problems.dual import JointProblem
+from maxmargin.problems.joint import JointProblem
 from reference import qp
 
 

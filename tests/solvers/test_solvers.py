@@ -22,7 +22,7 @@ from maxmargin.kernels.gram.choice import make_gram
 from maxmargin.kernels.gram.operator import KernelGram, StoredGram
 from maxmargin.kernels.gram.tiled import TiledGram
 from maxmargin.problems import optimality
-from maxmargin.problems.dual import JointProblem
+from maxmargin.problems.joint import JointProblem, certify_joint
 from maxmargin.runtime.control import Control, Status
 from maxmargin.solvers import SMO, CrammerSinger, choose_solver, solvers_for
 from maxmargin.solvers import SOLVERS as EVERY_SOLVER
@@ -437,7 +437,7 @@ def check_joint_feasible(problem, A):
 def check_joint(problem, K, solution, tol=TOL):
     assert solution.status is Status.OPTIMAL
     check_joint_feasible(problem, solution.a)
-    certificate = optimality.certify_joint(problem, solution.a, K @ solution.a)
+    certificate = certify_joint(problem, solution.a, K @ solution.a)
     assert certificate.violation <= tol * 1.001
     objective = crammer_singer.solve(K, problem.label, problem.bound, problem.n_classes).objective
     assert certificate.dual == pytest.approx(objective, rel=1e-6, abs=1e-6)

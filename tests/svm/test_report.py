@@ -13,7 +13,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin import SVC, SVR, FitReport, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
-from maxmargin.problems.optimality import Certificate
+from maxmargin.problems.certificate import Certificate
 from maxmargin.runtime.control import Status
 from maxmargin.svm.report import combine
 

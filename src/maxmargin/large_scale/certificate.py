@@ -22,7 +22,7 @@ import numpy as np
 
 from maxmargin.large_scale.rows.oracle import Sums
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
-from maxmargin.problems.optimality import Certificate
+from maxmargin.problems.certificate import Certificate
 from maxmargin.runtime.validation import Array
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from maxmargin.kernels import Kernel
 from maxmargin.large_scale.auto import Trial
 from maxmargin.large_scale.features.kernel_error import KernelError
-from maxmargin.problems.optimality import Certificate
+from maxmargin.problems.certificate import Certificate
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.text_report import tolerance_text

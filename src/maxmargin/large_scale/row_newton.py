@@ -34,8 +34,8 @@ from maxmargin.large_scale.line_search import best_steps
 from maxmargin.large_scale.preconditioner import Diagonal, Preconditioner, cholesky_of
 from maxmargin.large_scale.rows.oracle import RowOracle, Sums
 from maxmargin.large_scale.smoothed_loss import SmoothedLoss
+from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.losses import Loss
-from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.threads import Halted

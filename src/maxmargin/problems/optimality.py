@@ -11,117 +11,18 @@ error of the solver's values has been estimated on a sample (if it is too large,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
 from maxmargin import _native
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.problems.dual import DualProblem, JointProblem, PrimalScalars
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.dual import DualProblem, PrimalScalars
 from maxmargin.runtime.validation import Array
 
 ALL_ROWS_MAX_VALUES = 500_000  # kernel values up to which all rows are computed again: some milliseconds
 SAMPLED_ROWS = 64  # rows of a larger problem whose values are checked
 STOPPED_ERROR = 0.01  # an error of f, relative to the violation, that is allowed in the report of a stopped run
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """Certificate of a solution, independent of the solver.
-
-    Attributes
-    ----------
-    primal, dual : float
-        Objectives of the fitted function and of its multipliers; optimal when equal.
-    violation : float
-        LIBSVM's measure m(a) - M(a): the largest difference of gradients between a variable that may fall and one
-        that may rise. The stopping rule is violation <= tol.
-    stationarity : float
-        Largest residual of the equality constraints, the derivative of the Lagrangian with respect to b, rho, epsilon.
-        (Its derivative with respect to w is zero by construction: w is the expansion.)
-    dual_infeasibility : float
-        Largest violation of a bound.
-    primal_infeasibility : float
-        Largest violation of a constraint without slack (hard margin).
-    complementarity : float
-        Largest product of a multiplier and the slack of its constraint.
-    norm : float
-        |w|, the norm of the fitted function in feature space.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems import c_svc, optimality
-    >>> problem = c_svc(np.array([1.0, -1.0]), np.full(2, 10.0))
-    >>> a, f = np.array([0.5, -0.5]), np.array([1.0, -1.0])  # the optimum of two points, 1 and -1, and K @ a
-    >>> found = optimality.best_certificate(problem, a, f)
-    >>> found.primal, found.dual, found.violation
-    (0.5, 0.5, 0.0)
-    """
-
-    primal: float
-    dual: float
-    violation: float
-    stationarity: float
-    dual_infeasibility: float
-    primal_infeasibility: float
-    complementarity: float
-    norm: float
-
-    @property
-    def gap(self) -> float:
-        return self.primal - self.dual
-
-    @property
-    def relative_gap(self) -> float:
-        if self.gap == 0:
-            return 0.0
-        return self.gap / max(abs(self.primal), abs(self.dual)) if math.isfinite(self.gap) else math.inf
-
-
-FIELDS = tuple(field.name for field in fields(Certificate))
-_values_of = attrgetter(*FIELDS)
-
-
-@dataclass(frozen=True)
-class Certificates(Sequence[Certificate]):
-    """The certificates of several problems as columns, one entry per problem.
-
-    Examples
-    --------
-    >>> from maxmargin.problems.optimality import Certificate, Certificates
-    >>> both = Certificates.of([Certificate(3.0, 2.5, 0.1, 0, 0, 0, 0, 1), Certificate(2.0, 2.0, 0.0, 0, 0, 0, 0, 1)])
-    >>> len(both), both.violation, both[0].gap
-    (2, array([0.1, 0. ]), 0.5)
-    """
-
-    primal: Array
-    dual: Array
-    violation: Array
-    stationarity: Array
-    dual_infeasibility: Array
-    primal_infeasibility: Array
-    complementarity: Array
-    norm: Array
-
-    @classmethod
-    def of(cls, each: Sequence[Certificate]) -> Certificates:
-        table = np.array([_values_of(one) for one in each], np.float64).reshape(-1, len(FIELDS))
-        return cls(*np.ascontiguousarray(table.T))
-
-    def __len__(self) -> int:
-        return len(self.primal)
-
-    def __getitem__(self, p: Any) -> Any:
-        return Certificate(*[float(column[p]) for column in _values_of(self)])
-
-    def replace(self, p: int, certificate: Certificate) -> None:
-        """Replace the certificate of problem p, in place."""
-        for name in FIELDS:
-            getattr(self, name)[p] = getattr(certificate, name)
 
 
 def _scanned(problem: DualProblem, a: Array, gradient: Array) -> Array:
@@ -341,76 +242,3 @@ def best_certificate(problem: DualProblem, a: Array, f: Array) -> Certificate:
     9.75
     """
     return certify(problem, a, f, offsets(problem, a, problem.gradient(f, a)))
-
-
-def joint_gradient(problem: JointProblem, F: Array) -> Array:
-    """Gradient of the joint dual from F = K @ A.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems import JointProblem, optimality
-    >>> problem, A = JointProblem(np.array([0, 1]), np.full(2, 10.0), 2), np.zeros((2, 2))
-    >>> optimality.joint_gradient(problem, A)
-    array([[0., 1.],
-           [1., 0.]])
-    """
-    return F + problem.losses()
-
-
-def joint_violations(problem: JointProblem, A: Array, gradient: Array) -> Array:
-    """Per row: the largest gradient minus the smallest among classes whose variable may still rise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems import JointProblem, optimality
-    >>> problem, A = JointProblem(np.array([0, 1]), np.full(2, 10.0), 2), np.zeros((2, 2))
-    >>> optimality.joint_violations(problem, A, optimality.joint_gradient(problem, A))
-    array([1., 1.])
-    """
-    may_rise = np.where(problem.upper() > A, gradient, np.inf)
-    return np.maximum(0.0, gradient.max(axis=1) - may_rise.min(axis=1))
-
-
-def certify_joint(problem: JointProblem, A: Array, F: Array) -> Certificate:
-    """The certificate of the joint multiclass problem, from its variables A and F = K @ A.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maxmargin.problems import JointProblem, optimality
-    >>> problem, A = JointProblem(np.array([0, 1]), np.full(2, 10.0), 2), np.zeros((2, 2))
-    >>> optimality.certify_joint(problem, A, A).primal
-    20.0
-    """
-    rows = np.arange(problem.n_rows)
-    norm2 = max(0.0, float(np.sum(A * F)))
-    gradient = joint_gradient(problem, F)
-    hard = np.isinf(problem.bound)
-    infeasibility, stretch = 0.0, 1.0
-    if hard.any():
-        others = F[hard]
-        others[np.arange(len(others)), problem.label[hard]] = -np.inf
-        smallest = float(np.min(F[hard, problem.label[hard]] - others.max(axis=1)))
-        infeasibility = max(0.0, 1.0 - smallest)
-        stretch = 1.0 / min(1.0, smallest) if smallest > 0 else math.inf
-    if math.isfinite(stretch):
-        stretched = joint_gradient(problem, stretch * F).max(axis=1) - stretch * F[rows, problem.label]
-        losses = np.where(hard, 0.0, problem.bound) * np.maximum(0.0, stretched)
-        primal = 0.5 * norm2 * stretch**2 + float(losses.sum())
-    else:
-        primal = math.inf
-    slack = problem.upper() - A
-    multiplier = np.maximum(0.0, gradient.max(axis=1, keepdims=True) - gradient)
-    products = np.where(np.isfinite(slack), multiplier * np.where(np.isfinite(slack), slack, 0.0), 0.0)
-    return Certificate(
-        primal=primal,
-        dual=-(0.5 * norm2 + float(np.sum(problem.losses() * A))),
-        violation=float(joint_violations(problem, A, gradient).max()),
-        stationarity=float(np.max(np.abs(A.sum(axis=1)))),
-        dual_infeasibility=float(max(0.0, np.max(-slack))),
-        primal_infeasibility=infeasibility,
-        complementarity=float(products.max()),
-        norm=math.sqrt(norm2),
-    )

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin import _native
-from maxmargin.problems.optimality import Certificate
+from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.validation import Array
 

@@ -19,8 +19,10 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin.kernels.definition import DefinedValues
-from maxmargin.problems.dual import DualProblem, JointProblem
-from maxmargin.problems.optimality import STOPPED_ERROR, Certificate, joint_gradient, joint_violations, sides
+from maxmargin.problems.certificate import Certificate
+from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.joint import JointProblem, joint_gradient, joint_violations
+from maxmargin.problems.optimality import STOPPED_ERROR, sides
 from maxmargin.runtime.control import Status
 from maxmargin.runtime.validation import Array
 

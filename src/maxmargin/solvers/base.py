@@ -1,7 +1,7 @@
 """The interface of solvers: what they declare, accept and return.
 
 A kernel problem is a :class:`~maxmargin.problems.dual.DualProblem` (or a
-:class:`~maxmargin.problems.dual.JointProblem`) whose kernel values come from a
+:class:`~maxmargin.problems.joint.JointProblem`) whose kernel values come from a
 :class:`~maxmargin.kernels.gram.operator.Gram`; a linear problem is a
 :class:`~maxmargin.problems.primal.PrimalProblem`. A solver accepts one form or several, returns feasible variables in
 every case, reports how it ended, and does not decide whether it is optimal: the certificates in

@@ -1,6 +1,6 @@
 """The joint multiclass dual, row by row (Crammer & Singer 2001; Keerthi, Sundararajan, Chang, Hsieh & Lin 2008).
 
-With all rows but i fixed, the dual of :class:`~maxmargin.problems.dual.JointProblem` in the row A_i is
+With all rows but i fixed, the dual of :class:`~maxmargin.problems.joint.JointProblem` in the row A_i is
 
     minimise  1/2 q |A_i|^2 + b' A_i     subject to  A_ik <= u_k,  sum_k A_ik = 0,       q = K_ii,  b = G_i - q A_i,
 
@@ -17,8 +17,7 @@ import numpy as np
 
 from maxmargin import _native
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.problems import optimality
-from maxmargin.problems.dual import JointProblem
+from maxmargin.problems.joint import JointProblem, certify_joint, joint_gradient, joint_violations
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.base import KernelSolver
@@ -88,10 +87,10 @@ class CrammerSinger(KernelSolver):
         n_iter = stalled_rounds = 0
         best, climbed = np.inf, -np.inf
         while True:
-            gradient = optimality.joint_gradient(problem, F)
-            violations = optimality.joint_violations(problem, A, gradient)
+            gradient = joint_gradient(problem, F)
+            violations = joint_violations(problem, A, gradient)
             violation = float(violations.max())
-            now = optimality.certify_joint(problem, A, F)
+            now = certify_joint(problem, A, F)
             n_support = int(np.count_nonzero(A.any(axis=1)))
             control.report(n_iter, violation, n_support, primal=now.primal, dual=now.dual, norm=now.norm)
             if violation <= tol:

@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin.kernels import Callable as CallableKernel
 from maxmargin.kernels import Kernel, Precomputed
-from maxmargin.problems.optimality import Certificate
+from maxmargin.problems.certificate import Certificate
 from maxmargin.runtime.control import KERNEL_WORDS, Control, Status, scaling_hint, warn_unless_converged
 from maxmargin.runtime.history import History
 from maxmargin.runtime.text_report import TextReport, short_numbers, tolerance_text

@@ -245,12 +245,10 @@ class _Run:
             before = self.a.copy()
             try:
                 changed, delta = self._solve_block(ids, violation, middle, goal)
-            except Halted:  # before a variable has changed
-                continue
-            if len(changed) == 0 or stalled_rounds > STALLED_ROUNDS:
-                return Status.STALLED
-            new = self._product(changed, delta, rows, single)
-            if new is None:  # stopped: f belongs to the variables before this round
+                if len(changed) == 0 or stalled_rounds > STALLED_ROUNDS:
+                    return Status.STALLED
+                new = self.gram.product(changed, delta, rows, single=single, stop=self.control.stop)
+            except Halted:  # f belongs to the variables before this round
                 self.a = before
                 continue
             if every:
@@ -261,13 +259,6 @@ class _Run:
                 self.f[rows] += new
                 self.pending[changed] += delta
                 self._refresh_gradient(ids)
-
-    def _product(self, cols: Array, coef: Array, rows: Array | None, single: bool) -> Array | None:
-        """K[rows, cols] @ coef (all rows by default), or None if the run is to stop meanwhile."""
-        try:
-            return self.gram.product(cols, coef, rows, single=single, stop=self.control.stop)
-        except Halted:
-            return None
 
     def _update_rest(self, ids: Array) -> None:
         """Bring the rows of all other variables up to date with the summed change."""

@@ -40,7 +40,7 @@ import numpy as np
 import scipy.linalg
 
 from maxmargin.problems.design import Design
-from maxmargin.problems.dual import JointProblem
+from maxmargin.problems.joint import JointProblem
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.threads import single_threaded_blas

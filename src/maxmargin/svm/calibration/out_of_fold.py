@@ -28,7 +28,8 @@ import numpy as np
 from maxmargin import problems
 from maxmargin.kernels.gram.operator import Gram
 from maxmargin.problems import optimality
-from maxmargin.problems.dual import DualProblem, JointProblem
+from maxmargin.problems.dual import DualProblem
+from maxmargin.problems.joint import JointProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers import ActiveSet, CrammerSinger

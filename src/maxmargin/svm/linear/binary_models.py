@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.l1 import L1Problem, certify_l1
-from maxmargin.problems.optimality import Certificate
 from maxmargin.problems.primal import PrimalProblem
 from maxmargin.problems.primal_certificate import PrimalCertificate, certify
 from maxmargin.runtime.control import Control, Status

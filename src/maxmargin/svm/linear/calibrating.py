@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from maxmargin.problems.dual import JointProblem
+from maxmargin.problems.joint import JointProblem
 from maxmargin.runtime.control import Control
 from maxmargin.runtime.validation import Array
 from maxmargin.solvers.run import Start

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from maxmargin.problems.dual import JointProblem
+from maxmargin.problems.joint import JointProblem
 from maxmargin.runtime.callbacks import CallbackSupport, with_callbacks
 from maxmargin.runtime.class_weights import check_class_weights
 from maxmargin.runtime.control import Control, Status

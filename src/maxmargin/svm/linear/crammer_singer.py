@@ -16,8 +16,7 @@ import numpy as np
 from maxmargin.kernels import Linear
 from maxmargin.kernels.gram.operator import KernelGram
 from maxmargin.problems.design import Design
-from maxmargin.problems.dual import JointProblem
-from maxmargin.problems.optimality import certify_joint
+from maxmargin.problems.joint import JointProblem, certify_joint
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.threads import Stop

@@ -28,8 +28,8 @@ from maxmargin.kernels._arrays import distances_from, squared_norms
 from maxmargin.kernels.definition import DefinedValues, has_formula
 from maxmargin.kernels.gram.far_rows import LENGTH_LIMIT
 from maxmargin.kernels.gram.sides import Form, form_of
+from maxmargin.problems.certificate import Certificates
 from maxmargin.problems.dual import DualProblem
-from maxmargin.problems.optimality import Certificates
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.validation import Array, Points
 from maxmargin.svm.models.multiclass import pair_classes

@@ -18,8 +18,8 @@ import numpy as np
 from maxmargin.kernels import Precomputed
 from maxmargin.kernels.gram.operator import Gram, StoredGram
 from maxmargin.problems import optimality
+from maxmargin.problems.certificate import Certificate
 from maxmargin.problems.dual import c_svc
-from maxmargin.problems.optimality import Certificate
 from maxmargin.runtime.control import Control, Status
 from maxmargin.runtime.threads import run_tiles, single_threaded_blas
 from maxmargin.runtime.validation import Array

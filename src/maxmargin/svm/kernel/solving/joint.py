@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxmargin.kernels.gram.operator import Gram
-from maxmargin.problems import optimality
-from maxmargin.problems.dual import JointProblem
+from maxmargin.problems.joint import JointProblem, certify_joint
 from maxmargin.problems.separability import InseparableError
 from maxmargin.problems.verification import certified_status, verified_joint
 from maxmargin.runtime.control import Status
@@ -53,7 +52,7 @@ def solve_joint(
         solution = CrammerSinger().solve(problem, gram, tol=context.tol, control=control, start=start)
         F = gram.product(np.arange(gram.n), solution.a)
     F = verified_joint(problem, solution.a, F, context.defined_values(rows))
-    certificate = optimality.certify_joint(problem, solution.a, F)
+    certificate = certify_joint(problem, solution.a, F)
     status = certified_status(solution.status, certificate, np.inf, context.tol)
     if problem.hard_margin and status is Status.INSEPARABLE:
         raise InseparableError(

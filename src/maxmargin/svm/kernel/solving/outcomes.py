@@ -14,8 +14,8 @@ from itertools import accumulate
 
 import numpy as np
 
+from maxmargin.problems.certificate import Certificate, Certificates
 from maxmargin.problems.dual import DualProblem, c_svc
-from maxmargin.problems.optimality import Certificate, Certificates
 from maxmargin.runtime.control import Progress, Status
 from maxmargin.runtime.history import History
 from maxmargin.runtime.validation import Array, Points
